@@ -1,0 +1,168 @@
+"""Crawling policies: which sources to crawl at this epoch.
+
+A policy is an object with one method, ``select(observation, budget, rng) -> arms``. The observation
+holds what the model lets a policy see: the age of every source, and the content of those that are
+observed. Ties go to the source with the smaller number, so that a run repeats itself.
+
+References: the index policy is Theorem 1 of the report; greedy and round robin are the policies
+that the slides compare it with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.checks import check_choice, check_integer
+from analysis.ephemeral.index import whittle_index, whittle_index_at_age
+from analysis.ephemeral.sources import Sources
+
+Arms = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a policy sees before it chooses.
+
+    Attributes
+    ----------
+    epoch : int
+        Number of the decision epoch, from 0.
+    age : ndarray of int, shape (N,)
+        Epochs since the last crawl of each source, 1 at the epoch that follows it.
+    state : ndarray, shape (N,)
+        Content of each source, ``nan`` where it is not observed.
+    """
+
+    epoch: int
+    age: NDArray[np.int64]
+    state: NDArray[np.float64]
+
+
+class Policy(Protocol):
+    """Anything that chooses sources."""
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None
+    ) -> Arms:
+        """Return the numbers of at most `budget` sources to crawl."""
+
+
+def top(values: NDArray[np.float64], count: int) -> Arms:
+    """Return the positions of the `count` largest values, ties to the smaller position."""
+    return np.sort(np.argsort(-values, kind="stable")[:count])
+
+
+@dataclass(frozen=True)
+class WhittlePolicy:
+    """Crawl the sources with the largest Whittle index (Theorem 1 of the report).
+
+    A source that is not observed takes its index at its age.
+    """
+
+    sources: Sources
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the `budget` sources of largest index."""
+        seen = np.isfinite(observation.state)
+        by_age = whittle_index_at_age(self.sources, observation.age)
+        by_state = whittle_index(self.sources, np.where(seen, observation.state, 0.0))
+        return top(np.where(seen, by_state, by_age), budget)
+
+
+@dataclass(frozen=True)
+class MyopicPolicy:
+    """Crawl the sources with the most content now, per unit of cost; by age where unobserved."""
+
+    sources: Sources
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the `budget` sources of largest content per cost."""
+        seen = np.isfinite(observation.state)
+        expected = self.sources.state_at_age(observation.age)
+        return top(np.where(seen, observation.state, expected) / self.sources.cost, budget)
+
+
+@dataclass(frozen=True)
+class GreedyPolicy:
+    """The slides' greedy policy: the largest content expected from the time since the last crawl.
+
+    It ranks by Lambda_i xibar_i / mu_i (1 - exp(-mu_i t)) with t the time since the last crawl, and
+    never looks at a state.
+    """
+
+    sources: Sources
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the `budget` sources of largest expected content."""
+        return top(self.sources.state_at_age(observation.age), budget)
+
+
+@dataclass(frozen=True)
+class RoundRobinPolicy:
+    """Crawl every source in turn: always those that have waited longest."""
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the `budget` sources of largest age."""
+        return top(observation.age.astype(np.float64), budget)
+
+
+@dataclass(frozen=True)
+class SingleSourcePolicy:
+    """Crawl one and the same source at every epoch.
+
+    Parameters
+    ----------
+    arm : int
+        Number of the source, from 0.
+    """
+
+    arm: int
+
+    def __post_init__(self) -> None:
+        check_integer("arm", self.arm, 0)
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the one source, whatever the budget."""
+        return np.array([check_integer("arm", self.arm, 0, observation.age.size - 1)])
+
+
+BUILT_IN = ("whittle", "myopic", "greedy", "round-robin")
+
+
+def named_policy(name: str, sources: Sources) -> Policy:
+    """Return a built-in policy by its name.
+
+    Parameters
+    ----------
+    name : {"whittle", "myopic", "greedy", "round-robin"}
+        Which policy.
+    sources : Sources
+        The sources it is to crawl.
+
+    Raises
+    ------
+    ValueError
+        If there is no policy of that name.
+    """
+    check_choice("policy", name, BUILT_IN)
+    policies: dict[str, Policy] = {
+        "whittle": WhittlePolicy(sources),
+        "myopic": MyopicPolicy(sources),
+        "greedy": GreedyPolicy(sources),
+        "round-robin": RoundRobinPolicy(),
+    }
+    return policies[name]

@@ -1,0 +1,208 @@
+"""Deterministic simulation of crawled sources, and the cycle that it ends in.
+
+The expected content follows (2) and (3) of the report. A source that has been crawled once is known
+by its age, an integer, so that a run repeats itself exactly: `long_run_cycle` finds the period, and
+averages over one period are long-run values without any transient.
+
+Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), sections 2 and 8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.checks import check_array, check_choice, check_integer
+from analysis.ephemeral.policies import Observation, Policy, named_policy
+from analysis.ephemeral.sources import Sources
+
+INITIAL_STATES = ("empty", "fresh", "full")
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """One run of a policy.
+
+    Attributes
+    ----------
+    state : ndarray, shape (N, horizon)
+        Content of each source at each epoch, before the crawl.
+    crawled : ndarray of bool, shape (N, horizon)
+        Which sources were crawled at each epoch.
+    reward : ndarray, shape (horizon,)
+        Content collected at each epoch.
+    """
+
+    state: NDArray[np.float64]
+    crawled: NDArray[np.bool_]
+    reward: NDArray[np.float64]
+
+    @property
+    def average_reward(self) -> float:
+        """Reward per epoch over the whole run."""
+        return float(self.reward.mean())
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """What a deterministic run repeats for ever.
+
+    Attributes
+    ----------
+    start : int
+        First epoch of the cycle.
+    crawls : tuple of tuple of int
+        Sources crawled at each epoch of one period, numbered from 0.
+    frequency : ndarray, shape (N,)
+        Crawls per epoch of each source.
+    average_reward : float
+        Reward per epoch over one period: the exact long-run value.
+    """
+
+    start: int
+    crawls: tuple[tuple[int, ...], ...]
+    frequency: NDArray[np.float64]
+    average_reward: float
+
+    @property
+    def period(self) -> int:
+        """Length of the cycle in epochs."""
+        return len(self.crawls)
+
+
+def initial_content(sources: Sources, initial_state: str | ArrayLike) -> NDArray[np.float64]:
+    """Content of each source at epoch 0.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    initial_state : {"empty", "fresh", "full"} or array_like, shape (N,)
+        0, u or u* for every source, or any content that is not negative.
+
+    Returns
+    -------
+    ndarray, shape (N,)
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown, an entry is negative, or the shape is wrong.
+    """
+    if isinstance(initial_state, str):
+        check_choice("initial_state", initial_state, INITIAL_STATES)
+        named = {"empty": np.zeros(len(sources)), "fresh": sources.u, "full": sources.u_star}
+        return named[initial_state].copy()
+    state = check_array("initial_state", initial_state, 0)
+    if state.shape != (len(sources),):
+        raise ValueError(f"initial_state must have shape ({len(sources)},), got {state.shape}")
+    return state
+
+
+def simulate(
+    sources: Sources,
+    policy: Policy | str,
+    budget: int,
+    horizon: int,
+    *,
+    initial_state: str | ArrayLike = "empty",
+    rng: np.random.Generator | None = None,
+) -> Trajectory:
+    """Run a policy on the deterministic model, equations (2) and (3) of the report.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    policy : Policy or {"whittle", "myopic", "greedy", "round-robin"}
+        What chooses the sources; it sees every state.
+    budget : int
+        Sources crawled at each epoch, from 1 to N.
+    horizon : int
+        Number of epochs, at least 1.
+    initial_state : {"empty", "fresh", "full"} or array_like, shape (N,)
+        Content at epoch 0. The age of a source counts from epoch 0 (from 1 if "fresh").
+    rng : numpy.random.Generator, optional
+        Handed to the policy, for policies that draw.
+
+    Returns
+    -------
+    Trajectory
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
+    check_integer("budget", budget, 1, len(sources))
+    check_integer("horizon", horizon, 1)
+    chooser = named_policy(policy, sources) if isinstance(policy, str) else policy
+    state = initial_content(sources, initial_state)
+    age = np.full(len(sources), int(isinstance(initial_state, str) and initial_state == "fresh"))
+    states = np.empty((len(sources), horizon))
+    crawled = np.zeros((len(sources), horizon), dtype=bool)
+    for epoch in range(horizon):
+        states[:, epoch] = state
+        arms = chooser.select(Observation(epoch, age, state), budget, rng)
+        crawled[arms, epoch] = True
+        state = sources.alpha * np.where(crawled[:, epoch], 0.0, state) + sources.u
+        age = np.where(crawled[:, epoch], 1, age + 1)
+    return Trajectory(states, crawled, np.where(crawled, states, 0.0).sum(axis=0))
+
+
+def long_run_cycle(
+    sources: Sources, policy: Policy | str, budget: int, *, max_epochs: int = 100_000
+) -> Cycle:
+    """Find the cycle that a policy settles in, by exact integer ages.
+
+    All sources start empty. The policy must depend on ages alone (it is shown the content that
+    belongs to the age, and epoch 0 always). Ages at which a source holds its limit u* to machine
+    precision count as one.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    policy : Policy or str
+        A policy or the name of a built-in one.
+    budget : int
+        Sources crawled at each epoch, from 1 to N.
+    max_epochs : int
+        Where to give up.
+
+    Returns
+    -------
+    Cycle
+
+    Raises
+    ------
+    ValueError
+        If the budget is out of range.
+    RuntimeError
+        If no cycle shows within `max_epochs`.
+    """
+    check_integer("budget", budget, 1, len(sources))
+    chooser = named_policy(policy, sources) if isinstance(policy, str) else policy
+    oldest = np.ceil(-np.log(np.finfo(float).eps / 4) / sources.decay).astype(np.int64)
+    age = np.zeros(len(sources), dtype=np.int64)
+    seen: dict[tuple[int, ...], int] = {}
+    history: list[tuple[int, ...]] = []
+    rewards: list[float] = []
+    for epoch in range(max_epochs):
+        key = tuple(age.tolist())
+        if key in seen:
+            first = seen[key]
+            crawls = tuple(history[first:])
+            counts = np.bincount(np.concatenate(crawls).astype(int), minlength=len(sources))
+            return Cycle(first, crawls, counts / len(crawls), float(np.mean(rewards[first:])))
+        seen[key] = epoch
+        state = sources.state_at_age(age)
+        # The content itself is hidden: an index at an integer age cannot flip in its last digit.
+        arms = chooser.select(Observation(0, age, np.full(age.size, np.nan)), budget, None)
+        history.append(tuple(int(arm) for arm in np.sort(arms)))
+        rewards.append(float(state[arms].sum()))
+        age = np.minimum(age + 1, oldest)
+        age[arms] = 1
+    raise RuntimeError(f"no cycle within max_epochs = {max_epochs} epochs; raise max_epochs")

@@ -1,0 +1,195 @@
+"""Sources of ephemeral content: the model of sections 2 and 8 of the report.
+
+Items appear at source i as a Poisson process of rate Lambda_i; an item's utility starts at a
+random xi with mean xibar_i and fades as exp(-mu_i t). A crawl takes all that is there. With one
+decision every T time units, the expected content X_i of source i follows
+
+    X_i(t+1) = alpha_i X_i(t) + u_i   when passive, earning 0              (2)
+    X_i(t+1) = u_i                    when active, earning X_i(t)          (3)
+
+    alpha_i = exp(-mu_i T),   u_i = Lambda_i xibar_i (1 - alpha_i) / mu_i,   (1)
+    u*_i = u_i / (1 - alpha_i) = Lambda_i xibar_i / mu_i.
+
+Reference: Avrachenkov and Borkar, Inria research report 8702 (2015).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.checks import check_array, check_number
+
+COLUMNS = ("name", "arrival_rate", "mean_utility", "decay_rate")
+
+
+@dataclass(frozen=True, eq=False)
+class Sources:
+    """N sources of ephemeral content.
+
+    Parameters
+    ----------
+    arrival_rate : array_like, shape (N,)
+        Lambda_i, items per unit of time; not negative.
+    mean_utility : array_like, shape (N,)
+        xibar_i, mean initial utility of an item (clicks, say); not negative.
+    decay_rate : array_like, shape (N,)
+        mu_i, rate at which interest fades, per unit of time; positive.
+    cost : array_like, shape (N,) or scalar
+        C_i, cost of one crawl; positive.
+    period : float
+        T, time between two decision epochs; positive.
+    names : sequence of str, optional
+        One label a source; "1", "2", ... by default.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
+
+    arrival_rate: NDArray[np.float64]
+    mean_utility: NDArray[np.float64]
+    decay_rate: NDArray[np.float64]
+    cost: NDArray[np.float64] | float = 1.0
+    period: float = 1.0
+    names: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        rates = {
+            "arrival_rate": check_array("arrival_rate", self.arrival_rate, 0),
+            "mean_utility": check_array("mean_utility", self.mean_utility, 0),
+            "decay_rate": check_array("decay_rate", self.decay_rate, 0, low_open=True),
+        }
+        size = rates["arrival_rate"].size
+        for name, array in rates.items():
+            if array.ndim != 1 or array.size != size or size == 0:
+                raise ValueError(
+                    f"{name} must be one-dimensional with one entry a source, like arrival_rate, "
+                    f"and at least one source; got shape {array.shape} against {size} sources"
+                )
+        cost = check_array("cost", self.cost, 0, low_open=True)
+        if cost.shape not in {(), (size,)}:
+            raise ValueError(f"cost must be a number or have shape ({size},), got {cost.shape}")
+        names = self.names if self.names is not None else [str(i + 1) for i in range(size)]
+        if len(names) != size:
+            raise ValueError(f"names must have {size} entries, one a source, got {len(names)}")
+        arrays = {**rates, "cost": np.broadcast_to(cost, size).copy()}
+        for name, array in arrays.items():
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        object.__setattr__(self, "period", check_number("period", self.period, 0, low_open=True))
+        object.__setattr__(self, "names", tuple(str(name) for name in names))
+
+    def __len__(self) -> int:
+        return self.arrival_rate.size
+
+    @cached_property
+    def decay(self) -> NDArray[np.float64]:
+        """mu_i T, how far interest fades in one epoch; shape (N,)."""
+        return self.decay_rate * self.period
+
+    @cached_property
+    def alpha(self) -> NDArray[np.float64]:
+        """exp(-mu_i T), the share of content that is left after one epoch; shape (N,)."""
+        return np.exp(-self.decay)
+
+    @cached_property
+    def u(self) -> NDArray[np.float64]:
+        """Expected content one epoch after a crawl, equation (1); shape (N,)."""
+        return -np.expm1(-self.decay) * self.u_star
+
+    @cached_property
+    def u_star(self) -> NDArray[np.float64]:
+        """Limit of the expected content of a source that is never crawled; shape (N,)."""
+        return self.arrival_rate * self.mean_utility / self.decay_rate
+
+    def state_at_age(self, age: ArrayLike) -> NDArray[np.float64]:
+        """Return the expected content `age` epochs after the last crawl, u* (1 - alpha^age).
+
+        Parameters
+        ----------
+        age : array_like, shape (..., N)
+            Epochs since the last crawl, 1 at the epoch that follows it; not negative.
+
+        Returns
+        -------
+        ndarray, shape (..., N)
+        """
+        return -np.expm1(-self.decay * np.asarray(age)) * self.u_star
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, period: float = 1.0) -> Sources:
+        """Build sources from a data frame, one row a source.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Columns name, arrival_rate, mean_utility, decay_rate and, optionally, cost.
+        period : float
+            T, time between two decision epochs.
+
+        Raises
+        ------
+        ValueError
+            Naming the row, the column and the reason.
+        """
+        missing = [column for column in COLUMNS if column not in frame.columns]
+        if missing:
+            raise ValueError(
+                f"column {missing[0]!r} is missing; there must be {', '.join(COLUMNS)} and, "
+                f"if crawls differ in cost, cost; found {', '.join(map(str, frame.columns))}"
+            )
+        if frame.empty:
+            raise ValueError("there are no sources: the table has a header and no rows")
+        columns = {
+            column: _column(frame[column], column, may_be_zero=column in COLUMNS[:3])
+            for column in (*COLUMNS[1:], "cost")
+            if column in frame.columns
+        }
+        return cls(**columns, period=period, names=frame["name"].astype(str).tolist())
+
+    @classmethod
+    def from_csv(cls, path: str | PathLike[str], period: float = 1.0) -> Sources:
+        """Read sources from a CSV file; see `from_frame` for its columns.
+
+        Raises
+        ------
+        ValueError
+            Naming the file, the row, the column and the reason.
+        """
+        try:
+            frame = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True)
+            return cls.from_frame(frame, period)
+        except pd.errors.EmptyDataError:
+            raise ValueError(f"{path}: the file is empty") from None
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{path}: {error}") from None
+
+
+def four_sources() -> Sources:
+    """Return the four sources of Table 1 of the report, with T = 1."""
+    return Sources(
+        arrival_rate=np.array([250.0, 250.0, 250.0, 250.0]),
+        mean_utility=np.array([1.0, 0.7, 0.2, 0.08]),
+        decay_rate=np.array([0.7, 0.35, 0.7, 0.21]),
+    )
+
+
+def _column(values: pd.Series, name: str, may_be_zero: bool) -> NDArray[np.float64]:
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
+    allowed = np.isfinite(numbers) & ((numbers >= 0) if may_be_zero else (numbers > 0))
+    if not allowed.all():
+        row = int(np.argmin(allowed))
+        what = "a number, 0 or more" if may_be_zero else "a number above 0"
+        raise ValueError(
+            f"row {row + 1} below the header, column {name!r}: must be {what}, "
+            f"got {values.iloc[row]!r}"
+        )
+    return numbers

@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+
+from analysis.ephemeral import (
+    Observation,
+    SingleSourcePolicy,
+    WhittlePolicy,
+    four_sources,
+    long_run_cycle,
+    named_policy,
+    simulate,
+)
+
+
+@pytest.mark.parametrize("policy", ["whittle", "myopic", "greedy", "round-robin"])
+@pytest.mark.parametrize("budget", [1, 2, 3])
+def test_a_long_run_tends_to_the_cycle(policy, budget):
+    sources = four_sources()
+    cycle = long_run_cycle(sources, policy, budget)
+    horizon = 2000 * cycle.period
+    run = simulate(sources, policy, budget, horizon)
+    assert run.average_reward == pytest.approx(cycle.average_reward, rel=2e-3)
+    np.testing.assert_allclose(run.crawled.mean(axis=1), cycle.frequency, atol=2e-3)
+    assert (run.crawled.sum(axis=0) == budget).all()
+
+
+def test_reward_is_what_the_crawled_sources_held():
+    run = simulate(four_sources(), "whittle", 2, 50, initial_state="full")
+    np.testing.assert_array_equal(run.reward, (run.state * run.crawled).sum(axis=0))
+
+
+def test_round_robin_visits_every_source_in_turn():
+    cycle = long_run_cycle(four_sources(), "round-robin", 1)
+    assert sorted(cycle.crawls) == [(0,), (1,), (2,), (3,)]
+    expected = four_sources().state_at_age([4, 4, 4, 4]).mean()
+    assert cycle.average_reward == pytest.approx(expected, rel=1e-14)
+
+
+def test_one_source_alone_earns_u():
+    sources = four_sources()
+    for arm in range(4):
+        cycle = long_run_cycle(sources, SingleSourcePolicy(arm), 1)
+        assert cycle.average_reward == pytest.approx(sources.u[arm], rel=1e-14)
+
+
+def test_a_rounded_state_does_not_flip_the_index():
+    """The state of source 1 at age 2 computes to a ceiling of 3 in the printed short form."""
+    sources = four_sources()
+    by_age = WhittlePolicy(sources)
+    for budget in (1, 2, 3):
+        run = simulate(sources, "whittle", budget, 200)
+        ages = np.zeros(4, dtype=int)
+        hidden = np.full(4, np.nan)
+        for epoch in range(200):
+            arms = by_age.select(Observation(epoch, ages, hidden), budget)
+            np.testing.assert_array_equal(np.flatnonzero(run.crawled[:, epoch]), arms)
+            ages += 1
+            ages[arms] = 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"budget": 5}, r"budget must be an integer in \[1, 4\], got 5"),
+        ({"budget": 0}, "budget must be"),
+        ({"budget": 1.5}, "budget must be"),
+        ({"horizon": 0}, "horizon must be an integer of at least 1"),
+        ({"policy": "witle"}, "policy must be one of whittle, myopic"),
+        ({"initial_state": "vacant"}, "initial_state must be one of empty, fresh, full"),
+        ({"initial_state": [1, 2]}, r"initial_state must have shape \(4,\)"),
+        ({"initial_state": [1, 2, 3, -1]}, r"initial_state\[3\]"),
+        ({"policy": SingleSourcePolicy(7)}, r"arm must be an integer in \[0, 3\], got 7"),
+    ],
+)
+def test_wrong_input_is_named(change, message):
+    right = {"policy": "whittle", "budget": 1, "horizon": 10}
+    with pytest.raises(ValueError, match=message):
+        simulate(four_sources(), **{**right, **change})
+
+
+def test_a_cycle_that_is_not_found_is_said():
+    with pytest.raises(RuntimeError, match="max_epochs = 3"):
+        long_run_cycle(four_sources(), named_policy("whittle", four_sources()), 2, max_epochs=3)

@@ -1,0 +1,101 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.ephemeral import Sources, four_sources
+
+
+def test_equation_1_is_the_integral_that_defines_it():
+    sources = four_sources()
+    t = np.linspace(0, 1, 200_001)
+    content = sources.arrival_rate * sources.mean_utility
+    integral = np.trapezoid(content * np.exp(-np.outer(t, sources.decay_rate)), t, axis=0)
+    np.testing.assert_allclose(sources.u, integral, rtol=1e-9)
+
+
+def test_content_at_an_age_is_the_recursion_of_equation_2():
+    sources = four_sources()
+    state = np.zeros(4)
+    for age in range(1, 30):
+        state = sources.alpha * state + sources.u
+        np.testing.assert_allclose(sources.state_at_age(age), state, rtol=1e-13)
+
+
+@given(st.floats(1e-9, 50), st.floats(0.01, 100))
+def test_only_decay_per_period_matters(decay, factor):
+    one = Sources([2.0], [3.0], [decay])
+    other = Sources([2.0 / factor], [3.0], [decay / factor], period=factor)
+    assert other.alpha[0] == pytest.approx(one.alpha[0], rel=1e-12)
+    assert other.u[0] == pytest.approx(one.u[0], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"arrival_rate": [1.0, -2.0]}, r"arrival_rate\[1\] .* \[0, inf\), got -2"),
+        ({"decay_rate": [1.0, 0.0]}, r"decay_rate\[1\] .* \(0, inf\), got 0"),
+        ({"mean_utility": [np.nan, 1.0]}, r"mean_utility\[0\] .* got nan"),
+        ({"mean_utility": [1.0]}, "mean_utility must be one-dimensional"),
+        ({"decay_rate": ["fast", 1.0]}, "decay_rate must be an array of numbers"),
+        ({"cost": 0.0}, r"cost must be .* \(0, inf\), got 0"),
+        ({"cost": [1.0, 2.0, 3.0]}, r"cost must be a number or have shape \(2,\)"),
+        ({"period": -1.0}, r"period must be a number in \(0, inf\), got -1"),
+        ({"names": ["a"]}, "names must have 2 entries"),
+    ],
+)
+def test_wrong_input_is_named(change, message):
+    right = {"arrival_rate": [1.0, 1.0], "mean_utility": [1.0, 1.0], "decay_rate": [1.0, 1.0]}
+    with pytest.raises(ValueError, match=message):
+        Sources(**{**right, **change})
+
+
+def test_sources_cannot_be_changed():
+    sources = four_sources()
+    with pytest.raises(ValueError, match="read-only"):
+        sources.arrival_rate[0] = 1.0
+
+
+def test_csv_round_trip(tmp_path):
+    sources = four_sources()
+    frame = pd.DataFrame(
+        {
+            "name": sources.names,
+            "arrival_rate": sources.arrival_rate,
+            "mean_utility": sources.mean_utility,
+            "decay_rate": sources.decay_rate,
+        }
+    )
+    frame.to_csv(tmp_path / "s.csv", index=False)
+    read = Sources.from_csv(tmp_path / "s.csv")
+    np.testing.assert_array_equal(read.u, sources.u)
+    assert read.names == sources.names
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty"),
+        ("name,arrival_rate,mean_utility,decay_rate\n", "there are no sources"),
+        ("name,arrival_rate,mean_utility\na,1,1\n", "column 'decay_rate' is missing"),
+        (
+            "name,arrival_rate,mean_utility,decay_rate\na,1,1,1\nb,1,x,1\n",
+            "row 2 below the header, column 'mean_utility': must be a number, 0 or more, got 'x'",
+        ),
+        (
+            "name,arrival_rate,mean_utility,decay_rate,cost\na,1,1,1,0\n",
+            "row 1 below the header, column 'cost': must be a number above 0, got '0'",
+        ),
+    ],
+)
+def test_a_wrong_csv_is_explained(tmp_path, text, message):
+    path = tmp_path / "s.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        Sources.from_csv(path)
+
+
+def test_a_csv_that_is_not_there():
+    with pytest.raises(ValueError, match=r"nowhere\.csv: "):
+        Sources.from_csv("nowhere.csv")
