@@ -1,5 +1,13 @@
 """Average-reward and discounted solvers that the models share, with one result type."""
 
+from analysis.mdp.average import policy_iteration, relative_value_iteration
+from analysis.mdp.cycles import maximum_mean_cycle
 from analysis.mdp.solution import NotConverged, Solution
 
-__all__ = ["NotConverged", "Solution"]
+__all__ = [
+    "NotConverged",
+    "Solution",
+    "maximum_mean_cycle",
+    "policy_iteration",
+    "relative_value_iteration",
+]

@@ -1,0 +1,277 @@
+"""Average-reward solvers for any finite Markov decision problem, dense or sparse.
+
+The problem: in state ``s`` action ``a`` earns ``rewards[a, s]`` and moves to ``t`` with probability
+``transitions[a][s, t]``.  Maximise the long-run average reward per epoch.  A gain g and a bias h
+solve it when, in every state,
+
+    g + h(s) = max_a { rewards[a, s] + sum_t transitions[a][s, t] h(t) }.
+
+`relative_value_iteration` iterates this equation (Bertsekas 1987, section 7.1; Puterman 1994,
+section 8.5) and stops on the span of a step, which bounds the gain from both sides.
+`policy_iteration` solves it exactly, one sparse linear system per policy (Puterman 1994, chapters
+8 and 9).  Both want a weakly communicating problem, in which the best gain is the same from every
+state, and say so when it is not.  To minimise costs, pass their negatives and negate the gain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+from scipy.sparse.linalg import splu
+
+from analysis.mdp.solution import NotConverged, Solution
+
+Transitions = NDArray[np.float64] | Sequence[sparse.spmatrix]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def _stacked(transitions: Transitions, rewards: ArrayLike) -> tuple[sparse.csr_array, Floats]:
+    """Return the checked problem: all actions' rows in one CSR matrix, and the rewards."""
+    earned = np.asarray(rewards, dtype=np.float64)
+    if earned.ndim != 2 or earned.size == 0:
+        raise ValueError(f"rewards must have shape (actions, states), got shape {earned.shape}")
+    actions, states = earned.shape
+    if len(transitions) != actions:
+        raise ValueError(
+            f"transitions must hold one matrix for each of {actions} actions, "
+            f"got {len(transitions)}"
+        )
+    for action in range(actions):
+        if transitions[action].shape != (states, states):
+            raise ValueError(
+                f"transitions[{action}] must have shape ({states}, {states}), "
+                f"got {transitions[action].shape}"
+            )
+    if np.isnan(earned).any() or np.isposinf(earned).any():
+        raise ValueError("rewards must be finite, or -inf for an action that is not allowed")
+    allowed = np.isfinite(earned)
+    if not allowed.any(axis=0).all():
+        state = int(np.flatnonzero(~allowed.any(axis=0))[0])
+        raise ValueError(f"rewards must allow at least one action in state {state}, got none")
+    rows = sparse.csr_array(
+        sparse.vstack([sparse.csr_array(transitions[action]) for action in range(actions)])
+    )
+    sums = np.asarray(rows.sum(axis=1)).reshape(actions, states)
+    wrong = allowed & ~(np.abs(sums - 1.0) < 1e-9)
+    if rows.nnz and rows.data.min() < 0:
+        raise ValueError(f"transitions must be non-negative, got {rows.data.min()}")
+    if wrong.any():
+        action, state = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"transitions must have rows that sum to 1, got {sums[action, state]} "
+            f"for action {action}, state {state}"
+        )
+    return rows, earned
+
+
+def _action_values(rows: sparse.csr_array, rewards: Floats, bias: Floats) -> Floats:
+    """Return rewards + transitions @ bias, shape (actions, states)."""
+    return rewards + (rows @ bias).reshape(rewards.shape)
+
+
+def relative_value_iteration(
+    transitions: Transitions,
+    rewards: ArrayLike,
+    *,
+    reference: int = 0,
+    step: float = 0.5,
+    tolerance: float = 1e-10,
+    max_iterations: int = 100_000,
+) -> Solution:
+    """Solve an average-reward problem by relative value iteration.
+
+    Parameters
+    ----------
+    transitions : ndarray, shape (actions, states, states), or sequence of sparse matrices
+        ``transitions[a][s, t]`` is the probability of moving from s to t under action a.
+    rewards : array_like, shape (actions, states)
+        Expected reward of one epoch; ``-inf`` marks an action that is not allowed.
+    reference : int
+        State at which the bias is zero.
+    step : float, in (0, 1]
+        Part of the new values that is taken over; below 1 it makes periodic chains converge.
+    tolerance : float
+        Largest allowed violation of the optimality equation; the gain is at least as exact.
+    max_iterations : int
+        Limit on the number of iterations.
+
+    Returns
+    -------
+    Solution
+        With ``residual`` half the span of the last step, a bound on the error of ``gain``.
+
+    Raises
+    ------
+    ValueError
+        If an argument has a wrong shape or value.
+    NotConverged
+        If the limit is reached first, as in a problem whose gain depends on the state.
+    """
+    rows, earned = _stacked(transitions, rewards)
+    states = earned.shape[1]
+    if not 0 <= reference < states:
+        raise ValueError(f"reference must be a state from 0 to {states - 1}, got {reference}")
+    if not 0.0 < step <= 1.0:
+        raise ValueError(f"step must be in (0, 1], got {step}")
+    bias = np.zeros(states)
+    residual = np.inf
+    for iteration in range(1, max_iterations + 1):
+        values = _action_values(rows, earned, bias)
+        best = values.max(axis=0)
+        change = best - bias
+        low, high = float(change.min()), float(change.max())
+        residual = (high - low) / 2
+        if residual < tolerance:
+            bias = bias - bias[reference]
+            return Solution(
+                (low + high) / 2, bias, values.argmax(axis=0), iteration, residual, True
+            )
+        bias = bias + step * (change - change[reference])
+    raise NotConverged(
+        f"relative value iteration left a residual of {residual:.3g}, above the tolerance "
+        f"{tolerance:.3g}, after {max_iterations} iterations"
+    )
+
+
+def _chain(rows: sparse.csr_array, policy: Ints) -> sparse.csr_array:
+    """Return the transition matrix of a policy, shape (states, states)."""
+    states = policy.size
+    return rows[policy * states + np.arange(states)]
+
+
+def _recurrent_classes(chain: sparse.csr_array) -> list[Ints]:
+    """Return the states of each recurrent class of a chain."""
+    count, label = csgraph.connected_components(chain, directed=True, connection="strong")
+    source, target = chain.nonzero()
+    leaves = np.zeros(count, dtype=bool)
+    leaves[label[source[label[source] != label[target]]]] = True
+    return [np.flatnonzero(label == name) for name in np.flatnonzero(~leaves)]
+
+
+def _most_visited(chain: sparse.csr_array, members: Ints) -> int:
+    """Return a much visited state of a recurrent class: a well-conditioned reference."""
+    inside = chain[members][:, members].T.tocsr()
+    mass = np.full(members.size, 1.0 / members.size)
+    for _ in range(64):
+        mass = 0.5 * (mass + inside @ mass)
+    return int(members[mass.argmax()])
+
+
+def _evaluate(chain: sparse.csr_array, reward: Floats, reference: int) -> tuple[float, Floats]:
+    """Return gain and bias (zero at `reference`) of a chain with one recurrent class."""
+    states = reward.size
+    # With h(reference) = 0 its column is free to carry the gain.
+    system = sparse.lil_array(sparse.eye_array(states) - chain)
+    system[:, [reference]] = np.ones((states, 1))
+    factor = splu(sparse.csc_matrix(system))
+    bias = factor.solve(reward)
+    bias += factor.solve(reward - system @ bias)  # one step of iterative refinement
+    gain = float(bias[reference])
+    bias[reference] = 0.0
+    return gain, bias
+
+
+def _lead_to(rows: sparse.csr_array, rewards: Floats, policy: Ints, target: Ints) -> Ints:
+    """Return `policy`, changed where it never reaches the set `target`, so that it does."""
+    actions, states = rewards.shape
+    policy = policy.copy()
+    reached = np.zeros(states, dtype=bool)
+    reached[target] = True
+    chain = _chain(rows, policy)
+    while not reached.all():
+        under_policy = ~reached & ((chain @ reached.astype(float)) > 0)
+        if under_policy.any():
+            reached |= under_policy
+            continue
+        into = (rows @ reached.astype(float)).reshape(actions, states) > 0
+        into &= np.isfinite(rewards) & ~reached
+        found = into.any(axis=0)
+        if not found.any():
+            state = int(np.flatnonzero(~reached)[0])
+            raise ValueError(
+                "the problem must be weakly communicating: no policy leads from state "
+                f"{state} to the best recurrent class"
+            )
+        policy[found] = into[:, found].argmax(axis=0)
+        reached |= found
+    return policy
+
+
+def policy_iteration(
+    transitions: Transitions,
+    rewards: ArrayLike,
+    *,
+    initial: ArrayLike | None = None,
+    tolerance: float = 1e-9,
+    max_iterations: int = 200,
+) -> Solution:
+    """Solve an average-reward problem by policy iteration.
+
+    A policy with several recurrent classes keeps the best of them, and its other states are led
+    there (Puterman 1994, section 9.5), so that each policy has one gain.
+
+    Parameters
+    ----------
+    transitions : ndarray, shape (actions, states, states), or sequence of sparse matrices
+        ``transitions[a][s, t]`` is the probability of moving from s to t under action a.
+    rewards : array_like, shape (actions, states)
+        Expected reward of one epoch; ``-inf`` marks an action that is not allowed.
+    initial : array_like of int, shape (states,), optional
+        First policy; the one of largest immediate rewards by default.
+    tolerance : float
+        Largest allowed violation of the optimality equation, relative to the largest bias.
+    max_iterations : int
+        Limit on the number of policies.
+
+    Returns
+    -------
+    Solution
+        Exact up to rounding, which ``residual`` measures.
+
+    Raises
+    ------
+    ValueError
+        If an argument has a wrong shape or value, or the problem is not weakly communicating.
+    NotConverged
+        If the limit is reached, or rounding leaves a residual above the tolerance.
+    """
+    rows, earned = _stacked(transitions, rewards)
+    states = earned.shape[1]
+    everyone = np.arange(states)
+    policy = earned.argmax(axis=0) if initial is None else np.asarray(initial, dtype=np.int64)
+    if policy.shape != (states,) or not np.isfinite(earned[policy, everyone]).all():
+        raise ValueError(f"initial must name an allowed action in each of {states} states")
+    for iteration in range(1, max_iterations + 1):
+        chain = _chain(rows, policy)
+        classes = _recurrent_classes(chain)
+        kept = classes[0]
+        if len(classes) > 1:
+            gains = [
+                _evaluate(chain[c][:, c], earned[policy[c], c], int(np.searchsorted(c, ref)))[0]
+                for c in classes
+                for ref in [_most_visited(chain, c)]
+            ]
+            kept = classes[int(np.argmax(gains))]
+            policy = _lead_to(rows, earned, policy, kept)
+            chain = _chain(rows, policy)
+        reference = _most_visited(chain, kept)
+        gain, bias = _evaluate(chain, earned[policy, everyone], reference)
+        values = _action_values(rows, earned, bias)
+        current = values[policy, everyone]
+        slack = 1e-12 * max(1.0, float(np.abs(bias).max()))
+        better = values.max(axis=0) > current + slack
+        if not better.any():
+            residual = float(np.abs(values.max(axis=0) - gain - bias).max())
+            if not residual <= tolerance * max(1.0, float(np.abs(bias).max())):
+                raise NotConverged(
+                    f"policy iteration left a residual of {residual:.3g}: the last policy's "
+                    "linear system is too ill-conditioned"
+                )
+            return Solution(gain, bias, policy, iteration, residual, True)
+        policy = np.where(better, values.argmax(axis=0), policy)
+    raise NotConverged(f"policy iteration had not settled after {max_iterations} policies")

@@ -1,0 +1,167 @@
+"""Deterministic average-reward problems: the cycle of largest mean reward.
+
+When each action moves to one known state, ``successors[a, s]``, the best long-run average is the
+largest mean reward of a cycle of the graph.  `maximum_mean_cycle` finds it by Howard's policy
+iteration (Cochet-Terrasson, Cohen, Gaubert, McGettrick and Quadrat 1998; Dasdan 2004): each policy
+is a functional graph, whose cycles give each state a gain eta(s) and a bias
+
+    h(s) = rewards[a, s] - eta(s) + h(successors[a, s]),
+
+and it is improved first in the gain of the successor, then in the bias.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.mdp.solution import NotConverged, Solution
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@njit(cache=True)
+def _evaluate(successors: Ints, rewards: Floats, policy: Ints, eta: Floats, bias: Floats) -> None:
+    """Write the gain and bias of each state of a policy's functional graph."""
+    states = policy.size
+    mark = np.zeros(states, dtype=np.int64)  # 0 unseen, positive: the walk that saw it first
+    path = np.empty(states, dtype=np.int64)
+    for start in range(states):
+        if mark[start]:
+            continue
+        length, state = 0, start
+        while not mark[state]:
+            mark[state] = start + 1
+            path[length] = state
+            length += 1
+            state = successors[policy[state], state]
+        if mark[state] == start + 1:  # a new cycle, from `state` back to itself
+            total, count, member = 0.0, 0, state
+            while True:
+                total += rewards[policy[member], member]
+                count += 1
+                member = successors[policy[member], member]
+                if member == state:
+                    break
+            eta[state] = total / count
+            bias[state] = 0.0
+        anchor = state
+        for position in range(length - 1, -1, -1):
+            state = path[position]
+            if state == anchor and mark[anchor] == start + 1:
+                continue
+            following = successors[policy[state], state]
+            eta[state] = eta[following]
+            bias[state] = rewards[policy[state], state] - eta[state] + bias[following]
+
+
+@njit(cache=True)
+def _improve(
+    successors: Ints, rewards: Floats, policy: Ints, eta: Floats, bias: Floats, slack: float
+) -> int:
+    """Change the policy where the gain, or at equal gain the bias, can be raised; count it."""
+    actions, states = rewards.shape
+    changed = 0
+    for state in range(states):
+        for action in range(actions):
+            if rewards[action, state] == -np.inf:
+                continue
+            following = successors[action, state]
+            if eta[following] > eta[successors[policy[state], state]] + slack:
+                policy[state] = action
+                changed += 1
+    if changed:
+        return changed
+    for state in range(states):
+        best = bias[state]
+        for action in range(actions):
+            if rewards[action, state] == -np.inf:
+                continue
+            following = successors[action, state]
+            if eta[following] < eta[state] - slack:
+                continue
+            value = rewards[action, state] - eta[state] + bias[following]
+            if value > best + slack:
+                best = value
+                policy[state] = action
+                changed += 1
+    return changed
+
+
+def maximum_mean_cycle(
+    successors: ArrayLike, rewards: ArrayLike, *, start: int = 0, max_iterations: int = 1000
+) -> tuple[Solution, Ints]:
+    """Solve a deterministic average-reward problem by Howard's policy iteration.
+
+    Parameters
+    ----------
+    successors : array_like of int, shape (actions, states)
+        State that each action leads to.
+    rewards : array_like, shape (actions, states)
+        Reward of one epoch; ``-inf`` marks an action that is not allowed.
+    start : int
+        State from which the gain is reported.
+    max_iterations : int
+        Limit on the number of policies.
+
+    Returns
+    -------
+    solution : Solution
+        Gain from `start`, and the bias and action of every state.
+    cycle : ndarray of int, shape (length,)
+        The states of the cycle that the policy reaches from `start`, in order.
+
+    Raises
+    ------
+    ValueError
+        If an argument has a wrong shape or value.
+    NotConverged
+        If the limit is reached.
+    """
+    target = np.ascontiguousarray(successors, dtype=np.int64)
+    earned = np.ascontiguousarray(rewards, dtype=np.float64)
+    if target.ndim != 2 or target.shape != earned.shape or not target.size:
+        raise ValueError(
+            "successors and rewards must have one shape (actions, states), "
+            f"got {target.shape} and {earned.shape}"
+        )
+    states = target.shape[1]
+    if target.min() < 0 or target.max() >= states:
+        raise ValueError(
+            f"successors must be states from 0 to {states - 1}, "
+            f"got values from {target.min()} to {target.max()}"
+        )
+    if not 0 <= start < states:
+        raise ValueError(f"start must be a state from 0 to {states - 1}, got {start}")
+    if np.isnan(earned).any() or np.isposinf(earned).any():
+        raise ValueError("rewards must be finite, or -inf for an action that is not allowed")
+    allowed = np.isfinite(earned)
+    if not allowed.any(axis=0).all():
+        state = int(np.flatnonzero(~allowed.any(axis=0))[0])
+        raise ValueError(f"rewards must allow at least one action in state {state}, got none")
+
+    policy = earned.argmax(axis=0)
+    eta, bias = np.empty(states), np.empty(states)
+    scale = max(1.0, float(np.abs(earned[allowed]).max()))
+    for iteration in range(1, max_iterations + 1):
+        _evaluate(target, earned, policy, eta, bias)
+        slack = 1e-12 * max(scale, float(np.abs(bias).max()))
+        if _improve(target, earned, policy, eta, bias, slack) == 0:
+            policies = iteration
+            break
+    else:
+        raise NotConverged(f"Howard's iteration had not settled after {max_iterations} policies")
+
+    values = earned - eta + bias[target]
+    reachable = eta[target] >= eta - slack
+    residual = float(np.abs(np.where(reachable, values, -np.inf).max(axis=0) - bias).max())
+    state = start
+    for _ in range(states):  # after so many steps the walk is on its cycle
+        state = int(target[policy[state], state])
+    cycle = [state]
+    while (state := int(target[policy[state], state])) != cycle[0]:
+        cycle.append(state)
+    solution = Solution(float(eta[start]), bias, policy, policies, residual, True)
+    return solution, np.array(cycle, dtype=np.int64)
