@@ -1,0 +1,183 @@
+"""Sweeps: the same bytes however the work is split, and when a worker dies."""
+
+import os
+import signal
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from analysis.sweep import mean_interval, sweep
+
+
+# Made inside a function, as in a notebook, so that workers receive it by value.
+def noisy_function():
+    def noisy(point, rng):
+        return point * rng.standard_normal(3)
+
+    return noisy
+
+
+def as_bytes(results):
+    return [[value.tobytes() for value in row] for row in results]
+
+
+def reference(points, seed, replications):
+    streams = [
+        child.spawn(replications) for child in np.random.SeedSequence(seed).spawn(len(points))
+    ]
+    return [
+        [(x * np.random.default_rng(s).standard_normal(3)).tobytes() for s in row]
+        for x, row in zip(points, streams, strict=True)
+    ]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True
+    ) as local:
+        yield local
+
+
+@pytest.fixture(autouse=True)
+def _no_cluster_from_outside(monkeypatch):
+    monkeypatch.delenv("DASK_SCHEDULER_ADDRESS", raising=False)
+
+
+POINTS = [1.0, 2.5, -3.0, 1e-9]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_local_processes_give_the_streams_of_seed_sequence(jobs):
+    results = sweep(noisy_function(), POINTS, seed=7, replications=5, jobs=jobs, progress=False)
+    assert as_bytes(results) == reference(POINTS, 7, 5)
+
+
+@pytest.mark.parametrize("how", ["argument", "environment"])
+def test_a_dask_cluster_gives_the_same_bytes(cluster, monkeypatch, how):
+    address = cluster.scheduler_address
+    if how == "environment":
+        monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", address)
+        address = None
+    results = sweep(
+        noisy_function(), POINTS, seed=7, replications=5, scheduler=address, progress=False
+    )
+    assert as_bytes(results) == reference(POINTS, 7, 5)
+
+
+def test_the_cluster_really_does_the_work(cluster):
+    pids = sweep(
+        lambda point, rng: os.getpid(),
+        range(8),
+        seed=0,
+        scheduler=cluster.scheduler_address,
+        progress=False,
+    )
+    assert os.getpid() not in {row[0] for row in pids}
+
+
+@pytest.mark.parametrize("where", ["local", "cluster"])
+def test_a_killed_worker_costs_a_retry_and_changes_nothing(request, tmp_path, where):
+    scheduler = None
+    if where == "cluster":
+        scheduler = request.getfixturevalue("cluster").scheduler_address
+    flag = str(tmp_path / "killed-once")
+
+    def fragile(point, rng):
+        import time
+
+        time.sleep(0.05)
+        if point == 2.5 and not os.path.exists(flag):
+            with open(flag, "w"):
+                pass
+            os.kill(os.getpid(), signal.SIGKILL)
+        return point * rng.standard_normal(3)
+
+    results = sweep(
+        fragile, POINTS, seed=7, replications=5, jobs=2, scheduler=scheduler, progress=False
+    )
+    assert os.path.exists(flag)
+    assert as_bytes(results) == reference(POINTS, 7, 5)
+
+
+def test_more_points_and_replications_keep_the_earlier_results():
+    few = sweep(noisy_function(), POINTS[:2], seed=3, replications=2, jobs=1, progress=False)
+    many = sweep(noisy_function(), POINTS, seed=3, replications=4, jobs=1, progress=False)
+    assert as_bytes(few) == [row[:2] for row in as_bytes(many)[:2]]
+
+
+def test_common_random_numbers_repeat_over_points_and_not_over_replications():
+    draws = sweep(
+        lambda point, rng: rng.random(),
+        range(3),
+        seed=1,
+        replications=2,
+        common_random_numbers=True,
+        jobs=1,
+        progress=False,
+    )
+    assert draws[0] == draws[1] == draws[2]
+    assert draws[0][0] != draws[0][1]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_error_names_the_point(jobs):
+    def fails(point, rng):
+        if point == 2.5:
+            raise ZeroDivisionError("by design")
+        return point
+
+    with pytest.raises(ZeroDivisionError) as error:
+        sweep(fails, POINTS, seed=0, jobs=jobs, progress=False)
+    assert "at point 1 (2.5), replication 0" in error.value.__notes__
+
+
+def test_progress_is_readable_in_a_log(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    sweep(noisy_function(), POINTS, seed=0, replications=5, jobs=1, progress="grid")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [f"grid: {2 * k} of 20" for k in range(1, 11)]
+
+
+def test_no_points_no_results():
+    assert sweep(noisy_function(), [], seed=0, jobs=1) == []
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ({"seed": -1}, "seed must be an integer of at least 0, got -1"),
+        ({"replications": 0}, "replications must be an integer of at least 1, got 0"),
+        ({"jobs": 0}, "jobs must be an integer of at least 1, got 0"),
+    ],
+)
+def test_wrong_arguments_are_named(argument, message):
+    with pytest.raises(ValueError, match=message):
+        sweep(noisy_function(), POINTS, **{"seed": 0, **argument})
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=20), st.floats(0.5, 0.99))
+def test_mean_interval_is_students(values, level):
+    mean, low, high = mean_interval(values, level)
+    half = stats.sem(values) * stats.t.ppf((1 + level) / 2, len(values) - 1)
+    assert low <= mean <= high
+    np.testing.assert_allclose(
+        [mean, high - low], [np.mean(values), 2 * half], rtol=1e-9, atol=1e-6
+    )
+
+
+def test_mean_interval_covers_as_often_as_it_says():
+    draws = np.random.default_rng(5).exponential(size=(2000, 30))
+    intervals = np.array([mean_interval(row, 0.9) for row in draws])
+    covered = np.mean((intervals[:, 1] <= 1) & (intervals[:, 2] >= 1))
+    assert covered == pytest.approx(0.9, abs=0.04)
+
+
+def test_mean_interval_refuses_one_value():
+    with pytest.raises(ValueError, match="at least two replications, got 1"):
+        mean_interval([3.0])
