@@ -1,0 +1,180 @@
+"""One restart arm: a Markov chain that deteriorates until it is sent back to a reset distribution.
+
+In state x a passive epoch costs c(x, 0) and moves by the kernel P(x, .); an active epoch costs
+c(x, 1) and moves by the reset distribution Q, whatever x was. States are numbered from 0 here
+and from 1 on the slides. Two properties carry the theory of threshold policies: P stochastically
+monotone (the tail sums P(x, {y, y+1, ...}) grow with x), and costs that make a worse state
+relatively dearer to leave alone.
+
+Source: the restart slides (2019), slides 4, 8 and 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+#: How far a row may be from summing to one.
+ROW_SUM_TOLERANCE = 1e-9
+
+
+def probability_rows(
+    name: str, value: ArrayLike, columns: int | None = None
+) -> NDArray[np.float64]:
+    """Return `value` as a read-only float64 array of distributions along its last axis.
+
+    Parameters
+    ----------
+    name : str
+        What the array is called in error messages.
+    value : array_like
+        One distribution, or one per row.
+    columns : int, optional
+        The number of states every distribution must have.
+
+    Raises
+    ------
+    ValueError
+        If a size is wrong, an entry is negative or not finite, or a row does not sum to one.
+    """
+    rows = np.array(value, dtype=np.float64)
+    if rows.ndim == 0 or rows.size == 0:
+        raise ValueError(f"{name} must hold at least one state, got shape {rows.shape}")
+    if columns is not None and rows.shape[-1] != columns:
+        raise ValueError(f"{name} must have {columns} entries a row, got {rows.shape[-1]}")
+    valid = np.isfinite(rows) & (rows >= 0)
+    if not valid.all():
+        at = tuple(int(i) for i in np.argwhere(~valid)[0])
+        raise ValueError(f"{name}{list(at)} must be a probability of at least 0, got {rows[at]}")
+    sums = np.atleast_1d(rows.sum(axis=-1))
+    worst = int(np.abs(sums - 1).argmax())
+    if abs(sums[worst] - 1) > ROW_SUM_TOLERANCE:
+        row = f"[{worst}]" if rows.ndim > 1 else ""
+        raise ValueError(f"{name}{row} must sum to 1, got {sums[worst]:.12g}")
+    rows.flags.writeable = False
+    return rows
+
+
+def _costs(name: str, value: ArrayLike, states: int) -> NDArray[np.float64]:
+    costs = np.array(value, dtype=np.float64)
+    if costs.shape != (states,):
+        raise ValueError(f"{name} must have shape ({states},), got {costs.shape}")
+    if not np.isfinite(costs).all():
+        at = int(np.argmin(np.isfinite(costs)))
+        raise ValueError(f"{name}[{at}] must be a finite number, got {costs[at]}")
+    costs.flags.writeable = False
+    return costs
+
+
+@dataclass(frozen=True, eq=False)
+class RestartArm:
+    """A restart arm, validated once.
+
+    Parameters
+    ----------
+    passive : array_like, shape (states, states)
+        Kernel P of a passive epoch; rows sum to one.
+    reset : array_like, shape (states,)
+        Distribution Q of the next state after an active epoch.
+    passive_cost, active_cost : array_like, shape (states,)
+        Costs c(x, 0) and c(x, 1) of one epoch.
+
+    Raises
+    ------
+    ValueError
+        If an array has the wrong size, a row is not a distribution or a cost is not finite.
+
+    Notes
+    -----
+    Source: the restart slides, slide 4.
+    """
+
+    passive: NDArray[np.float64]
+    reset: NDArray[np.float64]
+    passive_cost: NDArray[np.float64]
+    active_cost: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        passive = probability_rows("passive", self.passive)
+        if passive.ndim != 2 or passive.shape[0] != passive.shape[1]:
+            raise ValueError(f"passive must be a square matrix, got shape {passive.shape}")
+        states = passive.shape[0]
+        reset = probability_rows("reset", self.reset, states)
+        if reset.ndim != 1:
+            raise ValueError(f"reset must have shape ({states},), got {reset.shape}")
+        object.__setattr__(self, "passive", passive)
+        object.__setattr__(self, "reset", reset)
+        for name in ("passive_cost", "active_cost"):
+            object.__setattr__(self, name, _costs(name, getattr(self, name), states))
+
+    @property
+    def states(self) -> int:
+        """Number of states."""
+        return int(self.reset.shape[0])
+
+    @cached_property
+    def only_wears(self) -> bool:
+        """Whether a passive epoch never improves the state (P upper triangular)."""
+        return not np.tril(self.passive, -1).any()
+
+    @cached_property
+    def stochastically_monotone(self) -> bool:
+        """Whether the tail sums of P grow with the state, to `ROW_SUM_TOLERANCE`."""
+        distribution = np.cumsum(self.passive, axis=1)
+        return bool((np.diff(distribution, axis=0) <= ROW_SUM_TOLERANCE).all())
+
+    def stopping_cost(self, discount: float) -> NDArray[np.float64]:
+        """Return r = c0 - c1 + b P c1, what one more passive epoch costs against restarting now.
+
+        Parameters
+        ----------
+        discount : float
+            Discount b in (0, 1].
+
+        Returns
+        -------
+        ndarray, shape (states,)
+        """
+        return self.passive_cost - self.active_cost + discount * (self.passive @ self.active_cost)
+
+
+def check_discount(discount: float, *, average: bool = True) -> float:
+    """Return the discount as a float, or refuse it.
+
+    Parameters
+    ----------
+    discount : float
+        Discount per epoch.
+    average : bool
+        Whether 1 (the average-cost problem) is allowed.
+
+    Raises
+    ------
+    ValueError
+        If the discount is not in (0, 1], or not in (0, 1) where `average` is false.
+    """
+    value = float(discount)
+    if not (0 < value < 1 or (average and value == 1)):
+        raise ValueError(f"discount must be in (0, 1{']' if average else ')'}, got {discount}")
+    return value
+
+
+def stack_arms(arms: Sequence[RestartArm]) -> tuple[NDArray[np.float64], ...]:
+    """Stack arms of one size: passive (n, K, K), reset (n, K), passive and active costs (n, K).
+
+    Raises
+    ------
+    ValueError
+        If there is no arm, or the arms differ in their number of states.
+    """
+    if not arms:
+        raise ValueError("arms must hold at least one arm, got none")
+    sizes = [arm.states for arm in arms]
+    if len(set(sizes)) > 1:
+        raise ValueError(f"arms must all have the same number of states, got {sizes}")
+    names = ("passive", "reset", "passive_cost", "active_cost")
+    return tuple(np.stack([getattr(arm, name) for arm in arms]) for name in names)

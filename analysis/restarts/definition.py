@@ -1,0 +1,120 @@
+"""A subsidised restart arm solved exactly, and the index straight from its definition.
+
+With a penalty lambda on every active epoch (a subsidy for passivity, up to a constant) one arm is
+
+    V(x) = min{(1-b) c(x,0) + b sum_y P(x,y) V(y),  (1-b)(c(x,1) + lambda) + b sum_y Q(y) V(y)},
+
+or, at discount 1, g + h(x) = min{c(x,0) + sum P h, c(x,1) + lambda + sum Q h}. Policy iteration
+solves it to rounding; the index w(x) is the root in lambda of the advantage of passivity in x.
+
+Source: the restart slides (2019), slides 8 to 10.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from analysis.mdp import NotConverged, Solution
+from analysis.restarts.arm import RestartArm, check_discount
+
+
+def solve_subsidised(arm: RestartArm, discount: float, subsidy: float) -> Solution:
+    """Solve one arm with a penalty on activity by policy iteration.
+
+    Parameters
+    ----------
+    arm : RestartArm
+    discount : float
+        In (0, 1]; at 1 the average-cost problem, for an arm whose passive chain has one recurrent
+        class.
+    subsidy : float
+        Penalty lambda on every active epoch.
+
+    Returns
+    -------
+    Solution
+        `bias` holds the normalised values V, or at discount 1 the relative values with Q h = 0.
+
+    Raises
+    ------
+    NotConverged
+        If policy iteration has not settled after ten times as many rounds as states.
+    """
+    discount = check_discount(discount)
+    policy = np.ones(arm.states, dtype=np.int64)
+    for iteration in range(1, 10 * arm.states + 10):
+        gain, values = evaluate_policy(arm, discount, subsidy, policy)
+        passive, active = action_values(arm, discount, subsidy, values)
+        # Keep the action where both tie, so that rounding cannot make the policy cycle.
+        slack = 1e-13 * (1 + max(float(np.abs(passive).max()), float(np.abs(active).max())))
+        better = np.where(policy == 1, passive < active - slack, active < passive - slack)
+        if not better.any():
+            target = values + (gain if discount == 1 else 0.0)
+            residual = float(np.abs(np.minimum(passive, active) - target).max())
+            return Solution(gain, values, policy, iteration, residual, True)
+        policy = np.where(better, 1 - policy, policy)
+    raise NotConverged(f"policy iteration did not settle in {iteration} rounds")
+
+
+def evaluate_policy(
+    arm: RestartArm, discount: float, subsidy: float, policy: NDArray[np.int64]
+) -> tuple[float, NDArray[np.float64]]:
+    """Return gain (nan below discount 1) and normalised or relative values of a policy."""
+    kernel = np.where(policy[:, None] == 1, arm.reset, arm.passive)
+    cost = np.where(policy == 1, arm.active_cost + subsidy, arm.passive_cost)
+    if discount < 1:
+        system = np.eye(arm.states) - discount * kernel
+        return np.nan, np.asarray(np.linalg.solve(system, (1 - discount) * cost), np.float64)
+    system = np.zeros((arm.states + 1, arm.states + 1))
+    system[:-1, :-1] = np.eye(arm.states) - kernel
+    system[:-1, -1] = 1.0
+    system[-1, :-1] = arm.reset
+    solved: NDArray[np.float64] = np.linalg.solve(system, np.append(cost, 0.0))
+    return float(solved[-1]), solved[:-1]
+
+
+def action_values(
+    arm: RestartArm, discount: float, subsidy: float, values: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return H(., 0) and H(., 1) of slide 9 for given values."""
+    scale = 1 - discount if discount < 1 else 1.0
+    passive = scale * arm.passive_cost + discount * (arm.passive @ values)
+    active = scale * (arm.active_cost + subsidy) + discount * (arm.reset @ values)
+    return passive, active
+
+
+def index_by_definition(arm: RestartArm, discount: float) -> NDArray[np.float64]:
+    """Return the subsidy at which each state's two actions tie, by root finding.
+
+    Parameters
+    ----------
+    arm : RestartArm
+    discount : float
+        In (0, 1].
+
+    Returns
+    -------
+    ndarray, shape (states,)
+    """
+    discount = check_discount(discount)
+    scale = 1 - discount if discount < 1 else 1.0
+
+    def advantage(subsidy: float, state: int) -> float:
+        values = solve_subsidised(arm, discount, subsidy).bias
+        passive, active = action_values(arm, discount, subsidy, values)
+        return float(active[state] - passive[state]) / scale
+
+    spread = 1.0 + float(np.ptp(np.concatenate([arm.passive_cost, arm.active_cost])))
+    index = np.empty(arm.states)
+    for state in range(arm.states):
+        low, high = -spread, spread
+        while advantage(low, state) >= 0:
+            low *= 4
+        while advantage(high, state) <= 0:
+            high *= 4
+            if high > 1e12 * spread:
+                raise NotConverged(f"state {state} is never left passive up to subsidy {high:.3g}")
+        index[state] = brentq(advantage, low, high, args=(state,), xtol=1e-13 * spread, rtol=1e-14)
+    return index

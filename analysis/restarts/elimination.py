@@ -1,0 +1,257 @@
+"""All passive sets of a restart arm from one factorisation.
+
+Let S be the states left passive, A = I - b P, r = c0 - c1 + b P c1, and let the cycle start from Q.
+Then L = Q c1 + Q_S A_SS^-1 r_S (discounted cost of a cycle), M = 1 + b Q_S A_SS^-1 1 (its length).
+Adding a state s to S is one step of Gaussian elimination of A, with right-hand sides r and 1:
+
+    L <- L + a h,   M <- M + b a g,   a = expected discounted visits to s on first entry,
+
+where h = num(s)/pivot, g = den(s)/pivot after the steps before. The ratio num(s)/den(s) is the
+critical value nu(s) of the stopping problem u = min(0, r - nu + b P u): the cost per discounted
+epoch above which s is better left alone. The subsidy at which s ties is w(s) = nu(s) M - b L, and
+w grows with nu along the elimination at the rate M >= 1, which is why every restart arm is
+indexable. Pivots are sums of terms of one sign (Grassmann, Taksar and Heyman), so none cancels.
+
+Source: the restart slides (2019), slides 11 to 16; the elimination order for arms whose optimal
+policies are not thresholds is this book's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dgetrf, dtrtrs
+
+from analysis.restarts.arm import RestartArm
+
+#: From this many states on, the factorisation in state order is left to LAPACK.
+LAPACK_FROM = 64
+
+
+@njit(cache=True)
+def _eliminate(a, visits, num, den, discount, adaptive, order, critical, crossings, cost, length):  # type: ignore[no-untyped-def]
+    """Eliminate in place; return the number of states done, fewer only in a multichain arm.
+
+    On entry `a` is A = I - b P (its diagonal is not read), `visits` is Q, `num` is r, `den` is 1,
+    cost[0] and length[0] are L(0) and M(0). At discount 1 a closed class ends with pivot 0: its
+    average cost is the greatest gain that leaving it passive can have, and states that still lead
+    into it are told apart by cost per unit of probability of ending there.
+    """
+    states = a.shape[0]
+    for i in range(states):
+        order[i] = i
+    leak = 1.0 - discount
+    closed, gain, slope, last = False, 0.0, 1.0, 0.0
+    for k in range(states):
+        s = k
+        if adaptive:
+            for i in range(k + 1, states):
+                # num/den compared without dividing; den is never negative.
+                left, right = num[i] * den[s], num[s] * den[i]
+                if den[i] > 0 and (
+                    den[s] == 0 or left < right or (left == right and order[i] < order[s])
+                ):
+                    s = i
+            if s != k:
+                _swap(a, visits, num, den, order, k, s)
+        if den[k] == 0.0:
+            return k
+        off = 0.0
+        for j in range(k + 1, states):
+            off -= a[k, j]
+        ratio = num[k] / den[k]
+        if k == 0:
+            crossings[0] = ratio - discount * cost[0]
+        else:
+            crossings[k] = crossings[k - 1] + (ratio - last) * slope
+        critical[k] = gain if closed else ratio
+        pivot = leak * den[k] + off
+        if pivot == 0.0:
+            cost[k + 1], length[k + 1] = cost[k], length[k]
+            if visits[k] > 0:
+                cost[k + 1], length[k + 1] = np.nan, np.inf
+            closed, gain, leak, slope, last = True, ratio, 1.0, visits[k], 0.0
+            for i in range(k + 1, states):
+                num[i] -= gain * den[i]
+                den[i] = -a[i, k]
+            continue
+        first = visits[k] / pivot
+        if not closed:
+            cost[k + 1] = cost[k] + first * num[k]
+            length[k + 1] = length[k] + discount * first * den[k]
+            slope = length[k + 1]
+        else:
+            slope += first * den[k]
+            cost[k + 1], length[k + 1] = cost[k], length[k]
+            if slope > 0:
+                cost[k + 1], length[k + 1] = np.nan, np.inf
+        last = ratio
+        for j in range(k + 1, states):
+            visits[j] -= first * a[k, j]
+        for i in range(k + 1, states):
+            f = a[i, k] / pivot
+            if f != 0.0:
+                num[i] -= f * num[k]
+                den[i] -= f * den[k]
+                for j in range(k + 1, states):
+                    a[i, j] -= f * a[k, j]
+    return states
+
+
+@njit(cache=True)
+def _swap(a, visits, num, den, order, k, s):  # type: ignore[no-untyped-def]
+    for vector in (visits, num, den):
+        vector[k], vector[s] = vector[s], vector[k]
+    order[k], order[s] = order[s], order[k]
+    for j in range(a.shape[0]):
+        a[k, j], a[s, j] = a[s, j], a[k, j]
+    for i in range(a.shape[0]):
+        a[i, k], a[i, s] = a[i, s], a[i, k]
+
+
+@njit(cache=True)
+def _start(passive, c0, c1, discount, a, num):  # type: ignore[no-untyped-def]
+    states = c0.shape[0]
+    for i in range(states):
+        total = 0.0
+        for j in range(states):
+            a[i, j] = -discount * passive[i, j]
+            total += passive[i, j] * c1[j]
+        num[i] = c0[i] - c1[i] + discount * total
+
+
+@njit(cache=True)
+def batch_index(passive, reset, c0, c1, discount, index):  # type: ignore[no-untyped-def]
+    """Fill `index` (n, K) for a batch of arms; return the first arm without one, or -1.
+
+    `passive` is (n, K, K), the others (n, K).
+    """
+    arms, states = c0.shape
+    a = np.empty((states, states))
+    num, visits = np.empty(states), np.empty(states)
+    order = np.empty(states, dtype=np.int64)
+    critical, crossings = np.empty(states), np.empty(states)
+    cost, length = np.empty(states + 1), np.empty(states + 1)
+    for n in range(arms):
+        found = False
+        for adaptive in (False, True):
+            _start(passive[n], c0[n], c1[n], discount, a, num)
+            visits[:] = reset[n]
+            cost[0] = (reset[n] * c1[n]).sum()
+            length[0] = 1.0
+            done = _eliminate(
+                a, visits, num, np.ones(states), discount, adaptive,
+                order, critical, crossings, cost, length,
+            )  # fmt: skip
+            found = done == states and (adaptive or is_nondecreasing(crossings))
+            if found:
+                break
+        if not found:
+            return n
+        for k in range(states):
+            index[n, order[k]] = crossings[k]
+    return -1
+
+
+@njit(cache=True)
+def is_nondecreasing(values):  # type: ignore[no-untyped-def]
+    """Whether values never fall along the order, but for rounding."""
+    return np.all(np.diff(values) >= -1e-12 * np.abs(values).max())
+
+
+@dataclass(frozen=True, eq=False)
+class Elimination:
+    """What one elimination found; k counts the states of `order` left passive.
+
+    Attributes
+    ----------
+    order : ndarray of int, shape (states,)
+    critical, crossings : ndarray, shape (states,)
+        nu and w along the order.
+    cost, length : ndarray, shape (states + 1,)
+        L(k) and M(k); at discount 1, nan and infinite where the arm is never active again.
+    """
+
+    order: NDArray[np.int64]
+    critical: NDArray[np.float64]
+    crossings: NDArray[np.float64]
+    cost: NDArray[np.float64]
+    length: NDArray[np.float64]
+
+
+def eliminate(arm: RestartArm, discount: float, *, adaptive: bool) -> Elimination:
+    """Eliminate the states of an arm, in state order or in order of their critical value.
+
+    Parameters
+    ----------
+    arm : RestartArm
+    discount : float
+        In (0, 1].
+    adaptive : bool
+        Whether to choose the next state by its critical value rather than by its number.
+
+    Raises
+    ------
+    ValueError
+        At discount 1, if the passive chain has several closed classes.
+    """
+    states = arm.states
+    if not adaptive and states >= LAPACK_FROM:
+        found = _eliminate_lapack(arm, discount)
+        if found is not None:
+            return found
+    a, num = np.empty((states, states)), np.empty(states)
+    _start(arm.passive, arm.passive_cost, arm.active_cost, discount, a, num)
+    order = np.empty(states, dtype=np.int64)
+    critical, crossings = np.empty(states), np.empty(states)
+    cost, length = np.empty(states + 1), np.empty(states + 1)
+    cost[0], length[0] = arm.reset @ arm.active_cost, 1.0
+    done = _eliminate(
+        a, arm.reset.copy(), num, np.ones(states), discount, adaptive,
+        order, critical, crossings, cost, length,
+    )  # fmt: skip
+    if done < states:
+        raise multichain_error(f"states {np.sort(order[:done]).tolist()}")
+    return Elimination(order, critical, crossings, cost, length)
+
+
+def multichain_error(where: str) -> ValueError:
+    """Return the error for an arm whose average-cost index does not exist."""
+    return ValueError(
+        "discount must be below 1 for this arm, got 1.0: its passive chain has several closed "
+        f"classes, the first found among {where}"
+    )
+
+
+def _eliminate_lapack(arm: RestartArm, discount: float) -> Elimination | None:
+    """Eliminate in state order by LAPACK; None where a closed class ends early (discount 1).
+
+    A is diagonally dominant by rows, so its transpose, which is how LAPACK sees a C-ordered array,
+    is dominant by columns: partial pivoting leaves every row where it is.
+    """
+    states = arm.states
+    a = np.multiply(arm.passive, -discount)
+    a.flat[:: states + 1] += 1.0
+    lu, rows, _ = dgetrf(a.T, overwrite_a=1)
+    if (lu.diagonal()[:-1] <= 1e-13).any() or not np.array_equal(rows, np.arange(states)):
+        return None
+    if discount == 1:
+        lu[-1, -1] = 1.0
+    right = np.empty((states, 2), order="F")
+    right[:, 0] = arm.stopping_cost(discount)
+    right[:, 1] = 1.0
+    solved, _ = dtrtrs(lu, right, trans=1, overwrite_b=1)
+    h, g = solved.T
+    visits, _ = dtrtrs(lu, arm.reset, lower=1, unitdiag=1)
+    critical = h / g
+    base = arm.reset @ arm.active_cost
+    cost = np.concatenate(([base], base + np.cumsum(visits * h)))
+    length = np.concatenate(([1.0], 1.0 + discount * np.cumsum(visits * g)))
+    if discount == 1:
+        cost[-1], length[-1] = np.nan, np.inf
+    rises = np.diff(critical, prepend=0.0) * length[:-1]
+    rises[0] -= discount * base
+    return Elimination(np.arange(states), critical, np.cumsum(rises), cost, length)

@@ -1,0 +1,143 @@
+"""The Whittle index of a restart arm, by four routes.
+
+The index w(x) is the least subsidy lambda, charged on activity, at which x is left passive:
+V = min((1-b) c0 + b P V, (1-b)(c1 + lambda) + b Q V). A state that is worse to leave alone has a
+higher index, so the policy activates the highest. The routes, on shared definitions only:
+
+* closed form: w(k) = nu(k) M(k) - b L(k), one factorisation in state order; exact where the
+  critical values nu never fall, which is checked;
+* elimination: the same with the next state chosen by its critical value; exact for every arm;
+* ratio: w(k) = (D(k+1) - D(k)) / (N(k) - N(k+1)), one dense solve per threshold, as printed;
+* definition: the root of the advantage of passivity, on an exactly solved subsidised arm.
+
+Source: the restart slides (2019), slides 9, 10 and 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.restarts.arm import RestartArm, check_discount, stack_arms
+from analysis.restarts.definition import index_by_definition
+from analysis.restarts.elimination import batch_index, multichain_error
+from analysis.restarts.thresholds import passive_average, thresholds
+
+ROUTES = ("auto", "closed form", "elimination", "ratio", "definition")
+
+
+@dataclass(frozen=True, eq=False)
+class WhittleIndex:
+    """The index of one arm, and how it was found.
+
+    Attributes
+    ----------
+    index : ndarray, shape (states,)
+        Whittle index by state, in cost per epoch; activate the highest.
+    route : str
+        "closed form", "elimination", "ratio" or "definition".
+    note : str
+        Why the route was taken, where that needs saying.
+    """
+
+    index: NDArray[np.float64]
+    route: str
+    note: str = ""
+
+
+def whittle_index(arm: RestartArm, discount: float, *, route: str = "auto") -> WhittleIndex:
+    """Compute the Whittle index of a restart arm.
+
+    Parameters
+    ----------
+    arm : RestartArm
+    discount : float
+        In (0, 1]; 1 gives the average-cost index.
+    route : {"auto", "closed form", "elimination", "ratio", "definition"}
+        "auto" takes the closed form where threshold policies are optimal and elimination elsewhere.
+
+    Returns
+    -------
+    WhittleIndex
+
+    Raises
+    ------
+    ValueError
+        If the discount or route is not allowed, if the closed form is asked for on an arm whose
+        optimal policies are not thresholds, or if the arm has no average-cost index.
+    """
+    discount = check_discount(discount)
+    if route not in ROUTES:
+        raise ValueError(f"route must be one of {', '.join(ROUTES)}, got {route!r}")
+    if route == "definition":
+        return WhittleIndex(index_by_definition(arm, discount), route)
+    if route == "ratio":
+        return WhittleIndex(_index_by_ratio(arm, discount), route)
+    if route != "elimination":
+        natural = thresholds(arm, discount)
+        if natural.optimal:
+            return WhittleIndex(natural.crossings, "closed form")
+        if route == "closed form":
+            fall = int(np.diff(natural.crossings).argmin())
+            raise ValueError(
+                "route must not be 'closed form' for this arm: its optimal policies are not "
+                f"thresholds (the crossing falls after state {fall})"
+            )
+    nested = thresholds(arm, discount, order="critical")
+    index = np.empty(arm.states)
+    index[nested.order] = nested.crossings
+    note = "" if route == "elimination" else "threshold policies are not optimal for this arm"
+    return WhittleIndex(index, "elimination", note)
+
+
+def whittle_indices(arms: Sequence[RestartArm], discount: float) -> NDArray[np.float64]:
+    """Compute the Whittle index of many arms of one size in one call.
+
+    Parameters
+    ----------
+    arms : sequence of RestartArm
+        All with the same number of states.
+    discount : float
+        In (0, 1].
+
+    Returns
+    -------
+    ndarray, shape (arms, states)
+
+    Raises
+    ------
+    ValueError
+        As `whittle_index`, or if the arms differ in their number of states.
+    """
+    discount = check_discount(discount)
+    passive, reset, passive_cost, active_cost = stack_arms(arms)
+    index = np.empty_like(reset)
+    without = batch_index(passive, reset, passive_cost, active_cost, discount, index)
+    if without >= 0:
+        raise multichain_error(f"the states of arms[{without}]")
+    return index
+
+
+def _index_by_ratio(arm: RestartArm, discount: float) -> NDArray[np.float64]:
+    """Return (D(k+1) - D(k)) / (N(k) - N(k+1)) from one dense solve per threshold, nan at 0/0."""
+    states = arm.states
+    rate, activity = np.empty(states + 1), np.empty(states + 1)
+    for k in range(states + 1):
+        if discount == 1 and k == states:
+            rate[k], activity[k] = passive_average(arm), 0.0
+            continue
+        kept = np.where(np.arange(states) < k, 1.0, 0.0)
+        system = np.eye(states) - discount * kept[:, None] * arm.passive
+        policy_cost = np.where(kept > 0, arm.passive_cost, arm.active_cost)
+        cost, length = arm.reset @ np.linalg.solve(
+            system, np.column_stack([policy_cost, np.ones(states)])
+        )
+        rate[k] = cost / length
+        activity[k] = 1 / (discount * length) - (1 - discount) / discount
+    fall = activity[:-1] - activity[1:]
+    # A state never visited passively moves neither: what is left of both is rounding.
+    moved = fall > 1e-13
+    return np.divide(np.diff(rate), fall, out=np.full(states, np.nan), where=moved)

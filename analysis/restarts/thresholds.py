@@ -1,0 +1,134 @@
+"""Threshold policies of a restart arm: D(k), N(k), L(k), M(k) and the optimal threshold.
+
+With the first k states passive and the others active, a cycle from Q to the next restart costs
+L(k) and lasts M(k), both discounted. The policy costs C(k) = D(k) + lambda N(k) from Q, where
+
+    D(k) = L(k) / M(k),   N(k) = 1 / (b M(k)) - (1 - b) / b,
+
+and lambda is the subsidy for passivity, paid here as a penalty on activity. k = 0 is always active
+and k = K, which slide 15 leaves out, never. Consecutive lines cross at the index of the state
+between them, and k_lambda, the least line, climbs one state at each crossing.
+
+Source: the restart slides (2019), slides 13 to 16 and 23 (thresholds numbered from 1 there).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.restarts.arm import RestartArm, check_discount
+from analysis.restarts.elimination import Elimination, eliminate, is_nondecreasing
+
+
+@dataclass(frozen=True, eq=False)
+class Thresholds:
+    """The nested policies of an arm: policy k leaves the first k states of `order` passive.
+
+    Attributes
+    ----------
+    discount : float
+    elimination : Elimination
+        ``order``, ``critical``, ``cost`` L(k), ``length`` M(k) and ``crossings``: the subsidy at
+        which policies k and k + 1 cost the same, w of the k-th state of the order.
+    cost_rate, activity : ndarray, shape (states + 1,)
+        D(k) and N(k), normalised discounted cost and activity from Q.
+    """
+
+    discount: float
+    elimination: Elimination
+    cost_rate: NDArray[np.float64]
+    activity: NDArray[np.float64]
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """States in the order in which they turn passive, shape (states,)."""
+        return self.elimination.order
+
+    @property
+    def crossings(self) -> NDArray[np.float64]:
+        """Subsidy at which policies k and k + 1 cost the same, shape (states,)."""
+        return self.elimination.crossings
+
+    @property
+    def optimal(self) -> bool:
+        """Whether, for every subsidy, one of these policies is optimal among all policies.
+
+        True exactly when the crossings never fall along the order (then the greedy order, which
+        is optimal for every arm, is this order).
+        """
+        return bool(is_nondecreasing(self.crossings))
+
+    def cost_at(self, subsidy: ArrayLike) -> NDArray[np.float64]:
+        """Return C(k) = D(k) + lambda N(k), shape (..., states + 1)."""
+        return self.cost_rate + np.multiply.outer(np.asarray(subsidy, float), self.activity)
+
+    def best(self, subsidy: ArrayLike) -> NDArray[np.int64]:
+        """Return k_lambda, the least k that minimises C(k), for each subsidy."""
+        return np.asarray(self.cost_at(subsidy).argmin(axis=-1))
+
+
+def thresholds(arm: RestartArm, discount: float, *, order: str = "state") -> Thresholds:
+    """Compute the nested policies of an arm from one factorisation.
+
+    Parameters
+    ----------
+    arm : RestartArm
+    discount : float
+        In (0, 1]; at 1, averages per epoch.
+    order : {"state", "critical"}
+        Turn states passive in the order of their numbers (threshold policies), or of their
+        critical values (the policies that are optimal, for any arm).
+
+    Returns
+    -------
+    Thresholds
+
+    Raises
+    ------
+    ValueError
+        If the discount or the order is not one of those allowed, or the arm has no average-cost
+        index.
+    """
+    discount = check_discount(discount)
+    if order not in ("state", "critical"):
+        raise ValueError(f"order must be 'state' or 'critical', got {order!r}")
+    found = eliminate(arm, discount, adaptive=order == "critical")
+    if discount == 1:
+        # Never active again: the average cost of the closed class, which is its critical value.
+        forever = np.isinf(found.length)
+        gain = np.append(found.critical[:1], found.critical)
+        rate = np.where(forever, gain, found.cost / found.length)
+        activity = 1 / found.length
+    else:
+        rate = found.cost / found.length
+        activity = np.clip(1 - (1 - discount) * found.length, 0, None) / (discount * found.length)
+    return Thresholds(discount, found, rate, activity)
+
+
+def passive_average(arm: RestartArm) -> float:
+    """Return the long-run average cost of an arm that is never active (one recurrent class)."""
+    system = np.vstack([(np.eye(arm.states) - arm.passive).T, np.ones(arm.states)])
+    right = np.append(np.zeros(arm.states), 1.0)
+    return float(np.linalg.lstsq(system, right, rcond=None)[0] @ arm.passive_cost)
+
+
+def optimal_threshold(arm: RestartArm, discount: float, subsidy: ArrayLike) -> NDArray[np.int64]:
+    """Return k_lambda, how many states the best threshold policy leaves passive.
+
+    Parameters
+    ----------
+    arm : RestartArm
+    discount : float
+        In (0, 1].
+    subsidy : array_like
+        Values of lambda.
+
+    Returns
+    -------
+    ndarray of int, shape of `subsidy`
+        0 is always active, the number of states never (which slide 15 leaves out).
+    """
+    return thresholds(arm, discount).best(subsidy)

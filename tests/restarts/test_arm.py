@@ -1,0 +1,56 @@
+"""What a restart arm accepts and refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from analysis.restarts import RestartArm, whittle_index
+
+GOOD = {
+    "passive": [[0.5, 0.5], [0.0, 1.0]],
+    "reset": [1.0, 0.0],
+    "passive_cost": [0.0, 1.0],
+    "active_cost": [0.5, 0.5],
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"passive": [[0.5, 0.4], [0.0, 1.0]]}, r"passive\[0\] must sum to 1, got 0.9"),
+        ({"passive": [[1.5, -0.5], [0.0, 1.0]]}, r"passive\[0, 1\] must be a probability.*-0.5"),
+        ({"passive": [[0.5, 0.5]]}, r"passive must be a square matrix, got shape \(1, 2\)"),
+        ({"passive": [[np.nan, 0.5], [0.0, 1.0]]}, r"passive\[0, 0\] .* got nan"),
+        ({"reset": [1.0, 0.0, 0.0]}, "reset must have 2 entries a row, got 3"),
+        ({"reset": [0.9, 0.2]}, "reset must sum to 1, got 1.1"),
+        ({"passive_cost": [0.0, np.nan]}, r"passive_cost\[1\] must be a finite number, got nan"),
+        ({"active_cost": [0.0]}, r"active_cost must have shape \(2,\), got \(1,\)"),
+    ],
+)
+def test_bad_arms_are_refused_by_name_index_and_value(change, message):
+    with pytest.raises(ValueError, match=message):
+        RestartArm(**(GOOD | change))
+
+
+@pytest.mark.parametrize("discount", [0, -0.1, 1.0001, float("nan")])
+def test_bad_discounts_are_refused(discount):
+    with pytest.raises(ValueError, match=rf"discount must be in \(0, 1\], got {discount}"):
+        whittle_index(RestartArm(**GOOD), discount)
+
+
+def test_an_arm_cannot_be_changed_through_the_arrays_it_was_built_from():
+    passive = np.array(GOOD["passive"])
+    arm = RestartArm(**(GOOD | {"passive": passive}))
+    passive[0] = [1.0, 0.0]
+    assert arm.passive[0, 1] == 0.5
+    with pytest.raises(ValueError, match="read-only"):
+        arm.passive[0, 0] = 1.0
+
+
+def test_properties_tell_wear_and_monotonicity_apart():
+    assert RestartArm(**GOOD).only_wears
+    assert RestartArm(**GOOD).stochastically_monotone
+    mends = RestartArm(**(GOOD | {"passive": [[0.2, 0.8], [0.7, 0.3]]}))
+    assert not mends.only_wears
+    assert not mends.stochastically_monotone

@@ -1,0 +1,138 @@
+"""The Whittle index by its independent routes, and against a public package."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.restarts import RestartArm, whittle_index, whittle_indices
+from tests.restarts.support import ARMS, MONOTONE_ARMS, draw_arm
+
+DISCOUNTS = st.sampled_from([0.3, 0.9, 0.99, 1.0])
+
+
+def package_index(arm: RestartArm, discount: float) -> np.ndarray:
+    """markovianbandit-pkg's index; its import changes NumPy's error state, so that is restored."""
+    state = np.geterr()
+    try:
+        from markovianbandit.whittle_computation import compute_whittle_indices
+
+        reset = np.tile(arm.reset, (arm.states, 1))
+        _, index = compute_whittle_indices(
+            np.array(arm.passive), reset, -arm.passive_cost, -arm.active_cost, beta=discount
+        )
+    finally:
+        np.seterr(**state)
+    return index
+
+
+@settings(max_examples=150, deadline=None)
+@given(ARMS, DISCOUNTS)
+def test_every_arm_gets_the_index_of_its_definition(arm, discount):
+    found = whittle_index(arm, discount)
+    defined = whittle_index(arm, discount, route="definition")
+    assert np.abs(found.index - defined.index).max() < 1e-9 * (1 + np.abs(defined.index).max())
+
+
+@settings(max_examples=150, deadline=None)
+@given(MONOTONE_ARMS, DISCOUNTS)
+def test_monotone_arms_take_the_closed_form(arm, discount):
+    found = whittle_index(arm, discount)
+    assert found.route == "closed form"
+    assert (np.diff(found.index) >= -1e-9 * (1 + np.abs(found.index).max())).all()
+    eliminated = whittle_index(arm, discount, route="elimination").index
+    assert np.allclose(found.index, eliminated, rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=100, deadline=None)
+@given(MONOTONE_ARMS, DISCOUNTS)
+def test_the_printed_ratio_agrees_wherever_it_is_not_zero_over_zero(arm, discount):
+    ratio = whittle_index(arm, discount, route="ratio").index
+    index = whittle_index(arm, discount).index
+    close = np.isclose(ratio, index, rtol=1e-4, atol=1e-4 * (1 + np.abs(index).max()))
+    assert (close | np.isnan(ratio)).all()
+
+
+@settings(max_examples=150, deadline=None)
+@given(ARMS, st.sampled_from([0.3, 0.9, 0.99]))
+def test_public_package_agrees(arm, discount):
+    index = whittle_index(arm, discount).index
+    theirs = package_index(arm, discount)
+    assert np.abs(index - theirs).max() < 1e-8 * (1 + np.abs(index).max())
+
+
+def test_public_package_agrees_at_discount_one_and_at_size():
+    for seed, discount in ((0, 1.0), (1, 1.0), (2, 0.95)):
+        arm = draw_arm(seed, 80, kind="sorted-simplex")
+        index = whittle_index(arm, discount).index
+        assert np.allclose(index, package_index(arm, discount), rtol=1e-10, atol=1e-10)
+
+
+def test_the_ratio_is_zero_over_zero_in_a_state_never_visited_passively():
+    arm = RestartArm(np.eye(3)[[2, 2, 2]], [1, 0, 0], [0.0, 1.0, 2.0], [1.5] * 3)
+    ratio = whittle_index(arm, 0.9, route="ratio").index
+    assert np.isnan(ratio[1])
+    defined = whittle_index(arm, 0.9, route="definition").index
+    assert np.allclose(whittle_index(arm, 0.9).index, defined, atol=1e-10)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=6), st.integers(2, 8), DISCOUNTS)
+def test_a_batch_is_the_same_as_one_arm_at_a_time(seeds, states, discount):
+    arms = [draw_arm(s, states, kind=k) for s in seeds for k in ("any", "one-step")]
+    one_by_one = [whittle_index(arm, discount).index for arm in arms]
+    assert np.allclose(whittle_indices(arms, discount), one_by_one, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("discount", [0.9, 1.0])
+@pytest.mark.parametrize("kind", ["sorted-simplex", "one-step", "any"])
+def test_lapack_and_the_kernel_agree_across_the_size_where_one_takes_over(kind, discount):
+    arm = draw_arm(5, 90, kind=kind)
+    eliminated = whittle_index(arm, discount, route="elimination").index
+    assert np.allclose(whittle_index(arm, discount).index, eliminated, rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(ARMS, st.sampled_from([0.5, 0.9]), st.floats(-5, 5), st.floats(0.1, 10), st.integers(0, 99))
+def test_scale_shift_and_relabelling(arm, discount, shift, scale, seed):
+    index = whittle_index(arm, discount).index
+    changed = RestartArm(
+        arm.passive, arm.reset, scale * arm.passive_cost + shift, scale * arm.active_cost + shift
+    )
+    assert np.allclose(whittle_index(changed, discount).index, scale * index, atol=1e-8)
+    p = np.random.default_rng(seed).permutation(arm.states)
+    relabelled = RestartArm(
+        arm.passive[np.ix_(p, p)], arm.reset[p], arm.passive_cost[p], arm.active_cost[p]
+    )
+    assert np.allclose(whittle_index(relabelled, discount).index, index[p], atol=1e-8)
+
+
+def test_discount_tending_to_one_gives_the_average_cost_index():
+    arm = draw_arm(3, 6, kind="sorted-simplex")
+    limit = whittle_index(arm, 1.0).index
+    gaps = [np.abs(whittle_index(arm, 1 - e).index - limit).max() for e in (1e-3, 1e-4, 1e-5)]
+    assert gaps[0] / gaps[1] == pytest.approx(10, rel=0.05)
+    assert gaps[1] / gaps[2] == pytest.approx(10, rel=0.05)
+
+
+def test_closed_form_refuses_an_arm_whose_optimal_policies_are_not_thresholds():
+    arm = draw_arm(0, 6)
+    with pytest.raises(ValueError, match="not thresholds"):
+        whittle_index(arm, 0.9, route="closed form")
+    found = whittle_index(arm, 0.9)
+    assert found.route == "elimination"
+    assert "not optimal" in found.note
+
+
+def test_average_cost_index_is_refused_where_an_arm_can_stay_for_ever_below():
+    arm = RestartArm(np.eye(3), [1, 0, 0], [0.0, 1.0, 2.0], [1.5] * 3)
+    with pytest.raises(ValueError, match="discount must be below 1 for this arm"):
+        whittle_index(arm, 1.0)
+    assert np.isfinite(whittle_index(arm, 0.999).index).all()
+
+
+def test_unknown_route_is_refused():
+    with pytest.raises(ValueError, match=r"route must be one of .* got 'magic'"):
+        whittle_index(draw_arm(0, 3), 0.9, route="magic")
