@@ -1,6 +1,10 @@
 """Sources of ephemeral content: which source to crawl next, and what it earns."""
 
+from analysis.ephemeral.arrivals import Arrivals, Utility
+from analysis.ephemeral.bounds import RelaxedSolution, due_ages, relaxed_bound, relaxed_problem
+from analysis.ephemeral.environment import Environment
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
+from analysis.ephemeral.optimal import Optimum, optimal_average_reward, optimal_cycle
 from analysis.ephemeral.policies import (
     GreedyPolicy,
     MyopicPolicy,
@@ -21,20 +25,30 @@ from analysis.ephemeral.simulation import (
 from analysis.ephemeral.sources import Sources, four_sources
 
 __all__ = [
+    "Arrivals",
     "Cycle",
+    "Environment",
     "GreedyPolicy",
     "MyopicPolicy",
     "Observation",
+    "Optimum",
     "Policy",
+    "RelaxedSolution",
     "RoundRobinPolicy",
     "SingleSourcePolicy",
     "Sources",
     "Trajectory",
+    "Utility",
     "WhittlePolicy",
+    "due_ages",
     "four_sources",
     "initial_content",
     "long_run_cycle",
     "named_policy",
+    "optimal_average_reward",
+    "optimal_cycle",
+    "relaxed_bound",
+    "relaxed_problem",
     "simulate",
     "whittle_index",
     "whittle_index_at_age",

@@ -57,7 +57,7 @@ class Sources:
     arrival_rate: NDArray[np.float64]
     mean_utility: NDArray[np.float64]
     decay_rate: NDArray[np.float64]
-    cost: NDArray[np.float64] | float = 1.0
+    cost: NDArray[np.float64] = 1.0  # type: ignore[assignment]  # one number stands for all
     period: float = 1.0
     names: Sequence[str] | None = None
 

@@ -1,0 +1,205 @@
+"""The relaxed problem: an upper bound on every policy, for any number of sources.
+
+Whittle's relaxation asks the budget to hold on average only. With a subsidy lambda for each unit of
+cost that is not spent, the problem splits into one problem a source, whose best cycle crawls at age
+k for ever, and Lagrangian duality gives
+
+    bound = min over lambda >= 0 of  lambda M + sum_i max(0, max_k (X_i(k) - lambda C_i) / k),
+
+with X_i(k) = u*_i (1 - alpha_i^k). The maximising age is the first one whose Whittle index is at
+least lambda, so the spending at lambda is sum_i C_i / k_i(lambda), a falling step function, and the
+minimiser is where it crosses the budget. The bound is attained when the budget need hold on average
+only: at the crossing, two neighbouring ages of the tied source share the time.
+
+Reference: report 8702, sections 3 and 6; Whittle (1988).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from analysis.checks import check_number
+from analysis.ephemeral.sources import Sources
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RelaxedSolution:
+    """Solution of the relaxed problem.
+
+    Attributes
+    ----------
+    bound : float
+        Best average reward when the budget holds on average; no policy earns more.
+    subsidy : float
+        The multiplier: the largest subsidy at which the spending reaches the budget.
+    age : ndarray, shape (N,)
+        Age at which each source is due at that subsidy, ``inf`` for never.
+    frequency : ndarray, shape (N,)
+        Crawls per epoch of each source in a solution that spends the budget exactly.
+    primal : float
+        Reward per epoch of that solution; equals `bound` up to rounding.
+    """
+
+    bound: float
+    subsidy: float
+    age: Floats
+    frequency: Floats
+    primal: float
+
+
+@njit(cache=True)
+def _one_plus_z(z: float) -> float:
+    """1 - (1 + z) exp(-z), to full relative accuracy."""
+    if z > 0.5:
+        return 1.0 - (1.0 + z) * np.exp(-z)
+    series = 1.0
+    for term in range(16, 2, -1):
+        series = 1.0 + z / term * series
+    return 0.5 * z * z * series * np.exp(-z)
+
+
+@njit(cache=True)
+def _h(y: float) -> float:
+    """exp(-y) - 1 + y, to full relative accuracy."""
+    if y > 0.5:
+        return np.expm1(-y) + y
+    series = 1.0
+    for term in range(16, 2, -1):
+        series = 1.0 - y / term * series
+    return 0.5 * y * y * series
+
+
+@njit(cache=True)
+def _relative_index(decay: float, h_decay: float, age: float) -> float:
+    """Whittle index at an age, in units of u*/C."""
+    z = decay * age
+    return _one_plus_z(z) + age * np.exp(-z) * h_decay
+
+
+@njit(cache=True)
+def _due_ages(subsidy: float, limit: Floats, decay: Floats, low: Floats, high: Floats) -> Floats:
+    """First age in [low, high] at which each index reaches the subsidy; inf where none does."""
+    ages = np.empty_like(limit)
+    for i in range(limit.size):
+        if subsidy >= limit[i] and subsidy > 0:
+            ages[i] = np.inf
+            continue
+        target, h_decay = subsidy / limit[i] if subsidy > 0 else 0.0, _h(decay[i])
+        below, above = low[i] - 1.0, high[i]
+        if np.isinf(above):
+            above = max(1.0, low[i])
+            # In floating point the index can stay one rounding below its limit for ever.
+            while _relative_index(decay[i], h_decay, above) < target and decay[i] * above < 800:
+                below, above = above, 2.0 * above
+        while above - below > 1.0:
+            middle = np.floor(0.5 * (below + above))
+            if middle in (below, above):
+                break
+            if _relative_index(decay[i], h_decay, middle) >= target:
+                above = middle
+            else:
+                below = middle
+        ages[i] = above
+    return ages
+
+
+def due_ages(sources: Sources, subsidy: float) -> Floats:
+    """Age at which each source is crawled in its own problem, under a subsidy.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    subsidy : float
+        Subsidy for each unit of cost not spent; not negative.
+
+    Returns
+    -------
+    ndarray, shape (N,)
+        First age whose Whittle index is at least the subsidy, ``inf`` where there is none.
+
+    Raises
+    ------
+    ValueError
+        If the subsidy is negative or not a number.
+    """
+    check_number("subsidy", subsidy, 0)
+    ones = np.ones(len(sources))
+    limit = sources.u_star / sources.cost
+    return _due_ages(float(subsidy), limit, sources.decay, ones, np.full_like(ones, np.inf))
+
+
+def relaxed_problem(sources: Sources, budget: float) -> RelaxedSolution:
+    """Solve the relaxed problem exactly, by bisection on the subsidy.
+
+    Sources whose due age is the same at both ends of the bracket leave the search, so that the work
+    is a few passes over the sources whatever their number.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    budget : float
+        Cost spent per epoch, at most the sum of all costs (N, if every crawl costs 1).
+
+    Returns
+    -------
+    RelaxedSolution
+
+    Raises
+    ------
+    ValueError
+        If the budget is not in (0, sum of costs].
+    """
+    budget = check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)
+    limit = sources.u_star / sources.cost
+    low, high = 0.0, float(limit.max())
+    often, seldom = np.ones(len(sources)), np.full(len(sources), np.inf)
+    active = np.arange(len(sources))
+    settled = 0.0
+    while True:
+        middle = 0.5 * (low + high)
+        if middle in (low, high):
+            break
+        args = (limit[active], sources.decay[active], often[active], seldom[active])
+        ages = _due_ages(middle, *args)
+        if settled + float((sources.cost[active] / ages).sum()) >= budget:
+            low, often[active] = middle, ages
+        else:
+            high, seldom[active] = middle, ages
+        same = often[active] == seldom[active]
+        gone = active[same]
+        settled += float((sources.cost[gone] / often[gone]).sum())
+        active = active[~same]
+    spent = [float((sources.cost / ages).sum()) for ages in (often, seldom)]
+    share = 1.0 if spent[0] == spent[1] else (budget - spent[1]) / (spent[0] - spent[1])
+    share = min(share, 1.0)
+    frequency = share / often + (1.0 - share) / seldom
+    primal = share * _reward_rate(sources, often) + (1.0 - share) * _reward_rate(sources, seldom)
+    surplus = np.maximum(0.0, (sources.state_at_age(often) - low * sources.cost) / often)
+    bound = low * budget + float(surplus.sum())
+    return RelaxedSolution(bound, low, often, frequency, primal)
+
+
+def relaxed_bound(sources: Sources, budget: float) -> tuple[float, float]:
+    """Return the relaxed problem's value, which bounds every policy, and its subsidy.
+
+    See `relaxed_problem` for the parameters and errors.
+
+    Returns
+    -------
+    bound, subsidy : float
+    """
+    solution = relaxed_problem(sources, budget)
+    return solution.bound, solution.subsidy
+
+
+def _reward_rate(sources: Sources, ages: Floats) -> float:
+    """Reward per epoch when each source is crawled at one and the same age for ever."""
+    return float((sources.state_at_age(ages) / ages).sum())

@@ -1,0 +1,169 @@
+"""Sources with random content, one decision at a time: what a policy or a learner plays against.
+
+The content follows (19) of the report; what each epoch brings is drawn beforehand, so that several
+policies can face the same arrivals (common random numbers). Two refinements that the documents name
+without working them out:
+
+- a source is *observed*, so that the policy sees its content, or *unobserved*, so that it sees its
+  age alone; the two can be mixed (report, section 7);
+- content is dropped once it is M_i periods old (2019 paper, section 2), so that the expected
+  content at age k is u*_i (1 - alpha_i^min(k, M_i)).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.checks import check_array
+from analysis.ephemeral.policies import Observation
+from analysis.ephemeral.simulation import initial_content
+from analysis.ephemeral.sources import Sources
+
+Floats = NDArray[np.float64]
+
+
+def check_lifetime(lifetime: ArrayLike, sources: Sources) -> Floats:
+    """Return M_i in periods, one a source, ``inf`` for content that is never dropped.
+
+    Raises
+    ------
+    ValueError
+        If a lifetime is below one period or not a whole number of periods.
+    """
+    periods = np.array(lifetime, dtype=np.float64)
+    finite = check_array("lifetime", np.where(np.isinf(periods) & (periods > 0), 1.0, periods), 1)
+    if (finite != np.floor(finite)).any():
+        raise ValueError(f"lifetime must be whole numbers of periods, or inf, got {lifetime!r}")
+    if periods.shape not in {(), (len(sources),)}:
+        raise ValueError(f"lifetime must be a number or have shape ({len(sources)},)")
+    return np.broadcast_to(periods, len(sources)).copy()
+
+
+def check_observed(observed: ArrayLike, sources: Sources) -> NDArray[np.bool_]:
+    """Return which sources are observed, one truth value a source.
+
+    Raises
+    ------
+    ValueError
+        If it is neither one truth value nor one a source.
+    """
+    seen = np.asarray(observed)
+    if seen.dtype != bool or seen.shape not in {(), (len(sources),)}:
+        raise ValueError(
+            f"observed must be True, False or {len(sources)} truth values, got {observed!r}"
+        )
+    return np.broadcast_to(seen, len(sources)).copy()
+
+
+class Environment:
+    """Sources of random content, stepped one epoch at a time.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    content : array_like, shape (N, horizon)
+        What each epoch brings, from `Arrivals.sample`; column t arrives between epochs t and t + 1.
+    observed : bool or array_like of bool, shape (N,)
+        Which sources show their content before a crawl.
+    lifetime : float or array_like, shape (N,)
+        M_i, in whole periods; older content is dropped. ``inf`` by default.
+    initial_state : {"empty", "fresh", "full"} or array_like, shape (N,)
+        Content at epoch 0, as in `simulate`. It counts as one period old.
+
+    Attributes
+    ----------
+    epoch : int
+        Number of the next decision, from 0 to the horizon.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
+
+    def __init__(
+        self,
+        sources: Sources,
+        content: ArrayLike,
+        *,
+        observed: ArrayLike = True,
+        lifetime: ArrayLike = np.inf,
+        initial_state: str | ArrayLike = "empty",
+    ) -> None:
+        self.sources = sources
+        self._content = check_array("content", content, 0)
+        if self._content.ndim != 2 or self._content.shape[0] != len(sources):
+            raise ValueError(
+                f"content must have shape ({len(sources)}, horizon), got {self._content.shape}"
+            )
+        self._observed = check_observed(observed, sources)
+        self._lifetime = check_lifetime(lifetime, sources)
+        fresh = isinstance(initial_state, str) and initial_state == "fresh"
+        self._age = np.full(len(sources), int(fresh))
+        self._state = initial_content(sources, initial_state)
+        self._initial = self._state.copy()
+        self._last_crawl = np.full(len(sources), -1)  # the initial content stands in column -1
+        self.epoch = 0
+
+    @property
+    def horizon(self) -> int:
+        """Number of epochs that can be played."""
+        return self._content.shape[1]
+
+    @property
+    def observation(self) -> Observation:
+        """What the policy may see now: every age, and the content of observed sources."""
+        state = np.where(self._observed, self._state, np.nan)
+        return Observation(self.epoch, self._age.copy(), state)
+
+    @property
+    def state(self) -> Floats:
+        """Content of every source now, whether observed or not."""
+        return self._state.copy()
+
+    def step(self, arms: ArrayLike) -> Floats:
+        """Crawl some sources and move to the next epoch.
+
+        Parameters
+        ----------
+        arms : array_like of int
+            Numbers of the sources crawled, each at most once.
+
+        Returns
+        -------
+        ndarray, shape (len(arms),)
+            Content collected from each.
+
+        Raises
+        ------
+        ValueError
+            If the horizon is over, or a number is no source or comes twice.
+        """
+        if self.epoch >= self.horizon:
+            raise ValueError(f"arms must be chosen at most {self.horizon} times: no content left")
+        chosen = np.asarray(arms, dtype=np.int64).reshape(-1)
+        size = len(self.sources)
+        if chosen.size and (chosen.min() < 0 or chosen.max() >= size):
+            raise ValueError(f"arms must be numbers of sources in [0, {size - 1}], got {arms!r}")
+        if np.unique(chosen).size != chosen.size:
+            raise ValueError(f"arms must name each source at most once, got {arms!r}")
+        rewards = self._state[chosen]
+        self._state[chosen] = 0.0
+        self._age[chosen] = 0
+        self._last_crawl[chosen] = self.epoch
+        self._drop_old()
+        self._state = self.sources.alpha * self._state + self._content[:, self.epoch]
+        self._age += 1
+        self.epoch += 1
+        return rewards
+
+    def _drop_old(self) -> None:
+        """Take out the content that will be more than M_i periods old at the next epoch."""
+        for i in np.flatnonzero(self.epoch - self._lifetime >= self._last_crawl):
+            periods = int(self._lifetime[i])
+            column = self.epoch - periods
+            brought = self._content[i, column] if column >= 0 else self._initial[i]
+            left = self._state[i] - self.sources.alpha[i] ** (periods - 1) * brought
+            self._state[i] = max(0.0, left)  # a rounding below zero is zero

@@ -1,0 +1,147 @@
+import numpy as np
+import pytest
+
+from analysis.ephemeral import Sources, four_sources, named_policy, simulate
+from analysis.ephemeral.arrivals import LAWS, Arrivals, Utility
+from analysis.ephemeral.environment import Environment
+
+EVERY_LAW = [
+    Utility("deterministic"),
+    Utility("exponential"),
+    Utility("uniform"),
+    Utility("gamma", variation=4.0),
+    Utility("lognormal", variation=2.0),
+    Utility("pareto", tail_index=6.0),
+]
+
+
+def few_items():
+    return Sources([5.0, 0.5], [2.0, 3.0], [0.4, 1.5], period=2.0)
+
+
+@pytest.mark.parametrize("law", EVERY_LAW, ids=LAWS)
+def test_content_has_the_mean_and_variance_of_the_formulas(law):
+    arrivals = Arrivals(few_items(), law)
+    content = arrivals.sample(100_000, np.random.default_rng(1))
+    error = np.sqrt(arrivals.variance / content.shape[1])
+    assert (np.abs(content.mean(axis=1) - arrivals.mean) < 5 * error).all()
+    np.testing.assert_allclose(content.var(axis=1), arrivals.variance, rtol=0.15)
+
+
+def test_no_items_bring_no_content():
+    share = (Arrivals(few_items()).sample(50_000, np.random.default_rng(2))[1] == 0).mean()
+    assert share == pytest.approx(np.exp(-1), abs=5 * np.sqrt(0.25 / 50_000))
+
+
+def test_every_source_can_have_its_own_law():
+    sources = Sources([3.0] * 6, [1.0] * 6, [0.5] * 6)
+    arrivals = Arrivals(sources, EVERY_LAW)
+    assert arrivals.laws == tuple(EVERY_LAW)
+    seconds = arrivals.variance / (3.0 * (1 - np.exp(-1)))
+    np.testing.assert_allclose(seconds, [1, 2, 4 / 3, 5, 3, 25 / 24])
+    assert np.isinf(Utility("pareto", tail_index=2.0).second_moment)
+
+
+def test_same_seed_same_content():
+    one, other = (Arrivals(few_items()).sample(50, np.random.default_rng(3)) for _ in range(2))
+    np.testing.assert_array_equal(one, other)
+
+
+def play(environment, policy, budget):
+    rewards = []
+    while environment.epoch < environment.horizon:
+        arms = policy.select(environment.observation, budget, None)
+        rewards.append(environment.step(arms).sum())
+    return np.array(rewards)
+
+
+@pytest.mark.parametrize("start", ["empty", "fresh", "full"])
+def test_without_randomness_it_is_the_deterministic_simulation(start):
+    sources = four_sources()
+    content = np.repeat(sources.u[:, None], 60, axis=1)
+    environment = Environment(sources, content, initial_state=start)
+    rewards = play(environment, named_policy("whittle", sources), 2)
+    expected = simulate(sources, "whittle", 2, 60, initial_state=start).reward
+    np.testing.assert_allclose(rewards, expected, rtol=1e-12)
+
+
+def test_unobserved_content_is_hidden():
+    sources = four_sources()
+    content = Arrivals(sources).sample(5, np.random.default_rng(4))
+    environment = Environment(sources, content, observed=[True, False, True, False])
+    environment.step([0])
+    state = environment.observation.state
+    np.testing.assert_array_equal(np.isnan(state), [False, True, False, True])
+    np.testing.assert_array_equal(state[[0, 2]], environment.state[[0, 2]])
+    np.testing.assert_array_equal(environment.observation.age, [1, 1, 1, 1])
+
+
+@pytest.mark.parametrize("initial", ["empty", [3.0, 4.0]])
+def test_old_content_is_dropped(initial):
+    sources = Sources([5.0, 0.5], [2.0, 3.0], [0.4, 1.5])
+    lifetime = [3, 1]
+    content = Arrivals(sources).sample(40, np.random.default_rng(5))
+    environment = Environment(sources, content, lifetime=lifetime, initial_state=initial)
+    rng = np.random.default_rng(6)
+    start = np.zeros(2) if initial == "empty" else np.array(initial)
+    brought = np.column_stack([start, content])  # column t is one period old at epoch t
+    last = np.zeros(2, dtype=int)
+    for epoch in range(40):
+        for i in range(2):
+            first = max(last[i], epoch - lifetime[i] + 1)
+            ages = epoch - np.arange(first, epoch + 1)
+            expected = (sources.alpha[i] ** ages * brought[i, first : epoch + 1]).sum()
+            assert environment.state[i] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        arms = np.flatnonzero(rng.random(2) < 0.3)
+        environment.step(arms)
+        last[arms] = epoch + 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"law": "weibull"}, "law must be one of deterministic, exponential"),
+        ({"law": "pareto", "tail_index": 1.0}, r"tail_index must be .* \(1, inf\), got 1.0"),
+        ({"law": "pareto"}, r"tail_index must be a number in \(1, inf\), got None"),
+        ({"law": "gamma", "variation": 0.0}, r"variation must be .* \(0, inf\), got 0.0"),
+        ({"law": "exponential", "variation": 1.0}, "variation must be left out"),
+        ({"law": "gamma", "variation": 1.0, "tail_index": 3.0}, "tail_index must be left out"),
+    ],
+)
+def test_wrong_utility_is_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Utility(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"lifetime": 0.5}, r"lifetime must be a finite number in \[1, inf\), got 0.5"),
+        ({"lifetime": [1, 2, 0, 4]}, r"lifetime\[2\] must be .* \[1, inf\), got 0"),
+        ({"lifetime": 1.5}, "lifetime must be whole numbers"),
+        ({"lifetime": [1, 2]}, r"lifetime must be a number or have shape \(4,\)"),
+        ({"observed": "yes"}, "observed must be True, False or 4 truth values"),
+        ({"observed": [True]}, "observed must be"),
+        ({"content": np.ones((3, 5))}, r"content must have shape \(4, horizon\), got \(3, 5\)"),
+        ({"content": -np.ones((4, 5))}, r"content\[0, 0\] must be"),
+        ({"initial_state": "vacant"}, "initial_state must be one of"),
+    ],
+)
+def test_wrong_environment_is_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Environment(four_sources(), **{"content": np.ones((4, 5)), **arguments})
+
+
+def test_wrong_steps_are_named():
+    environment = Environment(four_sources(), np.ones((4, 1)))
+    with pytest.raises(ValueError, match=r"arms must be numbers of sources in \[0, 3\]"):
+        environment.step([4])
+    with pytest.raises(ValueError, match="at most once"):
+        environment.step([1, 1])
+    environment.step([1])
+    with pytest.raises(ValueError, match="at most 1 times"):
+        environment.step([1])
+    with pytest.raises(ValueError, match="utility must be one Utility"):
+        Arrivals(four_sources(), [Utility(), Utility()])
+    with pytest.raises(ValueError, match="epochs must be an integer of at least 1"):
+        Arrivals(four_sources()).sample(0, np.random.default_rng(0))
