@@ -58,7 +58,7 @@ def _stacked(transitions: Transitions, rewards: ArrayLike) -> tuple[sparse.csr_a
     )
     sums = np.asarray(rows.sum(axis=1)).reshape(actions, states)
     wrong = allowed & ~(np.abs(sums - 1.0) < 1e-9)
-    if rows.nnz and rows.data.min() < 0:
+    if rows.nnz and rows.data.min() < -1e-12:
         raise ValueError(f"transitions must be non-negative, got {rows.data.min()}")
     if wrong.any():
         action, state = np.argwhere(wrong)[0]

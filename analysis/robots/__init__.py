@@ -1,0 +1,37 @@
+"""How many robots to run: a queue of pages in front of an indexing engine (the robot study)."""
+
+from analysis.robots.control import ControlSolution, RobotControl
+from analysis.robots.mm1k import (
+    critical_gamma,
+    full_probability,
+    infinite_capacity_cost,
+    large_capacity_robots,
+    limiting_cost,
+    limiting_drift,
+    loss_rate,
+    optimal_load,
+    optimal_robots,
+    starvation_probability,
+    static_cost,
+    turning_capacity,
+)
+from analysis.robots.relative import PrintedRun, proposition_4
+
+__all__ = [
+    "ControlSolution",
+    "PrintedRun",
+    "RobotControl",
+    "critical_gamma",
+    "full_probability",
+    "infinite_capacity_cost",
+    "large_capacity_robots",
+    "limiting_cost",
+    "limiting_drift",
+    "loss_rate",
+    "optimal_load",
+    "optimal_robots",
+    "proposition_4",
+    "starvation_probability",
+    "static_cost",
+    "turning_capacity",
+]

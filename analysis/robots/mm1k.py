@@ -1,0 +1,294 @@
+r"""A fixed number of robots in front of an exponential indexing engine: the M/M/1/K queue.
+
+The robot study, section 2.  N robots bring pages at rate lambda each to a queue with K places (the
+one in service included) that is served at rate mu; the load is rho = N lambda / mu.  The cost
+
+    C(rho) = gamma P(X = 0) + lambda N P(X = K) = (gamma + mu rho^{K+1}) / (1 + rho + ... + rho^K)
+
+weighs starvation against loss, equations (1) to (4); the second form has no 0/0 at load 1.  With
+g = gamma/mu its derivative has the sign of h_K(rho) - g, where
+
+    h_K(rho) = rho^K P(rho) / Q(rho),   P = sum_{i<=K} (K+1-i) rho^i,   Q = sum_{i<K} (i+1) rho^i,
+
+increases from 0 to infinity, so that the best load is the root of h_K = g (Lemma 1).  Everything is
+computed from log rho, hence accurate near load 1 and far from it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+
+from analysis.robots.checks import integer, positive
+
+Floats = NDArray[np.float64]
+
+
+def _log_load(rho: ArrayLike) -> Floats:
+    load = np.asarray(rho, dtype=np.float64)
+    if not (np.isfinite(load).all() and (load >= 0).all()):
+        raise ValueError(f"rho must be non-negative and finite, got {rho!r}")
+    with np.errstate(divide="ignore"):
+        return np.log(load)
+
+
+def _first_term_share(x: Floats, capacity: int) -> Floats:
+    """Return 1 / (1 + e^x + ... + e^{Kx})."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        share = np.expm1(x) / np.expm1((capacity + 1) * x)
+    share = np.where(x == 0.0, 1.0 / (capacity + 1), share)
+    # Where both exponentials overflow the share is e^{-Kx} (1 - e^{-x}).
+    far = x > 600.0 / (capacity + 1)
+    return np.where(far, -np.expm1(-np.abs(x)) * np.exp(-capacity * np.abs(x)), share)
+
+
+def _plain(value: Floats) -> float | Floats:
+    return float(value) if value.ndim == 0 else value
+
+
+def starvation_probability(rho: ArrayLike, capacity: int) -> float | Floats:
+    """Return P(X = 0), the fraction of time that the queue is empty, equation (3).
+
+    Parameters
+    ----------
+    rho : array_like
+        Load, at least 0.
+    capacity : int
+        Places in the queue, at least 2.
+    """
+    capacity = integer("capacity", capacity, 2)
+    return _plain(_first_term_share(_log_load(rho), capacity))
+
+
+def full_probability(rho: ArrayLike, capacity: int) -> float | Floats:
+    """Return P(X = K), the fraction of time that the queue is full, equation (3).
+
+    Parameters
+    ----------
+    rho : array_like
+        Load, at least 0.
+    capacity : int
+        Places in the queue, at least 2.
+    """
+    capacity = integer("capacity", capacity, 2)
+    return _plain(_first_term_share(-_log_load(rho), capacity))
+
+
+def loss_rate(rho: ArrayLike, capacity: int, service_rate: float = 1.0) -> float | Floats:
+    """Return the pages lost per unit of time, mu rho P(X = K).
+
+    Parameters
+    ----------
+    rho : array_like
+        Load, at least 0.
+    capacity : int
+        Places in the queue, at least 2.
+    service_rate : float
+        Pages indexed per unit of time, positive.
+    """
+    service_rate = positive("service_rate", service_rate)
+    return _plain(np.asarray(rho) * service_rate * np.asarray(full_probability(rho, capacity)))
+
+
+def static_cost(
+    rho: ArrayLike, gamma: float, capacity: int, service_rate: float = 1.0
+) -> float | Floats:
+    """Return the cost C(rho, gamma, K), equation (4).
+
+    Parameters
+    ----------
+    rho : array_like
+        Load, at least 0; an array gives an array of costs.
+    gamma : float
+        Weight of starvation, positive, in the unit of `service_rate`.
+    capacity : int
+        Places in the queue, at least 2.
+    service_rate : float
+        Pages indexed per unit of time, positive.
+
+    Returns
+    -------
+    float or ndarray
+        Cost per unit of time.
+    """
+    gamma = positive("gamma", gamma)
+    empty = np.asarray(starvation_probability(rho, capacity))
+    return _plain(gamma * empty + np.asarray(loss_rate(rho, capacity, service_rate)))
+
+
+def critical_gamma(capacity: int, service_rate: float = 1.0) -> float:
+    """Return gamma(K) = mu (K + 2) / K, the weight at which the best load is 1 (Lemma 1)."""
+    capacity = integer("capacity", capacity, 2)
+    return positive("service_rate", service_rate) * (capacity + 2) / capacity
+
+
+def _log_sum(log_terms: Floats) -> float:
+    largest = float(log_terms.max())
+    return largest + math.log(float(np.exp(log_terms - largest).sum()))
+
+
+def log_slope_ratio(x: float, capacity: int) -> float:
+    """Return log h_K(e^x), increasing in x; the cost falls while it is below log(gamma/mu)."""
+    powers = np.arange(capacity + 1)
+    numerator = _log_sum(np.log(capacity + 1 - powers) + powers * x)
+    denominator = _log_sum(np.log(powers[1:]) + powers[:-1] * x)
+    return capacity * x + numerator - denominator
+
+
+def optimal_load(gamma: float, capacity: int, service_rate: float = 1.0) -> float:
+    """Return rho(gamma, K), the load of least cost (Lemma 1).
+
+    Parameters
+    ----------
+    gamma : float
+        Weight of starvation, positive.
+    capacity : int
+        Places in the queue, at least 2.
+    service_rate : float
+        Pages indexed per unit of time, positive.
+    """
+    capacity = integer("capacity", capacity, 2)
+    target = math.log(positive("gamma", gamma) / positive("service_rate", service_rate))
+    # log h_K has a slope of at least 1 in x, and is log((K+2)/K) at x = 0.
+    gap = target - math.log((capacity + 2) / capacity)
+    if gap == 0.0:
+        return 1.0
+    x = brentq(
+        lambda x: log_slope_ratio(x, capacity) - target,
+        min(0.0, gap) - 1e-9,
+        max(0.0, gap) + 1e-9,
+        xtol=1e-15,
+        rtol=8.9e-16,
+    )
+    return math.exp(x)
+
+
+def optimal_robots(
+    arrival_rate: float, gamma: float, capacity: int, service_rate: float = 1.0
+) -> int:
+    """Return N(gamma, K), the number of robots of least cost, at least 1 (Proposition 1).
+
+    Of two numbers that cost the same the smaller is returned.
+
+    Parameters
+    ----------
+    arrival_rate : float
+        Pages that one robot brings per unit of time, positive.
+    gamma : float
+        Weight of starvation, positive.
+    capacity : int
+        Places in the queue, at least 2.
+    service_rate : float
+        Pages indexed per unit of time, positive.
+    """
+    arrival_rate = positive("arrival_rate", arrival_rate)
+    robots = optimal_load(gamma, capacity, service_rate) * service_rate / arrival_rate
+    low = max(1, math.floor(robots))
+    high = max(1, math.ceil(robots))
+    costs = [
+        static_cost(n * arrival_rate / service_rate, gamma, capacity, service_rate)
+        for n in (low, high)
+    ]
+    return high if costs[1] < costs[0] else low
+
+
+def turning_capacity(gamma: float, service_rate: float = 1.0) -> int:
+    """Return K_0 of Lemma 2, the capacity from which the best load falls (the draft left it blank).
+
+    It is the smallest K >= 2 with rho(gamma, K) >= rho(gamma, K + 1), and exists when gamma > mu.
+
+    Parameters
+    ----------
+    gamma : float
+        Weight of starvation, above `service_rate`.
+    service_rate : float
+        Pages indexed per unit of time, positive.
+    """
+    ratio = positive("gamma", gamma) / positive("service_rate", service_rate)
+    if ratio <= 1.0:
+        raise ValueError(
+            f"gamma must be above service_rate = {service_rate:g} for the best load to turn, "
+            f"got {gamma:g}"
+        )
+
+    def falls(capacity: int) -> bool:
+        x = math.log(optimal_load(ratio, capacity))
+        return x > 0.0 and log_slope_ratio(x, capacity + 1) >= math.log(ratio)
+
+    # Once it falls it falls for ever (Lemma 2), so that bisection finds the turn.
+    high = 2
+    while not falls(high):
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if falls(middle) else (middle, high)
+    return high
+
+
+def limiting_drift(gamma: float, service_rate: float = 1.0) -> float:
+    """Return x with K (rho(gamma, K) - 1) -> x as K grows: Lemma 3 with its rate.
+
+    It is the root of a(x)/a(-x) = gamma/mu with a(x) = e^x - 1 - x, and the minimiser of
+    x (gamma/mu + e^x) / (e^x - 1), the limit of K C / mu at load 1 + x/K.
+
+    Parameters
+    ----------
+    gamma : float
+        Weight of starvation, positive.
+    service_rate : float
+        Pages indexed per unit of time, positive.
+    """
+    target = math.log(positive("gamma", gamma) / positive("service_rate", service_rate))
+
+    def log_a(x: float) -> float:
+        if abs(x) < 0.5:  # by its series, since e^x - 1 - x cancels
+            term, total = 1.0, 0.0
+            for k in range(3, 25):
+                total += term
+                term *= x / k
+            return math.log(total / 2.0)
+        return math.log(abs(math.expm1(x) - x)) - 2.0 * math.log(abs(x))
+
+    bound = abs(target) + 3.0
+    while log_a(bound) - log_a(-bound) < abs(target):
+        bound *= 2.0
+    return float(brentq(lambda x: log_a(x) - log_a(-x) - target, -bound, bound, xtol=1e-15))
+
+
+def limiting_cost(x: float, gamma: float, service_rate: float = 1.0) -> float:
+    """Return the limit of K C(1 + x/K, gamma, K) as K grows, mu x (g + e^x) / (e^x - 1)."""
+    gamma, service_rate = positive("gamma", gamma), positive("service_rate", service_rate)
+    if x == 0.0:
+        return gamma + service_rate
+    return x * (gamma + service_rate * math.exp(x)) / math.expm1(x)
+
+
+def infinite_capacity_cost(rho: float, gamma: float, service_rate: float = 1.0) -> float:
+    """Return C(rho, gamma, infinity), the limit that (16) uses: gamma (1-rho)+ + mu (rho-1)+."""
+    gamma, service_rate = positive("gamma", gamma), positive("service_rate", service_rate)
+    return gamma * max(0.0, 1.0 - rho) + service_rate * max(0.0, rho - 1.0)
+
+
+def large_capacity_robots(arrival_rate: float, gamma: float, service_rate: float = 1.0) -> int:
+    """Return approximation (16) of N(gamma, K) for large K, with what the draft leaves undefined.
+
+    rho+ and rho- are the loads with mu/lambda rounded up and down; up wins ties; at least 1.
+
+    Parameters
+    ----------
+    arrival_rate : float
+        Pages that one robot brings per unit of time, positive.
+    gamma : float
+        Weight of starvation, positive.
+    service_rate : float
+        Pages indexed per unit of time, positive.
+    """
+    arrival_rate = positive("arrival_rate", arrival_rate)
+    balanced = positive("service_rate", service_rate) / arrival_rate
+    up, down = math.ceil(balanced), math.floor(balanced)
+    costs = [infinite_capacity_cost(n / balanced, gamma, service_rate) for n in (up, down)]
+    return max(1, up if costs[0] <= costs[1] else down)

@@ -1,0 +1,47 @@
+"""Proposition 4 as the draft ran it, against the exact optimum and its printed counts."""
+
+import pytest
+
+from analysis.mdp import NotConverged
+from analysis.robots import RobotControl, proposition_4
+
+
+def figure(gamma: float) -> RobotControl:
+    return RobotControl(16, 0.1, 1.0, 5, gamma)
+
+
+@pytest.mark.parametrize(("gamma", "printed"), [(1.0, 254), (1.4, 255), (2.0, 256)])
+def test_updates_are_the_printed_iterations(gamma, printed):
+    assert proposition_4(figure(gamma)).updates == printed
+
+
+@pytest.mark.parametrize("reference", [(2, 1, 2), (3, 0, 0), (5, 16, 1)])
+def test_the_reference_state_changes_the_values_only(reference):
+    run = proposition_4(figure(1.4), reference=reference, tolerance=1e-12)
+    assert run.cost == pytest.approx(figure(1.4).solve().gain, abs=1e-11)
+    assert run.values[reference[2], reference[0], reference[1]] == 0.0
+
+
+def test_the_policy_is_the_exact_one():
+    run, exact = proposition_4(figure(1.4)), figure(1.4).solve().policy
+    assert (run.policy[0, 1:] == exact[:-1]).all()
+    assert (run.policy[1, :-1, 1:] == exact[1:, :-1]).all()
+
+
+def test_closer_to_one_is_faster():
+    updates = [proposition_4(figure(1.4), step=t).updates for t in (0.5, 0.8, 0.9, 0.99, 0.99999)]
+    assert updates == sorted(updates, reverse=True)
+    assert len(set(updates)) == len(updates)
+
+
+def test_bad_calls_are_refused():
+    with pytest.raises(ValueError, match="reference must be a state"):
+        proposition_4(figure(1.0), reference=(0, 0, 2))
+    with pytest.raises(ValueError, match="reference must be a state"):
+        proposition_4(figure(1.0), reference=(0, 3, 0))
+    with pytest.raises(ValueError, match=r"step must be in \(0, 1\)"):
+        proposition_4(figure(1.0), step=1.0)
+    with pytest.raises(ValueError, match="tolerance must be positive"):
+        proposition_4(figure(1.0), tolerance=0.0)
+    with pytest.raises(NotConverged, match="did not hold in 10 updates"):
+        proposition_4(figure(1.0), max_updates=10)
