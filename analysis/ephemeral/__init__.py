@@ -23,16 +23,28 @@ from analysis.ephemeral.simulation import (
     simulate,
 )
 from analysis.ephemeral.sources import Sources, four_sources
+from analysis.ephemeral.stochastic import (
+    Comparison,
+    Estimate,
+    IndexTable,
+    RandomRun,
+    compare,
+    simulate_random,
+)
 
 __all__ = [
     "Arrivals",
+    "Comparison",
     "Cycle",
     "Environment",
+    "Estimate",
     "GreedyPolicy",
+    "IndexTable",
     "MyopicPolicy",
     "Observation",
     "Optimum",
     "Policy",
+    "RandomRun",
     "RelaxedSolution",
     "RoundRobinPolicy",
     "SingleSourcePolicy",
@@ -40,6 +52,7 @@ __all__ = [
     "Trajectory",
     "Utility",
     "WhittlePolicy",
+    "compare",
     "due_ages",
     "four_sources",
     "initial_content",
@@ -50,6 +63,7 @@ __all__ = [
     "relaxed_bound",
     "relaxed_problem",
     "simulate",
+    "simulate_random",
     "whittle_index",
     "whittle_index_at_age",
 ]

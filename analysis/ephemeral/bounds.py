@@ -23,6 +23,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from analysis.checks import check_number
+from analysis.ephemeral.kernels import h, relative_index_at_age
 from analysis.ephemeral.sources import Sources
 
 Floats = NDArray[np.float64]
@@ -54,35 +55,6 @@ class RelaxedSolution:
 
 
 @njit(cache=True)
-def _one_plus_z(z: float) -> float:
-    """1 - (1 + z) exp(-z), to full relative accuracy."""
-    if z > 0.5:
-        return 1.0 - (1.0 + z) * np.exp(-z)
-    series = 1.0
-    for term in range(16, 2, -1):
-        series = 1.0 + z / term * series
-    return 0.5 * z * z * series * np.exp(-z)
-
-
-@njit(cache=True)
-def _h(y: float) -> float:
-    """exp(-y) - 1 + y, to full relative accuracy."""
-    if y > 0.5:
-        return np.expm1(-y) + y
-    series = 1.0
-    for term in range(16, 2, -1):
-        series = 1.0 - y / term * series
-    return 0.5 * y * y * series
-
-
-@njit(cache=True)
-def _relative_index(decay: float, h_decay: float, age: float) -> float:
-    """Whittle index at an age, in units of u*/C."""
-    z = decay * age
-    return _one_plus_z(z) + age * np.exp(-z) * h_decay
-
-
-@njit(cache=True)
 def _due_ages(subsidy: float, limit: Floats, decay: Floats, low: Floats, high: Floats) -> Floats:
     """First age in [low, high] at which each index reaches the subsidy; inf where none does."""
     ages = np.empty_like(limit)
@@ -90,18 +62,20 @@ def _due_ages(subsidy: float, limit: Floats, decay: Floats, low: Floats, high: F
         if subsidy >= limit[i] and subsidy > 0:
             ages[i] = np.inf
             continue
-        target, h_decay = subsidy / limit[i] if subsidy > 0 else 0.0, _h(decay[i])
+        target, h_decay = subsidy / limit[i] if subsidy > 0 else 0.0, h(decay[i])
         below, above = low[i] - 1.0, high[i]
         if np.isinf(above):
             above = max(1.0, low[i])
             # In floating point the index can stay one rounding below its limit for ever.
-            while _relative_index(decay[i], h_decay, above) < target and decay[i] * above < 800:
+            while (
+                relative_index_at_age(decay[i], h_decay, above) < target and decay[i] * above < 800
+            ):
                 below, above = above, 2.0 * above
         while above - below > 1.0:
             middle = np.floor(0.5 * (below + above))
             if middle in (below, above):
                 break
-            if _relative_index(decay[i], h_decay, middle) >= target:
+            if relative_index_at_age(decay[i], h_decay, middle) >= target:
                 above = middle
             else:
                 below = middle

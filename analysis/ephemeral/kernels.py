@@ -1,0 +1,216 @@
+"""Compiled scalar forms of the index, and the loop that plays a priority rule.
+
+The formulas are those of `analysis.ephemeral.index`, one source at a time, so that the loops over
+epochs and sources run at machine speed. `RULES` numbers the priorities that the loop knows:
+
+    whittle      Theorem 1 in stable form, x/C above u*; by age where the content is not observed
+    theorem      Theorem 1 to the letter, whose log^+ makes the index 0 for x >= u*
+    remark       the short form of the Remark, used off the orbit where it does not hold
+    myopic       content now per cost (by age where not observed)
+    greedy       expected content at the age
+    round-robin  age
+    table        an index given on a grid of states, continued with slope 1/C
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+RULES = ("whittle", "theorem", "remark", "myopic", "greedy", "round-robin", "table")
+WHITTLE, THEOREM, REMARK, MYOPIC, GREEDY, ROUND_ROBIN, TABLE = range(len(RULES))
+
+
+@njit(cache=True)
+def one_minus_short_exp(z: float) -> float:
+    """1 - (1 + z) exp(-z) for z >= 0, to full relative accuracy."""
+    if z > 0.5:
+        return 1.0 - (1.0 + z) * np.exp(-z)
+    series = 1.0
+    for term in range(16, 2, -1):
+        series = 1.0 + z / term * series
+    return 0.5 * z * z * series * np.exp(-z)
+
+
+@njit(cache=True)
+def h(y: float) -> float:
+    """exp(-y) - 1 + y for y >= 0, to full relative accuracy."""
+    if y > 0.5:
+        return np.expm1(-y) + y
+    series = 1.0
+    for term in range(16, 2, -1):
+        series = 1.0 - y / term * series
+    return 0.5 * y * y * series
+
+
+@njit(cache=True)
+def relative_index_at_age(decay: float, h_decay: float, age: float) -> float:
+    """Whittle index at an age, in units of u*/C; `h_decay` is h(decay)."""
+    z = decay * age
+    return one_minus_short_exp(z) + age * np.exp(-z) * h_decay
+
+
+@njit(cache=True)
+def relative_index(decay: float, h_decay: float, share: float) -> float:
+    """Whittle index in state x = share u*, in units of u*/C."""
+    if share >= 1.0:
+        return share
+    eta = max(1.0, np.ceil(-np.log1p(-share) / decay))
+    z = decay * eta
+    if z < 1.0:
+        return eta * (-np.expm1(-decay) * share + h_decay) - h(z)
+    return -np.expm1(-z) + eta * np.expm1(-decay) * (1.0 - share)
+
+
+@njit(cache=True)
+def printed_relative_index(decay: float, share: float, short: bool) -> float:
+    """Theorem 1 (or, if `short`, the Remark) as printed, in units of u*/C."""
+    alpha = np.exp(-decay)
+    eta = np.ceil(np.log(1.0 - share) / -decay) if share < 1.0 else 0.0
+    first = eta * (1.0 - alpha) * (share - 1.0)
+    return first + share if short else first + 1.0 - alpha**eta
+
+
+@njit(cache=True)
+def _priority(
+    rule: int,
+    i: int,
+    state: float,
+    age: int,
+    seen: bool,
+    decay: Floats,
+    h_decay: Floats,
+    u_star: Floats,
+    cost: Floats,
+    table: Floats,
+    step: Floats,
+) -> float:
+    """Priority of source i under a rule."""
+    if rule == ROUND_ROBIN:
+        return float(age)
+    if rule == GREEDY or (rule == MYOPIC and not seen):
+        return -np.expm1(-decay[i] * age) * u_star[i] / (1.0 if rule == GREEDY else cost[i])
+    if rule == MYOPIC:
+        return state / cost[i]
+    if not seen:
+        return relative_index_at_age(decay[i], h_decay[i], float(age)) * u_star[i] / cost[i]
+    if rule == TABLE:
+        position = state / step[i]
+        last = table.shape[1] - 1
+        if position >= last:
+            return table[i, last] + (state - last * step[i]) / cost[i]
+        below = int(position)
+        weight = position - below
+        return (1.0 - weight) * table[i, below] + weight * table[i, below + 1]
+    share = state / u_star[i] if u_star[i] > 0.0 else 0.0
+    if rule == WHITTLE:
+        return relative_index(decay[i], h_decay[i], share) * u_star[i] / cost[i]
+    return printed_relative_index(decay[i], share, rule == REMARK) * u_star[i] / cost[i]
+
+
+@njit(cache=True)
+def kth_largest(values: Floats, k: int, work: Floats) -> float:
+    """Return the k-th largest value, k >= 1, by quickselect; `work` is overwritten."""
+    work[:] = values
+    low, high, target = 0, values.size - 1, k - 1
+    while low < high:
+        pivot = work[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while work[i] > pivot:
+                i += 1
+            while work[j] < pivot:
+                j -= 1
+            if i <= j:
+                work[i], work[j] = work[j], work[i]
+                i += 1
+                j -= 1
+        if target <= j:
+            high = j
+        elif target >= i:
+            low = i
+        else:
+            break
+    return work[target]
+
+
+@njit(cache=True)
+def mark_top(values: Floats, count: int, work: Floats, chosen: Bools) -> None:
+    """Mark the `count` largest values, ties to the smaller position."""
+    chosen[:] = False
+    if count <= 8:  # a few passes beat a selection
+        for _ in range(count):
+            best = -1
+            for i in range(values.size):
+                if not chosen[i] and (best < 0 or values[i] > values[best]):
+                    best = i
+            chosen[best] = True
+        return
+    limit = kth_largest(values, count, work)
+    left = count
+    for i in range(values.size):
+        if values[i] > limit:
+            chosen[i] = True
+            left -= 1
+    for i in range(values.size):
+        if left == 0:
+            return
+        if values[i] == limit:
+            chosen[i] = True
+            left -= 1
+
+
+@njit(cache=True)
+def play(
+    rule: int,
+    table: Floats,
+    step: Floats,
+    content: Floats,
+    start: Floats,
+    age: Ints,
+    observed: Bools,
+    lifetime: Floats,
+    decay: Floats,
+    u_star: Floats,
+    cost: Floats,
+    budget: int,
+    rewards: Floats,
+    crawls: Ints,
+    warm_up: int,
+) -> None:
+    """Play one rule against `content`, shape (horizon, N); count crawls after `warm_up`."""
+    horizon, size = content.shape
+    state = start.copy()
+    last_crawl = np.full(size, -1, dtype=np.int64)
+    alpha, h_decay = np.exp(-decay), np.empty(size)
+    for i in range(size):
+        h_decay[i] = h(decay[i])
+    priority, work = np.empty(size), np.empty(size)
+    chosen = np.zeros(size, dtype=np.bool_)
+    for epoch in range(horizon):
+        for i in range(size):
+            priority[i] = _priority(
+                rule, i, state[i], age[i], observed[i], decay, h_decay, u_star, cost, table, step
+            )
+        mark_top(priority, budget, work, chosen)
+        earned = 0.0
+        for i in range(size):
+            if chosen[i]:
+                earned += state[i]
+                state[i] = 0.0
+                age[i] = 0
+                last_crawl[i] = epoch
+                if epoch >= warm_up:
+                    crawls[i] += 1
+            if epoch - lifetime[i] >= last_crawl[i]:
+                column = epoch - int(lifetime[i])
+                brought = content[column, i] if column >= 0 else start[i]
+                state[i] = max(0.0, state[i] - alpha[i] ** (lifetime[i] - 1.0) * brought)
+            state[i] = alpha[i] * state[i] + content[epoch, i]
+            age[i] += 1
+        rewards[epoch] = earned

@@ -1,0 +1,301 @@
+"""Policies against random content: fast runs, common random numbers, confidence intervals.
+
+Every policy of a comparison faces the same arrivals in the same replication, so that differences
+between policies are far more precise than the averages themselves. Replications are independent;
+intervals are Student's at 95% over replications.
+
+Reference: report 8702, section 7, equation (19), and the slides on the stochastic setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
+
+from analysis.checks import check_array, check_integer
+from analysis.ephemeral.arrivals import Arrivals
+from analysis.ephemeral.environment import Environment, check_lifetime, check_observed
+from analysis.ephemeral.kernels import RULES, TABLE, play
+from analysis.ephemeral.policies import Policy
+from analysis.ephemeral.simulation import initial_content
+from analysis.ephemeral.sources import Sources
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class IndexTable:
+    """An index known on a grid of states, to be used as a policy.
+
+    Parameters
+    ----------
+    values : array_like, shape (N, points)
+        Index of each source in the states 0, step, 2 step, ...; continued above with slope 1/C.
+    step : array_like, shape (N,)
+        Distance of the states, positive.
+    """
+
+    values: Floats
+    step: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", check_array("values", self.values))
+        object.__setattr__(self, "step", check_array("step", self.step, 0, low_open=True))
+        if self.values.ndim != 2 or self.step.shape != self.values.shape[:1]:
+            raise ValueError(
+                "values must have shape (N, points) and step shape (N,), "
+                f"got {self.values.shape} and {self.step.shape}"
+            )
+
+
+AnyPolicy = str | IndexTable | Policy
+
+
+@dataclass(frozen=True)
+class RandomRun:
+    """One run of a policy against random content.
+
+    Attributes
+    ----------
+    reward : ndarray, shape (horizon,)
+        Content collected at each epoch.
+    frequency : ndarray, shape (N,)
+        Crawls per epoch of each source after the warm-up.
+    warm_up : int
+        Epochs left out of the averages.
+    """
+
+    reward: Floats
+    frequency: Floats
+    warm_up: int
+
+    @property
+    def average_reward(self) -> float:
+        """Reward per epoch after the warm-up."""
+        return float(self.reward[self.warm_up :].mean())
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over independent replications, with its 95% interval.
+
+    Attributes
+    ----------
+    mean : float
+        Average over the replications.
+    half_width : float
+        Half the length of Student's 95% interval.
+    replications : int
+        Number of independent values.
+    """
+
+    mean: float
+    half_width: float
+    replications: int
+
+    @classmethod
+    def of(cls, values: ArrayLike) -> Estimate:
+        """Estimate the mean of independent values, at least two."""
+        sample = np.asarray(values, dtype=np.float64)
+        check_integer("replications", sample.size, 2)
+        error = sample.std(ddof=1) / np.sqrt(sample.size)
+        quantile = float(stdtrit(sample.size - 1, 0.975))
+        return cls(float(sample.mean()), quantile * float(error), sample.size)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Lower and upper end of the interval."""
+        return self.mean - self.half_width, self.mean + self.half_width
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several policies against the same random content.
+
+    Attributes
+    ----------
+    rewards : dict of str to ndarray, shape (replications,)
+        Average reward of each policy in each replication.
+    frequencies : dict of str to ndarray, shape (replications, N)
+        Crawls per epoch of each source.
+    """
+
+    rewards: dict[str, Floats]
+    frequencies: dict[str, Floats]
+
+    def reward(self, policy: str) -> Estimate:
+        """Average reward of a policy."""
+        return Estimate.of(self.rewards[policy])
+
+    def difference(self, policy: str, other: str) -> Estimate:
+        """Average reward of one policy less that of another, on common random numbers."""
+        return Estimate.of(self.rewards[policy] - self.rewards[other])
+
+    def frequency(self, policy: str, arm: int) -> Estimate:
+        """Crawls per epoch of one source under a policy."""
+        return Estimate.of(self.frequencies[policy][:, arm])
+
+
+def simulate_random(
+    sources: Sources,
+    policy: AnyPolicy,
+    budget: int,
+    content: ArrayLike,
+    *,
+    observed: ArrayLike = True,
+    lifetime: ArrayLike = np.inf,
+    initial_state: str | ArrayLike = "empty",
+    warm_up: int = 0,
+    rng: np.random.Generator | None = None,
+) -> RandomRun:
+    """Run a policy against given random content, equation (19) of the report.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    policy : str, IndexTable or Policy
+        A name in `kernels.RULES`, an index on a grid, or any policy object (slower).
+    budget : int
+        Sources crawled at each epoch, from 1 to N.
+    content : array_like, shape (N, horizon)
+        What each epoch brings, from `Arrivals.sample`.
+    observed : bool or array_like of bool, shape (N,)
+        Which sources show their content before a crawl.
+    lifetime : float or array_like, shape (N,)
+        M_i in whole periods; older content is dropped.
+    initial_state : {"empty", "fresh", "full"} or array_like, shape (N,)
+        Content at epoch 0.
+    warm_up : int
+        Epochs left out of the averages, less than the horizon.
+    rng : numpy.random.Generator, optional
+        Handed to a policy object that draws.
+
+    Returns
+    -------
+    RandomRun
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
+    check_integer("budget", budget, 1, len(sources))
+    game = Environment(
+        sources, content, observed=observed, lifetime=lifetime, initial_state=initial_state
+    )
+    check_integer("warm_up", warm_up, 0, game.horizon - 1)
+    reward = np.empty(game.horizon)
+    crawls = np.zeros(len(sources), dtype=np.int64)
+    rule = _rule_number(policy, sources)
+    if rule is None:
+        assert not isinstance(policy, (str, IndexTable))
+        while (epoch := game.epoch) < game.horizon:
+            arms = policy.select(game.observation, budget, rng)
+            reward[epoch] = game.step(arms).sum()
+            crawls[arms] += epoch >= warm_up
+    else:
+        table = policy if isinstance(policy, IndexTable) else _no_table(sources)
+        play(
+            rule,
+            table.values,
+            table.step,
+            np.ascontiguousarray(np.asarray(content, dtype=np.float64).T),
+            initial_content(sources, initial_state),
+            game.observation.age,
+            check_observed(observed, sources),
+            check_lifetime(lifetime, sources),
+            sources.decay,
+            sources.u_star,
+            sources.cost,
+            budget,
+            reward,
+            crawls,
+            warm_up,
+        )
+    return RandomRun(reward, crawls / (game.horizon - warm_up), warm_up)
+
+
+def compare(
+    arrivals: Arrivals,
+    policies: Mapping[str, AnyPolicy] | Sequence[str],
+    budget: int,
+    horizon: int,
+    replications: int,
+    rng: np.random.Generator,
+    *,
+    observed: ArrayLike = True,
+    lifetime: ArrayLike = np.inf,
+    initial_state: str | ArrayLike = "empty",
+    warm_up: int = 0,
+) -> Comparison:
+    """Run several policies on common random numbers.
+
+    Parameters
+    ----------
+    arrivals : Arrivals
+        Sources and the laws of their utilities.
+    policies : mapping of str to policy, or sequence of str
+        Policies by label, or names in `kernels.RULES`.
+    budget, horizon : int
+        Sources crawled at each epoch, and the number of epochs of each replication.
+    replications : int
+        Independent repetitions, at least 2.
+    rng : numpy.random.Generator
+        Each replication draws from its own generator, spawned from this one.
+    observed, lifetime, initial_state, warm_up
+        As in `simulate_random`.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
+    check_integer("replications", replications, 2)
+    named = policies if isinstance(policies, Mapping) else {name: name for name in policies}
+    rewards = {label: np.empty(replications) for label in named}
+    frequencies = {label: np.empty((replications, len(arrivals.sources))) for label in named}
+    for replication, stream in enumerate(rng.spawn(replications)):
+        content = arrivals.sample(horizon, stream)
+        for label, policy in named.items():
+            run = simulate_random(
+                arrivals.sources,
+                policy,
+                budget,
+                content,
+                observed=observed,
+                lifetime=lifetime,
+                initial_state=initial_state,
+                warm_up=warm_up,
+                rng=stream,
+            )
+            rewards[label][replication] = run.average_reward
+            frequencies[label][replication] = run.frequency
+    return Comparison(rewards, frequencies)
+
+
+def _rule_number(policy: AnyPolicy, sources: Sources) -> int | None:
+    """Position in RULES, or None for a policy object."""
+    if isinstance(policy, IndexTable):
+        if len(policy.step) != len(sources):
+            raise ValueError(
+                f"policy must give an index for {len(sources)} sources, got {len(policy.step)}"
+            )
+        return TABLE
+    if not isinstance(policy, str):
+        return None
+    if policy not in RULES[:TABLE]:
+        raise ValueError(f"policy must be one of {', '.join(RULES[:TABLE])}, got {policy!r}")
+    return RULES.index(policy)
+
+
+def _no_table(sources: Sources) -> IndexTable:
+    return IndexTable(np.zeros((len(sources), 1)), np.ones(len(sources)))
