@@ -2,6 +2,7 @@
 
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.bounds import RelaxedSolution, due_ages, relaxed_bound, relaxed_problem
+from analysis.ephemeral.drawing import draw_source, trajectory_frame
 from analysis.ephemeral.environment import Environment
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
 from analysis.ephemeral.optimal import Optimum, optimal_average_reward, optimal_cycle
@@ -16,6 +17,7 @@ from analysis.ephemeral.policies import (
     named_policy,
 )
 from analysis.ephemeral.simulation import (
+    INITIAL_STATES,
     Cycle,
     Trajectory,
     initial_content,
@@ -31,8 +33,10 @@ from analysis.ephemeral.stochastic import (
     compare,
     simulate_random,
 )
+from analysis.ephemeral.transients import rounding_to, scan_averages
 
 __all__ = [
+    "INITIAL_STATES",
     "Arrivals",
     "Comparison",
     "Cycle",
@@ -53,6 +57,7 @@ __all__ = [
     "Utility",
     "WhittlePolicy",
     "compare",
+    "draw_source",
     "due_ages",
     "four_sources",
     "initial_content",
@@ -62,8 +67,11 @@ __all__ = [
     "optimal_cycle",
     "relaxed_bound",
     "relaxed_problem",
+    "rounding_to",
+    "scan_averages",
     "simulate",
     "simulate_random",
+    "trajectory_frame",
     "whittle_index",
     "whittle_index_at_age",
 ]

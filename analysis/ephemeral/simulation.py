@@ -71,6 +71,12 @@ class Cycle:
         """Length of the cycle in epochs."""
         return len(self.crawls)
 
+    def gaps(self, arm: int) -> tuple[int, ...]:
+        """Return the epochs from each crawl of a source to its next, around the cycle."""
+        times = [epoch for epoch, arms in enumerate(self.crawls) if arm in arms]
+        following = [*times[1:], *(time + self.period for time in times[:1])]
+        return tuple(later - time for time, later in zip(times, following, strict=True))
+
 
 def initial_content(sources: Sources, initial_state: str | ArrayLike) -> NDArray[np.float64]:
     """Content of each source at epoch 0.

@@ -1,0 +1,51 @@
+"""Pictures of a run: the content of each source and the instants at which it is crawled."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis.ephemeral.simulation import Trajectory
+from analysis.ephemeral.sources import Sources
+
+
+def draw_source(axis: Axes, sources: Sources, run: Trajectory, arm: int, colour: str) -> None:
+    """Draw the content of one source over time, a dot at each crawl and a line at u*.
+
+    Parameters
+    ----------
+    axis : matplotlib.axes.Axes
+        Where to draw.
+    sources : Sources
+        N sources.
+    run : Trajectory
+        A run over them.
+    arm : int
+        Number of the source.
+    colour : str
+        Its colour.
+    """
+    epochs = np.arange(run.reward.size)
+    crawls = run.crawled[arm]
+    axis.step(epochs, run.state[arm], where="post", color=colour, linewidth=1.1)
+    axis.plot(epochs[crawls], run.state[arm, crawls], "o", color="black", markersize=2.6)
+    axis.axhline(sources.u_star[arm], color="grey", linestyle=":", linewidth=0.9)
+    axis.set_ylim(0, 1.08 * max(sources.u_star[arm], run.state[arm].max()))
+
+
+def trajectory_frame(sources: Sources, run: Trajectory) -> pd.DataFrame:
+    """Return a run as a table, one row an epoch: content and crawl of each source, and the reward.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    run : Trajectory
+        A run over them.
+    """
+    names = sources.names or ()
+    content = {f"content of source {name}": run.state[i] for i, name in enumerate(names)}
+    crawls = {f"source {name} crawled": run.crawled[i].astype(int) for i, name in enumerate(names)}
+    epochs = {"epoch": np.arange(run.reward.size)}
+    return pd.DataFrame({**epochs, **content, **crawls, "reward": run.reward})

@@ -1,0 +1,157 @@
+"""Every number, statement and figure that the five documents print, as data.
+
+One CSV a document (`id, place, kind, printed, unit, note`), typed from the document and nowhere
+else repeated; `unit` is the rounding unit of an approximate print ("around 160" is 160 in units of
+10). `errata/` holds one CSV a document (`id, place, printed, corrected, record, verdict`): an
+erratum stands on a row whose verdict is its evidence. `documents.csv` says how many rows each
+document has in all, so that rows still to come are counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+FOLDER = Path(__file__).parent
+KINDS = (
+    "number",
+    "table-cell",
+    "figure",
+    "statement",
+    "algorithm",
+    "claim",
+    "parameter",
+    "future",
+)
+
+
+@dataclass(frozen=True)
+class Printed:
+    """One row of what a document prints.
+
+    Attributes
+    ----------
+    id : str
+        Permanent name of the row.
+    document : str
+        Key of the document in `documents`.
+    place : str
+        Where it stands: section, equation, table or figure.
+    kind : str
+        One of `KINDS`.
+    printed : str
+        What is printed there.
+    unit : float or None
+        Rounding unit of an approximate print.
+    note : str
+        A remark for readers of the scorecard.
+    """
+
+    id: str
+    document: str
+    place: str
+    kind: str
+    printed: str
+    unit: float | None
+    note: str
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """One correction, with the row whose verdict is its evidence."""
+
+    id: str
+    document: str
+    place: str
+    printed: str
+    corrected: str
+    record: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Document:
+    """One of the five documents, and how many rows it has in all."""
+
+    key: str
+    title: str
+    short: str
+    citation: str
+    rows: int
+
+
+def _read(path: Path) -> list[dict[str, str]]:
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    return [dict(zip(frame.columns, row, strict=True)) for row in frame.itertuples(index=False)]
+
+
+@cache
+def documents() -> dict[str, Document]:
+    """Return the five documents by key, in the book's order."""
+    rows = _read(FOLDER / "documents.csv")
+    return {row["key"]: Document(**{**row, "rows": int(row["rows"])}) for row in rows}  # type: ignore[arg-type]
+
+
+@cache
+def printed_rows() -> dict[str, Printed]:
+    """Return every printed row that has entered so far, by id.
+
+    Raises
+    ------
+    ValueError
+        If an id stands twice or a kind is unknown.
+    """
+    rows: dict[str, Printed] = {}
+    for key in documents():
+        path = FOLDER / f"{key}.csv"
+        for raw in _read(path) if path.exists() else []:
+            unit = float(raw["unit"]) if raw["unit"] else None
+            row = Printed(**{**raw, "document": key, "unit": unit})  # type: ignore[arg-type]
+            if row.id in rows:
+                raise ValueError(f"{path.name}: the id {row.id!r} stands twice")
+            if row.kind not in KINDS:
+                raise ValueError(
+                    f"{path.name}: {row.id}: kind must be one of {KINDS}, got {row.kind}"
+                )
+            rows[row.id] = row
+    return rows
+
+
+@cache
+def errata() -> dict[str, Erratum]:
+    """Return every erratum that has entered so far, by id.
+
+    Raises
+    ------
+    ValueError
+        If an id stands twice or names a row that is not there.
+    """
+    found: dict[str, Erratum] = {}
+    for key in documents():
+        path = FOLDER / "errata" / f"{key}.csv"
+        for raw in _read(path) if path.exists() else []:
+            erratum = Erratum(**raw, document=key)
+            if erratum.id in found:
+                raise ValueError(f"errata/{path.name}: the id {erratum.id!r} stands twice")
+            if erratum.record not in printed_rows():
+                raise ValueError(
+                    f"errata/{path.name}: {erratum.id}: there is no row {erratum.record!r}"
+                )
+            found[erratum.id] = erratum
+    return found
+
+
+def printed_number(row_id: str) -> float:
+    """Return the number that a row prints, for tables that set print and computation side by side.
+
+    Raises
+    ------
+    KeyError
+        If there is no such row.
+    ValueError
+        If the row does not print a number.
+    """
+    return float(printed_rows()[row_id].printed)

@@ -1,0 +1,143 @@
+"""The commands behind the Makefile: ``python -m analysis.report book|run|pdf|serve --help``."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import http.server
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from analysis.ephemeral import Sources
+from analysis.report.collate import CollationError, collate, summary
+from analysis.report.notebooks import ParameterError, find_notebook, parse_assignments
+from analysis.report.notebooks import profile_parameters as parameters_of
+from analysis.report.paths import PROFILES, build_folder
+from analysis.report.render import RenderFailed, render_book, render_run, render_single
+from analysis.report.runner import Job, RunFailed, locked, profile_jobs, run
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM_OPTIONS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+
+
+def make_book(profile: str, workers: int | None = None, build: Path | None = None) -> None:
+    """Run the notebooks of a profile, render the book, and print where it is."""
+    build = build or build_folder(profile)
+    with locked(build):
+        jobs = profile_jobs(profile, build)
+        run(jobs, workers)
+        found = collate([job.target for job in jobs], profile=profile)
+        built = render_book(found, build)
+    print(f"{'book' if built else 'book, unchanged'}: {_shown(build / 'html' / 'index.html')}")
+    print(summary(found))
+
+
+def run_notebook(name: str, assignments: str, sources_path: str) -> None:
+    """Run one notebook with a reader's parameters and render its page."""
+    notebook = find_notebook(name)
+    given = parse_assignments(assignments)
+    sources, content = None, b""
+    if sources_path:
+        if not notebook.takes_sources:
+            raise ParameterError(f"{name} takes no sources: leave SOURCES out")
+        sources = Sources.from_csv(sources_path)
+        content = Path(sources_path).read_bytes()
+    parameters = notebook.resolve(given, sources)
+    paper = notebook.resolve(parameters_of("paper").get(name, {}))
+    document = parameters == paper and not content
+    digest = hashlib.sha256(json.dumps(parameters, sort_keys=True).encode() + content).hexdigest()
+    build = build_folder("paper") / "runs" / f"{name}-{digest[:10]}"
+    with locked(build):
+        job = Job(notebook, parameters, build / "results", "paper", document, content)
+        run([job])
+        found = collate([job.target], profile="paper", document=document, complete=False)
+        page = render_run(found, notebook.page, build)
+    print(f"page: {_shown(page)}")
+    print(f"figures and data: {_shown(build / 'html' / 'figures')}")
+
+
+def make_pdf() -> None:
+    """Print the whole book, as last built, to one PDF."""
+    build = build_folder("paper")
+    browser = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if browser is None:
+        raise RuntimeError(
+            f"printing needs one of {', '.join(CHROMIUM)}: install Debian's chromium"
+        )
+    if not (build / "stage").exists():
+        make_book("paper")
+    with locked(build), tempfile.TemporaryDirectory() as data:
+        page = render_single(build)
+        target = build / "book.pdf"
+        command = [browser, *CHROMIUM_OPTIONS, f"--user-data-dir={data}", "--no-pdf-header-footer"]
+        command += ["--virtual-time-budget=60000", f"--print-to-pdf={target}", page.as_uri()]
+        subprocess.run(command, check=True, capture_output=True)
+    print(f"pdf: {_shown(target)}")
+
+
+def serve(port: int) -> None:
+    """Serve the built book on this machine until interrupted."""
+    folder = build_folder("paper") / "html"
+    if not folder.exists():
+        raise RuntimeError("there is no book yet: run 'make book' first")
+    handler = partial(http.server.SimpleHTTPRequestHandler, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", port), handler) as server:
+        print(f"http://127.0.0.1:{server.server_port}/ (stop with Ctrl-C)", flush=True)
+        server.serve_forever()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; print one sentence and return 1 when it cannot be done."""
+    options = _parser().parse_args(arguments)
+    try:
+        if options.command == "book":
+            make_book(options.profile, options.workers, options.build)
+        elif options.command == "run":
+            run_notebook(options.notebook, options.parameters, options.sources)
+        elif options.command == "pdf":
+            make_pdf()
+        else:
+            serve(options.port)
+    except (ParameterError, RunFailed, CollationError, RenderFailed, RuntimeError, ValueError) as e:
+        print(f"error: {e}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted: the last good book is as it was", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m analysis.report", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    book = commands.add_parser("book", help="run what has changed and render the book")
+    book.add_argument("--profile", choices=PROFILES, default="paper")
+    book.add_argument("--workers", type=int, help="notebooks at a time (default: one a core)")
+    book.add_argument("--build", type=Path, help="build folder (default: book/_build)")
+    one = commands.add_parser("run", help="run one notebook with other parameters")
+    one.add_argument("notebook", help="name of the notebook, such as four-sources")
+    one.add_argument("--parameters", default="", help="'budget=2 horizon=200' or '@file.yml'")
+    one.add_argument("--sources", default="", help="CSV file with sources of your own")
+    commands.add_parser("pdf", help="print the whole book to one PDF")
+    server = commands.add_parser("serve", help="serve the built book on this machine")
+    server.add_argument("--port", type=int, default=8000)
+    return parser
+
+
+def _shown(path: Path) -> str:
+    here = Path.cwd()
+    return os.fspath(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,270 @@
+"""Gather what the notebooks left behind: records, numbers, figures, and the verdict on each row.
+
+Here the rules that span notebooks are kept: a row is recorded once, a figure id is used once, every
+row that has entered has a record, and every erratum stands on a record with the verdict it claims.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.published import documents, errata, printed_rows
+from analysis.report.paths import ROOT
+from analysis.report.records import Record
+from analysis.report.run import write_json
+from analysis.report.scorecard import RecordError, judge
+
+DATA = "collated.json"
+
+
+class CollationError(RuntimeError):
+    """The notebooks do not add up to a book; one line a reason."""
+
+
+@dataclass
+class Collation:
+    """All that the notebooks left behind.
+
+    Attributes
+    ----------
+    profile : str
+        Profile of the runs.
+    document : bool
+        Whether they have the documents' own parameters.
+    records : dict
+        id -> {"page", and the fields of `analysis.report.records.Record`}.
+    values : dict
+        id -> {"page", "value", "interval", "replications"}.
+    figures : dict
+        id -> description as `save_figure` wrote it.
+    runs : dict
+        page -> {"parameters", "given", "seconds"}.
+    verdicts : dict
+        id -> judgement of each printed row, as a dictionary.
+    """
+
+    profile: str
+    document: bool
+    records: dict[str, dict[str, Any]] = field(default_factory=dict)
+    values: dict[str, dict[str, Any]] = field(default_factory=dict)
+    figures: dict[str, dict[str, Any]] = field(default_factory=dict)
+    runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    verdicts: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+def collate(
+    folders: list[Path], *, profile: str, document: bool = True, complete: bool = True
+) -> Collation:
+    """Gather the results of runs and judge every row they speak of.
+
+    Parameters
+    ----------
+    folders : list of Path
+        Folders of finished runs.
+    profile : str
+        Profile of the runs.
+    document : bool
+        Whether they have the documents' own parameters.
+    complete : bool
+        Whether these are all the book's notebooks: then every row must have a record and every
+        erratum its evidence.
+
+    Raises
+    ------
+    CollationError
+        Naming every id used twice, row without a record and erratum without its evidence.
+    """
+    found = Collation(profile, document)
+    problems: list[str] = []
+    for folder in sorted(folders):
+        problems += _add(found, folder)
+    for id, row in printed_rows().items() if document else ():
+        entry = found.records.get(id)
+        if entry is None and not complete:
+            continue
+        record = Record(**{k: v for k, v in entry.items() if k != "page"}) if entry else None
+        try:
+            judgement = judge(row, record, found.figures)
+        except RecordError as error:
+            problems.append(str(error))
+            continue
+        found.verdicts[id] = vars(judgement) | {"page": entry["page"] if entry else ""}
+    if complete:
+        problems += [
+            f"{id}: no notebook records this row"
+            for id, verdict in found.verdicts.items()
+            if verdict["verdict"] == "missing"
+        ]
+        problems += _failed_errata(found)
+    if problems:
+        raise CollationError("\n".join(problems))
+    return found
+
+
+def _add(found: Collation, folder: Path) -> list[str]:
+    run = _read(folder / "run.json")
+    page = run["notebook"]
+    problems = []
+    records = folder / "records.json"
+    content = _read(records) if records.exists() else {"records": {}, "values": {}}
+    figures = {path.stem: _read(path) for path in sorted(folder.glob("figures/*.json"))}
+    for kind, new in (("records", content["records"]), ("values", content["values"])):
+        mine = getattr(found, kind)
+        problems += [
+            f"{id}: {kind} of both {mine[id]['page']} and {page}" for id in new if id in mine
+        ]
+        mine.update({id: {**entry, "page": page} for id, entry in new.items()})
+    problems += [
+        f"the figure id {id} is used in both {found.figures[id]['notebook']} and {page}"
+        for id in figures
+        if id in found.figures
+    ]
+    found.figures.update(figures)
+    found.runs[page] = {
+        "parameters": run["parameters"],
+        "given": run["given"],
+        "seconds": float((folder / "seconds.txt").read_text()),
+        "folder": str(folder),
+    }
+    return problems
+
+
+def _failed_errata(found: Collation) -> list[str]:
+    return [
+        f"erratum {erratum.id}: its evidence {erratum.record} must be {erratum.verdict!r}, "
+        f"it is {found.verdicts[erratum.record]['verdict']!r}"
+        for erratum in errata().values()
+        if erratum.record in found.verdicts
+        and found.verdicts[erratum.record]["verdict"] != erratum.verdict
+    ]
+
+
+def summary(found: Collation) -> str:
+    """Return the scorecard in one line."""
+    counts = Counter(verdict["verdict"] for verdict in found.verdicts.values())
+    total = sum(document.rows for document in documents().values())
+    parts = [f"{number} {verdict}" for verdict, number in counts.most_common()]
+    to_come = total - len(printed_rows())
+    return (
+        f"scorecard: {len(printed_rows())} rows: {', '.join(parts)}; {to_come} rows still to come"
+    )
+
+
+def write_data(found: Collation, site: Path) -> None:
+    """Write what lies beside the pages: figures, notebooks, scorecard, errata and manifest.
+
+    Parameters
+    ----------
+    found : Collation
+        What the notebooks left behind.
+    site : Path
+        A new folder; its content goes to the top of the site.
+    """
+    (site / "figures").mkdir(parents=True)
+    (site / "notebooks").mkdir()
+    commit = commit_name()
+    for page, run in found.runs.items():
+        folder = Path(run["folder"])
+        shutil.copyfile(folder / "notebook.ipynb", site / "notebooks" / f"{Path(page).name}.ipynb")
+        for path in folder.glob("figures/*"):
+            if path.suffix != ".json":
+                shutil.copyfile(path, site / "figures" / path.name)
+    for id, description in found.figures.items():
+        provenance = description | {"commit": commit, "profile": found.profile}
+        write_json(site / "figures" / f"{id}.json", provenance)
+        own = "" if found.document else f", parameters {json.dumps(description['parameters'])}"
+        entry = bibtex(description, commit + own)
+        (site / "figures" / f"{id}.bib").write_text(entry, encoding="utf-8")
+    write_json(site / "figures.json", list(found.figures.values()))
+    _scorecard(found).to_csv(site / "scorecard.csv", index=False, lineterminator="\n")
+    _errata(found).to_csv(site / "errata.csv", index=False, lineterminator="\n")
+    write_json(site / "manifest.json", _manifest(found, site))
+
+
+def commit_name() -> str:
+    """Return the commit of the tree, and say so when it is dirty or there is no git."""
+    try:
+        command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown (no git history)"
+    name = done.stdout.strip()
+    return name.replace("-dirty", " (with uncommitted changes)")
+
+
+def bibtex(figure: dict[str, Any], made_from: str) -> str:
+    """Return a BibTeX entry that cites one figure, with the commit it was made from."""
+    note = f"Figure {figure['id']}, page {figure['notebook']}, commit {made_from}"
+    return (
+        f"@misc{{{figure['id']},\n"
+        "  title = {Which source next? A reproducible book on scheduling web crawlers},\n"
+        "  author = {{The book's contributors}},\n"
+        f"  note = {{{note}}},\n"
+        "}\n"
+    )
+
+
+def _scorecard(found: Collation) -> pd.DataFrame:
+    rows = printed_rows()
+    return pd.DataFrame(
+        [
+            {
+                "id": id,
+                "document": rows[id].document,
+                "place": rows[id].place,
+                "kind": rows[id].kind,
+                "printed": rows[id].printed,
+                "computed": verdict["computed"],
+                "interval_low": verdict["interval"][0] if verdict["interval"] else "",
+                "interval_high": verdict["interval"][1] if verdict["interval"] else "",
+                "verdict": verdict["verdict"],
+                "page": verdict["page"],
+            }
+            for id, verdict in found.verdicts.items()
+        ]
+    )
+
+
+def _errata(found: Collation) -> pd.DataFrame:
+    columns = ["id", "document", "place", "printed", "corrected", "record", "page"]
+    rows = [
+        [
+            e.id,
+            e.document,
+            e.place,
+            e.printed,
+            e.corrected,
+            e.record,
+            found.records[e.record]["page"],
+        ]
+        for e in errata().values()
+        if e.record in found.records
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _manifest(found: Collation, site: Path) -> dict[str, dict[str, str]]:
+    """Return the hash of every figure and data file of the site, and of every record."""
+    paths = sorted(p for p in site.rglob("*") if p.suffix in {".svg", ".pdf", ".png", ".csv"})
+    files = {
+        path.relative_to(site).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in paths
+    }
+    records = {
+        id: hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
+        for id, entry in sorted({**found.records, **found.values}.items())
+    }
+    return {"files": files, "records": records}
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))

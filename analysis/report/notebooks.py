@@ -1,0 +1,257 @@
+"""The notebooks of the book, and the parameters that each of them takes.
+
+A notebook is a MyST Markdown file with one cell tagged ``parameters``; each line of it declares one
+parameter with its type, its unit, the allowed range and a description:
+
+    budget: int = 1  # sources per epoch; [1, N]; how many sources are crawled at each epoch
+
+A range is an interval (either bracket), a set of choices in braces, or the word ``any``; N stands
+for the number of sources. A parameter ``sources: str`` says that the notebook takes a reader's own.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from analysis.ephemeral import Sources
+from analysis.report.paths import BOOK
+
+_LINE = re.compile(r"(?P<name>\w+): (?P<type>[\w\[\]]+) = (?P<default>.+?)  # (?P<help>.+)")
+_INTERVAL = re.compile(r"(?P<left>[\[(])(?P<low>[^,]+),(?P<high>[^,]+)(?P<right>[\])])")
+_TYPES: dict[str, Any] = {
+    "int": int,
+    "float": float,
+    "str": str,
+    "bool": bool,
+    "list[int]": list[int],
+    "list[float]": list[float],
+    "list[str]": list[str],
+}
+
+
+class ParameterError(ValueError):
+    """A parameter that a notebook does not take; one sentence says which and what is allowed."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One declared parameter of a notebook."""
+
+    name: str
+    type: str
+    default: Any
+    unit: str
+    allowed: str
+    description: str
+
+    def check(self, value: Any, size: int) -> Any:
+        """Return `value` if it is of the type and in the range, `size` being the value of N.
+
+        Raises
+        ------
+        ParameterError
+            Naming the parameter, the value and what is allowed.
+        """
+        try:
+            checked = TypeAdapter(_TYPES[self.type]).validate_python(value, strict=True)
+        except ValidationError:
+            raise ParameterError(
+                f"{self.name} must be of type {self.type}, got {value!r}"
+            ) from None
+        for entry in checked if isinstance(checked, list) else [checked]:
+            if not _inside(entry, self.allowed, size):
+                allowed = re.sub(r"\bN\b", str(size), self.allowed)
+                raise ParameterError(f"{self.name} must be in {allowed}, got {entry!r}")
+        return checked
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """One notebook of the book.
+
+    Parameters
+    ----------
+    path : Path
+        The source, below ``book/``.
+    """
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """What a reader calls it: the file's name."""
+        return self.path.stem
+
+    @property
+    def page(self) -> str:
+        """Its place in the book, without a suffix: ``ephemeral/four-sources``."""
+        return self.path.relative_to(BOOK).with_suffix("").as_posix()
+
+    @cached_property
+    def content(self) -> Any:
+        """The notebook as nbformat has it, with fixed cell ids."""
+        notebook = jupytext.read(self.path)
+        for number, cell in enumerate(notebook.cells):
+            cell["id"] = f"cell-{number:03d}"
+        return notebook
+
+    @cached_property
+    def parameters(self) -> dict[str, Parameter]:
+        """The declared parameters by name.
+
+        Raises
+        ------
+        ParameterError
+            If a line of the parameters cell is not of the form that the module describes.
+        """
+        found = {}
+        for cell in self.content.cells:
+            if "parameters" in cell.metadata.get("tags", []):
+                for line in cell.source.splitlines():
+                    if line.strip():
+                        parameter = self._declared(line)
+                        found[parameter.name] = parameter
+        return found
+
+    @property
+    def takes_sources(self) -> bool:
+        """Whether a reader can hand it sources of their own."""
+        return "sources" in self.parameters
+
+    def resolve(self, given: Mapping[str, Any], sources: Sources | None = None) -> dict[str, Any]:
+        """Check given parameters and fill in the defaults, before any kernel starts.
+
+        Parameters
+        ----------
+        given : mapping
+            Parameters by name.
+        sources : Sources, optional
+            The reader's own sources, which set N in the ranges.
+
+        Raises
+        ------
+        ParameterError
+            Naming the parameter, the value and what is allowed.
+        """
+        unknown = [name for name in given if name not in self.parameters]
+        if unknown:
+            raise ParameterError(
+                f"{self.name} has no parameter {unknown[0]!r}; it has "
+                + ("; ".join(self.describe()) or "none")
+            )
+        size = len(sources) if sources is not None else 4
+        return {
+            name: parameter.check(given.get(name, parameter.default), size)
+            for name, parameter in self.parameters.items()
+        }
+
+    def describe(self) -> list[str]:
+        """Return one phrase a parameter: name, type, range and default."""
+        return [
+            f"{p.name} ({p.type} in {p.allowed}, default {p.default!r})"
+            for p in self.parameters.values()
+            if p.name != "sources"
+        ]
+
+    def _declared(self, line: str) -> Parameter:
+        found = _LINE.fullmatch(line.strip())
+        parts = found["help"].split(";", 2) if found else []
+        if found is None or len(parts) != 3 or found["type"] not in _TYPES:
+            raise ParameterError(
+                f"{self.path.name}: a line of the parameters cell must read "
+                f"'name: type = default  # unit; range; description', got {line!r}"
+            )
+        default = yaml.safe_load(found["default"])
+        unit, allowed, description = (part.strip() for part in parts)
+        return Parameter(found["name"], found["type"], default, unit, allowed, description)
+
+
+def all_notebooks() -> dict[str, Notebook]:
+    """Return the book's notebooks by name, in the order of their paths."""
+    paths = sorted(p for p in BOOK.rglob("*.md") if "_build" not in p.parts and _is_notebook(p))
+    return {path.stem: Notebook(path) for path in paths}
+
+
+def find_notebook(name: str) -> Notebook:
+    """Return the notebook of that name.
+
+    Raises
+    ------
+    ParameterError
+        If there is none, naming those that there are.
+    """
+    notebooks = all_notebooks()
+    if name not in notebooks:
+        raise ParameterError(f"there is no notebook {name!r}; there are {', '.join(notebooks)}")
+    return notebooks[name]
+
+
+def profile_parameters(profile: str) -> dict[str, dict[str, Any]]:
+    """Return the parameter values of a profile, by notebook.
+
+    Raises
+    ------
+    ParameterError
+        If the profile names a notebook that is not there.
+    """
+    path = BOOK / "profiles" / f"{profile}.yml"
+    values: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    for name in values:
+        find_notebook(name)
+    return values
+
+
+def parse_assignments(text: str) -> dict[str, Any]:
+    """Read ``"budget=2 horizon=200"`` or ``"@file.yml"`` into parameters; values are YAML.
+
+    Raises
+    ------
+    ParameterError
+        If a piece is not of the form name=value, or the file cannot be read.
+    """
+    if text.startswith("@"):
+        try:
+            content = yaml.safe_load(Path(text[1:]).read_text(encoding="utf-8"))
+        except (OSError, yaml.YAMLError) as error:
+            raise ParameterError(f"{text[1:]}: cannot be read: {error}") from None
+        if not isinstance(content, dict):
+            raise ParameterError(f"{text[1:]}: must hold 'name: value' lines")
+        return content
+    values = {}
+    for piece in shlex.split(text):
+        name, equals, value = piece.partition("=")
+        if not equals or not name:
+            raise ParameterError(f"parameters must read 'name=value name=value', got {piece!r}")
+        try:
+            values[name] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise ParameterError(f"{name} must be a YAML value, got {value!r}") from None
+    return values
+
+
+def _is_notebook(path: Path) -> bool:
+    return "kernelspec:" in path.read_text(encoding="utf-8")[:400]
+
+
+def _inside(value: Any, allowed: str, size: int) -> bool:
+    if allowed == "any":
+        return True
+    if allowed.startswith("{"):
+        return str(value) in [choice.strip() for choice in allowed.strip("{}").split(",")]
+    found = _INTERVAL.fullmatch(allowed)
+    if found is None:
+        raise ParameterError(f"the range {allowed!r} is neither an interval, a set nor 'any'")
+    low, high = (float(end.replace("N", str(size))) for end in (found["low"], found["high"]))
+    above = value >= low if found["left"] == "[" else value > low
+    below = value <= high if found["right"] == "]" else value < high
+    return bool(above and below)

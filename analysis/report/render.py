@@ -1,0 +1,175 @@
+"""Render pages: stage the sources with the executed notebooks in place, and let jupyter-book work.
+
+A page is never executed here. The new site is built aside and moved in place whole, so that a
+failed build leaves the last good book as it was; when nothing changed, nothing is built.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import yaml
+
+from analysis.report.collate import DATA, Collation, commit_name, write_data
+from analysis.report.paths import BOOK, ROOT
+from analysis.report.run import write_json
+
+#: Files whose change alters pages though no result changes.
+_PAGE_CODE = ("analysis/report", "analysis/published")
+
+
+class RenderFailed(RuntimeError):
+    """Sphinx did not build the pages; its own messages say why."""
+
+
+def render_book(found: Collation, build: Path) -> bool:
+    """Render the whole book to ``build/html``.
+
+    Parameters
+    ----------
+    found : Collation
+        What the notebooks left behind.
+    build : Path
+        The build folder.
+
+    Returns
+    -------
+    bool
+        Whether anything had to be built.
+
+    Raises
+    ------
+    RenderFailed
+        If Sphinx reports an error or a warning.
+    """
+    stage = _fresh(build / "stage")
+    for path in sorted(BOOK.rglob("*")):
+        inside = path.relative_to(BOOK)
+        if path.is_file() and inside.parts[0] not in {"_build", "profiles"}:
+            page = inside.with_suffix("").as_posix()
+            (stage / inside).parent.mkdir(parents=True, exist_ok=True)
+            if page in found.runs and path.suffix == ".md":
+                _stage_run(found, page, stage / page)
+            else:
+                shutil.copyfile(path, stage / inside)
+    _stage_data(found, stage)
+    return _build(stage, build, strict=True)
+
+
+def render_run(found: Collation, page: str, build: Path) -> Path:
+    """Render one rerun notebook to a small site of its own and return its page.
+
+    Parameters
+    ----------
+    found : Collation
+        The one run.
+    page : str
+        Its page.
+    build : Path
+        Folder of the run's site.
+    """
+    stage = _fresh(build / "stage")
+    name = Path(page).name
+    _stage_run(found, page, stage / name)
+    for part in ("references.bib", "back/bibliography.md"):
+        shutil.copyfile(BOOK / part, stage / Path(part).name)
+    shutil.copytree(BOOK / "_static", stage / "_static")
+    config = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))
+    (stage / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    contents = {"format": "jb-book", "root": name, "chapters": [{"file": "bibliography"}]}
+    (stage / "_toc.yml").write_text(yaml.safe_dump(contents), encoding="utf-8")
+    _stage_data(found, stage)
+    _build(stage, build, strict=False)
+    return build / "html" / f"{name}.html"
+
+
+def _stage_run(found: Collation, page: str, target: Path) -> None:
+    """Put an executed notebook, and the pictures it drew, where its source would stand."""
+    folder = Path(found.runs[page]["folder"])
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(folder / "notebook.ipynb", target.with_name(f"{target.name}.ipynb"))
+
+
+def _stage_data(found: Collation, stage: Path) -> None:
+    write_data(found, stage / "_site")
+    runs = {
+        page: {key: value for key, value in run.items() if key != "folder"}
+        for page, run in found.runs.items()
+    }
+    write_json(stage / DATA, asdict(found) | {"runs": runs, "commit": commit_name()})
+
+
+def _build(stage: Path, build: Path, *, strict: bool) -> bool:
+    key = _key(stage)
+    stamp = build / "html.key"
+    if stamp.exists() and stamp.read_text() == key and (build / "html" / "index.html").exists():
+        return False
+    out = _fresh(build / "rendering")
+    _sphinx(stage, out, "html", strict)
+    html = out / "_build" / "html"
+    shutil.copytree(stage / "_site", html, dirs_exist_ok=True)
+    stamp.unlink(missing_ok=True)
+    _replace(html, build / "html")
+    for name in ("scorecard.csv", "errata.csv", "figures.json", "manifest.json"):
+        shutil.copyfile(stage / "_site" / name, build / name)
+    stamp.write_text(key)
+    shutil.rmtree(out)
+    return True
+
+
+def render_single(build: Path) -> Path:
+    """Render the staged book as one long page, for printing, and return that page."""
+    out = _fresh(build / "rendering")
+    _sphinx(build / "stage", out, "singlehtml", strict=False)
+    _replace(out / "_build" / "singlehtml", build / "singlehtml")
+    shutil.rmtree(out)
+    return build / "singlehtml" / "index.html"
+
+
+def _sphinx(stage: Path, out: Path, builder: str, strict: bool) -> None:
+    call = "from jupyter_book.cli.main import main; main()"
+    command = [sys.executable, "-c", call, "build", str(stage), "--all", "-q"]
+    command += ["--path-output", str(out), "--builder", builder]
+    command += ["-W", "-n", "--keep-going"] if strict else []
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
+    )
+    if done.returncode != 0 or not (out / "_build" / builder / "index.html").exists():
+        said = (done.stdout + done.stderr).replace(str(stage) + os.sep, "")
+        raise RenderFailed(f"the pages could not be rendered:\n{said[-6000:]}")
+
+
+def _key(stage: Path) -> str:
+    """Return a hash of all that the pages are made from."""
+    digest = hashlib.sha256()
+    code = [path for part in _PAGE_CODE for path in (ROOT / part).rglob("*") if path.is_file()]
+    lock = ROOT / "requirements.lock"
+    staged = [path for path in stage.rglob("*") if path.is_file()]
+    api = list((ROOT / "analysis").rglob("*.py"))
+    for path in sorted({*staged, *code, *api, lock}):
+        if "__pycache__" not in path.parts:
+            digest.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _fresh(folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _replace(new: Path, target: Path) -> None:
+    """Move a finished folder in place; the old one is gone only after the new one stands."""
+    old = target.with_name(f"{target.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if target.exists():
+        target.rename(old)
+    new.rename(target)
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,44 @@
+"""The folder that a notebook's run writes to, and what the runner said of that run.
+
+The runner executes a notebook in a folder of its own and sets ``BOOK_RUN_DIR``; ``run.json`` there
+holds the notebook's name, its parameters and whether they are the documents' own. A notebook opened
+by hand in Jupyter writes to ``_output`` beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+VARIABLE = "BOOK_RUN_DIR"
+
+
+def run_folder() -> Path:
+    """Return the folder of the run, which is created where it is missing."""
+    folder = Path(os.environ.get(VARIABLE, "_output"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def by_hand() -> bool:
+    """Whether the notebook was opened by hand, where a cell may run twice."""
+    return VARIABLE not in os.environ
+
+
+@cache
+def run_facts() -> dict[str, Any]:
+    """Return what the runner wrote of this run; nothing where the notebook was opened by hand."""
+    path = run_folder() / "run.json"
+    if by_hand() or not path.exists():
+        return {"notebook": "", "parameters": {}, "document": True}
+    facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return facts
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON that is the same bytes for the same content."""
+    text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")
