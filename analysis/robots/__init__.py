@@ -1,6 +1,13 @@
 """How many robots to run: a queue of pages in front of an indexing engine (the robot study)."""
 
 from analysis.robots.control import ControlSolution, RobotControl
+from analysis.robots.mg1k import (
+    GeneralQueue,
+    ServiceLaw,
+    general_cost,
+    optimal_general_load,
+    optimal_general_robots,
+)
 from analysis.robots.mm1k import (
     critical_gamma,
     full_probability,
@@ -19,15 +26,20 @@ from analysis.robots.relative import PrintedRun, proposition_4
 
 __all__ = [
     "ControlSolution",
+    "GeneralQueue",
     "PrintedRun",
     "RobotControl",
+    "ServiceLaw",
     "critical_gamma",
     "full_probability",
+    "general_cost",
     "infinite_capacity_cost",
     "large_capacity_robots",
     "limiting_cost",
     "limiting_drift",
     "loss_rate",
+    "optimal_general_load",
+    "optimal_general_robots",
     "optimal_load",
     "optimal_robots",
     "proposition_4",

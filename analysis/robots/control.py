@@ -27,9 +27,10 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import splu
 
+from analysis.checks import check_choice, check_integer
 from analysis.mdp import NotConverged, policy_iteration
 from analysis.robots import censored
-from analysis.robots.checks import integer, positive
+from analysis.robots.checks import positive
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -123,8 +124,8 @@ class RobotControl:
     gamma: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "robots", integer("robots", self.robots, 1))
-        object.__setattr__(self, "capacity", integer("capacity", self.capacity, 2))
+        object.__setattr__(self, "robots", check_integer("robots", self.robots, 1))
+        object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 2))
         for name in ("arrival_rate", "service_rate", "gamma"):
             object.__setattr__(self, name, positive(name, getattr(self, name)))
 
@@ -170,8 +171,7 @@ class RobotControl:
         NotConverged
             If the limit is reached.
         """
-        if method not in ("censored", "sparse"):
-            raise ValueError(f"method must be 'censored' or 'sparse', got {method!r}")
+        check_choice("method", method, ("censored", "sparse"))
         policy = self._first_policy()
         if method == "censored":
             try:

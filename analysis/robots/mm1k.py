@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
-from analysis.robots.checks import integer, positive
+from analysis.checks import check_integer
+from analysis.robots.checks import positive
 
 Floats = NDArray[np.float64]
 
@@ -59,7 +60,7 @@ def starvation_probability(rho: ArrayLike, capacity: int) -> float | Floats:
     capacity : int
         Places in the queue, at least 2.
     """
-    capacity = integer("capacity", capacity, 2)
+    capacity = check_integer("capacity", capacity, 2)
     return _plain(_first_term_share(_log_load(rho), capacity))
 
 
@@ -73,7 +74,7 @@ def full_probability(rho: ArrayLike, capacity: int) -> float | Floats:
     capacity : int
         Places in the queue, at least 2.
     """
-    capacity = integer("capacity", capacity, 2)
+    capacity = check_integer("capacity", capacity, 2)
     return _plain(_first_term_share(-_log_load(rho), capacity))
 
 
@@ -121,7 +122,7 @@ def static_cost(
 
 def critical_gamma(capacity: int, service_rate: float = 1.0) -> float:
     """Return gamma(K) = mu (K + 2) / K, the weight at which the best load is 1 (Lemma 1)."""
-    capacity = integer("capacity", capacity, 2)
+    capacity = check_integer("capacity", capacity, 2)
     return positive("service_rate", service_rate) * (capacity + 2) / capacity
 
 
@@ -150,7 +151,7 @@ def optimal_load(gamma: float, capacity: int, service_rate: float = 1.0) -> floa
     service_rate : float
         Pages indexed per unit of time, positive.
     """
-    capacity = integer("capacity", capacity, 2)
+    capacity = check_integer("capacity", capacity, 2)
     target = math.log(positive("gamma", gamma) / positive("service_rate", service_rate))
     # log h_K has a slope of at least 1 in x, and is log((K+2)/K) at x = 0.
     gap = target - math.log((capacity + 2) / capacity)

@@ -171,10 +171,10 @@ def test_a_policy_with_several_recurrent_classes_is_refused():
     [
         ({"robots": 0}, "robots must be an integer of at least 1, got 0"),
         ({"capacity": 1}, "capacity must be an integer of at least 2, got 1"),
-        ({"arrival_rate": 0.0}, "arrival_rate must be a positive finite number, got 0.0"),
-        ({"service_rate": -1.0}, "service_rate must be a positive finite number, got -1.0"),
-        ({"gamma": 0}, "gamma must be a positive finite number, got 0"),
-        ({"gamma": float("inf")}, "gamma must be a positive finite number, got inf"),
+        ({"arrival_rate": 0.0}, "arrival_rate must be a number in .0, inf., got 0.0"),
+        ({"service_rate": -1.0}, "service_rate must be a number in .0, inf., got -1.0"),
+        ({"gamma": 0}, "gamma must be a number in .0, inf., got 0"),
+        ({"gamma": float("inf")}, "gamma must be a number in .0, inf., got inf"),
     ],
 )
 def test_wrong_models_are_refused(change, message):

@@ -30,6 +30,7 @@ def test_cost_is_its_definition(rho, capacity):
     assert mm1k.static_cost(rho, 1.3, capacity, 2.5) == pytest.approx(expected, rel=1e-10)
 
 
+@settings(deadline=None)
 @given(st.fractions(Fraction(1, 50), 50), capacities, st.fractions(Fraction(1, 100), 100))
 def test_cost_agrees_with_rational_arithmetic(rho, capacity, gamma):
     exact = (gamma + rho ** (capacity + 1)) / sum(rho**i for i in range(capacity + 1))
@@ -152,10 +153,10 @@ def test_the_large_capacity_approximation_is_right_for_large_capacity():
         (lambda: mm1k.static_cost(1.0, 1.0, 1), "capacity must be an integer of at least 2, got 1"),
         (lambda: mm1k.static_cost(1.0, 1.0, 2.5), "capacity must be an integer"),
         (lambda: mm1k.static_cost(-1.0, 1.0, 5), "rho must be non-negative"),
-        (lambda: mm1k.static_cost(1.0, 0.0, 5), "gamma must be a positive finite number, got 0.0"),
-        (lambda: mm1k.optimal_load(1.0, 5, -1.0), "service_rate must be a positive"),
-        (lambda: mm1k.optimal_load(math.nan, 5), "gamma must be a positive"),
-        (lambda: mm1k.optimal_robots(0.0, 1.0, 5), "arrival_rate must be a positive"),
+        (lambda: mm1k.static_cost(1.0, 0.0, 5), "gamma must be a number in .0, inf., got 0.0"),
+        (lambda: mm1k.optimal_load(1.0, 5, -1.0), "service_rate must be a number in"),
+        (lambda: mm1k.optimal_load(math.nan, 5), "gamma must be a number in"),
+        (lambda: mm1k.optimal_robots(0.0, 1.0, 5), "arrival_rate must be a number in"),
         (lambda: mm1k.turning_capacity(1.0), "gamma must be above service_rate = 1"),
     ],
 )

@@ -1,0 +1,305 @@
+r"""A fixed number of robots and any law of indexing times: the M/G/1/K queue.
+
+The robot study announces this case (sections 5 and 6) and prints nothing of it.  Pages arrive at
+rate Lambda = lambda N, indexing times S are independent with mean 1/mu, the queue has K places.
+Left just after a departure the queue is a Markov chain on 0..K-1 driven by A, the arrivals of one
+indexing time.  Cutting it between j and j+1 gives its law without a single subtraction,
+
+    pi_{j+1} P(A = 0) = pi_0 P(A > j) + sum_{i=1}^{j} pi_i P(A > j - i + 1),
+
+and with load rho = Lambda/mu the time averages are (Gross and Harris 1998, section 5.1.8)
+
+    P(X = 0) = pi_0 / (pi_0 + rho),   loss rate = mu (1 - P(X = 0)) E[losses during one service],
+
+    E[losses] = pi_0 E(A - K + 1)+ + sum_{i=1}^{K-1} pi_i E(A - K + i)+.
+
+The law of S enters through Poisson probabilities averaged over it, so it is kept as a weighted set
+of points (`ServiceLaw`): exact for constants, tanh-sinh nodes of the quantile function otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.optimize import minimize_scalar
+from scipy.special import gammainc, gammaincc
+
+from analysis.checks import check_integer, check_number
+from analysis.robots.checks import positive
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ServiceLaw:
+    """A law of indexing times as a weighted set of points.
+
+    Attributes
+    ----------
+    name : str
+        What to call it in a legend.
+    mean : float
+        Mean time, 1/mu.
+    variation : float
+        Squared coefficient of variation (infinite where the variance is).
+    points, weights : ndarray, shape (nodes,)
+        Times and their probabilities.
+    """
+
+    name: str
+    mean: float
+    variation: float
+    points: Floats = field(repr=False)
+    weights: Floats = field(repr=False)
+
+
+def _tanh_sinh() -> tuple[Floats, Floats, Floats]:
+    """Return lower-tail and upper-tail probabilities and weights of tanh-sinh quadrature."""
+    t = np.linspace(-4.4, 4.4, 529)
+    argument = 0.5 * math.pi * np.sinh(t)
+    lower = 1.0 / (1.0 + np.exp(-2.0 * argument))
+    upper = 1.0 / (1.0 + np.exp(2.0 * argument))
+    weights = math.pi * np.cosh(t) * lower * upper * (t[1] - t[0])
+    return lower, upper, weights
+
+
+def _by_quantiles(
+    name: str,
+    quantile: Callable[[Floats], Floats],
+    upper_quantile: Callable[[Floats], Floats],
+    mean: float,
+    variation: float,
+) -> ServiceLaw:
+    lower, upper, weights = _tanh_sinh()
+    points = np.concatenate([quantile(lower[lower < 0.5]), upper_quantile(upper[lower >= 0.5])])
+    return ServiceLaw(name, mean, variation, points, weights / weights.sum())
+
+
+def exponential(mean: float = 1.0) -> ServiceLaw:
+    """Return exponential indexing times, the M/M/1/K queue."""
+    mean = positive("mean", mean)
+    return _by_quantiles(
+        "exponential", lambda p: -mean * np.log1p(-p), lambda p: -mean * np.log(p), mean, 1.0
+    )
+
+
+def deterministic(mean: float = 1.0) -> ServiceLaw:
+    """Return constant indexing times."""
+    mean = positive("mean", mean)
+    return ServiceLaw("constant", mean, 0.0, np.array([mean]), np.array([1.0]))
+
+
+def erlang(stages: int, mean: float = 1.0) -> ServiceLaw:
+    """Return the sum of `stages` exponential times, of total mean `mean`."""
+    stages, mean = check_integer("stages", stages, 1), positive("mean", mean)
+    law = gamma_law(1.0 / stages, mean)
+    return ServiceLaw(f"Erlang-{stages}", mean, law.variation, law.points, law.weights)
+
+
+def gamma_law(variation: float, mean: float = 1.0) -> ServiceLaw:
+    """Return gamma indexing times with a squared coefficient of variation."""
+    variation, mean = positive("variation", variation), positive("mean", mean)
+    law = stats.gamma(1.0 / variation, scale=mean * variation)
+    return _by_quantiles(f"gamma, variation {variation:g}", law.ppf, law.isf, mean, variation)
+
+
+def lognormal(variation: float, mean: float = 1.0) -> ServiceLaw:
+    """Return lognormal indexing times with a squared coefficient of variation."""
+    variation, mean = positive("variation", variation), positive("mean", mean)
+    sigma = math.sqrt(math.log1p(variation))
+    law = stats.lognorm(sigma, scale=mean * math.exp(-0.5 * sigma**2))
+    return _by_quantiles(f"lognormal, variation {variation:g}", law.ppf, law.isf, mean, variation)
+
+
+def hyperexponential(variation: float, mean: float = 1.0) -> ServiceLaw:
+    """Return a mixture of two exponentials with balanced means (each half of the mean).
+
+    Parameters
+    ----------
+    variation : float
+        Squared coefficient of variation, at least 1.
+    mean : float
+        Mean time.
+    """
+    variation = check_number("variation", variation, 1.0, high_open=True)
+    mean = positive("mean", mean)
+    share = 0.5 * (1.0 + math.sqrt((variation - 1.0) / (variation + 1.0)))
+    unit = exponential()
+    points = [unit.points * mean / (2.0 * p) for p in (share, 1.0 - share)]
+    weights = [unit.weights * p for p in (share, 1.0 - share)]
+    return ServiceLaw(
+        f"hyper-exponential, variation {variation:g}",
+        mean,
+        variation,
+        np.concatenate(points),
+        np.concatenate(weights),
+    )
+
+
+def from_scipy(law: stats.rv_frozen, name: str = "user's own") -> ServiceLaw:
+    """Return the law of a frozen continuous distribution of scipy.stats.
+
+    Parameters
+    ----------
+    law : scipy.stats frozen distribution
+        On the non-negative numbers, continuous, of finite mean.
+    name : str
+        What to call it.
+
+    Raises
+    ------
+    ValueError
+        If the law has an infinite mean or negative values, is not continuous, or is too irregular
+        for the quadrature (its mean is not reproduced to eight digits).
+    """
+    if not isinstance(getattr(law, "dist", None), stats.rv_continuous):
+        raise ValueError(
+            f"law must be a frozen continuous distribution of scipy.stats, got {law!r}"
+        )
+    mean = float(law.mean())
+    if not (math.isfinite(mean) and mean > 0):
+        raise ValueError(f"law must have a positive finite mean, got {mean}")
+    if law.support()[0] < 0:
+        raise ValueError(f"law must have no negative values, got support {law.support()}")
+    variation = float(law.var()) / mean**2
+    result = _by_quantiles(name, law.ppf, law.isf, mean, variation)
+    reproduced = float(result.points @ result.weights)
+    if not abs(reproduced / mean - 1.0) < 1e-8:
+        raise ValueError(
+            f"law must be smooth and light enough in its tail for its mean {mean:g} to be found by "
+            f"quadrature, got {reproduced:g}"
+        )
+    return result
+
+
+@njit(cache=True)
+def _departure_law(none: float, above: Floats) -> Floats:
+    """Return the law left behind by departures; above[j] is P(A > j), none is P(A = 0)."""
+    size = above.size
+    law = np.zeros(size)
+    law[0] = 1.0
+    for j in range(size - 1):
+        flow = law[0] * above[j]
+        for i in range(1, j + 1):
+            flow += law[i] * above[j - i + 1]
+        law[j + 1] = flow / none
+        if law[j + 1] > 1e200:
+            law[: j + 2] /= law[j + 1]
+    return law / law.sum()
+
+
+@dataclass(frozen=True)
+class GeneralQueue:
+    """The stationary queue of pages with general indexing times.
+
+    Parameters
+    ----------
+    arrival_rate : float
+        Pages that all robots together bring per unit of time, positive.
+    capacity : int
+        Places in the queue, at least 2.
+    service : ServiceLaw
+        Law of the indexing times.
+    """
+
+    arrival_rate: float
+    capacity: int
+    service: ServiceLaw
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "arrival_rate", positive("arrival_rate", self.arrival_rate))
+        object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 2))
+        if float(self.service.weights @ np.exp(-self.arrival_rate * self.service.points)) < 1e-280:
+            raise ValueError(
+                "arrival_rate must leave an indexing time without arrivals a chance above 1e-280, "
+                f"got {self.arrival_rate}"
+            )
+
+    @property
+    def load(self) -> float:
+        """Load rho, arrivals per mean indexing time."""
+        return self.arrival_rate * self.service.mean
+
+    def _arrivals(self) -> tuple[float, Floats, Floats]:
+        """Return P(A = 0), P(A > j) for j < K, and E(A - m)+ for m = 1..K-1."""
+        counts = np.arange(self.capacity)[:, None]
+        expected = self.arrival_rate * self.service.points
+        # Poisson(x) exceeds j with the regularised incomplete gamma probability P(j + 1, x).
+        above = gammainc(counts + 1.0, expected)
+        beyond = counts[1:]
+        overflow = expected * gammainc(beyond, expected) - beyond * gammainc(beyond + 1.0, expected)
+        weights = self.service.weights
+        none = float(gammaincc(1.0, expected) @ weights)
+        return none, above @ weights, np.maximum(overflow, 0.0) @ weights
+
+    def measures(self) -> tuple[float, float]:
+        """Return the starvation probability and the loss rate."""
+        none, above, overflow = self._arrivals()
+        law = _departure_law(none, above)
+        starvation = law[0] / (law[0] + self.load)
+        # A service that finds i pages behind it (1 after an idle time) has K - i places free.
+        lost = law[0] * overflow[-1] + law[1:] @ overflow[::-1]
+        return float(starvation), float((1.0 - starvation) / self.service.mean * lost)
+
+
+def general_cost(arrival_rate: float, gamma: float, capacity: int, service: ServiceLaw) -> float:
+    """Return gamma P(X = 0) + loss rate when all robots together bring `arrival_rate`."""
+    starvation, loss = GeneralQueue(arrival_rate, capacity, service).measures()
+    return positive("gamma", gamma) * starvation + loss
+
+
+def optimal_general_robots(
+    arrival_rate: float, gamma: float, capacity: int, service: ServiceLaw
+) -> int:
+    """Return the number of robots of least cost, over every number that can be best.
+
+    The loss rate is at least N lambda - mu: no number above (best + mu)/lambda needs a look.
+
+    Parameters
+    ----------
+    arrival_rate : float
+        Pages that one robot brings per unit of time.
+    gamma : float
+        Weight of starvation.
+    capacity : int
+        Places in the queue.
+    service : ServiceLaw
+        Law of the indexing times.
+    """
+    arrival_rate = positive("arrival_rate", arrival_rate)
+    best, least, number = 1, math.inf, 1
+    while number * arrival_rate - 1.0 / service.mean < least:
+        cost = general_cost(number * arrival_rate, gamma, capacity, service)
+        if cost < least:
+            best, least = number, cost
+        number += 1
+    return best
+
+
+def optimal_general_load(gamma: float, capacity: int, service: ServiceLaw) -> float:
+    """Return the load of least cost, to about seven digits.
+
+    A grid finds the valley and Brent's method its floor; that there is only one valley is proved
+    for exponential indexing times alone.
+
+    Raises
+    ------
+    ValueError
+        If the best load lies outside [1e-3, 1e2].
+    """
+    loads = np.geomspace(1e-3, 1e2, 240)
+
+    def cost(load: float) -> float:
+        return general_cost(load / service.mean, gamma, capacity, service)
+
+    centre = int(np.argmin([cost(float(load)) for load in loads]))
+    if centre in (0, loads.size - 1):
+        raise ValueError(f"gamma must have its best load within [1e-3, 1e2], got {gamma}")
+    bounds = (loads[centre - 1], loads[centre + 1])
+    return float(minimize_scalar(cost, bounds=bounds, options={"xatol": 1e-9}).x)
