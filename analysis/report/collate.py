@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 from collections import Counter
@@ -24,6 +25,7 @@ from analysis.report.run import write_json
 from analysis.report.scorecard import RecordError, judge
 
 DATA = "collated.json"
+_QUOTED = re.compile(r"\{(?P<kind>computed|value)\}`(?P<id>[^`:]+):?(?P<style>[^`]*)`")
 
 
 class CollationError(RuntimeError):
@@ -186,7 +188,9 @@ def write_data(found: Collation, site: Path) -> None:
         (site / "figures" / f"{id}.bib").write_text(entry, encoding="utf-8")
     write_json(site / "figures.json", list(found.figures.values()))
     _scorecard(found).to_csv(site / "scorecard.csv", index=False, lineterminator="\n")
-    _errata(found).to_csv(site / "errata.csv", index=False, lineterminator="\n")
+    columns = ["id", "document", "place", "printed", "corrected", "record", "page"]
+    corrections = pd.DataFrame(errata_rows(found), columns=columns)
+    corrections.to_csv(site / "errata.csv", index=False, lineterminator="\n")
     write_json(site / "manifest.json", _manifest(found, site))
 
 
@@ -234,22 +238,29 @@ def _scorecard(found: Collation) -> pd.DataFrame:
     )
 
 
-def _errata(found: Collation) -> pd.DataFrame:
-    columns = ["id", "document", "place", "printed", "corrected", "record", "page"]
-    rows = [
-        [
-            e.id,
-            e.document,
-            e.place,
-            e.printed,
-            e.corrected,
-            e.record,
-            found.records[e.record]["page"],
-        ]
-        for e in errata().values()
-        if e.record in found.records
+def errata_rows(found: Collation) -> list[dict[str, str]]:
+    """Return the errata whose evidence is at hand, with computed numbers in place.
+
+    A correction names its numbers as pages do, ``{computed}`row:.2f` `` or ``{value}`id:.2f` ``.
+    """
+
+    def number(match: re.Match[str]) -> str:
+        entries = found.records if match["kind"] == "computed" else found.values
+        return format(entries[match["id"]]["value"], match["style"])
+
+    return [
+        {
+            "id": erratum.id,
+            "document": erratum.document,
+            "place": erratum.place,
+            "printed": erratum.printed,
+            "corrected": _QUOTED.sub(number, erratum.corrected),
+            "record": erratum.record,
+            "page": found.records[erratum.record]["page"],
+        }
+        for erratum in errata().values()
+        if erratum.record in found.records
     ]
-    return pd.DataFrame(rows, columns=columns)
 
 
 def _manifest(found: Collation, site: Path) -> dict[str, dict[str, str]]:

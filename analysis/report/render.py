@@ -16,7 +16,7 @@ from pathlib import Path
 
 import yaml
 
-from analysis.report.collate import DATA, Collation, commit_name, write_data
+from analysis.report.collate import DATA, Collation, commit_name, errata_rows, write_data
 from analysis.report.paths import BOOK, ROOT
 from analysis.report.run import write_json
 
@@ -102,7 +102,8 @@ def _stage_data(found: Collation, stage: Path) -> None:
         page: {key: value for key, value in run.items() if key != "folder"}
         for page, run in found.runs.items()
     }
-    write_json(stage / DATA, asdict(found) | {"runs": runs, "commit": commit_name()})
+    more = {"runs": runs, "commit": commit_name(), "errata": errata_rows(found)}
+    write_json(stage / DATA, asdict(found) | more)
 
 
 def _build(stage: Path, build: Path, *, strict: bool) -> bool:

@@ -22,7 +22,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from analysis.published import documents, errata, printed_rows
+from analysis.published import documents, printed_rows
 from analysis.report.collate import DATA
 from analysis.report.figures import FORMATS
 from analysis.report.notebooks import find_notebook
@@ -219,17 +219,17 @@ class Errata(BookDirective):
         found: list[nodes.Node] = []
         for key, document in documents().items():
             rows: list[list[Cell]] = []
-            for erratum in errata().values():
-                if erratum.document == key and erratum.record in self.data["verdicts"]:
-                    verdict = self.data["verdicts"][erratum.record]
-                    anchor = f"row-{erratum.record.lower()}"
-                    evidence = self.link(erratum.record, verdict["page"], anchor)
+            for erratum in self.data["errata"]:
+                if erratum["document"] == key:
+                    anchor = f"row-{erratum['record'].lower()}"
+                    evidence = self.link(erratum["record"], erratum["page"], anchor)
+                    verdict = self.data["verdicts"][erratum["record"]]["verdict"]
                     rows.append(
                         [
-                            erratum.place,
-                            self.markdown(erratum.printed),
-                            self.markdown(erratum.corrected),
-                            [evidence, nodes.Text(f" ({verdict['verdict']})")],
+                            erratum["place"],
+                            self.markdown(erratum["printed"]),
+                            self.markdown(erratum["corrected"]),
+                            [evidence, nodes.Text(f" ({verdict})")],
                         ]
                     )
             if rows:
@@ -356,7 +356,7 @@ def _row(cells: Sequence[Cell]) -> nodes.Node:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register roles, directives, the style sheet and the filter script."""
+    """Register roles and directives; jupyter-book itself adds what lies in ``_static``."""
     for kind in ("printed", "computed", "value", "verdict"):
         app.add_role(kind, NumberRole(kind))
     app.add_directive("repro-figure", ReproFigure)
@@ -369,6 +369,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("document-only", DocumentOnly)
     app.connect("doctree-read", add_source_links)
     app.connect("doctree-read", mark_rerun)
-    app.add_css_file("book.css")
-    app.add_js_file("scorecard.js")
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -1,0 +1,59 @@
+# Which source next? Every command works on a fresh clone with Python 3.11 to 3.13; `make help` lists them.
+.DEFAULT_GOAL := help
+.PHONY: book test run serve pdf bench lock clean help
+
+PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3; do $$p -c 'import sys; sys.exit(not (3,11) <= sys.version_info < (3,14))' 2>/dev/null && echo $$p && break; done)
+PROFILE ?= paper
+PORT    ?= 8000
+export NB P SOURCES BENCH
+
+BIN     := .venv/bin
+READY   := .venv/ready
+REPORT  := $(BIN)/python -m analysis.report
+
+book: $(READY)  ## install what is locked, run the notebooks, render the book (PROFILE=quick|paper|full)
+	@$(REPORT) book --profile $(PROFILE)
+
+test: $(READY)  ## lint, types, unit tests, and the quick-profile book: executed, re-executed, rendered, opened
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest
+
+run: $(READY)  ## one notebook with other parameters: NB=four-sources P="budget=2 horizon=200" [SOURCES=my.csv]
+	@$(REPORT) run "$$NB" --parameters "$$P" --sources "$$SOURCES"
+
+serve: $(READY)  ## serve the built book on this machine (PORT=8000)
+	@$(REPORT) serve --port $(PORT)
+
+pdf: $(READY)  ## one PDF of the whole book (needs Debian's chromium)
+	@$(REPORT) pdf
+
+bench: $(READY)  ## speed against peers, as ratios in one run (BENCH="robots scale" for some of them)
+	@$(BIN)/python -m benchmarks $$BENCH
+
+lock:  ## refresh requirements.lock from pyproject.toml (needs uv)
+	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv"; exit 1; }
+	uv pip compile -q --universal --generate-hashes --no-emit-index-url --only-binary :all: --python-version 3.11 \
+	  pyproject.toml build.in --extra book --extra cluster --extra test -o requirements.lock --custom-compile-command 'make lock'
+
+clean:  ## remove what was built; the environment stays
+	rm -rf book/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+help:  ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 9
+
+# The environment is remade when the lock changes. uv installs in seconds where it is there; pip alone will do.
+$(READY): requirements.lock pyproject.toml
+	@test -n "$(PY)" || { echo "Python 3.11, 3.12 or 3.13 is needed: name one with PY=/path/to/python"; exit 1; }
+	@echo "installing what requirements.lock names into .venv"
+	@if command -v uv >/dev/null; then \
+	  uv venv -q --clear --seed --python "$(PY)" .venv && \
+	  uv pip install -q --python $(BIN)/python --require-hashes -r requirements.lock && \
+	  uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
+	else \
+	  $(PY) -m venv --clear .venv && \
+	  $(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock && \
+	  $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
+	fi
+	@touch $@
