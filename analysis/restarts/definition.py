@@ -41,6 +41,8 @@ def solve_subsidised(arm: RestartArm, discount: float, subsidy: float) -> Soluti
     ------
     NotConverged
         If policy iteration has not settled after ten times as many rounds as states.
+    ValueError
+        At discount 1, if a policy on the way has several closed classes.
     """
     discount = check_discount(discount)
     policy = np.ones(arm.states, dtype=np.int64)
@@ -71,7 +73,13 @@ def evaluate_policy(
     system[:-1, :-1] = np.eye(arm.states) - kernel
     system[:-1, -1] = 1.0
     system[-1, :-1] = arm.reset
-    solved: NDArray[np.float64] = np.linalg.solve(system, np.append(cost, 0.0))
+    try:
+        solved: NDArray[np.float64] = np.linalg.solve(system, np.append(cost, 0.0))
+    except np.linalg.LinAlgError as error:
+        raise ValueError(
+            "discount must be below 1 for this arm and policy, got 1: they have several closed "
+            "classes, hence no single average cost"
+        ) from error
     return float(solved[-1]), solved[:-1]
 
 

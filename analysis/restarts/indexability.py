@@ -1,0 +1,143 @@
+"""Why every restart arm is indexable, and a certificate for one arm.
+
+Write u = (V/(1-b)) - c1 - W/(1-b), with W = (1-b) lambda + b sum Q V the cost of restarting but
+for (1-b) c1. The optimality equation becomes u = min(0, r - W + b P u), r = c0 - c1 + b P c1: the
+arm is a stopping problem in which lambda appears through W alone. State x is passive iff nu(x) < W,
+
+    nu(x) = inf over tau >= 1 of E_x sum_{t<tau} b^t r(X_t) / E_x sum_{t<tau} b^t
+          = (1-b) inf over tau of (L(x, tau) - c(x, 1)) / (1 - E_x b^tau),
+
+and W grows with lambda, so passive sets are nested. (Slide 11 prints b^tau without expectation
+and W with lambda in place of (1-b) lambda.) The certificate checks the claim on the whole line of
+subsidies: on each interval between crossings the advantage of passivity under the nested policy
+is linear in lambda, so it has the right sign throughout iff it has at both ends.
+
+Source: the restart slides (2019), slides 10 to 12.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.restarts.arm import RestartArm, check_discount
+from analysis.restarts.definition import action_values, evaluate_policy, solve_subsidised
+from analysis.restarts.thresholds import thresholds
+
+
+@dataclass(frozen=True, eq=False)
+class Indexability:
+    """A certificate that an arm's passive sets grow with the subsidy.
+
+    Attributes
+    ----------
+    order : ndarray of int, shape (states,)
+        The order in which states turn passive as the subsidy grows.
+    crossings : ndarray, shape (states,)
+        The subsidies at which they do: the Whittle index along the order, non-decreasing.
+    critical : ndarray, shape (states,)
+        nu along the order; W at the crossings.
+    growth : ndarray, shape (states,)
+        M along the order, the slope d lambda / d W between crossings: at least 1.
+    residual : float
+        Largest advantage, over all subsidies and states, of the action that the nested policy
+        does not take, relative to the costs' size; rounding if the certificate holds.
+    """
+
+    order: NDArray[np.int64]
+    crossings: NDArray[np.float64]
+    critical: NDArray[np.float64]
+    growth: NDArray[np.float64]
+    residual: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the nested policies are optimal for every subsidy, to rounding."""
+        return bool(self.residual < 1e-9 and (self.growth >= 1).all())
+
+
+def certify_indexability(arm: RestartArm, discount: float) -> Indexability:
+    """Check, for every subsidy on the line, that the nested passive sets are optimal.
+
+    Parameters
+    ----------
+    arm : RestartArm
+        At most a few hundred states: there is one dense solve per passive set.
+    discount : float
+        In (0, 1).
+
+    Returns
+    -------
+    Indexability
+    """
+    discount = check_discount(discount, average=False)
+    nested = thresholds(arm, discount, order="critical")
+    worst = 0.0
+    edges = np.concatenate(([-np.inf], nested.crossings, [np.inf]))
+    for k in range(arm.states + 1):
+        policy = np.ones(arm.states, dtype=np.int64)
+        policy[nested.order[:k]] = 0
+        low, high = edges[k], edges[k + 1]
+        at_zero, slope = _advantage(arm, discount, policy)
+        # The sign that the policy needs: positive where passive, negative where active.
+        sign = np.where(policy == 0, 1.0, -1.0)
+        for end in (low, high):
+            # At an infinite end the slope alone decides.
+            short = -sign * (np.sign(end) * slope if np.isinf(end) else at_zero + end * slope)
+            worst = max(worst, float(short.max()))
+    scale = 1 + float(np.abs([arm.passive_cost, arm.active_cost]).max())
+    critical = nested.elimination.critical
+    growth = nested.elimination.length[:-1]
+    return Indexability(nested.order, nested.crossings, critical, growth, worst / scale)
+
+
+def _advantage(
+    arm: RestartArm, discount: float, policy: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a, s: passivity is better by a + lambda s (per 1 - b) under a policy's values."""
+    at = []
+    for subsidy in (0.0, 1.0):
+        _, values = evaluate_policy(arm, discount, subsidy, policy)
+        passive, active = action_values(arm, discount, subsidy, values)
+        at.append((active - passive) / (1 - discount))
+    return at[0], at[1] - at[0]
+
+
+def restart_level(arm: RestartArm, discount: float, subsidy: float) -> float:
+    """Return W = (1-b) lambda + b sum Q V, which a state's nu must be below to be passive.
+
+    Parameters
+    ----------
+    arm : RestartArm
+    discount : float
+        In (0, 1).
+    subsidy : float
+
+    Returns
+    -------
+    float
+    """
+    discount = check_discount(discount, average=False)
+    values = solve_subsidised(arm, discount, subsidy).bias
+    return float((1 - discount) * subsidy + discount * (arm.reset @ values))
+
+
+def critical_values(arm: RestartArm, discount: float) -> NDArray[np.float64]:
+    """Return nu(x) by state, the least cost per discounted epoch of staying passive for a while.
+
+    Parameters
+    ----------
+    arm : RestartArm
+    discount : float
+        In (0, 1].
+
+    Returns
+    -------
+    ndarray, shape (states,)
+    """
+    nested = thresholds(arm, discount, order="critical")
+    values = np.empty(arm.states)
+    values[nested.order] = nested.elimination.critical
+    return values

@@ -1,0 +1,135 @@
+"""Priority policies: each arm has a score for each of its states, and the highest are activated.
+
+A `RestartBandit` activates `budget` of its n arms in each epoch. Every policy the slides compare
+is a table of scores: the Whittle index w(x), or the myopic saving c(x, 0) - c(x, 1) of this epoch
+alone. Equal scores go to the arm with the lower number. Reversing a table gives the rule "activate
+the lowest", which is what slides 7 and 17 print.
+
+Source: the restart slides (2019), slides 4, 5, 7, 17 and 20.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.restarts.arm import RestartArm, check_discount
+from analysis.restarts.index import whittle_index, whittle_indices
+
+#: One array of scores for each arm, by state; arms may differ in their number of states.
+Scores = list[NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class RestartBandit:
+    """Arms of which exactly `budget` are activated in each epoch.
+
+    Parameters
+    ----------
+    arms : sequence of RestartArm
+        The n arms.
+    budget : int
+        Arms activated per epoch (m on the slides), at least 1 and less than n.
+    discount : float
+        In (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If the budget or the discount is not in its range.
+    """
+
+    arms: tuple[RestartArm, ...]
+    budget: int
+    discount: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "arms", tuple(self.arms))
+        count = len(self.arms)
+        if int(self.budget) != self.budget or not 1 <= self.budget < count:
+            raise ValueError(
+                f"budget must be an integer in [1, {count - 1}] for {count} arms, got {self.budget}"
+            )
+        object.__setattr__(self, "budget", int(self.budget))
+        object.__setattr__(self, "discount", check_discount(self.discount, average=False))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of states of each arm."""
+        return tuple(arm.states for arm in self.arms)
+
+    @property
+    def joint_states(self) -> int:
+        """Number of joint states, |X|^n for equal arms (slide 6)."""
+        product = 1
+        for states in self.shape:
+            product *= states
+        return product
+
+
+def index_scores(bandit: RestartBandit) -> Scores:
+    """Return the Whittle index of every arm."""
+    if len(set(bandit.shape)) == 1:
+        return list(whittle_indices(bandit.arms, bandit.discount))
+    return [whittle_index(arm, bandit.discount).index for arm in bandit.arms]
+
+
+def myopic_scores(bandit: RestartBandit) -> Scores:
+    """Return what activating saves in this epoch alone, c(x, 0) - c(x, 1)."""
+    return [arm.passive_cost - arm.active_cost for arm in bandit.arms]
+
+
+def lookahead_scores(bandit: RestartBandit) -> Scores:
+    """Return what activating saves over this epoch and the next, if the next is passive."""
+    return [
+        arm.passive_cost
+        - arm.active_cost
+        + bandit.discount * (arm.passive @ arm.passive_cost - arm.reset @ arm.passive_cost)
+        for arm in bandit.arms
+    ]
+
+
+def lowest_first(scores: Scores) -> Scores:
+    """Return scores that activate the arms which `scores` ranks lowest."""
+    return [-table for table in scores]
+
+
+def check_scores(bandit: RestartBandit, scores: Sequence[NDArray[np.float64]]) -> Scores:
+    """Return the scores as float arrays, or refuse them.
+
+    Raises
+    ------
+    ValueError
+        If there is not one finite score for each state of each arm.
+    """
+    tables = [np.asarray(table, dtype=np.float64) for table in scores]
+    shapes = [table.shape for table in tables]
+    if shapes != [(states,) for states in bandit.shape]:
+        raise ValueError(f"scores must have shapes {[(k,) for k in bandit.shape]}, got {shapes}")
+    for n, table in enumerate(tables):
+        if not np.isfinite(table).all():
+            at = int(np.argmin(np.isfinite(table)))
+            raise ValueError(f"scores[{n}][{at}] must be a finite number, got {table[at]}")
+    return tables
+
+
+def start_states(bandit: RestartBandit, start: Sequence[int] | None) -> NDArray[np.int64]:
+    """Return the initial state of each arm, the first state of all if none is given.
+
+    Raises
+    ------
+    ValueError
+        If there is not one state in its arm's range for each arm.
+    """
+    if start is None:
+        return np.zeros(len(bandit.arms), dtype=np.int64)
+    states = np.asarray(start)
+    if states.shape != (len(bandit.arms),):
+        raise ValueError(f"start must hold one state for each of {len(bandit.arms)} arms")
+    for n, (state, limit) in enumerate(zip(states, bandit.shape, strict=True)):
+        if not 0 <= state < limit or int(state) != state:
+            raise ValueError(f"start[{n}] must be a state in [0, {limit - 1}], got {state}")
+    return states.astype(np.int64)

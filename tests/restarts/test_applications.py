@@ -1,0 +1,72 @@
+"""The applications' arms, and the crawler's index at a discount."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.restarts import whittle_index
+from analysis.restarts.applications import (
+    crawl_reward,
+    crawler_arm,
+    crawler_index,
+    example_machines,
+    example_queues,
+    machine,
+    queue,
+    state_scores,
+)
+from analysis.restarts.joint import evaluate_scores, solve_joint
+from analysis.restarts.policies import RestartBandit, index_scores, myopic_scores
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(0.1, 10), st.floats(0.05, 0.98), st.sampled_from([0.5, 0.9, 0.999, 1.0]))
+def test_crawler_closed_form_is_the_index_of_its_arm(u_star, alpha, discount):
+    found = whittle_index(crawler_arm(u_star, alpha, 40), discount)
+    assert found.route == "closed form"
+    closed = crawler_index(u_star, alpha, discount, np.arange(1, 40))
+    assert np.allclose(found.index[:-1], closed, rtol=1e-9, atol=1e-9 * u_star)
+
+
+def test_crawler_index_tends_to_the_average_reward_index_at_first_order():
+    ages = np.arange(1, 30)
+    limit = crawler_index(2.0, 0.8, 1.0, ages)
+    gaps = [np.abs(crawler_index(2.0, 0.8, 1 - e, ages) - limit).max() for e in (1e-4, 1e-5, 1e-6)]
+    assert gaps[0] / gaps[1] == pytest.approx(10, rel=0.02)
+    assert gaps[1] / gaps[2] == pytest.approx(10, rel=0.02)
+    assert np.allclose(limit, crawl_reward(2.0, 0.8, ages) - ages * 0.4 * 0.8**ages)
+
+
+@pytest.mark.parametrize("arms", [example_machines(4), example_queues(5)[:3]])
+def test_examples_are_ordered_optimum_index_and_rules(arms):
+    bandit = RestartBandit(tuple(arms), 1, 0.95)
+    best = solve_joint(bandit).bias.flat[0]
+    by = [
+        evaluate_scores(bandit, scores).bias.flat[0]
+        for scores in (index_scores(bandit), myopic_scores(bandit), state_scores(arms))
+    ]
+    assert best <= min(by) + 1e-9
+    # The myopic policy may win by a little; worst state first is far off on either.
+    assert by[0] < 1.01 * best < by[2]
+
+
+def test_a_queue_restarts_from_the_arrivals_and_counts_what_it_loses():
+    arm = queue([0.25, 0.5, 0.25], 3, 1.0, 2.0, loss_cost=10.0)
+    assert arm.reset.tolist() == [0.25, 0.5, 0.25, 0.0]
+    assert arm.passive[2].tolist() == [0.0, 0.0, 0.25, 0.75]
+    assert arm.passive_cost.tolist() == [0.0, 1.0, 2.0 + 2.5, 3.0 + 10.0]
+    assert arm.active_cost.tolist() == [2.0] * 4
+
+
+def test_bad_applications_are_refused():
+    with pytest.raises(ValueError, match=r"capacity must be an integer of at least 2 .* got 1"):
+        queue([0.5, 0.3, 0.2], 1, 1.0, 1.0)
+    with pytest.raises(ValueError, match=r"alpha must be in \(0, 1\), got 1.5"):
+        crawler_arm(1.0, 1.5, 10)
+    with pytest.raises(ValueError, match="ages must be an integer of at least 2, got 1"):
+        crawler_arm(1.0, 0.5, 1)
+    with pytest.raises(ValueError, match=r"running_cost|passive_cost"):
+        machine(np.eye(2), [1.0], [1.0, 1.0])

@@ -1,0 +1,49 @@
+"""Every restart arm is indexable: certificates, and passive sets on a grid of subsidies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.restarts import whittle_index
+from analysis.restarts.definition import action_values, solve_subsidised
+from analysis.restarts.indexability import certify_indexability, critical_values, restart_level
+from tests.restarts.support import ARMS, draw_arm
+
+
+@settings(max_examples=100, deadline=None)
+@given(ARMS, st.sampled_from([0.3, 0.9, 0.99]))
+def test_every_arm_has_a_certificate(arm, discount):
+    found = certify_indexability(arm, discount)
+    assert found.holds, found.residual
+    assert np.allclose(found.crossings, whittle_index(arm, discount).index[found.order])
+
+
+@settings(max_examples=40, deadline=None)
+@given(ARMS)
+def test_passive_sets_are_nested_and_are_the_states_below_the_restart_level(arm):
+    index, critical = whittle_index(arm, 0.9).index, critical_values(arm, 0.9)
+    level = -np.inf
+    for subsidy in np.linspace(index.min() - 1, index.max() + 1, 15):
+        if np.abs(index - subsidy).min() < 1e-6:
+            continue
+        passive, active = action_values(arm, 0.9, subsidy, solve_subsidised(arm, 0.9, subsidy).bias)
+        assert ((passive < active) == (index < subsidy)).all()
+        before, level = level, restart_level(arm, 0.9, subsidy)
+        assert level > before
+        assert ((passive < active) == (critical < level)).all()
+
+
+def test_a_wrong_order_gets_no_certificate(monkeypatch):
+    from analysis.restarts import indexability, thresholds
+
+    arm = draw_arm(0, 6)
+    monkeypatch.setattr(indexability, "thresholds", lambda a, b, order: thresholds(a, b))
+    assert not certify_indexability(arm, 0.9).holds
+
+
+def test_discount_one_is_refused():
+    with pytest.raises(ValueError, match=r"discount must be in \(0, 1\), got 1"):
+        certify_indexability(draw_arm(0, 3), 1)

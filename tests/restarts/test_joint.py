@@ -1,0 +1,140 @@
+"""The joint optimum and policies' values against enumeration, a public solver and the bound."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+import pytest
+from quantecon.markov import DiscreteDP
+from scipy.optimize import linprog
+
+from analysis.restarts.generators import slide_arms
+from analysis.restarts.joint import JointModel, evaluate_scores, solve_joint
+from analysis.restarts.policies import (
+    RestartBandit,
+    index_scores,
+    lookahead_scores,
+    lowest_first,
+    myopic_scores,
+)
+from analysis.restarts.relaxed import relaxed_bound
+from tests.restarts.support import draw_arm
+
+
+def small(seed: int, budget: int = 1, sizes: tuple[int, ...] = (2, 3, 4)) -> RestartBandit:
+    return RestartBandit(tuple(draw_arm(seed + n, k) for n, k in enumerate(sizes)), budget, 0.9)
+
+
+def enumerated(bandit: RestartBandit) -> tuple[np.ndarray, np.ndarray]:
+    """Rewards (states, actions) and kernel (states, actions, states), by Kronecker products."""
+    actions = JointModel(bandit).actions
+    kernels, rewards = [], []
+    for action in actions:
+        parts, costs = [], []
+        for n, arm in enumerate(bandit.arms):
+            active = n in action
+            parts.append(np.tile(arm.reset, (arm.states, 1)) if active else arm.passive)
+            costs.append(arm.active_cost if active else arm.passive_cost)
+        kernels.append(reduce(np.kron, parts))
+        rewards.append(-reduce(np.add.outer, costs).ravel())
+    return np.stack(rewards, axis=1), np.stack(kernels, axis=1)
+
+
+@pytest.mark.parametrize("budget", [1, 2])
+@pytest.mark.parametrize("seed", range(4))
+def test_optimum_agrees_with_a_public_solver(seed, budget):
+    bandit = small(10 * seed, budget)
+    rewards, kernel = enumerated(bandit)
+    theirs = DiscreteDP(rewards, kernel, bandit.discount).solve("policy_iteration")
+    ours = solve_joint(bandit)
+    assert np.allclose(ours.bias.ravel(), -(1 - bandit.discount) * theirs.v, atol=1e-8)
+    assert (ours.policy.ravel() == theirs.sigma).all()
+
+
+@pytest.mark.parametrize("budget", [1, 2])
+def test_value_of_a_priority_policy_solves_its_linear_equations(budget):
+    bandit = small(3, budget)
+    rewards, kernel = enumerated(bandit)
+    model = JointModel(bandit)
+    for scores in (index_scores(bandit), myopic_scores(bandit), lookahead_scores(bandit)):
+        chosen = model.priority_actions(scores).ravel()
+        rows = np.arange(len(chosen))
+        system = np.eye(len(chosen)) - bandit.discount * kernel[rows, chosen]
+        exact = np.linalg.solve(system, -(1 - bandit.discount) * rewards[rows, chosen])
+        assert np.allclose(evaluate_scores(bandit, scores).bias.ravel(), exact, atol=1e-8)
+
+
+def test_ties_go_to_the_lower_arm():
+    bandit = small(0, 1, (2, 2, 2))
+    chosen = JointModel(bandit).priority_actions([np.zeros(2)] * 3)
+    assert (chosen == 0).all()
+
+
+@pytest.mark.parametrize("kernel", ["sorted-simplex", "lazy-wearing", "one-step", "shock"])
+def test_bound_optimum_index_and_lowest_index_are_ordered(
+    kernel,
+):
+    rng = np.random.default_rng(7)
+    for budget in (1, 2):
+        bandit = RestartBandit(tuple(slide_arms(kernel, 4, 4, rng)), budget, 0.9)
+        index = index_scores(bandit)
+        best = solve_joint(bandit).bias
+        for start in ((0, 0, 0, 0), (3, 1, 0, 2)):
+            bound, _ = relaxed_bound(bandit, start)
+            by_index = evaluate_scores(bandit, index).bias[start]
+            by_lowest = evaluate_scores(bandit, lowest_first(index)).bias[start]
+            assert bound <= best[start] + 1e-9 <= by_index + 2e-9
+            assert by_index < by_lowest
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_relaxed_bound_is_the_optimum_of_the_linear_program(seed):
+    bandit = small(20 * seed, 1)
+    start = (1, 0, 3)
+    # Occupation measures x(s, a) of each arm; activity of all sums to the budget.
+    cost, equal, right, blocks = [], [], [], []
+    total = sum(2 * k for k in bandit.shape)
+    at = 0
+    activity = np.zeros(total)
+    for arm, state in zip(bandit.arms, start, strict=True):
+        k = arm.states
+        kernel = np.vstack([arm.passive, np.tile(arm.reset, (k, 1))])
+        flow = np.zeros((k, total))
+        flow[:, at : at + 2 * k] = np.hstack([np.eye(k)] * 2) - bandit.discount * kernel.T
+        blocks.append(flow)
+        right.append((1 - bandit.discount) * np.eye(k)[state])
+        cost.append(np.concatenate([arm.passive_cost, arm.active_cost]))
+        activity[at + k : at + 2 * k] = 1
+        at += 2 * k
+    equal = np.vstack([*blocks, activity])
+    found = linprog(
+        np.concatenate(cost), A_eq=equal, b_eq=np.append(np.concatenate(right), bandit.budget)
+    )
+    assert relaxed_bound(bandit, start)[0] == pytest.approx(found.fun, abs=1e-8)
+
+
+def test_many_arms_make_too_many_joint_states():
+    rng = np.random.default_rng(0)
+    bandit = RestartBandit(tuple(slide_arms("one-step", 100, 3, rng)), 1, 0.9)
+    assert bandit.joint_states == 3**100
+    with pytest.raises(ValueError, match=r"at most 2000000 joint states .* got 5.15e\+47"):
+        solve_joint(bandit)
+
+
+@pytest.mark.parametrize("budget", [0, 3, 4, 1.5])
+def test_bad_budgets_are_refused(budget):
+    with pytest.raises(ValueError, match=rf"budget must be an integer in \[1, 2\] .* got {budget}"):
+        small(0, budget)
+
+
+def test_bad_scores_starts_and_discounts_are_refused():
+    bandit = small(0)
+    with pytest.raises(ValueError, match=r"scores must have shapes \[\(2,\), \(3,\), \(4,\)\]"):
+        evaluate_scores(bandit, [np.zeros(2)] * 3)
+    with pytest.raises(ValueError, match=r"scores\[1\]\[0\] must be a finite number, got nan"):
+        evaluate_scores(bandit, [np.zeros(2), np.full(3, np.nan), np.zeros(4)])
+    with pytest.raises(ValueError, match=r"start\[2\] must be a state in \[0, 3\], got 4"):
+        relaxed_bound(bandit, (0, 0, 4))
+    with pytest.raises(ValueError, match=r"discount must be in \(0, 1\), got 1"):
+        RestartBandit(bandit.arms, 1, 1)

@@ -1,0 +1,115 @@
+"""Simulation against exact values, and what common random numbers promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import njit
+from scipy import stats
+
+from analysis.restarts import RestartArm
+from analysis.restarts.generators import slide_arms
+from analysis.restarts.joint import evaluate_scores
+from analysis.restarts.policies import RestartBandit, index_scores, myopic_scores
+from analysis.restarts.simulate import CELLS, _draw_table, _hash, simulate
+from tests.restarts.support import draw_arm
+
+
+@pytest.mark.parametrize("budget", [1, 2])
+def test_simulated_costs_agree_with_exact_values(budget):
+    arms = tuple(draw_arm(budget + n, k) for n, k in enumerate((2, 3, 4, 3)))
+    bandit = RestartBandit(arms, budget, 0.9)
+    policies = {"index": index_scores(bandit), "myopic": myopic_scores(bandit)}
+    start = (1, 2, 0, 1)
+    found = simulate(
+        bandit, policies, paths=40_000, epochs=250, rng=np.random.default_rng(1), start=start
+    )
+    for name, scores in policies.items():
+        exact = evaluate_scores(bandit, scores).bias[start]
+        _, low, high = found.mean(name, level=0.9999)
+        assert low - found.tail <= exact <= high + found.tail
+
+
+def test_deterministic_arms_are_simulated_exactly_ties_included():
+    up = np.eye(4, k=1)
+    up[-1, -1] = 1
+    arms = tuple(RestartArm(up, np.eye(4)[0], [0, 1, 2, c], [1, 1, 1, 1]) for c in (3, 5, 3, 4))
+    bandit = RestartBandit(arms, 2, 0.8)
+    policies = {"index": index_scores(bandit), "tied": [np.zeros(4)] * 4}
+    found = simulate(bandit, policies, paths=3, epochs=200, rng=np.random.default_rng(0))
+    for name, scores in policies.items():
+        exact = evaluate_scores(bandit, scores).bias.flat[0]
+        assert np.allclose(found.costs[found.names.index(name)], exact, atol=1e-9)
+
+
+def test_neither_threads_nor_other_policies_nor_more_paths_change_a_path():
+    rng = np.random.default_rng(3)
+    bandit = RestartBandit(tuple(slide_arms("lazy-simplex", 6, 5, rng)), 2, 0.9)
+    index, myopic = index_scores(bandit), myopic_scores(bandit)
+
+    def costs(policies, paths, threads):
+        return simulate(
+            bandit, policies, paths=paths, epochs=40, rng=np.random.default_rng(9), threads=threads
+        ).costs
+
+    both = costs({"index": index, "myopic": myopic}, 150, 2)
+    assert np.array_equal(both[0], costs({"index": index}, 150, 1)[0])
+    assert np.array_equal(both[:, :70], costs({"index": index, "myopic": myopic}, 70, 1))
+    same = costs({"a": index, "b": index}, 64, 1)
+    assert np.array_equal(same[0], same[1])
+
+
+def test_look_up_table_inverts_the_distribution_function():
+    passive = np.random.default_rng(0).dirichlet(np.full(6, 0.3), 6)
+    passive[2] = np.eye(6)[3]
+    guide, cut = _draw_table(passive, np.eye(6)[0], 6)
+    drawn = np.random.default_rng(1).integers(2**64, size=20_000, dtype=np.uint64)
+    for x in range(6):
+        expected = np.searchsorted(cut[x], drawn, side="left")
+        start = guide[x, (drawn // np.uint64(2**64 // CELLS)).astype(int)]
+        assert (start <= expected).all()
+        assert set(expected) <= set(np.flatnonzero(passive[x]))
+        counts = np.bincount(expected, minlength=6)[passive[x] > 0]
+        law = passive[x][passive[x] > 0]
+        assert len(law) == 1 or stats.chisquare(counts, len(drawn) * law).pvalue > 1e-4
+
+
+@njit
+def _hash_all(counters):
+    return np.array([_hash(c) for c in counters])
+
+
+def test_counters_hash_to_uniform_numbers():
+    step = 0x9E3779B97F4A7C15
+    drawn = _hash_all(np.array([k * step % 2**64 for k in range(1, 2000)], dtype=np.uint64))
+    assert stats.kstest(drawn / 2**64, "uniform").pvalue > 1e-3
+
+
+def test_saving_of_a_policy_over_itself_is_zero_and_its_interval_covers_the_exact_one():
+    bandit = RestartBandit(
+        tuple(slide_arms("lazy-wearing", 5, 5, np.random.default_rng(0))), 1, 0.9
+    )
+    policies = {"index": index_scores(bandit), "myopic": myopic_scores(bandit)}
+    found = simulate(bandit, policies, paths=20_000, epochs=250, rng=np.random.default_rng(5))
+    assert found.saving("index", "index") == (0.0, 0.0, 0.0)
+    by = {name: evaluate_scores(bandit, s).bias.flat[0] for name, s in policies.items()}
+    _, low, high = found.saving("index", "myopic", level=0.9999)
+    assert low <= 100 * (1 - by["index"] / by["myopic"]) <= high
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"paths": 1}, "paths must be an integer of at least 2, got 1"),
+        ({"epochs": 0}, "epochs must be an integer of at least 1, got 0"),
+        ({"threads": 0.5}, "threads must be an integer of at least 1, got 0.5"),
+        ({"start": [0, 9]}, r"start\[1\] must be a state in \[0, 2\], got 9"),
+    ],
+)
+def test_bad_simulations_are_refused(change, message):
+    bandit = RestartBandit((draw_arm(0, 3), draw_arm(1, 3)), 1, 0.9)
+    given = {"paths": 4, "epochs": 5, "rng": np.random.default_rng(0)} | change
+    with pytest.raises(ValueError, match=message):
+        simulate(bandit, {"index": index_scores(bandit)}, **given)
+    with pytest.raises(ValueError, match="policies must hold at least one policy, got none"):
+        simulate(bandit, {}, paths=4, epochs=5, rng=np.random.default_rng(0))

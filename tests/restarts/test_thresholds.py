@@ -1,0 +1,73 @@
+"""D, N, L, M and the optimal threshold against simulation-free definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.restarts import optimal_threshold, thresholds, whittle_index
+from analysis.restarts.definition import evaluate_policy, solve_subsidised
+from tests.restarts.support import ARMS, MONOTONE_ARMS, draw_arm
+
+DISCOUNTS = st.sampled_from([0.3, 0.9, 0.99])
+
+
+@settings(max_examples=100, deadline=None)
+@given(ARMS, DISCOUNTS)
+def test_cost_and_activity_of_every_threshold_policy_solve_its_equations(arm, discount):
+    found = thresholds(arm, discount)
+    for k in range(arm.states + 1):
+        policy = (np.arange(arm.states) >= k).astype(np.int64)
+        for subsidy in (0.0, 2.5):
+            _, values = evaluate_policy(arm, discount, subsidy, policy)
+            assert found.cost_at(subsidy)[k] == pytest.approx(arm.reset @ values, abs=1e-9)
+
+
+@settings(max_examples=100, deadline=None)
+@given(MONOTONE_ARMS, st.sampled_from([0.9, 1.0]), st.floats(-4, 4))
+def test_the_best_threshold_costs_what_the_best_policy_costs(arm, discount, subsidy):
+    solved = solve_subsidised(arm, discount, subsidy)
+    best = solved.gain if discount == 1 else arm.reset @ solved.bias
+    assert thresholds(arm, discount).cost_at(subsidy).min() == pytest.approx(best, abs=1e-8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(ARMS, DISCOUNTS, st.floats(-4, 4))
+def test_the_nested_policies_contain_an_optimal_one_for_any_arm(arm, discount, subsidy):
+    best = arm.reset @ solve_subsidised(arm, discount, subsidy).bias
+    nested = thresholds(arm, discount, order="critical")
+    assert nested.optimal
+    assert nested.cost_at(subsidy).min() == pytest.approx(best, abs=1e-8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(MONOTONE_ARMS)
+def test_optimal_threshold_climbs_one_step_at_each_index(arm):
+    index = whittle_index(arm, 0.9).index
+    subsidies = np.sort(np.concatenate([index - 1e-3, index + 1e-3, [-1e3, 1e3]]))
+    found = optimal_threshold(arm, 0.9, subsidies)
+    assert (np.diff(found) >= 0).all()
+    costs = thresholds(arm, 0.9).cost_at(subsidies)
+    by_index = np.searchsorted(index, subsidies)
+    rows = np.arange(len(subsidies))
+    assert np.allclose(costs[rows, found], costs[rows, by_index], atol=1e-9)
+
+
+def test_the_never_active_policy_is_optimal_above_the_largest_index():
+    arm = draw_arm(4, 6, kind="one-step")
+    largest = whittle_index(arm, 0.9).index.max()
+    assert optimal_threshold(arm, 0.9, largest + 1) == arm.states
+
+
+def test_average_cost_of_thresholds_is_the_limit_of_the_discounted():
+    arm = draw_arm(4, 6, kind="sorted-simplex")
+    near, limit = thresholds(arm, 1 - 1e-7), thresholds(arm, 1.0)
+    assert np.allclose(near.cost_rate, limit.cost_rate, atol=1e-5)
+    assert np.allclose(near.activity, limit.activity, atol=1e-5)
+
+
+def test_unknown_order_is_refused():
+    with pytest.raises(ValueError, match="order must be 'state' or 'critical', got 'random'"):
+        thresholds(draw_arm(0, 3), 0.9, order="random")
