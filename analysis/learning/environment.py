@@ -1,0 +1,180 @@
+"""The crawler's world for learners: hidden states, rewards of crawled arms only, shared arrivals.
+
+A learner plays `analysis.ephemeral.Environment` with no source observed: it sees every age and,
+afterwards, the content of the arms that it crawled; never another state. All arms start one epoch
+old with content u_i. What each epoch brings is drawn before any learner runs and handed to all of
+them (`Arrivals.sample`), so that differences between learners are free of most of the noise; with
+`mean_content` in its place the scheme is the deterministic one, (2) and (3) of the 2019 paper.
+
+`play` is the definition. Each learner also has a `play` of its own, the same loop compiled, which
+must earn the same on the same arrivals.
+
+Reference: Avrachenkov and Borkar, A learning algorithm for the Whittle index policy for scheduling
+web crawlers (2019), section II.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from analysis.checks import check_array, check_integer
+from analysis.ephemeral import Environment, Observation, Sources
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Learner(Protocol):
+    """A policy that also learns from what it crawled."""
+
+    def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
+        """Return the numbers of the arms to crawl."""
+
+    def update(self, arms: Ints, rewards: Floats) -> None:
+        """Learn from the content found at the arms that were crawled."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a learner earned on one stream of arrivals.
+
+    Attributes
+    ----------
+    reward : ndarray, shape (T,)
+        Content collected at each epoch.
+    expected : ndarray, shape (T,)
+        Its conditional mean given the ages, sum of u*(1 - alpha^age): the same reward with the
+        noise of the arrivals taken out.
+    engaged : ndarray of int, shape (T,)
+        Arms crawled at each epoch.
+    crawls : ndarray of int, shape (N,)
+        Crawls of each arm in all.
+    diverged_at : int or None
+        Epoch at which the learner's numbers left their range (see `analysis.learning.lspe`). All
+        arrays are cut there: what a diverged run would earn is not defined.
+    """
+
+    reward: Floats
+    expected: Floats
+    engaged: Ints
+    crawls: Ints
+    diverged_at: int | None = None
+
+
+def mean_content(sources: Sources, horizon: int) -> Floats:
+    """Contents of the deterministic scheme: u_i at every epoch.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    horizon : int
+        Number of epochs T.
+
+    Returns
+    -------
+    ndarray, shape (N, T)
+        As `Arrivals.sample` gives it.
+    """
+    return np.repeat(sources.u[:, None], check_integer("horizon", horizon, 1), axis=1)
+
+
+def by_epoch(sources: Sources, content: Floats, budget: int) -> Floats:
+    """Check a stream of arrivals and a budget; return the stream epoch by epoch, shape (T, N).
+
+    Raises
+    ------
+    ValueError
+        If a content is negative or not finite, the shape is not (N, T), or the budget is not in
+        [1, N].
+    """
+    check_integer("budget", budget, 1, len(sources))
+    array = check_array("content", content, 0)
+    if array.ndim != 2 or array.shape[0] != len(sources) or array.shape[1] == 0:
+        raise ValueError(f"content must have shape ({len(sources)}, T), got {array.shape}")
+    return np.ascontiguousarray(array.T)
+
+
+def play(
+    sources: Sources, learner: Learner, content: Floats, budget: int, rng: np.random.Generator
+) -> Run:
+    """Let any learner meet a stream of arrivals, one epoch at a time.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    learner : Learner
+        Sees ages before it chooses, and the content of what it chose after.
+    content : ndarray, shape (N, T)
+        What each epoch brings, from `Arrivals.sample` or `mean_content`.
+    budget : int
+        Arms that may be crawled at each epoch.
+    rng : numpy.random.Generator
+        For learners that draw.
+
+    Returns
+    -------
+    Run
+    """
+    check_integer("budget", budget, 1, len(sources))
+    world = Environment(sources, content, observed=False, initial_state="fresh")
+    reward, expected = np.zeros(world.horizon), np.zeros(world.horizon)
+    engaged = np.zeros(world.horizon, dtype=np.int64)
+    crawls = np.zeros(len(sources), dtype=np.int64)
+    for epoch in range(world.horizon):
+        seen = world.observation
+        arms = learner.select(seen, budget, rng)
+        found = world.step(arms)
+        learner.update(arms, found)
+        reward[epoch] = found.sum()
+        expected[epoch] = sources.state_at_age(seen.age)[arms].sum()
+        engaged[epoch] = len(arms)
+        crawls[arms] += 1
+    return Run(reward, expected, engaged, crawls)
+
+
+@njit(cache=True, nogil=True)
+def advance(alpha, content, held, age):  # type: ignore[no-untyped-def]
+    """Let one epoch pass: content fades and arrives, ages grow by one."""
+    for i in range(held.size):
+        held[i] = alpha[i] * held[i] + content[i]
+        age[i] += 1
+
+
+@njit(cache=True, nogil=True)
+def collect(decay, u_star, held, age, arms, found, crawls):  # type: ignore[no-untyped-def]
+    """Crawl `arms`: write what each held into `found`; return the sum and its mean given ages."""
+    total, mean = 0.0, 0.0
+    for m in range(arms.size):
+        i = arms[m]
+        found[m] = held[i]
+        total += held[i]
+        mean += -np.expm1(-decay[i] * age[i]) * u_star[i]
+        crawls[i] += 1
+        held[i] = 0.0
+        age[i] = 0
+    return total, mean
+
+
+@njit(cache=True, nogil=True)
+def largest(values, arms):  # type: ignore[no-untyped-def]
+    """Write the positions of the largest values into `arms`, in increasing order.
+
+    Ties go to the smaller position.
+    """
+    for m in range(arms.size):
+        best = -1
+        for i in range(values.size):
+            taken = False
+            for earlier in range(m):
+                taken = taken or arms[earlier] == i
+            if not taken and (best < 0 or values[i] > values[best]):
+                best = i
+        arms[m] = best
+    arms.sort()

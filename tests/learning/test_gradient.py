@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.ephemeral import Sources, four_sources
+from analysis.learning import LspeOptions, ThresholdChain, gradient_check, soft_threshold_value
+
+
+def first(count):
+    four = four_sources()
+    return Sources(four.arrival_rate[:count], four.mean_utility[:count], four.decay_rate[:count])
+
+
+PRINTED = LspeOptions.as_printed(projected=False, gradient="own arm")
+Q = np.random.default_rng(0).normal(0, 0.2, (2, 3))
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_the_corrected_gradient_is_the_gradient(seed):
+    q = np.random.default_rng(seed).normal(0, 0.3, (2, 3))
+    for options in (
+        LspeOptions.corrected(kappa=3.0),
+        LspeOptions.corrected(threshold="constant"),
+        LspeOptions.as_printed(
+            projected=False, gradient="own arm", reward="crawled", signal="advantage"
+        ),
+    ):
+        assert gradient_check(first(2), q, options).relative_error < 1e-6
+
+
+def test_three_arms_too():
+    q = np.random.default_rng(1).normal(0, 0.3, (3, 3))
+    assert gradient_check(first(3), q, LspeOptions.corrected(), cap=5).relative_error < 1e-6
+
+
+def test_as_printed_it_is_the_gradient_of_the_content_of_all_arms():
+    assert gradient_check(first(2), Q, PRINTED, objective="all").relative_error < 1e-6
+
+
+def test_as_printed_it_points_away_from_more_harvest():
+    assert gradient_check(first(2), Q, PRINTED).cosine < -0.8
+
+
+def test_the_sum_over_arms_in_every_component_is_not_the_gradient():
+    check = gradient_check(first(2), Q, LspeOptions.as_printed(projected=False), objective="all")
+    assert check.relative_error > 0.5
+
+
+def test_a_constant_in_the_value_function_leaves_the_mean_and_spoils_the_variance():
+    near = gradient_check(first(2), Q, PRINTED, objective="all")
+    far = gradient_check(first(2), Q, PRINTED, objective="all", value_shift=1.0)
+    np.testing.assert_allclose(far.formula, near.formula, atol=1e-12)
+    assert far.second_moment > 10 * near.second_moment
+    baseline = LspeOptions.corrected()
+    assert gradient_check(first(2), Q, baseline, value_shift=9.0).second_moment == pytest.approx(
+        gradient_check(first(2), Q, baseline).second_moment
+    )
+
+
+def test_the_chain_earns_what_renewal_theory_says():
+    """Constant thresholds: the chain of joint ages against one arm at a time."""
+    sources = first(2)
+    q = np.zeros((2, 3))
+    q[:, 0] = 0.4
+    options = LspeOptions.as_printed(projected=False, kappa=8.0, threshold="constant")
+    gain, law, bias = ThresholdChain(sources, q, options, 30).solve("crawled")
+    value = soft_threshold_value(sources, np.full(2, 0.4 * 500), 8.0)
+    assert 500 * gain == pytest.approx(value.average_reward, rel=1e-6)
+    assert law.sum() == pytest.approx(1.0)
+    assert law @ bias == pytest.approx(0.0, abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: gradient_check(four_sources(), np.zeros((4, 3)), PRINTED), "number of sources"),
+        (lambda: gradient_check(first(2), np.zeros(3), PRINTED), r"q must have shape \(2, 3\)"),
+        (lambda: gradient_check(first(2), Q, LspeOptions.as_printed()), "projected must be False"),
+        (lambda: gradient_check(first(2), Q, PRINTED, cap=1), "cap must be an integer"),
+        (lambda: gradient_check(first(2), Q, PRINTED, objective="x"), "objective must be one of"),
+    ],
+)
+def test_wrong_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
