@@ -10,8 +10,8 @@ and h(y) = exp(-y) - 1 + y >= 0 the same number is
 
     gamma(x) = (u*/C) [ eta (1 - e^{-m}) s - h(z) + eta h(m) ],
 
-in which nothing cancels when z is small. At age k (epochs since the last crawl, state
-x = u*(1 - alpha^k)) it is
+in which nothing cancels when z is small (for eta = 1 it is (1 - e^{-m}) s). At age k (epochs since
+the last crawl, state x = u*(1 - alpha^k)) it is
 
     gamma_k = (u*/C) [ P(2, m k) + k e^{-m k} h(m) ],   P the regularised incomplete gamma function,
 
@@ -59,7 +59,8 @@ def whittle_index(sources: Sources, state: ArrayLike) -> NDArray[np.float64]:
     z = decay * eta
     slow = eta * (-np.expm1(-decay) * share + _h(decay)) - _h(z)
     fast = -np.expm1(-z) + eta * np.expm1(-decay) * (1.0 - share)
-    return np.where(below, u_star * np.where(z < 1.0, slow, fast), x) / sources.cost
+    relative = np.where(eta == 1.0, -np.expm1(-decay) * share, np.where(z < 1.0, slow, fast))
+    return np.where(below, u_star * relative, x) / sources.cost
 
 
 def whittle_index_at_age(sources: Sources, age: ArrayLike) -> NDArray[np.float64]:

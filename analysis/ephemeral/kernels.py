@@ -61,6 +61,8 @@ def relative_index(decay: float, h_decay: float, share: float) -> float:
     if share >= 1.0:
         return share
     eta = max(1.0, np.ceil(-np.log1p(-share) / decay))
+    if eta == 1.0:
+        return -np.expm1(-decay) * share
     z = decay * eta
     if z < 1.0:
         return eta * (-np.expm1(-decay) * share + h_decay) - h(z)
