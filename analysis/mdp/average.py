@@ -20,9 +20,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.sparse import csgraph
 from scipy.sparse.linalg import splu
 
+from analysis.mdp.chains import recurrent_classes
 from analysis.mdp.solution import NotConverged, Solution
 
 Transitions = NDArray[np.float64] | Sequence[sparse.spmatrix]
@@ -144,15 +144,6 @@ def _chain(rows: sparse.csr_array, policy: Ints) -> sparse.csr_array:
     return rows[policy * states + np.arange(states)]
 
 
-def _recurrent_classes(chain: sparse.csr_array) -> list[Ints]:
-    """Return the states of each recurrent class of a chain."""
-    count, label = csgraph.connected_components(chain, directed=True, connection="strong")
-    source, target = chain.nonzero()
-    leaves = np.zeros(count, dtype=bool)
-    leaves[label[source[label[source] != label[target]]]] = True
-    return [np.flatnonzero(label == name) for name in np.flatnonzero(~leaves)]
-
-
 def _most_visited(chain: sparse.csr_array, members: Ints) -> int:
     """Return a much visited state of a recurrent class: a well-conditioned reference."""
     inside = chain[members][:, members].T.tocsr()
@@ -248,7 +239,7 @@ def policy_iteration(
         raise ValueError(f"initial must name an allowed action in each of {states} states")
     for iteration in range(1, max_iterations + 1):
         chain = _chain(rows, policy)
-        classes = _recurrent_classes(chain)
+        classes = recurrent_classes(chain)
         kept = classes[0]
         if len(classes) > 1:
             gains = [

@@ -1,6 +1,6 @@
 """How many robots to run: a queue of pages in front of an indexing engine (the robot study)."""
 
-from analysis.robots.control import ControlSolution, RobotControl
+from analysis.robots.control import RobotControl, without_cap
 from analysis.robots.mg1k import (
     GeneralQueue,
     ServiceLaw,
@@ -23,6 +23,7 @@ from analysis.robots.mm1k import (
     turning_capacity,
 )
 from analysis.robots.relative import PrintedRun, proposition_4
+from analysis.robots.result import ControlSolution
 
 __all__ = [
     "ControlSolution",
@@ -46,4 +47,5 @@ __all__ = [
     "starvation_probability",
     "static_cost",
     "turning_capacity",
+    "without_cap",
 ]

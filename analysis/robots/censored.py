@@ -28,6 +28,9 @@ Bools = NDArray[np.bool_]
 
 # Weights at the ends of a row that no double-precision sum with 1 can feel.
 NEGLIGIBLE = 1e-24
+# Beyond these sizes, of the cut and of the table of weights (2 GB), sparse elimination is better.
+LARGEST_CUT = 3000
+LARGEST_TABLE = 250_000_000
 
 
 @njit(cache=True)
@@ -158,6 +161,8 @@ def censor(
     width = states // levels
     size = cut.max() + 1
     row, rows = _needed(departure, arrival, cut)
+    if size > LARGEST_CUT or rows * size > LARGEST_TABLE:
+        raise MemoryError("the cut is too long to censor the chain on it")
     weight = np.empty((rows, size))
     low = np.full(rows, size, dtype=np.int64)
     high = np.zeros(rows, dtype=np.int64)
@@ -258,8 +263,9 @@ def evaluate(
 ) -> tuple[float, Floats]:
     """Return the gain and bias of a policy with one recurrent class.
 
-    Raises `numpy.linalg.LinAlgError` where the policy has several; a caller must also check the
-    residual, since a singular system need not be seen as one.
+    Raises `numpy.linalg.LinAlgError` where the policy has several (a caller must also check the
+    residual, since a singular system need not be seen as one) and MemoryError where the cut is
+    too long.
     """
     levels = after_departure.shape[0]
     departure, arrival = successors(after_departure, after_arrival)

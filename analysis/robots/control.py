@@ -19,84 +19,22 @@ the draft's own states and algorithm is in `analysis.robots.relative`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.sparse import csgraph
-from scipy.sparse.linalg import splu
 
 from analysis.checks import check_choice, check_integer
-from analysis.mdp import NotConverged, policy_iteration
+from analysis.mdp import NotConverged, policy_iteration, recurrent_classes, stationary_law
 from analysis.robots import censored
 from analysis.robots.checks import positive
+from analysis.robots.result import ControlSolution
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class ControlSolution:
-    """A policy of the controlled queue and what it costs.
-
-    Attributes
-    ----------
-    gain : float
-        Cost per unit of time, theta = gamma * starvation + loss_rate.
-    bias : ndarray, shape (K + 1, N + 1)
-        Relative values V(q, r), nan at (0, 0), which is never entered.
-    policy : ndarray of bool, shape (K + 1, N + 1)
-        Whether a robot is started when q pages are left and r robots are active.
-    iterations : int
-        Policies that were evaluated.
-    residual : float
-        Largest violation of the equation that `gain` and `bias` solve, in the unit of the gain.
-    converged : bool
-        True; a solver that does not settle raises `NotConverged`.
-    occupancy : ndarray, shape (K + 1, N + 1)
-        Stationary probability of each state.
-    starvation : float
-        Fraction of time with an empty queue.
-    loss_rate : float
-        Pages lost per unit of time.
-    mean_robots : float
-        Mean number of active robots.
-    min_robots, max_robots : int
-        Fewest and most active robots in the recurrent states.
-    """
-
-    gain: float
-    bias: Floats = field(repr=False)
-    policy: Bools = field(repr=False)
-    iterations: int
-    residual: float
-    converged: bool
-    occupancy: Floats = field(repr=False)
-    starvation: float
-    loss_rate: float
-    mean_robots: float
-    min_robots: int
-    max_robots: int
-
-    @property
-    def is_switching_curve(self) -> bool:
-        """Whether activation stops at one queue length f(r), which does not rise with r."""
-        table = self.policy[:, :-1].copy()
-        table[0, 0] = True
-        falling = (table[1:] <= table[:-1]).all() and (table[:, 1:] <= table[:, :-1]).all()
-        return bool(falling)
-
-    @property
-    def curve(self) -> Ints:
-        """The curve f(r), r < N: a robot is started when at most f(r) pages are left (-1: never).
-
-        Raises ValueError if the policy is not a monotone switching curve.
-        """
-        if not self.is_switching_curve:
-            raise ValueError("policy must be a monotone switching curve to be read as one")
-        return self.policy[:, :-1].sum(axis=0) - 1
 
 
 @dataclass(frozen=True)
@@ -178,10 +116,10 @@ class RobotControl:
                 gain, flat, iterations = censored.iterate_policies(
                     policy, self.arrival_rate, self.service_rate, self.gamma, max_iterations
                 )
-            except np.linalg.LinAlgError:  # a policy with several recurrent classes on the way
+            except (np.linalg.LinAlgError, MemoryError):  # several recurrent classes, or a long cut
                 return self.solve("sparse", max_iterations)
             if iterations < 0:
-                raise NotConverged(f"policy iteration had not settled after {max_iterations}")
+                return self.solve("sparse", max_iterations)
             bias = flat.reshape(self.shape)
         else:
             gain, bias, policy, iterations = self._solve_sparse(policy, max_iterations)
@@ -220,16 +158,19 @@ class RobotControl:
             checked[0, 0] = True
             tables.append(checked)
         departure, arrival = censored.successors(*tables)
-        classes = self._recurrent_classes(departure, arrival)
+        classes = recurrent_classes(self._rates(departure, arrival)[1:, 1:])
         if len(classes) > 1:
-            levels = [np.unique(members % (self.robots + 1)).tolist() for members in classes]
+            levels = [np.unique((m + 1) % (self.robots + 1)).tolist() for m in classes]
             raise ValueError(
                 f"policy must have one recurrent class, got {len(classes)}, "
                 f"with active robots {levels}"
             )
-        gain, flat = censored.evaluate(
-            tables[0], tables[1], self.arrival_rate, self.service_rate, self.gamma
-        )
+        try:
+            gain, flat = censored.evaluate(
+                tables[0], tables[1], self.arrival_rate, self.service_rate, self.gamma
+            )
+        except MemoryError:
+            gain, flat = self._evaluate_sparse(departure, arrival)
         bias = flat.reshape(self.shape)
         residual = self._evaluation_residual(gain, flat, departure, arrival)
         return self._described(gain, bias, tables[0], tables[1], 1, residual)
@@ -270,7 +211,7 @@ class RobotControl:
             )
         return float(np.abs(violation[1:]).max())
 
-    def _generator(self, departure: Ints, arrival: Ints) -> sparse.csr_array:
+    def _rates(self, departure: Ints, arrival: Ints) -> sparse.csr_array:
         """Return the rates between states under a policy, without the diagonal."""
         _, r, _ = self._grid()
         source = np.arange(r.size)
@@ -284,16 +225,6 @@ class RobotControl:
         rows, columns, rates = (np.concatenate(parts) for parts in zip(*moves, strict=True))
         return sparse.csr_array((rates, (rows, columns)), shape=(r.size, r.size))
 
-    def _recurrent_classes(self, departure: Ints, arrival: Ints) -> list[Ints]:
-        """Return the recurrent classes of a policy, (0, 0) left out."""
-        graph = self._generator(departure, arrival)
-        count, label = csgraph.connected_components(graph, directed=True, connection="strong")
-        source, target = graph.nonzero()
-        closed = np.ones(count, dtype=bool)
-        closed[label[source[label[source] != label[target]]]] = False
-        closed[label[0]] = False  # the excluded state (0, 0) has no way in
-        return [np.flatnonzero(label == name) for name in np.flatnonzero(closed)]
-
     def _described(
         self,
         gain: float,
@@ -304,23 +235,12 @@ class RobotControl:
         residual: float,
     ) -> ControlSolution:
         departure, arrival = censored.successors(after_departure, after_arrival)
-        classes = self._recurrent_classes(departure, arrival)
-        if len(classes) > 1:  # equally good ones, since the gain is one number: describe the first
-            classes = classes[:1]
-        members = classes[0]
-        rates = self._generator(departure, arrival)[members][:, members]
-        balance = sparse.csc_matrix(rates.T - sparse.diags_array(rates.sum(axis=1)))
-        # Stationary law: fix the most central state at 1 and solve the other balance equations.
-        law = np.ones(members.size)
-        if members.size > 1:
-            inside = bias.ravel()[members]
-            anchor = int(np.argmin(np.abs(inside - np.median(inside))))
-            others = np.delete(np.arange(members.size), anchor)
-            inner = splu(balance[others][:, others].tocsc())
-            law[others] = inner.solve(-balance[others][:, [anchor]].toarray().ravel())
-        law /= law.sum()
-        occupancy = np.zeros(bias.size)
-        occupancy[members] = law
+        rates = self._rates(departure, arrival)
+        # From (0, 1), where every policy is sent that leaves the queue empty.
+        law = stationary_law(rates[1:, 1:])
+        classes = recurrent_classes(rates[1:, 1:])
+        members = 1 + next(states for states in classes if law[states].sum() > 0.5)
+        occupancy = np.append(0.0, law)
         q, r, _ = self._grid()
         return ControlSolution(
             gain=float(gain),
@@ -336,6 +256,13 @@ class RobotControl:
             min_robots=int(r[members].min()),
             max_robots=int(r[members].max()),
         )
+
+    def _evaluate_sparse(self, departure: Ints, arrival: Ints) -> tuple[float, Floats]:
+        """Evaluate a policy as the only one of a problem in the general form."""
+        moves = self._rates(departure, arrival)[1:, 1:] / self._event_rate
+        chain = sparse.csr_array(moves + sparse.diags_array(1.0 - moves.sum(axis=1)))
+        solution = policy_iteration([chain], -self._grid()[2][None, 1:])
+        return -solution.gain, np.append(np.nan, -solution.bias) / self._event_rate
 
     def _solve_sparse(self, first: Bools, max_iterations: int) -> tuple[float, Floats, Bools, int]:
         """Solve by the general policy iteration on the uniformised chain."""
@@ -381,3 +308,31 @@ class RobotControl:
             )
             transitions.append(matrix[1:, 1:])
         return transitions, np.tile(cost[1:], (4, 1))
+
+
+def without_cap(
+    arrival_rate: float, service_rate: float, capacity: int, gamma: float
+) -> tuple[RobotControl, ControlSolution]:
+    """Return a model with so many robots that more would not help, and its solution.
+
+    The number is doubled until no state with all robots active recurs and doubling it once more
+    changes neither the cost nor the policy.
+
+    Parameters
+    ----------
+    arrival_rate, service_rate, capacity, gamma
+        As in `RobotControl`.
+    """
+    positive("arrival_rate", arrival_rate), positive("service_rate", service_rate)
+    robots = math.ceil(service_rate / arrival_rate) + check_integer("capacity", capacity, 2)
+    model = RobotControl(robots, arrival_rate, service_rate, capacity, gamma)
+    solution = model.solve()
+    for _ in range(20):
+        larger = RobotControl(2 * model.robots, arrival_rate, service_rate, capacity, gamma)
+        other = larger.solve()
+        same = np.array_equal(other.policy[:, : model.robots], solution.policy[:, : model.robots])
+        close = math.isclose(other.gain, solution.gain, rel_tol=1e-9)
+        if solution.max_robots < model.robots and same and close:
+            return model, solution
+        model, solution = larger, other
+    raise NotConverged(f"{model.robots} robots were still too few")

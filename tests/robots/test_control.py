@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.mdp import relative_value_iteration
-from analysis.robots import RobotControl, static_cost
+from analysis.robots import RobotControl, censored, static_cost, without_cap
 
 models = st.builds(
     RobotControl,
@@ -191,3 +191,29 @@ def test_wrong_calls_are_refused():
         model.curve_policy([1, 2])
     with pytest.raises(ValueError, match=r"policy must have shape \(5, 4\)"):
         model.evaluate(np.ones((2, 2)))
+
+
+def test_a_cut_that_is_too_long_falls_back_on_sparse_elimination(monkeypatch):
+    model = RobotControl(3, 0.4, 1.0, 4, 1.0)
+    expected = model.solve()
+
+    def too_long(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(censored, "iterate_policies", too_long)
+    monkeypatch.setattr(censored, "evaluate", too_long)
+    assert model.solve().gain == pytest.approx(expected.gain, rel=1e-12)
+    again = model.evaluate(expected.policy)
+    assert again.gain == pytest.approx(expected.gain, rel=1e-12)
+    assert again.residual < 1e-12
+
+
+@pytest.mark.parametrize("capacity", [2, 5, 9])
+def test_more_robots_than_without_cap_do_not_help(capacity):
+    model, solution = without_cap(0.2, 1.0, capacity, 1.3)
+    assert solution.max_robots < model.robots
+    larger = RobotControl(4 * model.robots, 0.2, 1.0, capacity, 1.3).solve()
+    assert larger.gain == pytest.approx(solution.gain, rel=1e-10)
+    fewer = RobotControl(solution.max_robots - 1, 0.2, 1.0, capacity, 1.3).solve()
+    assert fewer.gain > solution.gain
+    assert larger.last_start == solution.last_start

@@ -1,0 +1,83 @@
+"""Finite Markov chains as sparse matrices: recurrent classes and stationary laws.
+
+A chain is given by its transition probabilities or, in continuous time, by the rates between its
+states; both have the same graph, and the diagonal plays no part in what is computed here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+from scipy.sparse.linalg import splu
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def recurrent_classes(chain: sparse.csr_array) -> list[Ints]:
+    """Return the states of each recurrent class of a chain, in rising order.
+
+    Parameters
+    ----------
+    chain : sparse array, shape (states, states)
+        Transition probabilities, or rates.
+    """
+    count, label = csgraph.connected_components(chain, directed=True, connection="strong")
+    source, target = chain.nonzero()
+    closed = np.ones(count, dtype=bool)
+    closed[label[source[label[source] != label[target]]]] = False
+    return [np.flatnonzero(label == name) for name in np.flatnonzero(closed)]
+
+
+def stationary_law(rates: sparse.csr_array, start: int = 0) -> Floats:
+    """Return the long-run law of a chain in continuous time.
+
+    Parameters
+    ----------
+    rates : sparse array, shape (states, states)
+        Rates between the states; the diagonal is ignored. For a chain in discrete time, its
+        transition probabilities serve as well.
+    start : int
+        A state; of several recurrent classes the one that it can reach is taken, and where it can
+        reach more than one ValueError is raised.
+
+    Returns
+    -------
+    ndarray, shape (states,)
+        Stationary probabilities.
+    """
+    reached = csgraph.breadth_first_order(rates, start, return_predecessors=False)
+    inside = np.zeros(rates.shape[0], dtype=bool)
+    inside[reached] = True
+    classes = [members for members in recurrent_classes(rates) if inside[members[0]]]
+    if len(classes) > 1:
+        raise ValueError(
+            f"start must lead to one recurrent class, got {len(classes)} from state {start}"
+        )
+    members = classes[0]
+    law = np.zeros(rates.shape[0])
+    law[members] = _irreducible_law(rates[members][:, members])
+    return law
+
+
+def _irreducible_law(rates: sparse.csr_array) -> Floats:
+    """Return the stationary law of an irreducible chain: fix one state at 1, solve for the rest."""
+    size = rates.shape[0]
+    if size == 1:
+        return np.ones(1)
+    off = rates - sparse.diags_array(rates.diagonal())
+    balance = sparse.csc_array(off.T - sparse.diags_array(off.sum(axis=1)))
+    # A much visited state is the well-conditioned one to fix: a few lazy steps find it.
+    step = sparse.csr_array(balance / (2.0 * float(off.sum(axis=1).max())))
+    mass = np.full(size, 1.0 / size)
+    for _ in range(64):
+        mass = mass + step @ mass
+    anchor = int(mass.argmax())
+    others = np.delete(np.arange(size), anchor)
+    law = np.ones(size)
+    inner = splu(sparse.csc_matrix(balance[others][:, others]))
+    law[others] = inner.solve(-balance[others][:, [anchor]].toarray().ravel())
+    law = np.maximum(law, 0.0)
+    return law / law.sum()
