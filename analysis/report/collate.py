@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import yaml
 
+from analysis import __version__
 from analysis.published import documents, errata, printed_rows
-from analysis.report.paths import ROOT
+from analysis.report.paths import BOOK, ROOT
 from analysis.report.records import Record
 from analysis.report.run import write_json
 from analysis.report.scorecard import RecordError, judge
@@ -186,7 +188,8 @@ def write_data(found: Collation, site: Path) -> None:
         own = "" if found.document else f", parameters {json.dumps(description['parameters'])}"
         entry = bibtex(description, commit + own)
         (site / "figures" / f"{id}.bib").write_text(entry, encoding="utf-8")
-    write_json(site / "figures.json", list(found.figures.values()))
+    figures = [entry | {"permalink": permalink(entry)} for entry in found.figures.values()]
+    write_json(site / "figures.json", figures)
     _scorecard(found).to_csv(site / "scorecard.csv", index=False, lineterminator="\n")
     columns = ["id", "document", "place", "printed", "corrected", "record", "page"]
     corrections = pd.DataFrame(errata_rows(found), columns=columns)
@@ -205,14 +208,21 @@ def commit_name() -> str:
     return name.replace("-dirty", " (with uncommitted changes)")
 
 
+def permalink(figure: dict[str, Any]) -> str:
+    """Return the permanent address of a figure, relative where no base address is configured."""
+    config = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))
+    base = (config["html"].get("baseurl") or "").rstrip("/")
+    return f"{base}/{figure['notebook']}.html#{figure['id']}".lstrip("/")
+
+
 def bibtex(figure: dict[str, Any], made_from: str) -> str:
     """Return a BibTeX entry that cites one figure, with the commit it was made from."""
-    note = f"Figure {figure['id']}, page {figure['notebook']}, commit {made_from}"
     return (
         f"@misc{{{figure['id']},\n"
         "  title = {Which source next? A reproducible book on scheduling web crawlers},\n"
         "  author = {{The book's contributors}},\n"
-        f"  note = {{{note}}},\n"
+        f"  howpublished = {{{permalink(figure)}}},\n"
+        f"  note = {{Figure {figure['id']}, version {__version__}, commit {made_from}}},\n"
         "}\n"
     )
 
