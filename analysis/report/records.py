@@ -85,16 +85,15 @@ def record(
     Raises
     ------
     ValueError
-        If there is no such row, it was recorded before, or a value is not finite.
+        If there is no such row, it was recorded before, a value is not finite, or an interval is
+        not low to high with the number of replications behind it.
     """
     if id not in printed_rows():
         raise ValueError(f"id must name a row of analysis/published, got {id!r}")
     if id in _records and not by_hand():
         raise ValueError(f"id {id!r} was recorded before in this notebook")
-    if (interval is None) != (replications is None):
-        raise ValueError(f"{id}: interval and replications go together: give both or neither")
     _records[id] = Record(
-        _plain(id, value), _plain(id, interval), replications, _plain(id, explained),
+        _plain(id, value), *_interval(id, interval, replications), _plain(id, explained),
         because, missing, condition, evidence, figure, leaves_open, context,
     )  # fmt: skip
     _write()
@@ -121,15 +120,14 @@ def save_value(
     Raises
     ------
     ValueError
-        If the id was used before or the number is not finite.
+        If the id was used before, the number is not finite, or an interval is not low to high
+        with the number of replications behind it.
     """
     if id in _values and not by_hand():
         raise ValueError(f"id {id!r} was saved before in this notebook")
-    _values[id] = {
-        "value": _plain(id, value),
-        "interval": _plain(id, interval),
-        "replications": replications,
-    }
+    kept = _plain(id, value)
+    pair, count = _interval(id, interval, replications)
+    _values[id] = {"value": kept, "interval": pair, "replications": count}
     _write()
 
 
@@ -146,13 +144,28 @@ def _write() -> None:
     write_json(run_folder() / "records.json", content)
 
 
+def _interval(id: str, interval: Any, replications: Any) -> tuple[Any, int | None]:
+    """Check an interval, or one for each end of a range, and the replications behind it."""
+    if (interval is None) != (replications is None):
+        raise ValueError(f"{id}: interval and replications go together: give both or neither")
+    if interval is None:
+        return None, None
+    plain, count = _plain(id, interval), _plain(id, replications)
+    for pair in plain if isinstance(plain[0], list) else [plain]:
+        if not isinstance(pair, list) or len(pair) != 2 or not pair[0] <= pair[1]:
+            raise ValueError(f"{id}: an interval must be a low and a high end, got {pair}")
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ValueError(f"{id}: replications must be an integer of at least 1, got {count!r}")
+    return plain, count
+
+
 def _plain(id: str, value: Any) -> Any:
-    """Turn NumPy scalars and sequences into what JSON holds; refuse what is not finite."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, Sequence):
+    """Turn NumPy values and sequences into what JSON holds; refuse what is not finite."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if value is None:
+        return None
+    if isinstance(value, list | tuple):
         return [_plain(id, entry) for entry in value]
-    value = value.item() if hasattr(value, "item") else value
     if not isinstance(value, bool | int | float) or not math.isfinite(value):
         raise ValueError(f"{id}: a value must be a finite number or a truth value, got {value!r}")
     return value

@@ -43,7 +43,7 @@ class Judgement:
     verdict : str
         One of `VERDICTS`.
     computed : str
-        The computed value, to one digit more than the print.
+        The computed value, to two digits more than the print.
     interval : tuple of float or None
         Confidence interval of the computed value.
     reason : str
@@ -84,6 +84,8 @@ def judge(row: Printed, record: Record | None, figures: Collection[str] = ()) ->
     if record is None:
         return Judgement("missing")
     if record.context:
+        if record.value is not None:
+            raise RecordError(f"{row.id}: context is for prose, but {record.value} was computed")
         return Judgement("context", reason=record.context)
     if record.missing:
         computed = "" if record.value is None else _text(record.value, row)
@@ -98,7 +100,7 @@ def judge(row: Printed, record: Record | None, figures: Collection[str] = ()) ->
         return Judgement("redrawn", record.figure, reason=record.leaves_open)
     if row.kind == "parameter":
         return _judge_parameter(row, record)
-    _need(row, record.evidence, "evidence")
+    _need_truth(row, record)
     return Judgement("done" if record.value else "open", reason=record.evidence)
 
 
@@ -107,12 +109,15 @@ def _judge_number(row: Printed, record: Record) -> Judgement:
         raise RecordError(f"{row.id}: a printed number needs a computed value")
     ends = row.printed.strip("[]").split(",") if row.printed.startswith("[") else [row.printed]
     values = record.value if isinstance(record.value, list) else [record.value]
-    intervals: list[Any] = [record.interval] if len(ends) == 1 else record.interval or [None] * 2
-    if not len(ends) == len(values) == len(intervals):
+    if len(ends) != len(values):
         raise RecordError(f"{row.id}: a printed range needs two computed ends, a number needs one")
+    intervals: list[Any] = [record.interval] if len(ends) == 1 else record.interval or [None] * 2
+    nested = record.interval is None or _is_nested(record.interval) == (len(ends) == 2)
+    if len(intervals) != len(ends) or not nested:
+        raise RecordError(f"{row.id}: a range needs an interval for each end, a number one")
     verdicts = [_compare(row, *end) for end in zip(ends, values, intervals, strict=True)]
     verdict = max(verdicts, key=_ORDER.index)
-    pair = _pair(record.interval) if len(ends) == 1 else None
+    pair = _pair(record.interval)
     computed = _text(record.value, row)
     if verdict == "differs" and record.explained is not None:
         _need(row, record.because, "because")
@@ -146,9 +151,7 @@ def _printed_number(row: Printed, text: str) -> tuple[float, float]:
 
 
 def _judge_statement(row: Printed, record: Record) -> Judgement:
-    if not isinstance(record.value, bool):
-        raise RecordError(f"{row.id}: a {row.kind} needs True or False, got {record.value!r}")
-    _need(row, record.evidence, "evidence")
+    _need_truth(row, record)
     if not record.value:
         return Judgement("does not hold", reason=record.evidence)
     if record.condition:
@@ -162,10 +165,18 @@ def _judge_parameter(row: Printed, record: Record) -> Judgement:
     if not numbers:
         _need(row, record.evidence, "evidence")
         return Judgement("used", reason=record.evidence)
+    if record.value is None:
+        raise RecordError(f"{row.id}: {row.printed!r} holds numbers: record those that were used")
     values = record.value if isinstance(record.value, list) else [record.value]
-    if [float(number) for number in numbers] != [float(v) for v in values if v is not None]:
+    if [float(number) for number in numbers] != [float(value) for value in values]:
         return Judgement("differs", str(record.value), reason=record.evidence)
     return Judgement("used", ", ".join(f"{value:g}" for value in values), reason=record.evidence)
+
+
+def _need_truth(row: Printed, record: Record) -> None:
+    if not isinstance(record.value, bool):
+        raise RecordError(f"{row.id}: a {row.kind} needs True or False, got {record.value!r}")
+    _need(row, record.evidence, "evidence")
 
 
 def _need(row: Printed, text: str, name: str) -> None:
@@ -173,14 +184,20 @@ def _need(row: Printed, text: str, name: str) -> None:
         raise RecordError(f"{row.id}: its verdict needs {name}: say it in the record")
 
 
+def _is_nested(interval: Any) -> bool:
+    return isinstance(interval, list) and isinstance(interval[0], list)
+
+
 def _pair(interval: Any) -> tuple[float, float] | None:
-    if interval is None or isinstance(interval[0], list):
+    """Return an interval, or the hull of those of a range's two ends."""
+    if interval is None:
         return None
-    return float(interval[0]), float(interval[1])
+    low, high = (interval[0][0], interval[-1][1]) if _is_nested(interval) else interval
+    return float(low), float(high)
 
 
 def _text(value: Any, row: Printed) -> str:
-    """Write a computed value with one digit more than the print has."""
+    """Write a computed value with two digits more than the print has."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):

@@ -1,0 +1,299 @@
+"""The rules of a verdict, each with the case that it accepts and the nearest that it refuses."""
+
+from dataclasses import asdict
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.published import Printed
+from analysis.report.records import Record
+from analysis.report.scorecard import VERDICTS, RecordError, judge
+
+
+def row(printed, kind="number", unit=None):
+    return Printed("X-1", "document", "section 1", kind, printed, unit, "")
+
+
+def verdict(printed, value=None, *, kind="number", unit=None, **fields):
+    if isinstance(value, tuple):
+        value = list(value)
+    return judge(row(printed, kind, unit), Record(value, **fields)).verdict
+
+
+# Numbers.
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "expected"),
+    [
+        ("254.66", 254.66, "matches"),
+        ("254.66", 254.6649, "matches"),
+        ("254.66", 254.6651, "differs"),
+        ("254.66", 254.67, "differs"),
+        ("254.66", 254.65, "differs"),
+        ("254.66", 254.6551, "matches"),
+        ("254.66", -254.66, "differs"),
+        ("-0.5", -0.46, "matches"),
+        ("250", 250.4, "matches"),
+        ("250", 250.6, "differs"),
+        ("250", 250, "matches"),
+        ("1.0", 1.04, "matches"),
+        ("1.0", 1.06, "differs"),
+        ("1.00", 1.04, "differs"),
+        ("1.5e3", 1540.0, "matches"),
+        ("1.5e3", 1560.0, "differs"),
+        ("5e-3", 0.0054, "matches"),
+        ("5e-3", 0.0056, "differs"),
+        ("5.0e-3", 0.0054, "differs"),
+        ("0", 0, "matches"),
+    ],
+)
+def test_a_number_matches_to_every_printed_digit_and_no_further(printed, value, expected):
+    assert verdict(printed, value) == expected
+    assert verdict(printed, value, kind="table-cell") == expected
+
+
+@given(
+    st.integers(-(10**6), 10**6),
+    st.integers(0, 6),
+    st.floats(-0.499, 0.499),
+    st.sampled_from([-1, 1]),
+)
+def test_rounding_decides_at_any_size_and_number_of_digits(whole, digits, inside, side):
+    unit = 10.0**-digits
+    printed = f"{whole * unit:.{digits}f}"
+    assert verdict(printed, float(printed) + inside * unit) == "matches"
+    assert verdict(printed, float(printed) + side * unit) == "differs"  # one off in the last digit
+
+
+def test_an_approximate_print_matches_in_its_own_unit():
+    """ "Around 160" is 160 in units of ten: 155 to 165."""
+    assert verdict("160", 164.0, unit=10) == "matches"
+    assert verdict("160", 166.0, unit=10) == "differs"
+    assert verdict("160", 164.0) == "differs"
+    assert verdict("1", 0.6, unit=1) == "matches"
+    assert verdict("160", 161.0, unit=0.5) == "differs"  # a unit may be finer than the digits
+
+
+def test_a_monte_carlo_value_is_within_its_interval_or_differs():
+    fields = {"interval": [9.0, 11.0], "replications": 100}
+    assert verdict("10.7", 10.0, **fields) == "within the interval"
+    assert verdict("10.0", 10.0, **fields) == "matches"
+    assert verdict("12.0", 10.0, **fields) == "differs"
+    assert verdict("11.04", 10.0, **fields) == "differs"
+    # A print stands for all that rounds to it: 11.0 is any number from 10.95 to 11.05.
+    assert verdict("11.0", 10.0, interval=[9.0, 10.96], replications=9) == "within the interval"
+    assert verdict("11.0", 10.0, interval=[9.0, 10.94], replications=9) == "differs"
+
+
+def test_a_narrower_interval_never_turns_a_right_answer_into_a_wrong_one():
+    """A value that rounds to the print matches, however well it is known."""
+    for half in (1.0, 0.01, 1e-6, 0.0):
+        interval = [10.04 - half, 10.04 + half]
+        assert verdict("10.0", 10.04, interval=interval, replications=5) == "matches"
+
+
+@given(st.floats(-1e4, 1e4), st.floats(0, 100), st.floats(0, 100), st.floats(0, 50))
+def test_a_wider_interval_never_makes_a_verdict_worse(value, below, above, more):
+    order = ["differs", "within the interval", "matches"]
+    near = verdict("12.5", value, interval=[value - below, value + above], replications=9)
+    wide = [value - below - more, value + above + more]
+    assert order.index(verdict("12.5", value, interval=wide, replications=9)) >= order.index(near)
+
+
+def test_ranges_take_the_verdict_of_their_worse_end():
+    assert verdict("[95.5, 100]", (95.52, 100.0)) == "matches"
+    assert verdict("[95.5, 100]", (95.4, 100.0)) == "differs"
+    assert verdict("[95.5, 100]", (95.5, 99.4)) == "differs"
+    assert verdict("[95.5, 100]", (100.0, 95.5)) == "differs"
+
+
+def test_each_end_of_a_range_has_an_interval_of_its_own():
+    ends = {"interval": [[95.0, 96.0], [99.9, 100.0]], "replications": 50}
+    assert verdict("[95.5, 100]", (95.7, 100.0), **ends) == "within the interval"
+    assert verdict("[94.5, 100]", (95.7, 100.0), **ends) == "differs"
+    # The wide interval of the lower end does not excuse the upper one.
+    assert verdict("[95.5, 98]", (95.5, 100.0), **ends) == "differs"
+
+
+def test_the_number_of_ends_must_agree():
+    for printed, value, fields in [
+        ("[1, 2]", 1.0, {}),
+        ("1", (1.0, 2.0), {}),
+        ("[1, 2]", (1.0, 2.0, 3.0), {}),
+        ("[1, 2]", (1.0, 5.0), {"interval": [0.0, 6.0], "replications": 9}),
+        ("1", 2.0, {"interval": [[0.0, 1.0], [2.0, 3.0]], "replications": 9}),
+    ]:
+        with pytest.raises(RecordError, match="X-1"):
+            verdict(printed, value, **fields)
+
+
+def test_a_cause_that_gives_the_printed_digits_explains():
+    assert verdict("254.66", 260.39, explained=254.6649, because="a transient") == "explained"
+
+
+def test_a_cause_that_gives_other_digits_explains_nothing():
+    with pytest.raises(RecordError, match="explains nothing"):
+        verdict("254.66", 260.39, explained=254.67, because="a transient")
+
+
+def test_an_explanation_needs_its_cause_in_words():
+    with pytest.raises(RecordError, match="because"):
+        verdict("254.66", 260.39, explained=254.66)
+
+
+def test_what_matches_needs_no_explanation():
+    assert verdict("254.66", 254.66, explained=1.0, because="never looked at") == "matches"
+
+
+@pytest.mark.parametrize("value", [None, True])
+def test_a_number_needs_a_number(value):
+    with pytest.raises(RecordError, match="X-1"):
+        verdict("254.66", value)
+
+
+@pytest.mark.parametrize(
+    "printed", ["infinity", "95.5 %", "3^100", "ticks 1 2", "", "1,000", "1 2"]
+)
+def test_words_are_no_number(printed):
+    with pytest.raises(RecordError, match="context or missing"):
+        verdict(printed, 1.0)
+    assert verdict(printed, missing="what it measures") == "not determined"
+    assert verdict(printed, context="discussed in the text") == "context"
+
+
+def test_what_the_document_leaves_out_stays_undetermined_whatever_was_computed():
+    assert verdict("3.1", 3.1, missing="the time axis") == "not determined"
+    for kind in ("statement", "figure", "parameter", "future"):
+        assert verdict("words", kind=kind, missing="the initial state") == "not determined"
+
+
+@given(
+    st.sampled_from(["254.66", "[95.5, 100]", "160"]), st.floats(-1e9, 1e9), st.floats(-1e9, 1e9)
+)
+def test_every_number_gets_one_known_verdict(printed, low, high):
+    value = (low, high) if printed.startswith("[") else low
+    assert verdict(printed, value) in {"matches", "differs"}
+
+
+# Statements.
+
+
+@pytest.mark.parametrize("kind", ["statement", "claim", "algorithm"])
+def test_statements_hold_or_not(kind):
+    assert verdict("words", True, kind=kind, evidence="a proof") == "holds"
+    assert verdict("words", False, kind=kind, evidence="a case") == "does not hold"
+    said = {"evidence": "a proof", "condition": "costs are positive"}
+    assert verdict("words", True, kind=kind, **said) == "holds under"
+    assert verdict("words", False, kind=kind, **said) == "does not hold"
+
+
+def test_a_statement_needs_evidence_and_a_truth_value():
+    with pytest.raises(RecordError, match="evidence"):
+        verdict("words", True, kind="claim")
+    for value in (None, 1, 0.0):
+        with pytest.raises(RecordError, match="True or False"):
+            verdict("words", value, kind="claim", evidence="a proof")
+
+
+def test_the_reason_names_condition_and_evidence():
+    record = Record(True, condition="costs are positive", evidence="a proof")
+    assert judge(row("words", "claim"), record).reason == "costs are positive. a proof"
+
+
+# Figures, parameters, announced work, prose, and rows nobody speaks of.
+
+
+def test_a_figure_is_redrawn_only_by_a_figure_that_there_is():
+    record = Record(figure="four-sources-states", leaves_open="the horizon")
+    found = judge(row("a picture", "figure"), record, {"four-sources-states": {}})
+    assert (found.verdict, found.reason) == ("redrawn", "the horizon")
+    for figures, name in [((), "four-sources-states"), (("other",), "")]:
+        with pytest.raises(RecordError, match="no figure"):
+            judge(row("a picture", "figure"), Record(figure=name), figures)
+
+
+def test_the_numbers_of_a_parameter_are_those_that_were_used():
+    assert verdict("M = 1", 1, kind="parameter") == "used"
+    assert verdict("M = 1", 2, kind="parameter") == "differs"
+    assert verdict("K = 5, gamma = 0.2", (5, 0.2), kind="parameter") == "used"
+    assert verdict("K = 5, gamma = 0.2", (0.2, 5), kind="parameter") == "differs"
+    assert verdict("K = 5, gamma = 0.2", 5, kind="parameter") == "differs"
+
+
+def test_a_parameter_in_words_needs_evidence():
+    assert verdict("four sources", kind="parameter", evidence="Table 1") == "used"
+    with pytest.raises(RecordError, match="evidence"):
+        verdict("four sources", kind="parameter")
+
+
+def test_a_parameter_with_numbers_needs_the_numbers_used():
+    with pytest.raises(RecordError, match="M = 1"):
+        verdict("M = 1", kind="parameter", evidence="throughout")
+
+
+def test_announced_work_is_done_or_open():
+    assert verdict("words", True, kind="future", evidence="chapter 4") == "done"
+    assert verdict("words", False, kind="future", evidence="not in this book") == "open"
+    with pytest.raises(RecordError, match="evidence"):
+        verdict("words", True, kind="future")
+    with pytest.raises(RecordError, match="True or False"):
+        verdict("words", kind="future", evidence="forgotten")
+
+
+def test_prose_is_context():
+    found = judge(row("words", "claim"), Record(context="a premise"))
+    assert (found.verdict, found.reason) == ("context", "a premise")
+
+
+def test_context_excuses_no_computed_value():
+    """A value that differs cannot hide behind words."""
+    with pytest.raises(RecordError, match="context"):
+        verdict("254.66", 260.0, context="only prose")
+
+
+def test_a_row_without_a_record_is_missing():
+    assert judge(row("254.66"), None).verdict == "missing"
+
+
+# What the scorecard shows of the computed value.
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "shown"),
+    [
+        ("254.66", 260.385599, "260.3856"),
+        ("250", 250, "250"),
+        ("250", 250.4, "250.40"),
+        ("[95.5, 100]", [95.52, 100.0], "[95.520, 100.000]"),
+        ("1", 1.23456e8, "1.23456e+08"),
+    ],
+)
+def test_the_computed_value_has_more_digits_than_the_print(printed, value, shown):
+    assert judge(row(printed), Record(value)).computed == shown
+
+
+def test_the_interval_is_shown_for_a_number_and_as_a_hull_for_a_range():
+    number = Record(10.0, interval=[9.0, 11.0], replications=7)
+    assert judge(row("10.5"), number).interval == (9.0, 11.0)
+    both = Record([95.5, 100.0], interval=[[95.0, 96.0], [99.0, 100.0]], replications=7)
+    assert judge(row("[95.5, 100]"), both).interval == (95.0, 100.0)
+
+
+def test_every_verdict_is_one_of_the_list():
+    """A verdict that no list names would have no badge and no filter."""
+    cases = [
+        (row("1"), Record(1)),
+        (row("words", "claim"), Record(True, evidence="x", condition="y")),
+        (row("words", "future"), Record(False, evidence="x")),
+        (row("M = 1", "parameter"), Record(1)),
+        (row("1"), None),
+    ]
+    assert all(judge(*case).verdict in VERDICTS for case in cases)
+
+
+def test_a_record_survives_its_file():
+    """What `records.json` holds makes the same record again."""
+    record = Record([1.0, 2.0], interval=[[0.5, 1.5], [1.5, 2.5]], replications=3)
+    assert Record(**asdict(record)) == record
