@@ -1,6 +1,8 @@
 """How many robots to run: a queue of pages in front of an indexing engine (the robot study)."""
 
 from analysis.robots.control import RobotControl, without_cap
+from analysis.robots.fleet import FleetControl, FleetSolution, RobotKind, optimal_fleet
+from analysis.robots.fullchain import FullChain, full_chain
 from analysis.robots.mg1k import (
     GeneralQueue,
     ServiceLaw,
@@ -27,11 +29,16 @@ from analysis.robots.result import ControlSolution
 
 __all__ = [
     "ControlSolution",
+    "FleetControl",
+    "FleetSolution",
+    "FullChain",
     "GeneralQueue",
     "PrintedRun",
     "RobotControl",
+    "RobotKind",
     "ServiceLaw",
     "critical_gamma",
+    "full_chain",
     "full_probability",
     "general_cost",
     "infinite_capacity_cost",
@@ -39,6 +46,7 @@ __all__ = [
     "limiting_cost",
     "limiting_drift",
     "loss_rate",
+    "optimal_fleet",
     "optimal_general_load",
     "optimal_general_robots",
     "optimal_load",
