@@ -199,8 +199,8 @@ def eliminate(arm: RestartArm, discount: float, *, adaptive: bool) -> Eliminatio
         At discount 1, if the passive chain has several closed classes.
     """
     states = arm.states
-    if not adaptive and states >= LAPACK_FROM:
-        found = _eliminate_lapack(arm, discount)
+    if states >= LAPACK_FROM:
+        found = _search_order(arm, discount) if adaptive else _eliminate_lapack(arm, discount)
         if found is not None:
             return found
     a, num = np.empty((states, states)), np.empty(states)
@@ -226,32 +226,54 @@ def multichain_error(where: str) -> ValueError:
     )
 
 
-def _eliminate_lapack(arm: RestartArm, discount: float) -> Elimination | None:
-    """Eliminate in state order by LAPACK; None where a closed class ends early (discount 1).
+def _search_order(arm: RestartArm, discount: float) -> Elimination | None:
+    """Find the order of critical values by factorising in a guess and sorting by what comes out.
+
+    An order along which the crossings never fall is the greedy one, so the search proves its own
+    result; None where it has not settled after a few rounds (three or four are usual).
+    """
+    order = np.argsort(arm.stopping_cost(discount), kind="stable")
+    for _ in range(8):
+        found = _eliminate_lapack(arm, discount, order)
+        if found is None or is_nondecreasing(found.crossings):
+            return found
+        order = order[np.argsort(found.critical, kind="stable")]
+    return None
+
+
+def _eliminate_lapack(
+    arm: RestartArm, discount: float, order: NDArray[np.int64] | None = None
+) -> Elimination | None:
+    """Eliminate in a given order by LAPACK; None where a closed class ends early (discount 1).
 
     A is diagonally dominant by rows, so its transpose, which is how LAPACK sees a C-ordered array,
     is dominant by columns: partial pivoting leaves every row where it is.
     """
     states = arm.states
-    a = np.multiply(arm.passive, -discount)
+    cost, visits = arm.stopping_cost(discount), arm.reset
+    if order is None:
+        order = np.arange(states)
+        a = np.multiply(arm.passive, -discount)
+    else:
+        a = arm.passive[order][:, order] * -discount
+        cost, visits = cost[order], visits[order]
     a.flat[:: states + 1] += 1.0
     lu, rows, _ = dgetrf(a.T, overwrite_a=1)
     if (lu.diagonal()[:-1] <= 1e-13).any() or not np.array_equal(rows, np.arange(states)):
         return None
     if discount == 1:
         lu[-1, -1] = 1.0
-    right = np.empty((states, 2), order="F")
-    right[:, 0] = arm.stopping_cost(discount)
-    right[:, 1] = 1.0
+    right = np.ones((states, 2), order="F")
+    right[:, 0] = cost
     solved, _ = dtrtrs(lu, right, trans=1, overwrite_b=1)
     h, g = solved.T
-    visits, _ = dtrtrs(lu, arm.reset, lower=1, unitdiag=1)
+    first, _ = dtrtrs(lu, visits, lower=1, unitdiag=1)
     critical = h / g
     base = arm.reset @ arm.active_cost
-    cost = np.concatenate(([base], base + np.cumsum(visits * h)))
-    length = np.concatenate(([1.0], 1.0 + discount * np.cumsum(visits * g)))
+    cycle = np.concatenate(([base], base + np.cumsum(first * h)))
+    length = np.concatenate(([1.0], 1.0 + discount * np.cumsum(first * g)))
     if discount == 1:
-        cost[-1], length[-1] = np.nan, np.inf
+        cycle[-1], length[-1] = np.nan, np.inf
     rises = np.diff(critical, prepend=0.0) * length[:-1]
     rises[0] -= discount * base
-    return Elimination(np.arange(states), critical, np.cumsum(rises), cost, length)
+    return Elimination(order, critical, np.cumsum(rises), cycle, length)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from analysis.restarts import RestartArm, whittle_index, whittle_indices
+from analysis.restarts import RestartArm, elimination, whittle_index, whittle_indices
 from tests.restarts.support import ARMS, MONOTONE_ARMS, draw_arm
 
 DISCOUNTS = st.sampled_from([0.3, 0.9, 0.99, 1.0])
@@ -96,11 +96,16 @@ def test_a_batch_is_the_same_as_one_arm_at_a_time(seeds, states, discount):
 
 
 @pytest.mark.parametrize("discount", [0.9, 1.0])
-@pytest.mark.parametrize("kind", ["sorted-simplex", "one-step", "any"])
-def test_lapack_and_the_kernel_agree_across_the_size_where_one_takes_over(kind, discount):
+@pytest.mark.parametrize("kind", ["sorted-simplex", "one-step", "any", "sparse"])
+def test_lapack_and_the_kernel_agree_across_the_size_where_one_takes_over(
+    kind, discount, monkeypatch
+):
     arm = draw_arm(5, 90, kind=kind)
-    eliminated = whittle_index(arm, discount, route="elimination").index
-    assert np.allclose(whittle_index(arm, discount).index, eliminated, rtol=1e-9, atol=1e-9)
+    routes = [whittle_index(arm, discount, route=r).index for r in ("auto", "elimination")]
+    monkeypatch.setattr(elimination, "LAPACK_FROM", 1000)
+    kernel = whittle_index(arm, discount, route="elimination").index
+    for index in routes:
+        assert np.allclose(index, kernel, rtol=1e-9, atol=1e-9)
 
 
 @settings(max_examples=60, deadline=None)
