@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from analysis.checks import check_integer, check_number
 from analysis.restarts.arm import RestartArm, check_discount, probability_rows
 
 
@@ -94,11 +95,7 @@ def queue(
         If the arrivals are no distribution or do not fit the capacity.
     """
     law = probability_rows("arrivals", arrivals)
-    if int(capacity) != capacity or capacity < law.size - 1:
-        raise ValueError(
-            f"capacity must be an integer of at least {law.size - 1} (the most arrivals), "
-            f"got {capacity}"
-        )
+    check_integer("capacity", capacity, law.size - 1)
     held = np.arange(capacity + 1)
     kernel = np.zeros((capacity + 1, capacity + 1))
     lost = np.zeros(capacity + 1)
@@ -153,8 +150,7 @@ def crawl_reward(u_star: float, alpha: float, age: ArrayLike) -> NDArray[np.floa
     ValueError
         If alpha is not in (0, 1).
     """
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha must be in (0, 1), got {alpha}")
+    check_number("alpha", alpha, 0, 1, low_open=True, high_open=True)
     return np.asarray(-u_star * np.expm1(np.asarray(age, float) * np.log(alpha)))
 
 
@@ -173,8 +169,7 @@ def crawler_arm(u_star: float, alpha: float, ages: int) -> RestartArm:
     RestartArm
         Passive cost 0, active cost -X_k, restart to age 1.
     """
-    if int(ages) != ages or ages < 2:
-        raise ValueError(f"ages must be an integer of at least 2, got {ages}")
+    check_integer("ages", ages, 2)
     kernel = np.eye(ages, k=1)
     kernel[-1, -1] = 1.0
     reward = crawl_reward(u_star, alpha, np.arange(1, ages + 1))

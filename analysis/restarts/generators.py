@@ -15,24 +15,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.checks import check_choice, check_integer
 from analysis.restarts.arm import RestartArm
 
 Kernel = NDArray[np.float64]
 #: The discount of the slides' experiments (slide 18).
 SLIDE_DISCOUNT = 0.9
-
-
-def check_states(states: int) -> int:
-    """Return the number of states, or refuse it.
-
-    Raises
-    ------
-    ValueError
-        If it is not an integer of at least 2.
-    """
-    if int(states) != states or states < 2:
-        raise ValueError(f"states must be an integer of at least 2, got {states}")
-    return int(states)
 
 
 def _simplex_rows(states: int, rng: np.random.Generator, *, wears: bool = False) -> Kernel:
@@ -52,12 +40,12 @@ def _sort_distributions(kernel: Kernel) -> Kernel:
 
 def sorted_simplex(states: int, rng: np.random.Generator) -> Kernel:
     """Rows uniform on the simplex, columns of the distribution function sorted."""
-    return _sort_distributions(_simplex_rows(check_states(states), rng))
+    return _sort_distributions(_simplex_rows(check_integer("states", states, 2), rng))
 
 
 def sorted_wearing(states: int, rng: np.random.Generator) -> Kernel:
     """As `sorted_simplex`, but row x puts no mass below x: the arm only wears."""
-    return _sort_distributions(_simplex_rows(check_states(states), rng, wears=True))
+    return _sort_distributions(_simplex_rows(check_integer("states", states, 2), rng, wears=True))
 
 
 def lazy_simplex(states: int, rng: np.random.Generator) -> Kernel:
@@ -81,7 +69,7 @@ def raised_tails(states: int, rng: np.random.Generator) -> Kernel:
     Row x + 1 has tails T' = T + (1 - T) V with V the tails of a random distribution scaled by a
     uniform number over the states left, so that the last rows do not all collapse on the worst.
     """
-    states = check_states(states)
+    states = check_integer("states", states, 2)
     rows = _simplex_rows(states, rng)
     distribution = np.empty((states, states))
     distribution[0] = np.cumsum(rows[0])
@@ -94,7 +82,7 @@ def raised_tails(states: int, rng: np.random.Generator) -> Kernel:
 
 def sorted_quantiles(states: int, rng: np.random.Generator) -> Kernel:
     """Rows are the empirical laws of sorted uniform draws: integer-valued, often sparse."""
-    states = check_states(states)
+    states = check_integer("states", states, 2)
     draws = np.sort(rng.integers(states, size=(states, states)), axis=0)
     kernel = np.zeros((states, states))
     np.add.at(kernel, (np.arange(states)[:, None], draws), 1.0 / states)
@@ -114,7 +102,7 @@ RANDOM_KERNELS: dict[str, Callable[[int, np.random.Generator], Kernel]] = {
 
 def _drift(states: int, stay: float, jumps: tuple[float, ...]) -> Kernel:
     """Stay with probability `stay`, else jump up by 1, 2, ... with the given shares."""
-    kernel = np.zeros((check_states(states), states))
+    kernel = np.zeros((check_integer("states", states, 2), states))
     for x in range(states):
         kernel[x, x] += stay
         for size, share in enumerate(jumps, start=1):
@@ -134,7 +122,7 @@ def two_step(states: int, stay: float) -> Kernel:
 
 def uniform_wear(states: int, stay: float) -> Kernel:
     """Stay with probability `stay`, else move to any worse state, equally likely."""
-    kernel = np.triu(np.ones((check_states(states), states)), 1)
+    kernel = np.triu(np.ones((check_integer("states", states, 2), states)), 1)
     kernel[:-1] *= (1 - stay) / kernel[:-1].sum(axis=1, keepdims=True)
     kernel[np.arange(states - 1), np.arange(states - 1)] = stay
     kernel[-1, -1] = 1.0
@@ -143,7 +131,7 @@ def uniform_wear(states: int, stay: float) -> Kernel:
 
 def random_walk(states: int, stay: float) -> Kernel:
     """Stay with probability `stay`, else up twice as often as down; held at both ends."""
-    kernel = np.zeros((check_states(states), states))
+    kernel = np.zeros((check_integer("states", states, 2), states))
     for x in range(states):
         kernel[x, x] += stay
         kernel[x, min(x + 1, states - 1)] += (1 - stay) * 2 / 3
@@ -153,7 +141,7 @@ def random_walk(states: int, stay: float) -> Kernel:
 
 def shock(states: int, stay: float) -> Kernel:
     """Stay with probability `stay`, else fail at once (the worst state)."""
-    kernel = stay * np.eye(check_states(states))
+    kernel = stay * np.eye(check_integer("states", states, 2))
     kernel[:, -1] += 1 - stay
     return kernel
 
@@ -181,11 +169,10 @@ def random_kernel(name: str, states: int, rng: np.random.Generator) -> Kernel:
     ValueError
         If the name is not one of `kernel_names()`.
     """
+    check_choice("kernel", name, kernel_names())
     if name in RANDOM_KERNELS:
         return RANDOM_KERNELS[name](states, rng)
-    if name in STRUCTURED_KERNELS:
-        return STRUCTURED_KERNELS[name](states, rng.uniform(0.05, 0.95))
-    raise ValueError(f"kernel must be one of {', '.join(kernel_names())}, got {name!r}")
+    return STRUCTURED_KERNELS[name](states, rng.uniform(0.05, 0.95))
 
 
 def slide_arm(passive: Kernel) -> RestartArm:
@@ -222,8 +209,7 @@ def slide_arms(
     identical : bool
         Whether all arms share one kernel (the slides do not say).
     """
-    if int(count) != count or count < 1:
-        raise ValueError(f"count must be an integer of at least 1, got {count}")
+    check_integer("count", count, 1)
     if identical:
         return [slide_arm(random_kernel(name, states, rng))] * count
     return [slide_arm(random_kernel(name, states, rng)) for _ in range(count)]

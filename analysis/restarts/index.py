@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.checks import check_choice
 from analysis.restarts.arm import RestartArm, check_discount, stack_arms
 from analysis.restarts.definition import index_by_definition
 from analysis.restarts.elimination import batch_index, multichain_error
@@ -70,8 +71,7 @@ def whittle_index(arm: RestartArm, discount: float, *, route: str = "auto") -> W
         optimal policies are not thresholds, or if the arm has no average-cost index.
     """
     discount = check_discount(discount)
-    if route not in ROUTES:
-        raise ValueError(f"route must be one of {', '.join(ROUTES)}, got {route!r}")
+    check_choice("route", route, ROUTES)
     if route == "definition":
         return WhittleIndex(index_by_definition(arm, discount), route)
     if route == "ratio":

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.checks import check_integer
 from analysis.restarts.arm import RestartArm, check_discount
 from analysis.restarts.index import whittle_index, whittle_indices
 
@@ -48,12 +49,10 @@ class RestartBandit:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "arms", tuple(self.arms))
-        count = len(self.arms)
-        if int(self.budget) != self.budget or not 1 <= self.budget < count:
-            raise ValueError(
-                f"budget must be an integer in [1, {count - 1}] for {count} arms, got {self.budget}"
-            )
-        object.__setattr__(self, "budget", int(self.budget))
+        if len(self.arms) < 2:
+            raise ValueError(f"arms must hold at least 2 arms, got {len(self.arms)}")
+        budget = check_integer("budget", self.budget, 1, len(self.arms) - 1)
+        object.__setattr__(self, "budget", budget)
         object.__setattr__(self, "discount", check_discount(self.discount, average=False))
 
     @property
@@ -126,10 +125,12 @@ def start_states(bandit: RestartBandit, start: Sequence[int] | None) -> NDArray[
     """
     if start is None:
         return np.zeros(len(bandit.arms), dtype=np.int64)
-    states = np.asarray(start)
-    if states.shape != (len(bandit.arms),):
-        raise ValueError(f"start must hold one state for each of {len(bandit.arms)} arms")
-    for n, (state, limit) in enumerate(zip(states, bandit.shape, strict=True)):
-        if not 0 <= state < limit or int(state) != state:
-            raise ValueError(f"start[{n}] must be a state in [0, {limit - 1}], got {state}")
-    return states.astype(np.int64)
+    if len(start) != len(bandit.arms):
+        raise ValueError(
+            f"start must hold one state for each of {len(bandit.arms)} arms, got {len(start)}"
+        )
+    states = [
+        check_integer(f"start[{n}]", state, 0, limit - 1)
+        for n, (state, limit) in enumerate(zip(start, bandit.shape, strict=True))
+    ]
+    return np.array(states, dtype=np.int64)

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from numba import get_num_threads, njit, prange, set_num_threads
 from numpy.typing import NDArray
-from scipy import stats
 
+from analysis.checks import check_integer
 from analysis.restarts.policies import RestartBandit, Scores, check_scores, start_states
+from analysis.sweep import mean_interval
 
 #: Cells of the look-up table of each row; a power of two.
 CELLS = 256
@@ -48,7 +49,7 @@ class Paths:
 
     def mean(self, name: str, *, level: float = 0.95) -> tuple[float, float, float]:
         """Return the mean cost of a policy and the ends of its confidence interval."""
-        return _interval(self.costs[self.names.index(name)], level)
+        return mean_interval(self.costs[self.names.index(name)], level)
 
     def saving(self, name: str, other: str, *, level: float = 0.95) -> tuple[float, float, float]:
         """Return by how many percent `name` is cheaper than `other`, and the interval's ends.
@@ -59,16 +60,9 @@ class Paths:
         """
         mine, theirs = self.costs[self.names.index(name)], self.costs[self.names.index(other)]
         ratio = mine.mean() / theirs.mean()
-        _, low, high = _interval((mine - ratio * theirs) / theirs.mean(), level)
+        _, low, high = mean_interval((mine - ratio * theirs) / theirs.mean(), level)
         half = (high - low) / 2
         return 100 * (1 - ratio), 100 * (1 - ratio - half), 100 * (1 - ratio + half)
-
-
-def _interval(sample: NDArray[np.float64], level: float) -> tuple[float, float, float]:
-    mean = float(sample.mean())
-    error = float(sample.std(ddof=1)) / np.sqrt(sample.size)
-    half = float(stats.t.ppf((1 + level) / 2, sample.size - 1)) * error
-    return mean, mean - half, mean + half
 
 
 def simulate(
@@ -107,9 +101,9 @@ def simulate(
     ValueError
         If a number is out of its range or a policy's scores do not fit the arms.
     """
-    for name, value, least in (("paths", paths, 2), ("epochs", epochs, 1), ("threads", threads, 1)):
-        if int(value) != value or value < least:
-            raise ValueError(f"{name} must be an integer of at least {least}, got {value}")
+    check_integer("paths", paths, 2)
+    check_integer("epochs", epochs, 1)
+    check_integer("threads", threads, 1)
     if not policies:
         raise ValueError("policies must hold at least one policy, got none")
     states = max(bandit.shape)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.checks import check_choice
 from analysis.restarts.arm import RestartArm, check_discount
 from analysis.restarts.elimination import Elimination, eliminate, is_nondecreasing
 
@@ -93,8 +94,7 @@ def thresholds(arm: RestartArm, discount: float, *, order: str = "state") -> Thr
         index.
     """
     discount = check_discount(discount)
-    if order not in ("state", "critical"):
-        raise ValueError(f"order must be 'state' or 'critical', got {order!r}")
+    check_choice("order", order, ("state", "critical"))
     found = eliminate(arm, discount, adaptive=order == "critical")
     if discount == 1:
         # Never active again: the average cost of the closed class, which is its critical value.

@@ -124,7 +124,7 @@ def test_many_arms_make_too_many_joint_states():
 
 @pytest.mark.parametrize("budget", [0, 3, 4, 1.5])
 def test_bad_budgets_are_refused(budget):
-    with pytest.raises(ValueError, match=rf"budget must be an integer in \[1, 2\] .* got {budget}"):
+    with pytest.raises(ValueError, match=rf"budget must be an integer in \[1, 2\], got {budget}"):
         small(0, budget)
 
 
@@ -134,7 +134,7 @@ def test_bad_scores_starts_and_discounts_are_refused():
         evaluate_scores(bandit, [np.zeros(2)] * 3)
     with pytest.raises(ValueError, match=r"scores\[1\]\[0\] must be a finite number, got nan"):
         evaluate_scores(bandit, [np.zeros(2), np.full(3, np.nan), np.zeros(4)])
-    with pytest.raises(ValueError, match=r"start\[2\] must be a state in \[0, 3\], got 4"):
+    with pytest.raises(ValueError, match=r"start\[2\] must be an integer in \[0, 3\], got 4"):
         relaxed_bound(bandit, (0, 0, 4))
     with pytest.raises(ValueError, match=r"discount must be in \(0, 1\), got 1"):
         RestartBandit(bandit.arms, 1, 1)

@@ -103,7 +103,7 @@ def test_saving_of_a_policy_over_itself_is_zero_and_its_interval_covers_the_exac
         ({"paths": 1}, "paths must be an integer of at least 2, got 1"),
         ({"epochs": 0}, "epochs must be an integer of at least 1, got 0"),
         ({"threads": 0.5}, "threads must be an integer of at least 1, got 0.5"),
-        ({"start": [0, 9]}, r"start\[1\] must be a state in \[0, 2\], got 9"),
+        ({"start": [0, 9]}, r"start\[1\] must be an integer in \[0, 2\], got 9"),
     ],
 )
 def test_bad_simulations_are_refused(change, message):

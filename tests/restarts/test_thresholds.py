@@ -69,5 +69,5 @@ def test_average_cost_of_thresholds_is_the_limit_of_the_discounted():
 
 
 def test_unknown_order_is_refused():
-    with pytest.raises(ValueError, match="order must be 'state' or 'critical', got 'random'"):
+    with pytest.raises(ValueError, match="order must be one of state, critical, got 'random'"):
         thresholds(draw_arm(0, 3), 0.9, order="random")
