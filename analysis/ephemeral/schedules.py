@@ -1,0 +1,176 @@
+"""Fixed lists of crawls: what a static policy can do at whole epochs.
+
+- `spread_schedule` meets given frequencies evenly, earliest deadline first; with one crawl an epoch
+  every count stays within one of its target, with more it may stray a little further;
+- `best_periods` finds the best list in which each source has one constant gap, for a few sources:
+  the *trivial periodic structure* of which the report's section 9 speaks;
+- `constant_gaps` tells whether the cycle of an index policy has that structure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from math import lcm
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.checks import check_array, check_integer
+from analysis.ephemeral.policies import Arms, Observation
+from analysis.ephemeral.simulation import Cycle
+from analysis.ephemeral.sources import Sources
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class SchedulePolicy:
+    """Crawl by a fixed list, over and over.
+
+    Parameters
+    ----------
+    schedule : array_like of bool, shape (N, epochs)
+        Which sources are crawled at each epoch.
+    """
+
+    schedule: Bools
+
+    def __post_init__(self) -> None:
+        schedule = np.asarray(self.schedule)
+        if schedule.ndim != 2 or schedule.dtype != bool or not schedule.size:
+            raise ValueError(
+                f"schedule must be truth values of shape (N, epochs), got {self.schedule!r}"
+            )
+        object.__setattr__(self, "schedule", schedule)
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the sources listed for this epoch."""
+        return np.flatnonzero(self.schedule[:, observation.epoch % self.schedule.shape[1]])
+
+
+def spread_schedule(frequency: ArrayLike, budget: int, epochs: int) -> Bools:
+    """List crawls that follow given frequencies evenly, earliest deadline first.
+
+    The n-th crawl of a source is allowed from epoch (n - 1) / f and due before n / f.
+
+    Parameters
+    ----------
+    frequency : array_like, shape (N,)
+        Crawls per epoch, in [0, 1].
+    budget : int
+        Sources crawled at each epoch, from 1 to N.
+    epochs : int
+        Length of the list, at least 1.
+
+    Returns
+    -------
+    ndarray of bool, shape (N, epochs)
+    """
+    f = check_array("frequency", frequency, 0, 1)
+    check_integer("budget", budget, 1, f.size)
+    check_integer("epochs", epochs, 1)
+    count = np.zeros(f.size)
+    schedule = np.zeros((f.size, epochs), dtype=bool)
+    for epoch in range(epochs):
+        allowed = (f > 0) & (count <= f * epoch + 1e-9)
+        due = np.divide(count + 1, f, out=np.full_like(f, np.inf), where=allowed)
+        arms = np.argsort(due, kind="stable")[:budget]
+        arms = arms[np.isfinite(due[arms])]
+        schedule[arms, epoch] = True
+        count[arms] += 1
+    return schedule
+
+
+def schedule_reward(sources: Sources, schedule: ArrayLike) -> float:
+    """Long-run reward per epoch of a list that is repeated for ever, exactly.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    schedule : array_like of bool, shape (N, epochs)
+        Which sources are crawled at each epoch.
+
+    Returns
+    -------
+    float
+    """
+    listed = SchedulePolicy(np.asarray(schedule)).schedule
+    if listed.shape[0] != len(sources):
+        raise ValueError(f"schedule must have {len(sources)} rows, got {listed.shape[0]}")
+    epochs = listed.shape[1]
+    total = 0.0
+    for i, row in enumerate(listed):
+        crawls = np.flatnonzero(row)
+        gaps = np.diff(crawls, append=crawls[:1] + epochs)
+        total += float(sources.u_star[i] * -np.expm1(-sources.decay[i] * gaps).sum())
+    return total / epochs
+
+
+def best_periods(sources: Sources, budget: int, longest: int = 12) -> tuple[tuple[int, ...], float]:
+    """Find the best schedule in which every source has one constant gap, or is never crawled.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources, at most 5.
+    budget : int
+        Most sources crawled at one epoch, from 1 to N.
+    longest : int
+        Largest gap tried.
+
+    Returns
+    -------
+    gaps : tuple of int, length N
+        Epochs between crawls of each source, 0 for never.
+    average_reward : float
+
+    Raises
+    ------
+    ValueError
+        If there are too many sources, or an argument is out of range.
+    """
+    if len(sources) > 5:
+        raise ValueError(f"sources must be at most 5, got {len(sources)}")
+    check_integer("budget", budget, 1, len(sources))
+    check_integer("longest", longest, 1)
+    choices = np.arange(longest + 1)
+    rate = np.zeros((len(sources), longest + 1))
+    for i in range(len(sources)):
+        rate[i, 1:] = sources.u_star[i] * -np.expm1(-sources.decay[i] * choices[1:]) / choices[1:]
+    load = np.concatenate([[0.0], 1.0 / choices[1:]])
+    gaps = np.indices((longest + 1,) * len(sources)).reshape(len(sources), -1)
+    light = load[gaps].sum(axis=0) <= budget + 1e-12
+    gaps = gaps[:, light]
+    reward = sum(rate[i, gaps[i]] for i in range(len(sources)))
+    for column in np.argsort(-np.asarray(reward), kind="stable"):
+        candidate = tuple(int(g) for g in gaps[:, column])
+        if _fits(candidate, budget):
+            return candidate, float(np.asarray(reward)[column])
+    raise AssertionError("never crawling fits in any budget")
+
+
+def constant_gaps(cycle: Cycle) -> bool:
+    """Tell whether every source of a cycle is crawled at one constant interval, or never."""
+    for arm in range(cycle.frequency.size):
+        epochs = np.flatnonzero([arm in crawls for crawls in cycle.crawls])
+        gaps = np.diff(epochs, append=epochs[:1] + cycle.period)
+        if np.unique(gaps).size > 1:
+            return False
+    return True
+
+
+def _fits(gaps: tuple[int, ...], budget: int) -> bool:
+    """Whether start epochs exist so that no epoch has more than `budget` crawls."""
+    active = [gap for gap in gaps if gap]
+    epochs = np.arange(lcm(*active))
+    for starts in product(*(range(gap) for gap in active[1:])):
+        crawls = (epochs % active[0] == 0).astype(int) if active else np.zeros(1, dtype=int)
+        for start, gap in zip(starts, active[1:], strict=True):
+            crawls += epochs % gap == start
+        if crawls.max() <= budget:
+            return True
+    return not active
