@@ -8,6 +8,7 @@ import http.server
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,12 +17,12 @@ from functools import partial
 from pathlib import Path
 
 from analysis.ephemeral import Sources
-from analysis.report.collate import CollationError, collate, summary
+from analysis.report.collate import collate, summary
 from analysis.report.notebooks import ParameterError, find_notebook, parse_assignments
 from analysis.report.notebooks import profile_parameters as parameters_of
 from analysis.report.paths import PROFILES, build_folder
-from analysis.report.render import RenderFailed, render_book, render_run, render_single
-from analysis.report.runner import Job, RunFailed, locked, profile_jobs, run
+from analysis.report.render import render_book, render_run, render_single
+from analysis.report.runner import Job, locked, profile_jobs, run
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM_OPTIONS = (
@@ -81,7 +82,9 @@ def make_pdf() -> None:
         target = build / "book.pdf"
         command = [browser, *CHROMIUM_OPTIONS, f"--user-data-dir={data}", "--no-pdf-header-footer"]
         command += ["--virtual-time-budget=60000", f"--print-to-pdf={target}", page.as_uri()]
-        subprocess.run(command, check=True, capture_output=True)
+        done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{browser} did not print the book: {done.stderr[-2000:]}")
     print(f"pdf: {_shown(target)}")
 
 
@@ -108,8 +111,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             make_pdf()
         else:
             serve(options.port)
-    except (ParameterError, RunFailed, CollationError, RenderFailed, RuntimeError, ValueError) as e:
-        print(f"error: {e}", file=sys.stderr)
+    except (RuntimeError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"error: {error.filename or options.command}: {error.strerror}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("interrupted: the last good book is as it was", file=sys.stderr)
@@ -140,4 +146,6 @@ def _shown(path: Path) -> str:
 
 
 if __name__ == "__main__":
+    # A polite kill is an interrupt: notebooks are stopped and nothing half-made is left.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main())

@@ -55,17 +55,20 @@ def _closure(modules: set[str]) -> set[Path]:
 
 @cache
 def _imports_of(path: Path) -> frozenset[str]:
-    return frozenset(_imported(path.read_text(encoding="utf-8")))
+    package = path.relative_to(ROOT).parent.parts
+    return frozenset(_imported(path.read_text(encoding="utf-8"), package))
 
 
-def _imported(code: str) -> set[str]:
-    """Return the dotted names below `analysis` that a piece of Python imports."""
+def _imported(code: str, package: tuple[str, ...] = ()) -> set[str]:
+    """Return the dotted names below `analysis` that Python code in a package imports."""
     names = set()
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+        elif isinstance(node, ast.ImportFrom):
+            around = package[: len(package) + 1 - node.level] if node.level else ()
+            module = ".".join([*around, *filter(None, [node.module])])
+            names |= {f"{module}.{alias.name}" for alias in node.names} | {module}
     return {name for name in names if name.split(".")[0] == "analysis"}
 
 
@@ -78,5 +81,13 @@ def _files(module: str) -> Iterator[Path]:
             yield base.with_suffix(".py")
         elif (base / "__init__.py").is_file():
             yield base / "__init__.py"
-            yield from base.rglob("*.csv")
-            yield from base.glob("*.mplstyle")
+            yield from _data(base)
+
+
+def _data(folder: Path) -> Iterator[Path]:
+    """Yield the data files of a package, but not those of the packages below it."""
+    for path in folder.iterdir():
+        if path.is_file() and path.suffix not in {".py", ".pyc"}:
+            yield path
+        elif path.is_dir() and path.name != "__pycache__" and not (path / "__init__.py").exists():
+            yield from _data(path)

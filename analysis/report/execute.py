@@ -15,6 +15,7 @@ from pathlib import Path
 
 import nbformat
 import papermill
+from nbconvert.filters import strip_ansi
 from papermill.exceptions import PapermillExecutionError
 
 from analysis.report.paths import ROOT
@@ -48,7 +49,7 @@ def execute(folder: Path) -> bool:
         )
     except PapermillExecutionError as error:
         text = f"cell {error.cell_index}: {error.ename}: {error.evalue}\n"
-        trace = "\n".join(error.traceback)
+        trace = strip_ansi("\n".join(error.traceback))
         (folder / "error.txt").write_text(text + trace + "\n", encoding="utf-8")
         return False
     _strip_clocks(notebook)

@@ -59,7 +59,7 @@ def save_figure(
     Raises
     ------
     ValueError
-        If the id is malformed or taken, or the caption or the alt text is empty.
+        If the id is malformed or taken, or the caption, the alt text or the data are empty.
     """
     if not _ID.fullmatch(id):
         raise ValueError(f"id must be lower-case words joined by hyphens, got {id!r}")
@@ -68,8 +68,10 @@ def save_figure(
     for name, text in {"caption": caption, "alt": alt}.items():
         if not text.strip():
             raise ValueError(f"{name} of the figure {id!r} must not be empty")
-    _saved.add(id)
     frame = data if isinstance(data, pd.DataFrame) else pd.DataFrame(data)
+    if frame.empty:
+        raise ValueError(f"data of the figure {id!r} must not be empty")
+    _saved.add(id)
     folder = run_folder() / "figures"
     folder.mkdir(exist_ok=True)
     frame.to_csv(folder / f"{id}.csv", index=False, float_format="%.12g", lineterminator="\n")

@@ -27,7 +27,9 @@ from analysis.ephemeral import Sources
 from analysis.report.paths import BOOK
 
 _LINE = re.compile(r"(?P<name>\w+): (?P<type>[\w\[\]]+) = (?P<default>.+?)  # (?P<help>.+)")
-_INTERVAL = re.compile(r"(?P<left>[\[(])(?P<low>[^,]+),(?P<high>[^,]+)(?P<right>[\])])")
+_END = r"\s*(N|[-+]?inf|[-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*"
+_INTERVAL = re.compile(rf"(?P<left>[\[(]){_END},{_END}(?P<right>[\])])")
+_SET = re.compile(r"\{[^{},]+(,[^{},]+)*\}")
 _TYPES: dict[str, Any] = {
     "int": int,
     "float": float,
@@ -37,6 +39,17 @@ _TYPES: dict[str, Any] = {
     "list[float]": list[float],
     "list[str]": list[str],
 }
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML in which ``1e-3`` is a number, as YAML 1.2 has it, and no word."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"),
+    list("-+.0123456789"),
+)
 
 
 class ParameterError(ValueError):
@@ -149,6 +162,8 @@ class Notebook:
                 f"{self.name} has no parameter {unknown[0]!r}; it has "
                 + ("; ".join(self.describe()) or "none")
             )
+        if given.get("sources"):
+            raise ParameterError("sources is no value among others: give the file with SOURCES=")
         size = len(sources) if sources is not None else 4
         return {
             name: parameter.check(given.get(name, parameter.default), size)
@@ -171,15 +186,36 @@ class Notebook:
                 f"{self.path.name}: a line of the parameters cell must read "
                 f"'name: type = default  # unit; range; description', got {line!r}"
             )
-        default = yaml.safe_load(found["default"])
+        default = yaml.load(found["default"], _Loader)
         unit, allowed, description = (part.strip() for part in parts)
+        if allowed != "any" and not _INTERVAL.fullmatch(allowed) and not _SET.fullmatch(allowed):
+            raise ParameterError(
+                f"{self.path.name}: the range of {found['name']} must be an interval, "
+                f"a set or 'any', got {allowed!r}"
+            )
         return Parameter(found["name"], found["type"], default, unit, allowed, description)
 
 
 def all_notebooks() -> dict[str, Notebook]:
-    """Return the book's notebooks by name, in the order of their paths."""
-    paths = sorted(p for p in BOOK.rglob("*.md") if "_build" not in p.parts and _is_notebook(p))
-    return {path.stem: Notebook(path) for path in paths}
+    """Return the book's notebooks by name, in the order of their paths.
+
+    Raises
+    ------
+    ParameterError
+        If two of them have the same name.
+    """
+    found: dict[str, Notebook] = {}
+    for path in sorted(p for p in BOOK.rglob("*.md") if is_source(p) and _is_notebook(p)):
+        if path.stem in found:
+            raise ParameterError(f"{found[path.stem].path} and {path} have the same name")
+        found[path.stem] = Notebook(path)
+    return found
+
+
+def is_source(path: Path) -> bool:
+    """Whether a file below ``book/`` is a source, not what a build or Jupyter left there."""
+    folders = path.relative_to(BOOK).parts[:-1]
+    return not any(part.startswith(("_", ".")) and part != "_static" for part in folders)
 
 
 def find_notebook(name: str) -> Notebook:
@@ -202,10 +238,9 @@ def profile_parameters(profile: str) -> dict[str, dict[str, Any]]:
     Raises
     ------
     ParameterError
-        If the profile names a notebook that is not there.
+        If the profile cannot be read or names a notebook that is not there.
     """
-    path = BOOK / "profiles" / f"{profile}.yml"
-    values: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    values = _read(BOOK / "profiles" / f"{profile}.yml")
     for name in values:
         find_notebook(name)
     return values
@@ -220,23 +255,37 @@ def parse_assignments(text: str) -> dict[str, Any]:
         If a piece is not of the form name=value, or the file cannot be read.
     """
     if text.startswith("@"):
-        try:
-            content = yaml.safe_load(Path(text[1:]).read_text(encoding="utf-8"))
-        except (OSError, yaml.YAMLError) as error:
-            raise ParameterError(f"{text[1:]}: cannot be read: {error}") from None
-        if not isinstance(content, dict):
-            raise ParameterError(f"{text[1:]}: must hold 'name: value' lines")
-        return content
-    values = {}
-    for piece in shlex.split(text):
+        return _read(Path(text[1:]))
+    try:
+        pieces = shlex.split(text)
+    except ValueError as error:
+        raise ParameterError(f"parameters {text!r} cannot be read: {error}") from None
+    values: dict[str, Any] = {}
+    for piece in pieces:
         name, equals, value = piece.partition("=")
         if not equals or not name:
             raise ParameterError(f"parameters must read 'name=value name=value', got {piece!r}")
+        if name in values:
+            raise ParameterError(f"{name} is given twice")
         try:
-            values[name] = yaml.safe_load(value)
+            values[name] = yaml.load(value, _Loader)
         except yaml.YAMLError:
             raise ParameterError(f"{name} must be a YAML value, got {value!r}") from None
     return values
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ParameterError(f"{path}: cannot be read: {' '.join(str(error).split())}") from None
+    if not isinstance(content, dict):
+        raise ParameterError(f"{path}: must hold 'name: value' lines")
+    return content
+
+
+def _number(text: str) -> Any:
+    return yaml.load(text, _Loader)
 
 
 def _is_notebook(path: Path) -> bool:
@@ -246,12 +295,11 @@ def _is_notebook(path: Path) -> bool:
 def _inside(value: Any, allowed: str, size: int) -> bool:
     if allowed == "any":
         return True
-    if allowed.startswith("{"):
-        return str(value) in [choice.strip() for choice in allowed.strip("{}").split(",")]
     found = _INTERVAL.fullmatch(allowed)
     if found is None:
-        raise ParameterError(f"the range {allowed!r} is neither an interval, a set nor 'any'")
-    low, high = (float(end.replace("N", str(size))) for end in (found["low"], found["high"]))
+        choices = [choice.strip(" \"'") for choice in allowed.strip("{}").split(",")]
+        return value in (choices if isinstance(value, str) else map(_number, choices))
+    low, high = (float(size if end == "N" else end) for end in found.group(2, 3))
     above = value >= low if found["left"] == "[" else value > low
     below = value <= high if found["right"] == "]" else value < high
     return bool(above and below)

@@ -17,6 +17,7 @@ from pathlib import Path
 import yaml
 
 from analysis.report.collate import DATA, Collation, commit_name, errata_rows, write_data
+from analysis.report.notebooks import is_source
 from analysis.report.paths import BOOK, ROOT
 from analysis.report.run import write_json
 
@@ -51,7 +52,7 @@ def render_book(found: Collation, build: Path) -> bool:
     stage = _fresh(build / "stage")
     for path in sorted(BOOK.rglob("*")):
         inside = path.relative_to(BOOK)
-        if path.is_file() and inside.parts[0] not in {"_build", "profiles"}:
+        if path.is_file() and is_source(path) and inside.parts[0] != "profiles":
             page = inside.with_suffix("").as_posix()
             (stage / inside).parent.mkdir(parents=True, exist_ok=True)
             if page in found.runs and path.suffix == ".md":

@@ -83,16 +83,17 @@ def locked(build: Path) -> Iterator[None]:
     """
     try:
         build.mkdir(parents=True, exist_ok=True)
-        with filelock.FileLock(build / ".lock", timeout=0):
-            yield
+        held = filelock.FileLock(build / ".lock", timeout=0).acquire()
     except filelock.Timeout:
         raise RuntimeError(
             f"another build is at work in {_shown(build)}: wait for it, or stop it"
         ) from None
-    except PermissionError as error:
+    except OSError as error:
         raise RuntimeError(
             f"{_shown(build)} cannot be written: {error.strerror}; make it writable"
         ) from None
+    with held:
+        yield
 
 
 def run(jobs: list[Job], workers: int | None = None) -> None:
@@ -102,7 +103,11 @@ def run(jobs: list[Job], workers: int | None = None) -> None:
     ------
     RunFailed
         Naming the notebooks that failed; their cells and tracebacks are printed as they fail.
+    ValueError
+        If `workers` is not at least 1.
     """
+    if workers is not None and workers < 1:
+        raise ValueError(f"workers must be an integer of at least 1, got {workers}")
     waiting = sorted((job for job in jobs if not job.up_to_date), key=_last_seconds)
     print(f"{len(jobs)} notebooks, {len(waiting)} to run", flush=True)
     failed: list[str] = []

@@ -1,0 +1,130 @@
+"""`save_figure`: all files of a figure, the same bytes twice, and what it refuses."""
+
+import json
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.report import figure, save_figure
+from analysis.report.figures import FORMATS
+from analysis.report.run import VARIABLE, run_facts
+
+DATA = pd.DataFrame({"epoch": [0, 1, 2], "reward": [0.1, 1 / 3, 2.5e-9]})
+
+
+def save(id="page-curve", data=DATA, caption="Reward *rises*.", alt="A rising line.", **options):
+    fig, axis = figure(height=2)
+    axis.plot(DATA["epoch"], DATA["reward"], label=r"$\gamma_k$")
+    axis.legend()
+    return save_figure(id, fig, data, caption, alt, **options)
+
+
+def files(folder):
+    return {path.name: path.read_bytes() for path in sorted((folder / "figures").iterdir())}
+
+
+def test_a_figure_is_a_set_of_files(start_run):
+    folder = start_run()
+    save()
+    assert set(files(folder)) == {f"page-curve.{end}" for end in (*FORMATS, "csv", "json")}
+
+
+def test_the_same_inputs_give_the_same_bytes(start_run):
+    first = start_run("first")
+    save()
+    second = start_run("second")
+    plt.plot([1, 2], [3, 4])  # what was drawn before leaves no trace
+    plt.close("all")
+    save()
+    assert files(first) == files(second)
+
+
+def test_other_data_give_other_bytes(start_run):
+    first = start_run("first")
+    save()
+    second = start_run("second")
+    save(data=DATA * 2)
+    assert files(first)["page-curve.csv"] != files(second)["page-curve.csv"]
+
+
+def test_no_file_holds_a_date_or_a_path(start_run):
+    folder = start_run()
+    save()
+    for name, content in files(folder).items():
+        assert str(folder).encode() not in content, name
+        assert b"CreationDate" not in content, name
+        assert b"<dc:date>" not in content, name
+
+
+def test_the_csv_is_the_data(start_run):
+    folder = start_run()
+    save()
+    read = pd.read_csv(folder / "figures/page-curve.csv")
+    pd.testing.assert_frame_equal(read, DATA, rtol=1e-11)
+
+
+def test_data_may_be_a_mapping_of_columns(start_run):
+    folder = start_run()
+    save(data={"x": np.arange(3), "name": ["a", "b, c", 'd"']})
+    read = pd.read_csv(folder / "figures/page-curve.csv")
+    assert list(read["name"]) == ["a", "b, c", 'd"']
+
+
+def test_the_description_says_where_the_figure_comes_from(start_run):
+    folder = start_run(notebook="part/page", parameters={"budget": 2})
+    save(caption="Two\n  lines.", alt=" A\nline. ")
+    description = json.loads((folder / "figures/page-curve.json").read_text())
+    assert description["notebook"] == "part/page"
+    assert description["parameters"] == {"budget": 2}
+    assert description["caption"] == "Two lines."
+    assert description["alt"] == "A line."
+    assert {"numpy", "scipy", "matplotlib", "pandas", "python"} <= set(description["versions"])
+
+
+@pytest.mark.parametrize("name", ["alt", "caption"])
+@pytest.mark.parametrize("text", ["", "  \n"])
+def test_a_figure_without_words_is_refused(start_run, name, text):
+    folder = start_run()
+    with pytest.raises(ValueError, match=f"{name} of the figure 'page-curve'"):
+        save(**{name: text})
+    assert not (folder / "figures").exists()
+
+
+@pytest.mark.parametrize(
+    "id", ["", "Page", "page_curve", "page curve", "-page", "page-", "a--b", "page/curve", "page.x"]
+)
+def test_a_malformed_id_is_refused(start_run, id):
+    start_run()
+    with pytest.raises(ValueError, match="id must be lower-case words"):
+        save(id=id)
+
+
+def test_an_id_is_used_once(start_run):
+    start_run()
+    save()
+    with pytest.raises(ValueError, match="'page-curve' is taken"):
+        save()
+    save(id="page-other")
+
+
+@pytest.mark.parametrize("data", [pd.DataFrame(), {"x": []}, {}])
+def test_a_figure_without_data_is_refused(start_run, data):
+    start_run()
+    with pytest.raises(ValueError, match="data of the figure"):
+        save(data=data)
+    save()  # the id is still free
+
+
+def test_a_saved_figure_is_closed_and_shown_by_hand_only(start_run, monkeypatch, tmp_path):
+    start_run()
+    open_before = len(plt.get_fignums())
+    assert save() is None
+    assert len(plt.get_fignums()) == open_before
+    monkeypatch.delenv(VARIABLE)
+    monkeypatch.chdir(tmp_path)
+    run_facts.cache_clear()
+    assert save() is not None
+    assert save() is not None  # a cell may run twice
+    assert (tmp_path / "_output/figures/page-curve.svg").exists()
