@@ -39,6 +39,9 @@ class RelaxedSolution:
         Best average reward when the budget holds on average; no policy earns more.
     subsidy : float
         The multiplier: the largest subsidy at which the spending reaches the budget.
+    smallest_subsidy : float
+        The smallest multiplier: above it the spending no longer exceeds the budget. The two are
+        equal unless the budget is spent exactly over a whole interval of subsidies.
     age : ndarray, shape (N,)
         Age at which each source is due at that subsidy, ``inf`` for never.
     frequency : ndarray, shape (N,)
@@ -49,6 +52,7 @@ class RelaxedSolution:
 
     bound: float
     subsidy: float
+    smallest_subsidy: float
     age: Floats
     frequency: Floats
     primal: float
@@ -132,25 +136,8 @@ def relaxed_problem(sources: Sources, budget: float) -> RelaxedSolution:
         If the budget is not in (0, sum of costs].
     """
     budget = check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)
-    limit = sources.u_star / sources.cost
-    low, high = 0.0, float(limit.max())
-    often, seldom = np.ones(len(sources)), np.full(len(sources), np.inf)
-    active = np.arange(len(sources))
-    settled = 0.0
-    while True:
-        middle = 0.5 * (low + high)
-        if middle in (low, high):
-            break
-        args = (limit[active], sources.decay[active], often[active], seldom[active])
-        ages = _due_ages(middle, *args)
-        if settled + float((sources.cost[active] / ages).sum()) >= budget:
-            low, often[active] = middle, ages
-        else:
-            high, seldom[active] = middle, ages
-        same = often[active] == seldom[active]
-        gone = active[same]
-        settled += float((sources.cost[gone] / often[gone]).sum())
-        active = active[~same]
+    low, often, seldom = _crossing(sources, budget)
+    smallest = _crossing(sources, budget * (1.0 + 1e-12))[0]
     spent = [float((sources.cost / ages).sum()) for ages in (often, seldom)]
     share = 1.0 if spent[0] == spent[1] else (budget - spent[1]) / (spent[0] - spent[1])
     share = min(share, 1.0)
@@ -158,7 +145,7 @@ def relaxed_problem(sources: Sources, budget: float) -> RelaxedSolution:
     primal = share * _reward_rate(sources, often) + (1.0 - share) * _reward_rate(sources, seldom)
     surplus = np.maximum(0.0, (sources.state_at_age(often) - low * sources.cost) / often)
     bound = low * budget + float(surplus.sum())
-    return RelaxedSolution(bound, low, often, frequency, primal)
+    return RelaxedSolution(bound, low, smallest, often, frequency, primal)
 
 
 def relaxed_bound(sources: Sources, budget: float) -> tuple[float, float]:
@@ -172,6 +159,27 @@ def relaxed_bound(sources: Sources, budget: float) -> tuple[float, float]:
     """
     solution = relaxed_problem(sources, budget)
     return solution.bound, solution.subsidy
+
+
+def _crossing(sources: Sources, budget: float) -> tuple[float, Floats, Floats]:
+    """Largest subsidy at which the spending reaches the budget, and due ages at it and above it."""
+    limit = sources.u_star / sources.cost
+    low, high = 0.0, float(limit.max())
+    often, seldom = np.ones(len(sources)), np.full(len(sources), np.inf)
+    active = np.arange(len(sources))
+    settled = 0.0
+    while (middle := 0.5 * (low + high)) not in (low, high):
+        args = (limit[active], sources.decay[active], often[active], seldom[active])
+        ages = _due_ages(middle, *args)
+        if settled + float((sources.cost[active] / ages).sum()) >= budget:
+            low, often[active] = middle, ages
+        else:
+            high, seldom[active] = middle, ages
+        same = often[active] == seldom[active]
+        gone = active[same]
+        settled += float((sources.cost[gone] / often[gone]).sum())
+        active = active[~same]
+    return low, often, seldom
 
 
 def _reward_rate(sources: Sources, ages: Floats) -> float:

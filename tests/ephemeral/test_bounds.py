@@ -91,6 +91,19 @@ def test_a_full_budget_crawls_everything_always():
     assert relaxed_bound(sources, 4)[0] == pytest.approx(sources.u.sum(), rel=1e-14)
 
 
+def test_multipliers_are_an_interval_where_the_dual_function_is_flat():
+    """At M = 1 sources 1 and 2 share the crawler over a whole interval of subsidies."""
+    sources = four_sources()
+    ends = relaxed_problem(sources, 1)
+    assert ends.smallest_subsidy == pytest.approx(sources.u_star[3], rel=1e-12)
+    second = whittle_index_at_age(sources, [2] * 4)[:2].min()
+    assert ends.subsidy == pytest.approx(second, rel=1e-12)
+    for subsidy in np.linspace(ends.smallest_subsidy, ends.subsidy, 5):
+        assert bound_by_enumeration(sources, 1, [subsidy]) == pytest.approx(ends.bound, rel=1e-9)
+    single = relaxed_problem(sources, 2)
+    assert single.smallest_subsidy == pytest.approx(single.subsidy, rel=1e-9)
+
+
 def test_sources_without_content_are_never_worth_a_crawl():
     sources = Sources([1.0, 0.0], [1.0, 1.0], [1.0, 1.0])
     bound, subsidy = relaxed_bound(sources, 2)
