@@ -29,6 +29,26 @@ from analysis.checks import check_array, check_number
 COLUMNS = ("name", "arrival_rate", "mean_utility", "decay_rate")
 
 
+class _Numerals(Sequence[str]):
+    """The labels "1", "2", ..., made when asked for: millions of strings would be in the way."""
+
+    def __init__(self, size: int) -> None:
+        self._numbers = range(1, size + 1)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, place):  # type: ignore[no-untyped-def, override]
+        found = self._numbers[place]
+        return tuple(map(str, found)) if isinstance(found, range) else str(found)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
 @dataclass(frozen=True, eq=False)
 class Sources:
     """N sources of ephemeral content.
@@ -77,7 +97,7 @@ class Sources:
         cost = check_array("cost", self.cost, 0, low_open=True)
         if cost.shape not in {(), (size,)}:
             raise ValueError(f"cost must be a number or have shape ({size},), got {cost.shape}")
-        names = self.names if self.names is not None else [str(i + 1) for i in range(size)]
+        names = _Numerals(size) if self.names is None else tuple(map(str, self.names))
         if len(names) != size:
             raise ValueError(f"names must have {size} entries, one a source, got {len(names)}")
         arrays = {**rates, "cost": np.broadcast_to(cost, size).copy()}
@@ -85,7 +105,7 @@ class Sources:
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         object.__setattr__(self, "period", check_number("period", self.period, 0, low_open=True))
-        object.__setattr__(self, "names", tuple(str(name) for name in names))
+        object.__setattr__(self, "names", names)
 
     def __len__(self) -> int:
         return self.arrival_rate.size
@@ -169,6 +189,20 @@ class Sources:
             return cls.from_frame(frame, period)
         except pd.errors.EmptyDataError:
             raise ValueError(f"{path}: the file is empty") from None
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{path}: {error}") from None
+
+    @classmethod
+    def from_parquet(cls, path: str | PathLike[str], period: float = 1.0) -> Sources:
+        """Read sources from a Parquet file; see `from_frame` for its columns.
+
+        Raises
+        ------
+        ValueError
+            Naming the file, the row, the column and the reason.
+        """
+        try:
+            return cls.from_frame(pd.read_parquet(path), period)
         except (OSError, ValueError) as error:
             raise ValueError(f"{path}: {error}") from None
 

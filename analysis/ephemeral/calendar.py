@@ -1,0 +1,408 @@
+"""Calendar of due sources: compiled kernels behind `analysis.ephemeral.scheduler`.
+
+Between crawls the index of a source depends on its age alone and rises with it, so a threshold
+theta gives every source its *due age*, the first at which its index is at least theta. The calendar
+keeps each source in the bucket of the epoch at which it falls due; who is due and not crawled moves
+on to the next epoch's bucket. So today's bucket holds every source whose index is at least theta,
+and if the M largest indices in it are above theta they are the M largest of all. The calendar is
+the index policy itself, whatever theta is: theta is a matter of speed alone.
+
+A bucket is a chain of packed blocks of entries, and an entry holds all that its source's index
+needs, so that an epoch reads and writes memory in order; a linked list of sources, or a table of
+sources that buckets point into, would miss the cache at every step.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+Entries = NDArray[np.void]
+
+ENTRY = np.dtype(
+    [
+        ("limit", "f8"),  # u*/C
+        ("decay", "f8"),  # mu T
+        ("bend", "f8"),  # exp(-mu T) - 1 + mu T
+        ("number", "i4"),  # which source
+        ("last", "i4"),  # epoch of the last crawl
+        ("due", "i4"),  # age at which it falls due
+        ("least", "i4"),  # minimal age between crawls
+    ]
+)
+NEVER = 2**30
+"""Due age of a source whose index stays below the threshold; such sources have a bucket, too."""
+SIZE = ENTRY.itemsize
+AHEAD = 3
+"""How many entries ahead of the last one a bucket's memory is fetched."""
+RING = 1024
+DORMANT = RING
+BLOCK = 256
+OVERDUE = 1e200
+"""Rank of a source at its maximal age; it grows with every epoch that the source is overdue."""
+WAITING = -1.0
+"""Rank of a source that is in today's bucket and not due (it was due beyond the ring)."""
+
+
+class Calendar(NamedTuple):
+    """Buckets of entries: one for each of the next RING epochs, and one for who is never due.
+
+    `pool` holds blocks of BLOCK entries; `link` chains blocks of one bucket, or free ones; `head`
+    and `fill` are the first block of each bucket and the entries in it; `free` is the first free
+    block and how many there are.
+    """
+
+    pool: Entries
+    link: Ints
+    head: Ints
+    fill: Ints
+    free: NDArray[np.int64]
+
+
+def empty_calendar() -> Calendar:
+    """Return a calendar without room for any entry."""
+    return Calendar(
+        np.empty(0, ENTRY),
+        np.empty(0, np.int32),
+        np.full(RING + 1, -1, np.int32),
+        np.zeros(RING + 1, np.int32),
+        np.array([-1, 0]),
+    )
+
+
+def with_room(calendar: Calendar, entries: int) -> Calendar:
+    """Return the calendar, or a larger one if so many entries in all might not fit."""
+    have = calendar.link.size
+    missing = entries // BLOCK + RING + 4 - have
+    if missing <= 0:
+        return calendar
+    missing = max(missing, have // 8)  # growing in proportion keeps the cost per added source low
+    link = np.arange(1, have + missing + 1, dtype=np.int32)
+    link[:have] = calendar.link
+    link[-1] = calendar.free[0]
+    pool = np.empty((have + missing) * BLOCK, ENTRY)
+    pool[: have * BLOCK] = calendar.pool
+    free = np.array([have, calendar.free[1] + missing])
+    return Calendar(pool, link, calendar.head, calendar.fill, free)
+
+
+def _prefetch(typing_context: Any, address: Any) -> Any:
+    """Tell the processor that the cache line at an address is wanted soon."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer, word = ir.PointerType(ir.IntType(8)), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        flags = [ir.Constant(word, flag) for flag in (0, 3, 1)]  # read, keep, data
+        builder.call(function, [builder.inttoptr(args[0], pointer), *flags])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+prefetch: Any = intrinsic(_prefetch)
+
+
+@njit(cache=True, inline="always")
+def exp_minus(z: float) -> float:
+    """exp(-z) for z >= 0 to one unit in the last place, in a form that compiles to vectors."""
+    z = min(z, 700.0)
+    n = np.floor(z * 1.4426950408889634 + 0.5)
+    r = (n * 6.93147180369123816490e-01 - z) + n * 1.90821492927058770002e-10
+    p = 1.0 / 6227020800.0
+    p = p * r + 1.0 / 479001600.0
+    p = p * r + 1.0 / 39916800.0
+    p = p * r + 1.0 / 3628800.0
+    p = p * r + 1.0 / 362880.0
+    p = p * r + 1.0 / 40320.0
+    p = p * r + 1.0 / 5040.0
+    p = p * r + 1.0 / 720.0
+    p = p * r + 1.0 / 120.0
+    p = p * r + 1.0 / 24.0
+    p = p * r + 1.0 / 6.0
+    p = p * r + 0.5
+    return (1.0 + (r + r * r * p)) * np.int64((1023 - np.int64(n)) << 52).view(np.float64)
+
+
+@njit(cache=True, inline="always")
+def shares(decay: float, bend: float, age: float) -> tuple[float, float]:
+    """Index in units of u*/C and content in units of u*, at an age.
+
+    With z = mu T k, e^-z (e^z - 1 - z + k h) and e^-z (z + e^z - 1 - z); where z is above 1/2 the
+    same without the series. No branches, so that it compiles to vectors.
+    """
+    z = decay * age
+    left = exp_minus(z)
+    s = 1.0 / 1307674368000.0
+    s = s * z + 1.0 / 87178291200.0
+    s = s * z + 1.0 / 6227020800.0
+    s = s * z + 1.0 / 479001600.0
+    s = s * z + 1.0 / 39916800.0
+    s = s * z + 1.0 / 3628800.0
+    s = s * z + 1.0 / 362880.0
+    s = s * z + 1.0 / 40320.0
+    s = s * z + 1.0 / 5040.0
+    s = s * z + 1.0 / 720.0
+    s = s * z + 1.0 / 120.0
+    s = s * z + 1.0 / 24.0
+    s = s * z + 1.0 / 6.0
+    s = s * z + 0.5
+    s *= z * z
+    turn = age * bend
+    old = z > 0.5
+    index = 1.0 - left * (1.0 + z - turn) if old else left * (s + turn)
+    content = 1.0 - left if old else left * (z + s)
+    return index, content
+
+
+@njit(cache=True)
+def first_age(entry: Any, theta: float) -> Any:
+    """First age, not below the minimal one, at which the index is at least theta; or NEVER."""
+    limit, decay, bend = entry.limit, entry.decay, entry.bend
+    if theta <= 0.0:
+        return entry.least
+    if theta >= limit:
+        return NEVER
+    ratio = theta / limit
+    guess = max(np.sqrt(2.0 * ratio), -np.log1p(-ratio)) / decay
+    above = np.int64(min(max(guess, entry.least), NEVER))
+    step = 1
+    if limit * shares(decay, bend, float(above))[0] >= theta:
+        below = above - step
+        while below >= entry.least and limit * shares(decay, bend, float(below))[0] >= theta:
+            above, step = below, 2 * step
+            below = above - step
+        below = max(below, entry.least - 1)
+    else:
+        below, above = above, above + step
+        while limit * shares(decay, bend, float(above))[0] < theta:
+            below, step = above, 2 * step
+            above = below + step
+            if above >= NEVER:
+                return NEVER
+    while above - below > 1:
+        middle = (below + above) // 2
+        if limit * shares(decay, bend, float(middle))[0] >= theta:
+            above = middle
+        else:
+            below = middle
+    return above
+
+
+@njit(cache=True, inline="always")
+def due_age(entry: Any, theta: float, most: Ints) -> Any:
+    """Age at which an entry falls due; `most` holds maximal ages by number, or is empty."""
+    due = first_age(entry, theta)
+    if most.size:
+        due = min(due, most[entry.number])
+    return due
+
+
+@njit(cache=True, inline="always")
+def push(calendar: Calendar, entry: Any, earliest: int) -> None:
+    """Put an entry into the bucket of the epoch at which it falls due, `earliest` or later."""
+    if entry.due == NEVER:
+        bucket = DORMANT
+    else:
+        bucket = min(max(entry.last + entry.due, earliest), earliest + RING - 2) & (RING - 1)
+    block = calendar.head[bucket]
+    if block < 0 or calendar.fill[bucket] == BLOCK:
+        fresh = np.int32(calendar.free[0])
+        calendar.free[0] = calendar.link[fresh]
+        calendar.free[1] -= 1
+        calendar.link[fresh] = block
+        calendar.head[bucket] = block = fresh
+        calendar.fill[bucket] = 0
+    place = np.int64(block) * BLOCK + calendar.fill[bucket]
+    calendar.pool[place] = entry
+    calendar.fill[bucket] += 1
+    prefetch(calendar.pool.ctypes.data + (place + AHEAD) * SIZE)  # for the next one in this bucket
+
+
+@njit(cache=True, inline="always")
+def release(calendar: Calendar, block: int) -> int:
+    """Free a block; return the one after it in its chain."""
+    after = calendar.link[block]
+    calendar.link[block] = calendar.free[0]
+    calendar.free[0] = block
+    calendar.free[1] += 1
+    return after
+
+
+@njit(cache=True)
+def bucket_size(calendar: Calendar, epoch: int) -> int:
+    """Return the number of entries in the bucket of an epoch."""
+    bucket = epoch & (RING - 1)
+    block = calendar.head[bucket]
+    size = 0 if block < 0 else calendar.fill[bucket] - BLOCK
+    while block >= 0:
+        size += BLOCK
+        block = calendar.link[block]
+    return size
+
+
+@njit(cache=True)
+def insert(calendar: Calendar, entries: Entries, epoch: int, theta: float, most: Ints) -> None:
+    """Put entries into the calendar, due under theta."""
+    for j in range(entries.size):
+        entry = entries[j]
+        entry.due = due_age(entry, theta, most)
+        push(calendar, entry, epoch)
+
+
+@njit(cache=True)
+def rank_bucket(
+    calendar: Calendar, epoch: int, most: Ints, number: Ints, rank: Floats, content: Floats
+) -> None:
+    """Rank today's bucket: number, index and content per unit of cost of each entry, in order."""
+    limit, decay, bend, age = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    bucket = epoch & (RING - 1)
+    block, size = calendar.head[bucket], calendar.fill[bucket]
+    start = 0
+    while block >= 0:
+        entries = calendar.pool[np.int64(block) * BLOCK : np.int64(block) * BLOCK + size]
+        numbers, ranks = number[start : start + size], rank[start : start + size]
+        contents = content[start : start + size]
+        waiting = False
+        after = calendar.pool.ctypes.data + np.int64(calendar.link[block]) * BLOCK * SIZE
+        for j in range(size):
+            entry = entries[j]
+            prefetch(after + j * SIZE)
+            limit[j], decay[j], bend[j] = entry.limit, entry.decay, entry.bend
+            age[j] = epoch - entry.last
+            numbers[j] = entry.number
+            waiting |= entry.last + entry.due > epoch
+        for j in range(size):
+            index, there = shares(decay[j], bend[j], age[j])
+            ranks[j], contents[j] = limit[j] * index, limit[j] * there
+        if waiting:
+            for j in range(size):
+                if entries[j].last + entries[j].due > epoch:
+                    ranks[j] = WAITING
+        if most.size:
+            for j in range(size):
+                if age[j] >= most[numbers[j]]:
+                    ranks[j] = OVERDUE * (1.0 + age[j] - most[numbers[j]])
+        start += size
+        block, size = calendar.link[block], BLOCK
+
+
+@njit(cache=True)
+def settle(
+    calendar: Calendar,
+    epoch: int,
+    theta: float,
+    cut: float,
+    tie: int,
+    most: Ints,
+    rank: Floats,
+    content: Floats,
+    numbers: NDArray[np.int64],
+    rewards: Floats,
+) -> None:
+    """Crawl the sources in today's bucket above the cut, and those on it up to number `tie`.
+
+    All entries move on: a source that was crawled to its next due epoch, one that was not to the
+    next epoch, or to its due epoch under theta if that has risen.
+    """
+    bucket = epoch & (RING - 1)
+    block, size = calendar.head[bucket], calendar.fill[bucket]
+    calendar.head[bucket] = -1
+    start = taken = 0
+    while block >= 0:
+        first = np.int64(block) * BLOCK
+        for j in range(size):
+            entry = calendar.pool[first + j]
+            value = rank[start + j]
+            if value > cut or (value == cut and entry.number <= tie):
+                numbers[taken] = entry.number
+                rewards[taken] = content[start + j]
+                taken += 1
+                entry.last = epoch
+            elif WAITING < value < theta:
+                entry.due = due_age(entry, theta, most)
+            push(calendar, entry, epoch + 1)
+        start += size
+        block, size = release(calendar, block), BLOCK
+
+
+@njit(cache=True)
+def rebuild(calendar: Calendar, epoch: int, theta: float, most: Ints) -> None:
+    """Sort all entries anew under another threshold, in place."""
+    heads, fills = calendar.head.copy(), calendar.fill.copy()
+    calendar.head[:] = -1
+    for bucket in range(RING + 1):
+        block, size = heads[bucket], fills[bucket]
+        while block >= 0:
+            for j in range(np.int64(block) * BLOCK, np.int64(block) * BLOCK + size):
+                entry = calendar.pool[j]
+                entry.due = due_age(entry, theta, most)
+                push(calendar, entry, epoch)
+            block, size = release(calendar, block), BLOCK
+
+
+@njit(cache=True)
+def demand(calendar: Calendar, epoch: int, theta: float, cost: Floats) -> tuple[float, float]:
+    """Cost of all sources that may be crawled now and have an index of at least theta.
+
+    Also returns the largest index.
+    """
+    total = largest = 0.0
+    for bucket in range(RING + 1):
+        block, size = calendar.head[bucket], calendar.fill[bucket]
+        while block >= 0:
+            for j in range(np.int64(block) * BLOCK, np.int64(block) * BLOCK + size):
+                entry = calendar.pool[j]
+                age = epoch - entry.last
+                if age >= entry.least:
+                    index = entry.limit * shares(entry.decay, entry.bend, float(age))[0]
+                    largest = max(largest, index)
+                    if index >= theta:
+                        total += cost[entry.number] if cost.size > 1 else cost[0]
+            block, size = calendar.link[block], BLOCK
+    return total, largest
+
+
+@njit(cache=True)
+def extract(calendar: Calendar, wanted: NDArray[np.bool_], out: Entries, leave: bool) -> int:
+    """Copy the entries of the wanted numbers to `out`; take them away, unless they are to stay.
+
+    Returns how many there were.
+    """
+    found = 0
+    for bucket in range(RING + 1):
+        block, j = calendar.head[bucket], 0
+        while block >= 0:
+            head = calendar.head[bucket]
+            if j == (calendar.fill[bucket] if block == head else BLOCK):
+                block, j = calendar.link[block], 0
+                continue
+            place = np.int64(block) * BLOCK + j
+            if not wanted[calendar.pool[place].number]:
+                j += 1
+                continue
+            out[found] = calendar.pool[place]
+            found += 1
+            if leave:
+                j += 1
+                continue
+            # The last entry of the first block fills the hole. It has been looked at already,
+            # unless the hole is in that block, too.
+            calendar.fill[bucket] -= 1
+            calendar.pool[place] = calendar.pool[np.int64(head) * BLOCK + calendar.fill[bucket]]
+            if block != head:
+                j += 1
+            if calendar.fill[bucket] == 0:
+                calendar.head[bucket] = release(calendar, head)
+                calendar.fill[bucket] = BLOCK
+                if block == head:
+                    block, j = calendar.head[bucket], 0
+    return found

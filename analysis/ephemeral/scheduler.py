@@ -1,0 +1,473 @@
+"""The Whittle index policy for millions of sources: who is crawled at this epoch.
+
+At every epoch the policy crawls in order of index (Theorem 1 of the report) until the budget is
+spent. It looks only at sources that are due under a threshold theta (`analysis.ephemeral.calendar`)
+and accepts the result only if the lowest index that it crawls is above theta; else theta is too
+high, the calendar is sorted anew under a lower one, and the choice is made again. So the crawled
+sources are those of a full sort at every epoch, with costs, ties and budgets that change.
+
+The rules, in full:
+
+* Sources below their minimal age (politeness: a crawl delay) are never crawled.
+* Sources at their maximal age come first, the longest overdue before the others.
+* The rest come in order of index. Ties, among the overdue too, go to the smaller number.
+* A source whose cost exceeds the whole budget of the epoch is passed over. Otherwise crawling stops
+  at the first source that does not fit into what is left of the budget.
+
+Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), section 6.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from os import PathLike
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.checks import check_integer, check_number
+from analysis.ephemeral import calendar as kernel
+from analysis.ephemeral.bounds import due_ages, relaxed_problem
+from analysis.ephemeral.index import _h
+from analysis.ephemeral.sources import Sources
+
+Numbers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+MEMORY = 16
+"""Epochs over which the threshold looks back before it rises."""
+SAFETY = 1.0 + 1e-9
+"""An index this much above the threshold is above it beyond rounding."""
+CHUNK = 2**16
+"""Sources taken in at a time."""
+
+
+class Scheduler:
+    """Crawl sources in order of Whittle index, at a cost per crawl and not per source.
+
+    Sources are numbered from 0 in the order in which they came; a number is never used again.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    budget : float
+        Cost that an epoch may spend; the number of crawls if every crawl costs 1.
+    ages : int or array_like of int, shape (N,)
+        Epochs since the last crawl of each source, 1 at the epoch that follows it.
+    min_age : int or array_like of int, shape (N,)
+        Politeness: least number of epochs between two crawls of a source.
+    max_age : int or array_like of int, shape (N,), optional
+        Age from which on a source comes before all others.
+
+    Attributes
+    ----------
+    epoch : int
+        Number of the next epoch, from 0.
+    budget : float
+        May be set at any time.
+    threshold : float
+        Index from which on sources are looked at; moves by itself.
+    rebuilds : int
+        How often the calendar was sorted anew.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the maximal ages ask for more than the budget.
+    """
+
+    def __init__(
+        self,
+        sources: Sources,
+        budget: float,
+        ages: int | ArrayLike = 1,
+        *,
+        min_age: int | ArrayLike = 0,
+        max_age: int | ArrayLike | None = None,
+    ) -> None:
+        self.budget = check_number("budget", budget, 0, low_open=True)
+        self.epoch = 0
+        self.threshold = np.inf
+        self.rebuilds = 0
+        self._size = self._total = 0  # sources here now, and ever
+        self._cost = sources.cost[:1]  # one for all, or one a number
+        self._most = np.empty(0, np.int32)  # none, or one a number
+        self._calendar = kernel.empty_calendar()
+        self._forget()
+        self.add(sources, ages, min_age=min_age, max_age=max_age)
+
+    def _forget(self) -> None:
+        """Start without ranks, and with a short memory."""
+        self._margin = 0.003
+        self._cuts: deque[float] = deque(maxlen=MEMORY)
+        self._number, self._rank = np.empty(0, np.int32), np.empty(0)
+        self._content = np.empty(0)
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def ages(self) -> Numbers:
+        """Epochs since the last crawl of each source, by number; 0 where it was removed."""
+        entries = self._extract(np.ones(self._total, dtype=bool), leave=True)
+        ages = np.zeros(self._total, dtype=np.int64)
+        ages[entries["number"]] = self.epoch - entries["last"]
+        return ages
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held now."""
+        arrays = (*self._calendar, self._cost, self._most, self._number, self._rank, self._content)
+        return sum(array.nbytes for array in arrays)
+
+    def crawl(self, budget: float | None = None) -> tuple[Numbers, Floats]:
+        """Crawl the sources of this epoch, and go on to the next.
+
+        Parameters
+        ----------
+        budget : float, optional
+            Budget of this epoch alone, if it is another.
+
+        Returns
+        -------
+        sources : ndarray of int
+            Numbers of the crawled sources, in no particular order.
+        expected_rewards : ndarray
+            Content expected from each at its age.
+
+        Raises
+        ------
+        ValueError
+            If the budget is negative.
+        """
+        budget = self.budget if budget is None else check_number("budget", budget, 0)
+        cut, tie, count = self._select(budget)
+        want = 1.0
+        while cut < self.threshold * SAFETY and self.threshold > 0:
+            want *= 1.3
+            self._lower_threshold(want * budget)
+            cut, tie, count = self._select(budget)
+        self._cuts.append(cut)
+        if self.epoch % MEMORY == 0:
+            self._raise_threshold()
+        numbers, rewards = np.empty(count, np.int64), np.empty(count)
+        kernel.settle(
+            self._calendar,
+            self.epoch,
+            self.threshold,
+            cut,
+            tie,
+            self._most,
+            self._rank,
+            self._content,
+            numbers,
+            rewards,
+        )
+        if self._cost.size > 1 or self._cost[0] != 1.0:
+            rewards *= self._cost[numbers] if self._cost.size > 1 else self._cost[0]
+        self.epoch += 1
+        return numbers, rewards
+
+    def demand(self, subsidy: float) -> float:
+        """Cost of all sources that may be crawled now and have an index of at least `subsidy`.
+
+        It is the answer of a part of a crawler to the multiplier that all parts share.
+        """
+        subsidy = check_number("subsidy", subsidy, 0)
+        if subsidy < self.threshold * SAFETY:
+            return float(kernel.demand(self._calendar, self.epoch, subsidy, self._cost)[0])
+        ranked = self._rank_bucket()
+        wanted = self._rank[:ranked] >= subsidy
+        if self._cost.size == 1:
+            return float(np.count_nonzero(wanted) * self._cost[0])
+        return float(self._cost[self._number[:ranked][wanted]].sum())
+
+    def add(
+        self,
+        sources: Sources,
+        ages: int | ArrayLike = 1,
+        *,
+        min_age: int | ArrayLike = 0,
+        max_age: int | ArrayLike | None = None,
+    ) -> Numbers:
+        """Take in more sources; see the class for the parameters. Returns their numbers."""
+        count, first = len(sources), self._total
+        ages = _whole("ages", ages, count, 0)
+        least = _whole("min_age", min_age, count, 0)
+        most = np.empty(0, np.int32)
+        if max_age is not None or self._most.size:
+            most = _whole("max_age", kernel.NEVER if max_age is None else max_age, count, 1)
+            if (np.broadcast_to(least, count) > most).any():
+                raise ValueError("min_age must not be above max_age")
+            load = float((sources.cost / most).sum())
+            if load > self.budget:
+                raise ValueError(
+                    f"max_age must not ask for more than the budget of {self.budget:g} an epoch, "
+                    f"got ages that ask for {load:g}"
+                )
+            earlier = self._most if self._most.size else np.full(first, kernel.NEVER, np.int32)
+            most = np.concatenate([earlier, np.broadcast_to(most, count)])
+        self._most = most
+        self._set_cost(np.arange(first, first + count), sources.cost)
+        self._size, self._total = self._size + count, first + count
+        self._calendar = kernel.with_room(self._calendar, self._size)
+        for start in range(0, count, CHUNK):
+            part = slice(start, min(start + CHUNK, count))
+            entries = np.empty(part.stop - start, kernel.ENTRY)
+            _set_rates(entries, sources, part)
+            entries["number"] = np.arange(first + start, first + part.stop)
+            entries["last"] = self.epoch - (ages[part] if ages.size > 1 else ages)
+            entries["least"] = least[part] if least.size > 1 else least
+            kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._most)
+        return np.arange(first, first + count)
+
+    def remove(self, numbers: ArrayLike) -> None:
+        """Drop sources, by number.
+
+        Raises
+        ------
+        ValueError
+            If there is no such source, or a number occurs twice.
+        """
+        gone = self._take_out(numbers)
+        if self._most.size:
+            self._most[gone["number"]] = kernel.NEVER
+        self._size -= gone.size
+
+    def rerate(self, numbers: ArrayLike, sources: Sources) -> None:
+        """Give sources new rates, utilities and costs; they keep their ages and limits.
+
+        Parameters
+        ----------
+        numbers : array_like of int
+            Which sources.
+        sources : Sources
+            What they are from now on, in the same order.
+
+        Raises
+        ------
+        ValueError
+            If there is no such source, a number occurs twice, or the lengths differ.
+        """
+        numbers = np.atleast_1d(np.asarray(numbers))
+        if numbers.shape != (len(sources),):
+            raise ValueError(
+                f"numbers must have one entry for each of the {len(sources)} sources, "
+                f"got shape {numbers.shape}"
+            )
+        entries = self._take_out(numbers)
+        entries = entries[np.argsort(entries["number"])[np.argsort(np.argsort(numbers))]]
+        _set_rates(entries, sources, slice(0, len(sources)))
+        self._set_cost(numbers, sources.cost)
+        kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._most)
+
+    def plan(self, epochs: int, names: Sequence[str] | None = None) -> pd.DataFrame:
+        """Crawl for some epochs and return the schedule as a data frame.
+
+        Parameters
+        ----------
+        epochs : int
+            How many, at least 1.
+        names : sequence of str, optional
+            A label for each number, such as ``sources.names``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns epoch, source (the number, or its label) and expected_reward, in order of epoch
+            and number. It writes itself with ``to_csv`` or ``to_parquet``.
+        """
+        frames = []
+        for _ in range(check_integer("epochs", epochs, 1)):
+            epoch = self.epoch
+            numbers, rewards = self.crawl()
+            order = np.argsort(numbers)
+            labels = numbers[order] if names is None else [names[i] for i in numbers[order]]
+            columns = {"epoch": epoch, "source": labels, "expected_reward": rewards[order]}
+            frames.append(pd.DataFrame(columns))
+        return pd.concat(frames, ignore_index=True)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the whole state to a NumPy archive (.npz), from which `load` goes on."""
+        with open(path, "wb") as file:
+            np.savez(
+                file,
+                entries=self._extract(np.ones(self._total, dtype=bool), leave=True),
+                cost=self._cost,
+                most=self._most,
+                counts=np.array([self.epoch, self._total]),
+                levels=np.array([self.budget, self.threshold]),
+            )
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Scheduler:
+        """Return a scheduler that goes on to the same crawls as the one that was saved."""
+        self = cls.__new__(cls)
+        with np.load(path, allow_pickle=False) as saved:
+            entries, self._cost, self._most = saved["entries"], saved["cost"], saved["most"]
+            self.epoch, self._total = (int(count) for count in saved["counts"])
+            self.budget, self.threshold = (float(level) for level in saved["levels"])
+        self._size, self.rebuilds = entries.size, 0
+        self._forget()
+        self._calendar = kernel.with_room(kernel.empty_calendar(), self._size)
+        kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._most)
+        return self
+
+    def _rank_bucket(self) -> int:
+        size = kernel.bucket_size(self._calendar, self.epoch)
+        if size > self._rank.size:
+            room = min(size + size // 4, self._size)
+            self._number, self._rank = np.empty(room, np.int32), np.empty(room)
+            self._content = np.empty(room)
+        arrays = (self._number, self._rank, self._content)
+        kernel.rank_bucket(self._calendar, self.epoch, self._most, *arrays)
+        return size
+
+    def _select(self, budget: float) -> tuple[float, int, int]:
+        """Rank today's bucket and choose.
+
+        Returns the rank above which all are crawled, the largest number crawled of those that have
+        that rank, and how many are crawled. The rank is negative if the bucket was not enough.
+        """
+        size = self._rank_bucket()
+        number, rank = self._number[:size], self._rank[:size]
+        budget *= 1.0 + 1e-12  # costs such as 0.1 fill a budget such as 1 in spite of rounding
+        if self._cost.size == 1:
+            count = int(budget / self._cost[0])
+            if count == 0:
+                return np.inf, -1, 0
+            if count >= size or np.count_nonzero(rank >= 0) <= count:
+                return 0.5 * kernel.WAITING, -1, int(np.count_nonzero(rank >= 0))
+            cut = np.partition(rank, size - count)[size - count]
+            above, tied = np.count_nonzero(rank > cut), number[rank == cut]
+            return float(cut), int(np.partition(tied, count - above - 1)[count - above - 1]), count
+        cost = self._cost[number]
+        rank[cost > budget] = kernel.WAITING
+        order = np.argsort(-rank)[: np.count_nonzero(rank >= 0)]
+        spent = np.cumsum(cost[order])
+        if spent.size == 0 or spent[-1] <= budget:
+            return 0.5 * kernel.WAITING, -1, spent.size
+        cut = rank[order[np.searchsorted(spent, budget, "right")]]
+        above, tied = rank > cut, np.sort(number[rank == cut])
+        fits = np.cumsum(self._cost[tied]) + cost[above].sum() <= budget
+        fitting = int(np.argmin(fits))  # the first that does not fit is on the cut
+        last = int(tied[fitting - 1]) if fitting else -1
+        return float(cut), last, int(np.count_nonzero(above)) + fitting
+
+    def _lower_threshold(self, want: float) -> None:
+        """Sort the calendar anew under a threshold at which more than so much cost is due."""
+        args = (self._calendar, self.epoch)
+        total, high = kernel.demand(*args, 0.0, self._cost)
+        low = 0.0
+        if total > want:
+            for _ in range(60):
+                middle = 0.5 * (low + high)
+                total, _ = kernel.demand(*args, middle, self._cost)
+                if total >= want:
+                    low = middle
+                else:
+                    high = middle
+                if want <= total <= 1.2 * want:
+                    break
+        if self.rebuilds:
+            self._margin = min(2 * self._margin, 0.5)
+        self.threshold = low
+        self.rebuilds += 1
+        self._cuts.clear()
+        kernel.rebuild(self._calendar, self.epoch, low, self._most)
+
+    def _raise_threshold(self) -> None:
+        """Let the threshold rise to a little less than the lowest index crawled of late."""
+        lowest = min(self._cuts) if len(self._cuts) == MEMORY else -np.inf
+        raised = lowest * (1.0 - self._margin)
+        if 1.002 * self.threshold < raised < kernel.OVERDUE:
+            self.threshold = raised
+
+    def _extract(self, wanted: NDArray[np.bool_], leave: bool) -> NDArray[np.void]:
+        out = np.empty(min(int(np.count_nonzero(wanted)), self._size), kernel.ENTRY)
+        return out[: kernel.extract(self._calendar, wanted, out, leave)]
+
+    def _take_out(self, numbers: ArrayLike) -> NDArray[np.void]:
+        chosen = np.atleast_1d(np.asarray(numbers))
+        wanted = np.zeros(self._total, dtype=bool)
+        for number in chosen.tolist():
+            if wanted[check_integer("numbers", number, 0, self._total - 1)]:
+                raise ValueError(f"numbers must differ, got {number} twice")
+            wanted[number] = True
+        entries = self._extract(wanted, leave=False)
+        if entries.size < chosen.size:
+            wanted[entries["number"]] = False
+            kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._most)
+            raise ValueError(f"there is no source {int(np.argmax(wanted))} any more")
+        return entries
+
+    def _set_cost(self, numbers: Numbers, cost: Floats) -> None:
+        if self._cost.size == 1 and (cost == self._cost[0]).all():
+            return
+        if self._total == 0:
+            self._cost = cost
+            return
+        size = max(self._total, int(numbers.max()) + 1)
+        costs = np.empty(size)
+        costs[: self._total] = self._cost
+        costs[numbers] = cost
+        self._cost = costs
+
+
+def spread_ages(sources: Sources, budget: float, rng: np.random.Generator) -> Numbers:
+    """Draw ages as the policy will have them in the long run, to start without a rush.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    budget : float
+        Cost that an epoch may spend.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of int, shape (N,)
+        Uniform between 1 and the age at which the relaxed problem crawls the source.
+    """
+    some = sources
+    if len(sources) > CHUNK:
+        part = np.sort(rng.choice(len(sources), CHUNK, replace=False))
+        some = _part(sources, part)
+    share = float(some.cost.sum() / sources.cost.sum())
+    due = due_ages(sources, relaxed_problem(some, budget * share).subsidy)
+    due = np.minimum(due, np.ceil(10.0 / sources.decay))
+    return 1 + np.floor(rng.random(len(sources)) * due).astype(np.int64)
+
+
+def _part(sources: Sources, part: slice | Numbers) -> Sources:
+    return Sources(
+        sources.arrival_rate[part],
+        sources.mean_utility[part],
+        sources.decay_rate[part],
+        sources.cost[part],
+        sources.period,
+    )
+
+
+def _set_rates(entries: NDArray[np.void], sources: Sources, part: slice) -> None:
+    some = _part(sources, part)
+    entries["limit"] = some.u_star / some.cost
+    entries["decay"] = some.decay
+    entries["bend"] = _h(some.decay)
+
+
+def _whole(name: str, values: ArrayLike, count: int, low: int) -> NDArray[np.int32]:
+    """Check whole numbers, one for all sources or one each; return 1 or `count` of them."""
+    array = np.atleast_1d(np.asarray(values))
+    if array.shape not in {(1,), (count,)}:
+        raise ValueError(f"{name} must be one number or have shape ({count},), got {array.shape}")
+    bad = (array < low) | (array > kernel.NEVER) | (array != np.floor(array))
+    if bad.any():
+        raise ValueError(
+            f"{name} must be an integer in [{low}, {kernel.NEVER}], got {array[bad][0]}"
+        )
+    return array.astype(np.int32)
