@@ -1,6 +1,24 @@
 """Learning which source to crawl: the 2019 scheme as printed and corrected, and other learners."""
 
-from analysis.learning.environment import Learner, Run, mean_content, play
+from analysis.learning.baselines import AgeBlindUcb, JointQ, JointQOptions
+from analysis.learning.certainty_equivalence import (
+    CertaintyEquivalence,
+    CertaintyEquivalenceOptions,
+)
+from analysis.learning.comparison import (
+    LearningCurves,
+    band,
+    compare_learners,
+    median_interval,
+)
+from analysis.learning.environment import (
+    CompiledLearner,
+    Fixed,
+    Learner,
+    Run,
+    mean_content,
+    play,
+)
 from analysis.learning.gradient import GradientCheck, ThresholdChain, gradient_check
 from analysis.learning.lspe import GreedyThresholdPolicy, Lspe, LspeOptions
 from analysis.learning.thresholds import (
@@ -10,20 +28,34 @@ from analysis.learning.thresholds import (
     soft_threshold_value,
     whittle_threshold,
 )
+from analysis.learning.whittle_q import WhittleQ, WhittleQOptions
 
 __all__ = [
+    "AgeBlindUcb",
+    "CertaintyEquivalence",
+    "CertaintyEquivalenceOptions",
+    "CompiledLearner",
+    "Fixed",
     "GradientCheck",
     "GreedyThresholdPolicy",
+    "JointQ",
+    "JointQOptions",
     "Learner",
+    "LearningCurves",
     "Lspe",
     "LspeOptions",
     "Run",
     "ThresholdChain",
     "ThresholdValue",
+    "WhittleQ",
+    "WhittleQOptions",
+    "band",
     "best_soft_thresholds",
+    "compare_learners",
     "gradient_check",
     "hard_threshold_value",
     "mean_content",
+    "median_interval",
     "play",
     "soft_threshold_value",
     "whittle_threshold",

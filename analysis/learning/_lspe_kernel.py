@@ -276,10 +276,13 @@ def learn(model, state, active, harvest):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def play(model, state, content, budget, rng):  # type: ignore[no-untyped-def]
-    """Run on one stream of arrivals; arrays are cut at the epoch of divergence."""
+def play(model, state, alpha, decay, u_star, content, budget, rng):  # type: ignore[no-untyped-def]
+    """Run on one stream of arrivals; arrays are cut at the epoch of divergence.
+
+    alpha, decay and u_star (not scaled) are the world's, the model's are what is believed.
+    """
     horizon, size = content.shape
-    held, age = model.u * model.scale, np.ones(size, dtype=np.int64)
+    held, age = -np.expm1(-decay) * u_star, np.ones(size, dtype=np.int64)
     active = np.zeros(size, dtype=np.bool_)
     found = np.empty(size)
     reward, expected = np.zeros(horizon), np.zeros(horizon)
@@ -290,12 +293,11 @@ def play(model, state, content, budget, rng):  # type: ignore[no-untyped-def]
             state.x[i] = -np.expm1(-model.decay[i] * age[i]) * model.u_star[i]
         choose(model, state, budget, rng, active)
         arms = np.flatnonzero(active)
-        reward[epoch], mean = collect(model.decay, model.u_star, held, age, arms, found, crawls)
-        expected[epoch] = mean * model.scale
+        reward[epoch], expected[epoch] = collect(decay, u_star, held, age, arms, found, crawls)
         engaged[epoch] = arms.size
         learn(model, state, active, reward[epoch])
         if state.steps[1] >= 0:
             last = epoch
             break
-        advance(model.alpha, content[epoch], held, age)
+        advance(alpha, content[epoch], held, age)
     return reward[:last], expected[:last], engaged[:last], crawls

@@ -23,7 +23,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from analysis.checks import check_array, check_integer
-from analysis.ephemeral import Environment, Observation, Sources
+from analysis.ephemeral import Environment, Observation, Policy, Sources
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,6 +37,13 @@ class Learner(Protocol):
 
     def update(self, arms: Ints, rewards: Floats) -> None:
         """Learn from the content found at the arms that were crawled."""
+
+
+class CompiledLearner(Learner, Protocol):
+    """A learner with a compiled loop of its own."""
+
+    def play(self, sources: Sources, content: Floats, budget: int, rng: np.random.Generator) -> Run:
+        """Do what the function `play` does, faster."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,26 @@ class Run:
     engaged: Ints
     crawls: Ints
     diverged_at: int | None = None
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A policy that has nothing to learn, as a learner.
+
+    Parameters
+    ----------
+    policy : Policy
+        What chooses.
+    """
+
+    policy: Policy
+
+    def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
+        """Return what the policy chooses."""
+        return self.policy.select(observation, budget, rng)
+
+    def update(self, arms: Ints, rewards: Floats) -> None:
+        """Do nothing."""
 
 
 def mean_content(sources: Sources, horizon: int) -> Floats:

@@ -238,11 +238,16 @@ class Lspe:
         if self.diverged_at is None:
             kernel.learn(self._model, self._state, self._active, float(np.sum(rewards)))
 
-    def play(self, content: Floats, budget: int, rng: np.random.Generator) -> Run:
-        """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""
-        content = by_epoch(self.sources, content, budget)
+    def play(self, sources: Sources, content: Floats, budget: int, rng: np.random.Generator) -> Run:
+        """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop.
+
+        `sources` is the world that pays; what the learner was made with is what it believes.
+        """
+        stream = by_epoch(sources, content, budget)
+        check_integer("the number of sources", len(sources), *(len(self.sources),) * 2)
+        known = (sources.alpha, sources.decay, sources.u_star)
         reward, expected, engaged, crawls = kernel.play(
-            self._model, self._state, content, budget, rng
+            self._model, self._state, *known, stream, budget, rng
         )
         return Run(reward, expected, engaged, crawls, self.diverged_at)
 

@@ -13,7 +13,8 @@ def runs(options, replications, seed=1, start=None, content=CONTENT):
     learners = [Lspe(SOURCES, options, start) for _ in range(replications)]
     generators = np.random.default_rng(seed).spawn(replications)
     played = [
-        learner.play(content, 1, rng) for learner, rng in zip(learners, generators, strict=True)
+        learner.play(SOURCES, content, 1, rng)
+        for learner, rng in zip(learners, generators, strict=True)
     ]
     return learners, played
 
@@ -34,7 +35,7 @@ def test_the_compiled_loop_is_the_plain_loop(options, random):
     slow, fast = Lspe(SOURCES, options), Lspe(SOURCES, options)
     budget = 2 if options.selection == "one-of-n" else 1
     expected = play(SOURCES, slow, content, budget, np.random.default_rng(7))
-    found = fast.play(content, budget, np.random.default_rng(7))
+    found = fast.play(SOURCES, content, budget, np.random.default_rng(7))
     np.testing.assert_allclose(found.reward, expected.reward, rtol=1e-9)
     np.testing.assert_allclose(found.expected, expected.expected, rtol=1e-9)
     np.testing.assert_array_equal(found.engaged, expected.engaged)
@@ -88,7 +89,9 @@ def test_the_corrected_scheme_learns_the_optimum_from_a_bad_start():
 
 def test_exactly_the_budget_is_crawled():
     for budget in (1, 3):
-        run = Lspe(SOURCES, LspeOptions()).play(CONTENT[:, :200], budget, np.random.default_rng(0))
+        run = Lspe(SOURCES, LspeOptions()).play(
+            SOURCES, CONTENT[:, :200], budget, np.random.default_rng(0)
+        )
         assert (run.engaged == budget).all()
         assert run.crawls.sum() == 200 * budget
 
@@ -181,15 +184,15 @@ def test_options_out_of_range_are_named(change, message):
         (lambda: mean_content(SOURCES, 0), "horizon must be an integer of at least 1, got 0"),
         (lambda: Lspe(SOURCES, None, [1.0]), r"initial_thresholds must have shape \(4,\)"),
         (
-            lambda: Lspe(SOURCES).play(CONTENT, 5, np.random.default_rng(0)),
+            lambda: Lspe(SOURCES).play(SOURCES, CONTENT, 5, np.random.default_rng(0)),
             r"budget must be an integer in \[1, 4\], got 5",
         ),
         (
-            lambda: Lspe(SOURCES).play(CONTENT.T, 1, np.random.default_rng(0)),
+            lambda: Lspe(SOURCES).play(SOURCES, CONTENT.T, 1, np.random.default_rng(0)),
             r"content must have shape \(4, T\)",
         ),
         (
-            lambda: Lspe(SOURCES).play(-CONTENT, 1, np.random.default_rng(0)),
+            lambda: Lspe(SOURCES).play(SOURCES, -CONTENT, 1, np.random.default_rng(0)),
             r"content\[0, 0\] must be a finite number",
         ),
     ],

@@ -1,0 +1,249 @@
+"""Two learners to compare with: Q-learning on joint ages, and a bandit that ignores ages.
+
+`JointQ` is relative Q-learning on the vector of all ages, each cut at A: A^N states and as many
+actions as there are sets of M arms. It needs no structure, and pays for that in size,
+
+    Q(s, a) += alpha [ r + max_b Q(s', b) - Q(reference) - Q(s, a) ],
+
+with reference the state of all ages 1 and its first action. `AgeBlindUcb` is UCB1 as one would
+write it in a hurry: an arm's reward is what a crawl of it found, whenever that was,
+
+    mean content + (largest content so far) sqrt(2 log n / crawls).
+
+It takes the fading state for a fixed distribution, and so looks for the best arm to stay with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from analysis.checks import check_integer, check_number
+from analysis.ephemeral import Observation, Sources
+from analysis.learning.environment import Floats, Ints, Run, advance, by_epoch, collect, largest
+
+LARGEST_TABLE = 10_000_000
+
+
+@dataclass(frozen=True)
+class JointQOptions:
+    """Table size, step size and exploration.
+
+    Parameters
+    ----------
+    oldest : int
+        A, the age at which ages stop being told apart; at least 2.
+    step, patience : float
+        alpha is step / (1 + v/patience)^0.6 at the v-th visit; step in (0, 1], patience positive.
+    explore : float
+        Random arms are crawled with probability 1/(1 + n/explore) at epoch n; positive.
+    """
+
+    oldest: int = 4
+    step: float = 0.5
+    patience: float = 20.0
+    explore: float = 300.0
+
+    def __post_init__(self) -> None:
+        check_integer("oldest", self.oldest, 2)
+        check_number("step", self.step, 0, 1, low_open=True)
+        check_number("patience", self.patience, 0, low_open=True, high_open=True)
+        check_number("explore", self.explore, 0, low_open=True, high_open=True)
+
+
+class _JointState(NamedTuple):
+    """Q and visits, shape (A^N, sets); the sets of arms, shape (sets, M); n."""
+
+    q: NDArray[np.float64]
+    visits: NDArray[np.int64]
+    sets: NDArray[np.int64]
+    epoch: NDArray[np.int64]
+
+
+class JointQ:
+    """Relative Q-learning on joint ages, for few arms.
+
+    Parameters
+    ----------
+    arms, budget : int
+        N and M; the table has A^N rows and one column for each set of M arms.
+    options : JointQOptions, optional
+        Table size, steps and exploration.
+
+    Raises
+    ------
+    ValueError
+        If the table would have more than `LARGEST_TABLE` entries.
+    """
+
+    def __init__(self, arms: int, budget: int, options: JointQOptions | None = None) -> None:
+        check_integer("arms", arms, 1)
+        check_integer("budget", budget, 1, arms)
+        self.options = options or JointQOptions()
+        sets = np.array(list(combinations(range(arms), budget)), dtype=np.int64)
+        entries = self.options.oldest**arms * len(sets)
+        if entries > LARGEST_TABLE:
+            raise ValueError(
+                f"arms must be few: {arms} arms of {self.options.oldest} ages make {entries} "
+                f"entries, above {LARGEST_TABLE}; lower oldest or use WhittleQ"
+            )
+        shape = (self.options.oldest**arms, len(sets))
+        self._state = _JointState(
+            np.zeros(shape), np.zeros(shape, dtype=np.int64), sets, np.zeros(1, dtype=np.int64)
+        )
+        self._age = np.zeros(arms, dtype=np.int64)
+        self._action = 0
+
+    @property
+    def _constants(self) -> tuple[int, float, float, float]:
+        o = self.options
+        return int(o.oldest), float(o.step), float(o.patience), float(o.explore)
+
+    def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
+        """Return the best set of arms by the table, or a random one."""
+        check_integer("budget", budget, self._state.sets.shape[1], self._state.sets.shape[1])
+        self._age[:] = observation.age
+        self._action = _joint_choose(self._constants, self._state, self._age, rng)
+        return self._state.sets[self._action].copy()
+
+    def update(self, arms: Ints, rewards: Floats) -> None:
+        """Update the one entry that was visited."""
+        _joint_learn(self._constants, self._state, self._age, self._action, float(np.sum(rewards)))
+
+    def play(self, sources: Sources, content: Floats, budget: int, rng: np.random.Generator) -> Run:
+        """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""
+        stream = by_epoch(sources, content, budget)
+        check_integer("the number of sources", len(sources), self._age.size, self._age.size)
+        check_integer("budget", budget, self._state.sets.shape[1], self._state.sets.shape[1])
+        known = (sources.alpha, sources.decay, sources.u_star)
+        return Run(*_joint_play(self._constants, self._state, *known, stream, rng))
+
+
+class _UcbState(NamedTuple):
+    """Crawls and content in all of each arm; largest content so far; n."""
+
+    pairs: NDArray[np.int64]
+    total: NDArray[np.float64]
+    highest: NDArray[np.float64]
+    epoch: NDArray[np.int64]
+
+
+class AgeBlindUcb:
+    """UCB1 on the content that crawls found, ages ignored.
+
+    Parameters
+    ----------
+    arms : int
+        N.
+    """
+
+    def __init__(self, arms: int) -> None:
+        check_integer("arms", arms, 1)
+        self._state = _UcbState(
+            np.zeros(arms, dtype=np.int64), np.zeros(arms), np.zeros(1), np.zeros(1, dtype=np.int64)
+        )
+
+    def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
+        """Return the `budget` arms of largest upper confidence bound."""
+        arms = np.empty(budget, dtype=np.int64)
+        _ucb_choose(self._state, np.empty(self._state.pairs.size), arms)
+        return arms
+
+    def update(self, arms: Ints, rewards: Floats) -> None:
+        """Add what was found to the means."""
+        _ucb_learn(self._state, np.asarray(arms), np.asarray(rewards))
+
+    def play(self, sources: Sources, content: Floats, budget: int, rng: np.random.Generator) -> Run:
+        """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""
+        stream = by_epoch(sources, content, budget)
+        check_integer("the number of sources", len(sources), *(self._state.pairs.size,) * 2)
+        known = (sources.alpha, sources.decay, sources.u_star)
+        return Run(*_ucb_play(self._state, *known, stream, budget))
+
+
+@njit(cache=True, nogil=True)
+def _row(oldest, age):  # type: ignore[no-untyped-def]
+    """Return the number of a joint state."""
+    row = 0
+    for i in range(age.size):
+        row = row * oldest + min(age[i], oldest) - 1
+    return row
+
+
+@njit(cache=True, nogil=True)
+def _joint_choose(constants, state, age, rng):  # type: ignore[no-untyped-def]
+    oldest, _, _, explore = constants
+    if rng.random() * (1.0 + state.epoch[0] / explore) < 1.0:
+        return int(rng.random() * state.q.shape[1])
+    return int(np.argmax(state.q[_row(oldest, age)]))
+
+
+@njit(cache=True, nogil=True)
+def _joint_learn(constants, state, age, action, reward):  # type: ignore[no-untyped-def]
+    oldest, step, patience, _ = constants
+    state.epoch[0] += 1
+    later = age + 1
+    for i in state.sets[action]:
+        later[i] = 1
+    now, after = _row(oldest, age), _row(oldest, later)
+    state.visits[now, action] += 1
+    alpha = step / (1.0 + state.visits[now, action] / patience) ** 0.6
+    change = reward + state.q[after].max() - state.q[0, 0] - state.q[now, action]
+    state.q[now, action] += alpha * change
+
+
+@njit(cache=True, nogil=True)
+def _joint_play(constants, state, alpha, decay, u_star, content, rng):  # type: ignore[no-untyped-def]
+    horizon, size = content.shape
+    held, age = -np.expm1(-decay) * u_star, np.ones(size, dtype=np.int64)
+    found = np.empty(state.sets.shape[1])
+    reward, expected = np.zeros(horizon), np.zeros(horizon)
+    crawls = np.zeros(size, dtype=np.int64)
+    for epoch in range(horizon):
+        action = _joint_choose(constants, state, age, rng)
+        before = age.copy()
+        reward[epoch], expected[epoch] = collect(
+            decay, u_star, held, age, state.sets[action], found, crawls
+        )
+        _joint_learn(constants, state, before, action, reward[epoch])
+        advance(alpha, content[epoch], held, age)
+    return reward, expected, np.full(horizon, found.size), crawls
+
+
+@njit(cache=True, nogil=True)
+def _ucb_choose(state, values, arms):  # type: ignore[no-untyped-def]
+    for i in range(values.size):
+        values[i] = np.inf
+        if state.pairs[i] > 0:
+            radius = np.sqrt(2.0 * np.log(state.epoch[0]) / state.pairs[i])
+            values[i] = state.total[i] / state.pairs[i] + state.highest[0] * radius
+    largest(values, arms)
+
+
+@njit(cache=True, nogil=True)
+def _ucb_learn(state, arms, found):  # type: ignore[no-untyped-def]
+    state.epoch[0] += 1
+    for m in range(arms.size):
+        state.pairs[arms[m]] += 1
+        state.total[arms[m]] += found[m]
+        state.highest[0] = max(state.highest[0], found[m])
+
+
+@njit(cache=True, nogil=True)
+def _ucb_play(state, alpha, decay, u_star, content, budget):  # type: ignore[no-untyped-def]
+    horizon, size = content.shape
+    held, age = -np.expm1(-decay) * u_star, np.ones(size, dtype=np.int64)
+    arms, found, values = np.empty(budget, dtype=np.int64), np.empty(budget), np.empty(size)
+    reward, expected = np.zeros(horizon), np.zeros(horizon)
+    crawls = np.zeros(size, dtype=np.int64)
+    for epoch in range(horizon):
+        _ucb_choose(state, values, arms)
+        reward[epoch], expected[epoch] = collect(decay, u_star, held, age, arms, found, crawls)
+        _ucb_learn(state, arms, found)
+        advance(alpha, content[epoch], held, age)
+    return reward, expected, np.full(horizon, budget), crawls

@@ -1,0 +1,192 @@
+"""Whittle-index Q-learning over ages, on two time scales: no model at all.
+
+Each arm is a restless bandit whose state is its age s = 1..A (older counts as A). A passive epoch
+earns the subsidy and ages the arm, a crawl earns what it finds and makes the age 1. For every
+reference age k there is a table Q_k and a subsidy lambda_k, and each arm's step (s, a, r, s')
+changes all tables,
+
+    Q_k(s, a) += alpha [ r + (1 - a) lambda_k + max_b Q_k(s', b) - mean(Q_k) - Q_k(s, a) ],
+    lambda_s  += gamma [ Q_s(s, 1) - Q_s(s, 0) ]  if a = 0,      gamma below alpha,
+
+so that in the limit passive and active tie at age s under lambda_s, which is the Whittle index
+there. A subsidy moves only where it has just been paid. If all moved at every epoch, as for a
+simulator that visits all states alike, one at an age where the arm is always crawled would run
+away: Q_s(s, 0), which alone answers to it, is never updated there. The arms of largest lambda at
+their age are crawled, or, less and less often, random ones.
+
+Reference: Avrachenkov and Borkar, Whittle index based Q-learning for restless bandits with average
+reward, Automatica 139 (2022).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from analysis.checks import check_integer, check_number
+from analysis.ephemeral import Observation, Sources
+from analysis.learning.environment import Floats, Ints, Run, advance, by_epoch, collect, largest
+
+
+@dataclass(frozen=True)
+class WhittleQOptions:
+    """Table size and step sizes.
+
+    Parameters
+    ----------
+    oldest : int
+        A, the age at which ages stop being told apart; at least 2.
+    step : float
+        alpha is step / (1 + v/patience)^0.6 at the v-th visit of (s, a); in (0, 1].
+    patience : float
+        Visits before alpha falls; positive.
+    subsidy_step : float
+        gamma is subsidy_step / (1 + w/patience) at the w-th passive visit of an age; in (0, 1].
+    explore : float
+        Random arms are crawled with probability 1/(1 + n/explore) at epoch n; positive.
+    """
+
+    oldest: int = 12
+    step: float = 0.5
+    patience: float = 200.0
+    subsidy_step: float = 0.05
+    explore: float = 300.0
+
+    def __post_init__(self) -> None:
+        check_integer("oldest", self.oldest, 2)
+        check_number("step", self.step, 0, 1, low_open=True)
+        check_number("patience", self.patience, 0, low_open=True, high_open=True)
+        check_number("subsidy_step", self.subsidy_step, 0, 1, low_open=True)
+        check_number("explore", self.explore, 0, low_open=True, high_open=True)
+
+
+class _Model(NamedTuple):
+    step: float
+    patience: float
+    subsidy_step: float
+    explore: float
+
+
+class _State(NamedTuple):
+    """Q[arm, k, s, a], its sums over (s, a), lambda[arm, k] and visits[arm, s, a]; ages from 0."""
+
+    q: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    subsidy: NDArray[np.float64]
+    visits: NDArray[np.int64]
+    epoch: NDArray[np.int64]
+
+
+class WhittleQ:
+    """The learner.
+
+    Parameters
+    ----------
+    arms : int
+        N.
+    options : WhittleQOptions, optional
+        Table size and step sizes.
+
+    Attributes
+    ----------
+    index : ndarray, shape (N, A)
+        lambda, the present index at ages 1 to A.
+    """
+
+    def __init__(self, arms: int, options: WhittleQOptions | None = None) -> None:
+        check_integer("arms", arms, 1)
+        self.options = options or WhittleQOptions()
+        o = self.options
+        self._model = _Model(
+            float(o.step), float(o.patience), float(o.subsidy_step), float(o.explore)
+        )
+        self._state = _State(
+            np.zeros((arms, o.oldest, o.oldest, 2)),
+            np.zeros((arms, o.oldest)),
+            np.zeros((arms, o.oldest)),
+            np.zeros((arms, o.oldest, 2), dtype=np.int64),
+            np.zeros(1, dtype=np.int64),
+        )
+        self._age = np.zeros(arms, dtype=np.int64)
+
+    @property
+    def index(self) -> Floats:
+        """Learned index at ages 1 to A, shape (N, A)."""
+        return self._state.subsidy.copy()
+
+    def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
+        """Return the `budget` arms of largest learned index, or random ones."""
+        self._age[:] = observation.age
+        arms = np.empty(budget, dtype=np.int64)
+        _choose(self._model, self._state, self._age, rng, np.empty(self._age.size), arms)
+        return arms
+
+    def update(self, arms: Ints, rewards: Floats) -> None:
+        """Update every arm's tables: crawled arms with what was found, the others with nothing."""
+        chosen = np.asarray(arms, dtype=np.int64)
+        _learn(self._model, self._state, self._age, chosen, np.asarray(rewards))
+
+    def play(self, sources: Sources, content: Floats, budget: int, rng: np.random.Generator) -> Run:
+        """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""
+        stream = by_epoch(sources, content, budget)
+        check_integer("the number of sources", len(sources), self._age.size, self._age.size)
+        known = (sources.alpha, sources.decay, sources.u_star)
+        return Run(*_play(self._model, self._state, *known, stream, budget, rng))
+
+
+@njit(cache=True, nogil=True)
+def _choose(model, state, age, rng, values, arms):  # type: ignore[no-untyped-def]
+    oldest = state.subsidy.shape[1]
+    random = rng.random() * (1.0 + state.epoch[0] / model.explore) < 1.0
+    for i in range(values.size):
+        values[i] = rng.random() if random else state.subsidy[i, min(age[i], oldest) - 1]
+    largest(values, arms)
+
+
+@njit(cache=True, nogil=True)
+def _learn(model, state, age, arms, found):  # type: ignore[no-untyped-def]
+    """One step of every arm: its transition changes the tables of all reference ages."""
+    state.epoch[0] += 1
+    oldest = state.subsidy.shape[1]
+    crawled = 0
+    for i in range(age.size):
+        active = crawled < arms.size and arms[crawled] == i
+        action, reward, now = 0, 0.0, min(age[i], oldest) - 1
+        later = min(now + 1, oldest - 1)
+        if active:
+            action, reward, later = 1, found[crawled], 0
+            crawled += 1
+        state.visits[i, now, action] += 1
+        alpha = model.step / (1.0 + state.visits[i, now, action] / model.patience) ** 0.6
+        for k in range(oldest):
+            table = state.q[i, k]
+            earned = reward if active else state.subsidy[i, k]
+            ahead = max(table[later, 0], table[later, 1])
+            change = earned + ahead - state.sums[i, k] / (2.0 * oldest) - table[now, action]
+            table[now, action] += alpha * change
+            state.sums[i, k] += alpha * change
+        if not active:
+            tie = state.q[i, now, now]
+            gamma = model.subsidy_step / (1.0 + state.visits[i, now, 0] / model.patience)
+            state.subsidy[i, now] += gamma * (tie[1] - tie[0])
+
+
+@njit(cache=True, nogil=True)
+def _play(model, state, alpha, decay, u_star, content, budget, rng):  # type: ignore[no-untyped-def]
+    horizon, size = content.shape
+    held, age = -np.expm1(-decay) * u_star, np.ones(size, dtype=np.int64)
+    before = np.empty(size, dtype=np.int64)
+    arms, found, values = np.empty(budget, dtype=np.int64), np.empty(budget), np.empty(size)
+    reward, expected = np.zeros(horizon), np.zeros(horizon)
+    crawls = np.zeros(size, dtype=np.int64)
+    for epoch in range(horizon):
+        _choose(model, state, age, rng, values, arms)
+        before[:] = age
+        reward[epoch], expected[epoch] = collect(decay, u_star, held, age, arms, found, crawls)
+        _learn(model, state, before, arms, found)
+        advance(alpha, content[epoch], held, age)
+    return reward, expected, np.full(horizon, budget), crawls

@@ -1,0 +1,109 @@
+from functools import partial
+
+import numpy as np
+import pytest
+
+from analysis.ephemeral import Utility, four_sources, long_run_cycle
+from analysis.learning import (
+    AgeBlindUcb,
+    CertaintyEquivalence,
+    LearningCurves,
+    Lspe,
+    LspeOptions,
+    band,
+    compare_learners,
+    median_interval,
+)
+
+SOURCES = four_sources()
+LEARNERS = {
+    "certainty equivalence": partial(CertaintyEquivalence, 4),
+    "age-blind": partial(AgeBlindUcb, 4),
+    "initial version": partial(
+        Lspe, SOURCES, LspeOptions.as_printed(projected=False, regulariser="none")
+    ),
+}
+
+
+def compared(**changes):
+    settings = {"horizon": 800, "replications": 4, "seed": 5, "utility": Utility("deterministic")}
+    return compare_learners(SOURCES, LEARNERS, 1, **{**settings, **changes})
+
+
+def test_shapes_reference_and_divergence():
+    curves = compared()
+    best = curves["age-blind"].reference
+    assert best[400:].mean() == pytest.approx(
+        long_run_cycle(SOURCES, "whittle", 1).average_reward, rel=1e-3
+    )
+    assert curves["certainty equivalence"].expected.shape == (4, 800)
+    wild = curves["initial version"]
+    assert len(wild.diverged) + wild.expected.shape[0] == 4
+    assert len(wild.diverged) >= 2
+    assert all(0 <= epoch < 800 for _, epoch in wild.diverged)
+
+
+def test_a_learner_earns_the_same_whoever_else_plays():
+    """Its arrivals and its own draws do not depend on the learners listed after it."""
+    alone = compare_learners(
+        SOURCES,
+        {"certainty equivalence": LEARNERS["certainty equivalence"]},
+        1,
+        horizon=800,
+        replications=4,
+        seed=5,
+        utility=Utility("deterministic"),
+    )
+    np.testing.assert_array_equal(
+        alone["certainty equivalence"].expected, compared()["certainty equivalence"].expected
+    )
+
+
+def test_regret_loss_and_curves_are_consistent():
+    one = compared()["certainty equivalence"]
+    blind = compared()["age-blind"]
+    assert one.regret[0] == pytest.approx(one.reference.sum() * one.loss[0])
+    assert one.regret_curve(50)[0][-1] == pytest.approx(one.regret[0])
+    assert one.curve(50)[0].mean() == pytest.approx(one.average_reward[0])
+    assert one.loss[1] <= one.loss[0] <= one.loss[2] < blind.loss[0]
+    assert (one.steps_to(0.95) < blind.steps_to(0.95)).all()
+
+
+def test_steps_are_counted_to_the_end_of_the_first_good_window():
+    expected = np.zeros((2, 10))
+    expected[0, 4:] = 1.0
+    curves = LearningCurves(expected, expected.mean(axis=1), expected, expected, (), np.ones(10))
+    np.testing.assert_array_equal(curves.steps_to(1.0, window=3), [7.0, np.inf])
+    np.testing.assert_array_equal(curves.steps_to(0.5, window=2), [5.0, np.inf])
+
+
+def test_without_a_law_of_utility_the_world_is_the_printed_one():
+    curves = compared(utility=None)["certainty equivalence"]
+    np.testing.assert_allclose(curves.reward, curves.expected.mean(axis=1), rtol=1e-12)
+
+
+def test_intervals_cover():
+    rng = np.random.default_rng(0)
+    samples = rng.normal(size=(400, 30))
+    hits = [low <= 0 <= high for _, low, high in map(median_interval, samples)]
+    assert np.mean(hits) >= 0.93
+    _, low, high = band(samples.T)
+    assert np.mean((low <= 0) & (high >= 0)) == pytest.approx(0.95, abs=0.035)
+    assert median_interval([1.0, 2.0, np.inf, np.inf])[0] == np.inf
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: compared(replications=1), "replications must be an integer of at least 2, got 1"),
+        (lambda: compared(horizon=1), "horizon must be an integer of at least 2, got 1"),
+        (lambda: compared()["age-blind"].steps_to(0.0), r"fraction must be a number in \(0, 1\]"),
+        (lambda: compared()["age-blind"].steps_to(0.9, 801), r"window must be an integer in"),
+        (lambda: compared()["age-blind"].curve(0), r"block must be an integer in \[1, 800\]"),
+        (lambda: median_interval([1.0]), "values must hold at least two numbers"),
+        (lambda: band(np.ones((1, 3))), "number of replications must be an integer of at least 2"),
+    ],
+)
+def test_wrong_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

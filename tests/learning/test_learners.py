@@ -1,0 +1,194 @@
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from analysis.ephemeral import (
+    Arrivals,
+    RoundRobinPolicy,
+    Sources,
+    Utility,
+    WhittlePolicy,
+    four_sources,
+    long_run_cycle,
+    whittle_index_at_age,
+)
+from analysis.learning import (
+    AgeBlindUcb,
+    CertaintyEquivalence,
+    CertaintyEquivalenceOptions,
+    Fixed,
+    JointQ,
+    JointQOptions,
+    WhittleQ,
+    WhittleQOptions,
+    mean_content,
+    play,
+)
+
+SOURCES = four_sources()
+
+
+def certainty(exploration, **options):
+    return partial(CertaintyEquivalence, 4, CertaintyEquivalenceOptions(exploration, **options))
+
+
+MAKERS = {
+    "forced": certainty("forced"),
+    "ucb": certainty("ucb"),
+    "thompson": certainty("thompson"),
+    "whittle-q": partial(WhittleQ, 4),
+    "joint-q": partial(JointQ, 4, 2),
+    "age-blind": partial(AgeBlindUcb, 4),
+}
+
+
+def exponential(horizon, seed=0, sources=SOURCES):
+    return Arrivals(sources, Utility("exponential")).sample(horizon, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_compiled_loop_is_the_plain_loop(name):
+    content = exponential(600)
+    slow = play(SOURCES, MAKERS[name](), content, 2, np.random.default_rng(4))
+    fast = MAKERS[name]().play(SOURCES, content, 2, np.random.default_rng(4))
+    np.testing.assert_array_equal(fast.crawls, slow.crawls)
+    np.testing.assert_allclose(fast.reward, slow.reward, rtol=1e-12)
+    np.testing.assert_allclose(fast.expected, slow.expected, rtol=1e-12)
+    assert (fast.engaged == 2).all()
+
+
+def test_a_fixed_policy_earns_its_long_run_value():
+    for policy, name in ((WhittlePolicy(SOURCES), "whittle"), (RoundRobinPolicy(), "round-robin")):
+        run = play(SOURCES, Fixed(policy), exponential(3000), 1, np.random.default_rng(0))
+        value = long_run_cycle(SOURCES, name, 1).average_reward
+        assert run.expected.mean() == pytest.approx(value, rel=2e-3)
+        assert run.reward.mean() == pytest.approx(value, rel=0.02)
+
+
+def test_estimates_are_the_quasi_likelihood_maximum():
+    learner = CertaintyEquivalence(4)
+    ages, found = [], []
+    content = exponential(400, 3)
+    held, age = SOURCES.u.copy(), np.ones(4, dtype=np.int64)
+    rng = np.random.default_rng(1)
+    for epoch in range(400):
+        learner._age[:] = age
+        arms = np.sort(rng.choice(4, 1, replace=False))
+        if arms[0] == 0:
+            ages.append(age[0])
+            found.append(held[0])
+        learner.update(arms, held[arms])
+        held[arms], age[arms] = 0.0, 0
+        held, age = SOURCES.alpha * held + content[:, epoch], age + 1
+    k, r = np.array(ages), np.array(found)
+
+    def loss(parameters):
+        mean = np.exp(parameters[0]) * -np.expm1(-np.exp(parameters[1]) * k)
+        return np.sum(mean - r * np.log(mean))
+
+    best = np.exp(minimize(loss, [np.log(300), np.log(0.5)], method="Nelder-Mead").x)
+    assert learner.u_star[0] == pytest.approx(best[0], rel=2e-3)
+    assert learner.decay[0] == pytest.approx(best[1], rel=5e-3)
+
+
+@pytest.mark.parametrize("exploration", ["forced", "ucb", "thompson"])
+def test_certainty_equivalence_recovers_noiseless_parameters(exploration):
+    learner = certainty(exploration)()
+    learner.play(SOURCES, mean_content(SOURCES, 200), 2, np.random.default_rng(0))
+    np.testing.assert_allclose(learner.u_star, SOURCES.u_star, rtol=5e-3)
+    np.testing.assert_allclose(learner.decay, SOURCES.decay, rtol=1e-2)
+
+
+@pytest.mark.parametrize(("budget", "bound"), [(1, 1e-3), (2, 2e-3)])
+@pytest.mark.parametrize("exploration", ["forced", "ucb", "thompson"])
+def test_certainty_equivalence_loses_next_to_nothing(exploration, budget, bound):
+    best = long_run_cycle(SOURCES, "whittle", budget).average_reward
+    earned = [
+        certainty(exploration)()
+        .play(SOURCES, Arrivals(SOURCES, Utility("deterministic")).sample(10_000, rng), budget, rng)
+        .expected.mean()
+        for rng in np.random.default_rng(8).spawn(6)
+    ]
+    assert 1 - np.mean(earned) / best < bound
+
+
+def test_rewards_in_another_unit_lead_to_the_same_crawls():
+    grown = Sources(SOURCES.arrival_rate, SOURCES.mean_utility * 1e-4, SOURCES.decay_rate)
+    content = exponential(500)
+    for name in ("forced", "ucb"):
+        one = MAKERS[name]().play(SOURCES, content, 2, np.random.default_rng(0))
+        two = MAKERS[name]().play(grown, content * 1e-4, 2, np.random.default_rng(0))
+        np.testing.assert_array_equal(one.crawls, two.crawls)
+
+
+def test_an_arm_that_never_pays_is_left_alone():
+    dead = Sources([50.0, 50.0, 0.0], np.ones(3), [0.5, 0.2, 0.3])
+    content = exponential(500, sources=dead)
+    for exploration in ("forced", "ucb", "thompson"):
+        options = CertaintyEquivalenceOptions(exploration)
+        run = CertaintyEquivalence(3, options).play(dead, content, 1, np.random.default_rng(0))
+        assert run.crawls[2] == 4
+
+
+def test_whittle_q_finds_the_index_when_it_sees_everything():
+    """Random crawls: the tables converge to the closed form at ages that are often visited."""
+    learner = WhittleQ(4, WhittleQOptions(explore=1e12, subsidy_step=0.1, oldest=16))
+    learner.play(SOURCES, mean_content(SOURCES, 60_000), 1, np.random.default_rng(0))
+    ages = np.arange(1, 6)
+    truth = whittle_index_at_age(SOURCES, ages[:, None] * np.ones(4)).T
+    np.testing.assert_allclose(learner.index[:, :5], truth, rtol=0.05, atol=1.0)
+
+
+def test_whittle_q_does_not_run_away():
+    learner = WhittleQ(4)
+    run = learner.play(SOURCES, exponential(10_000), 2, np.random.default_rng(0))
+    assert np.abs(learner.index).max() < 10 * SOURCES.u_star.max()
+    assert run.expected[-2000:].mean() > 0.97 * long_run_cycle(SOURCES, "whittle", 2).average_reward
+
+
+def test_joint_q_finds_the_optimum_of_two_noiseless_arms():
+    two = Sources(SOURCES.arrival_rate[:2], SOURCES.mean_utility[:2], SOURCES.decay_rate[:2])
+    learner = JointQ(2, 1, JointQOptions(oldest=8))
+    run = learner.play(two, mean_content(two, 30_000), 1, np.random.default_rng(0))
+    best = long_run_cycle(two, "whittle", 1).average_reward
+    assert run.expected[-500:].mean() == pytest.approx(best, rel=0.01)
+
+
+def test_the_age_blind_bandit_stays_far_behind():
+    run = AgeBlindUcb(4).play(SOURCES, exponential(10_000), 1, np.random.default_rng(0))
+    assert run.expected.mean() < 0.9 * long_run_cycle(SOURCES, "whittle", 1).average_reward
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: CertaintyEquivalenceOptions("greedy"), "exploration must be one of forced, ucb"),
+        (lambda: CertaintyEquivalenceOptions(forced=1), "forced must be an integer of at least 2"),
+        (lambda: CertaintyEquivalenceOptions(confidence=0), r"confidence must be a number in \(0"),
+        (lambda: CertaintyEquivalenceOptions(slowest=-1), r"slowest must be a number in \(0, inf"),
+        (lambda: CertaintyEquivalenceOptions(fastest=1e-4), r"fastest must be a number in \(0.001"),
+        (lambda: CertaintyEquivalenceOptions(points=3), "points must be an integer of at least 16"),
+        (lambda: CertaintyEquivalence(0), "arms must be an integer of at least 1, got 0"),
+        (lambda: WhittleQOptions(oldest=1), "oldest must be an integer of at least 2, got 1"),
+        (lambda: WhittleQOptions(step=1.5), r"step must be a number in \(0, 1\], got 1.5"),
+        (lambda: WhittleQOptions(subsidy_step=0), "subsidy_step must be a number"),
+        (lambda: WhittleQOptions(patience=0), "patience must be a number"),
+        (lambda: WhittleQOptions(explore=0), "explore must be a number"),
+        (lambda: JointQOptions(step=0.0), "step must be a number"),
+        (lambda: JointQ(12, 1), "arms must be few: 12 arms of 4 ages make 201326592 entries"),
+        (lambda: JointQ(4, 5), r"budget must be an integer in \[1, 4\], got 5"),
+        (lambda: AgeBlindUcb(0), "arms must be an integer of at least 1"),
+    ],
+)
+def test_options_out_of_range_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_world_of_another_size_is_refused(name):
+    two = Sources(SOURCES.arrival_rate[:2], SOURCES.mean_utility[:2], SOURCES.decay_rate[:2])
+    with pytest.raises(ValueError, match=r"number of sources must be an integer in \[4, 4\]"):
+        MAKERS[name]().play(two, mean_content(two, 5), 2, np.random.default_rng(0))
