@@ -16,7 +16,7 @@ import numpy as np
 from analysis.restarts import RestartArm, whittle_index, whittle_indices
 from analysis.restarts.generators import slide_arm, slide_arms, sorted_simplex
 from analysis.restarts.policies import RestartBandit, Scores, index_scores, myopic_scores
-from analysis.restarts.simulate import simulate
+from analysis.restarts.simulation import simulate
 
 DISCOUNT = 0.9
 

@@ -29,7 +29,7 @@ from analysis.restarts.policies import (
     myopic_scores,
 )
 from analysis.restarts.relaxed import relaxed_bound
-from analysis.restarts.simulate import simulate
+from analysis.restarts.simulation import simulate
 from analysis.sweep import sweep
 
 

@@ -25,7 +25,7 @@ from analysis.checks import check_choice
 from analysis.restarts.arm import RestartArm, check_discount, stack_arms
 from analysis.restarts.definition import index_by_definition
 from analysis.restarts.elimination import batch_index, multichain_error
-from analysis.restarts.thresholds import passive_average, thresholds
+from analysis.restarts.threshold import passive_average, thresholds
 
 ROUTES = ("auto", "closed form", "elimination", "ratio", "definition")
 

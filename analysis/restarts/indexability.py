@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from analysis.restarts.arm import RestartArm, check_discount
 from analysis.restarts.definition import action_values, evaluate_policy, solve_subsidised
-from analysis.restarts.thresholds import thresholds
+from analysis.restarts.threshold import thresholds
 
 
 @dataclass(frozen=True, eq=False)

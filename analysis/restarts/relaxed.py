@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.elimination import eliminate
 from analysis.restarts.policies import RestartBandit, start_states
-from analysis.restarts.thresholds import Thresholds, thresholds
+from analysis.restarts.threshold import Thresholds, thresholds
 
 
 def from_state(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.ephemeral import Sources, whittle_index_at_age
 from analysis.restarts import whittle_index
 from analysis.restarts.applications import (
     crawl_reward,
@@ -70,3 +71,12 @@ def test_bad_applications_are_refused():
         crawler_arm(1.0, 0.5, 1)
     with pytest.raises(ValueError, match=r"running_cost|passive_cost"):
         machine(np.eye(2), [1.0], [1.0, 1.0])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.floats(0.1, 5), st.floats(0.1, 3), st.floats(0.01, 2), st.integers(1, 60))
+def test_average_cost_index_is_the_crawling_reports_at_every_age(rate, utility, decay, age):
+    source = Sources([rate], [utility], [decay])
+    ours = crawler_index(source.u_star[0], source.alpha[0], 1.0, age)
+    theirs = whittle_index_at_age(source, [age])[0]
+    assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-12 * source.u_star[0])

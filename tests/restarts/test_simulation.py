@@ -11,7 +11,7 @@ from analysis.restarts import RestartArm
 from analysis.restarts.generators import slide_arms
 from analysis.restarts.joint import evaluate_scores
 from analysis.restarts.policies import RestartBandit, index_scores, myopic_scores
-from analysis.restarts.simulate import CELLS, _draw_table, _hash, simulate
+from analysis.restarts.simulation import CELLS, _draw_table, _hash, simulate
 from tests.restarts.support import draw_arm
 
 
