@@ -143,7 +143,13 @@ def _add(found: Collation, folder: Path) -> list[str]:
 
 
 def _failed_errata(found: Collation) -> list[str]:
-    return [
+    unknown = [
+        f"erratum {erratum.id}: it quotes {match[0]}, which no notebook leaves behind"
+        for erratum in errata().values()
+        for match in _QUOTED.finditer(erratum.corrected)
+        if _quoted(found, match) is None
+    ]
+    return unknown + [
         f"erratum {erratum.id}: its evidence {erratum.record} must be {erratum.verdict!r}, "
         f"it is {found.verdicts[erratum.record]['verdict']!r}"
         for erratum in errata().values()
@@ -255,8 +261,8 @@ def errata_rows(found: Collation) -> list[dict[str, str]]:
     """
 
     def number(match: re.Match[str]) -> str:
-        entries = found.records if match["kind"] == "computed" else found.values
-        return format(entries[match["id"]]["value"], match["style"])
+        value = _quoted(found, match)
+        return "(see the book)" if value is None else format(value, match["style"])
 
     return [
         {
@@ -271,6 +277,12 @@ def errata_rows(found: Collation) -> list[dict[str, str]]:
         for erratum in errata().values()
         if erratum.record in found.records
     ]
+
+
+def _quoted(found: Collation, match: re.Match[str]) -> Any:
+    """Return the number that a correction quotes; None where no notebook left it behind."""
+    entries = found.records if match["kind"] == "computed" else found.values
+    return entries.get(match["id"], {}).get("value")
 
 
 def _manifest(found: Collation, site: Path) -> dict[str, dict[str, str]]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 from pathlib import Path
 
 import nbformat
 import papermill
-from nbconvert.filters import strip_ansi
 from papermill.exceptions import PapermillExecutionError
 
 from analysis.report.paths import ROOT
@@ -49,7 +49,7 @@ def execute(folder: Path) -> bool:
         )
     except PapermillExecutionError as error:
         text = f"cell {error.cell_index}: {error.ename}: {error.evalue}\n"
-        trace = strip_ansi("\n".join(error.traceback))
+        trace = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback))
         (folder / "error.txt").write_text(text + trace + "\n", encoding="utf-8")
         return False
     _strip_clocks(notebook)

@@ -45,7 +45,8 @@ class Job:
     @cached_property
     def key(self) -> str:
         """Hash of all that the result depends on."""
-        return result_key(self.notebook, self.parameters, self.sources)
+        whose = "" if self.document else "-own"
+        return result_key(self.notebook, self.parameters, self.sources) + whose
 
     @property
     def up_to_date(self) -> bool:
