@@ -27,10 +27,9 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 # Weights at the ends of a row that no double-precision sum with 1 can feel.
-NEGLIGIBLE = 1e-24
-# Beyond these sizes, of the cut and of the table of weights (2 GB), sparse elimination is better.
+NEGLIGIBLE = 1e-20
+# With a longer cut sparse elimination is better.
 LARGEST_CUT = 3000
-LARGEST_TABLE = 250_000_000
 
 
 @njit(cache=True)
@@ -101,33 +100,36 @@ def cut_and_order(after_arrival: Bools, departure: Ints, arrival: Ints) -> tuple
 
 
 @njit(cache=True)
-def _needed(departure: Ints, arrival: Ints, cut: Ints) -> tuple[Ints, int]:
-    """Give a number to each state that a path from the cut may pass (-1 to the others)."""
+def _uses(departure: Ints, arrival: Ints, cut: Ints) -> Ints:
+    """Count how often each state is a successor of states that a path from the cut may pass.
+
+    States that no such path passes have -1.
+    """
     states = cut.size
-    row = np.full(states, -1, dtype=np.int64)
+    uses = np.full(states, -1, dtype=np.int64)
     stack = np.empty(2 * states, dtype=np.int64)
     height = 0
-    rows = 0
     for state in range(states):
         if cut[state] >= 0:
-            row[state] = rows
-            rows += 1
+            uses[state] = 0
             stack[height] = state
             height += 1
     while height:
         height -= 1
         state = stack[height]
         for target in (departure[state], arrival[state]):
-            if target >= 0 and row[target] < 0:
-                row[target] = rows
-                rows += 1
+            if target < 0:
+                continue
+            if uses[target] < 0:
+                uses[target] = 0
                 stack[height] = target
                 height += 1
-    return row, rows
+            uses[target] += 1
+    return uses
 
 
 @njit(cache=True)
-def _rates(
+def rates_out(
     state: int, width: int, departure: Ints, arrival: Ints, arrival_rate: float, service_rate: float
 ) -> tuple[float, float]:
     """Return the rates at which a state is left by a departure and by an arrival."""
@@ -137,7 +139,7 @@ def _rates(
 
 
 @njit(cache=True)
-def _cost_rate(state: int, levels: int, width: int, arrival_rate: float, gamma: float) -> float:
+def cost_rate(state: int, levels: int, width: int, arrival_rate: float, gamma: float) -> float:
     """Return the cost per unit of time spent in a state."""
     q = state // width
     if q == 0:
@@ -156,26 +158,35 @@ def censor(
     service_rate: float,
     gamma: float,
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the chain censored on the cut: transition matrix, costs and times between visits."""
+    """Return the chain censored on the cut: transition matrix, costs and times between visits.
+
+    The weights of a state are nonzero on a window of the cut only, and are kept, in a row of
+    `table`, until the last state that moves there has used them.
+    """
     states = cut.size
     width = states // levels
     size = cut.max() + 1
-    row, rows = _needed(departure, arrival, cut)
-    if size > LARGEST_CUT or rows * size > LARGEST_TABLE:
+    if size > LARGEST_CUT:
         raise MemoryError("the cut is too long to censor the chain on it")
-    weight = np.empty((rows, size))
-    low = np.full(rows, size, dtype=np.int64)
-    high = np.zeros(rows, dtype=np.int64)
-    cost = np.zeros(rows)
-    time = np.zeros(rows)
+    uses = _uses(departure, arrival, cut)
+    table = np.empty((64, size))
+    free = np.arange(64)
+    available = 64
+    slot = np.full(states, -1, dtype=np.int64)
+    low = np.full(states, size, dtype=np.int64)
+    high = np.zeros(states, dtype=np.int64)
+    cost = np.zeros(states)
+    time = np.zeros(states)
+    chain = np.zeros((size, size))
+    costs = np.empty(size)
+    times = np.empty(size)
     for state in order:
-        here = row[state]
-        if here < 0:
+        if uses[state] < 0:
             continue
-        served, arrived = _rates(state, width, departure, arrival, arrival_rate, service_rate)
+        served, arrived = rates_out(state, width, departure, arrival, arrival_rate, service_rate)
         total = served + arrived
-        cost[here] = _cost_rate(state, levels, width, arrival_rate, gamma) / total
-        time[here] = 1.0 / total
+        here_cost = cost_rate(state, levels, width, arrival_rate, gamma) / total
+        here_time = 1.0 / total
         first, last = size, 0
         for target in (departure[state], arrival[state]):
             if target < 0:
@@ -183,39 +194,49 @@ def censor(
             if cut[target] >= 0:
                 first, last = min(first, cut[target]), max(last, cut[target] + 1)
             else:
-                there = row[target]
-                first, last = min(first, low[there]), max(last, high[there])
-        mine = weight[here]
-        mine[first:last] = 0.0
+                first, last = min(first, low[target]), max(last, high[target])
+        name = cut[state]
+        if name < 0 and available == 0:
+            rows = table.shape[0]
+            longer = np.empty((2 * rows, size))
+            longer[:rows] = table
+            table = longer
+            free = np.arange(rows, 3 * rows)  # the first half is free; the rest is room
+            available = rows
+        if name < 0:
+            available -= 1
+            slot[state] = free[available]
+            mine = table[slot[state], first:last]
+            mine[:] = 0.0
+        else:
+            mine = chain[name, first:last]
         for event in range(2):
             target = departure[state] if event == 0 else arrival[state]
             if target < 0:
                 continue
             chance = (served if event == 0 else arrived) / total
             if cut[target] >= 0:
-                mine[cut[target]] += chance
-            else:
-                there = row[target]
-                cost[here] += chance * cost[there]
-                time[here] += chance * time[there]
-                theirs = weight[there]
-                for column in range(low[there], high[there]):
-                    mine[column] += chance * theirs[column]
-        while first < last and mine[first] < NEGLIGIBLE:
-            first += 1
-        while first < last and mine[last - 1] < NEGLIGIBLE:
-            last -= 1
-        low[here], high[here] = first, last
-    chain = np.zeros((size, size))
-    costs = np.empty(size)
-    times = np.empty(size)
-    for state in range(states):
-        name = cut[state]
+                mine[cut[target] - first] += chance
+                continue
+            here_cost += chance * cost[target]
+            here_time += chance * time[target]
+            theirs = table[slot[target], low[target] : high[target]]
+            part = mine[low[target] - first : high[target] - first]
+            for column in range(theirs.size):
+                part[column] += chance * theirs[column]
+            uses[target] -= 1
+            if uses[target] == 0:
+                free[available] = slot[target]
+                available += 1
+        start, stop = 0, last - first
+        while start < stop and mine[start] < NEGLIGIBLE:
+            start += 1
+        while start < stop and mine[stop - 1] < NEGLIGIBLE:
+            stop -= 1
+        low[state], high[state] = first + start, first + stop
+        cost[state], time[state] = here_cost, here_time
         if name >= 0:
-            here = row[state]
-            chain[name, low[here] : high[here]] = weight[here, low[here] : high[here]]
-            costs[name] = cost[here]
-            times[name] = time[here]
+            costs[name], times[name] = here_cost, here_time
     return chain, costs, times
 
 
@@ -243,85 +264,11 @@ def spread(
     for state in order:
         if cut[state] >= 0:
             continue
-        served, arrived = _rates(state, width, departure, arrival, arrival_rate, service_rate)
-        value = _cost_rate(state, levels, width, arrival_rate, gamma) - gain
+        served, arrived = rates_out(state, width, departure, arrival, arrival_rate, service_rate)
+        value = cost_rate(state, levels, width, arrival_rate, gamma) - gain
         if served > 0.0:
             value += served * bias[departure[state]]
         if arrived > 0.0:
             value += arrived * bias[arrival[state]]
         bias[state] = value / (served + arrived)
     return bias
-
-
-@njit(cache=True)
-def evaluate(
-    after_departure: Bools,
-    after_arrival: Bools,
-    arrival_rate: float,
-    service_rate: float,
-    gamma: float,
-) -> tuple[float, Floats]:
-    """Return the gain and bias of a policy with one recurrent class.
-
-    Raises `numpy.linalg.LinAlgError` where the policy has several (a caller must also check the
-    residual, since a singular system need not be seen as one) and MemoryError where the cut is
-    too long.
-    """
-    levels = after_departure.shape[0]
-    departure, arrival = successors(after_departure, after_arrival)
-    order, cut = cut_and_order(after_arrival, departure, arrival)
-    chain, costs, times = censor(
-        order, departure, arrival, cut, levels, arrival_rate, service_rate, gamma
-    )
-    # The bias is zero at the first cut state, whose column is free to carry the gain.
-    system = -chain
-    for name in range(times.size):
-        system[name, name] += 1.0
-    system[:, 0] = times
-    solved = np.linalg.solve(system, costs)
-    gain = solved[0]
-    at_cut = np.zeros(times.size)
-    at_cut[1:] = solved[1:]
-    bias = spread(
-        order, departure, arrival, cut, levels, arrival_rate, service_rate, gamma, gain, at_cut
-    )
-    return gain, bias
-
-
-@njit(cache=True)
-def improve(bias: Floats, policy: Bools, slack: float) -> int:
-    """Activate where one more robot lowers the bias, stop where it raises it; count the changes.
-
-    `policy` has shape (levels, width); within `slack` an action stays as it is.
-    """
-    levels, width = policy.shape
-    changes = 0
-    for q in range(levels):
-        for r in range(width - 1):
-            if q == 0 and r == 0:
-                continue
-            gap = bias[q * width + r + 1] - bias[q * width + r]
-            if gap < -slack and not policy[q, r]:
-                policy[q, r] = True
-                changes += 1
-            elif gap > slack and policy[q, r]:
-                policy[q, r] = False
-                changes += 1
-    return changes
-
-
-@njit(cache=True)
-def iterate_policies(
-    policy: Bools,
-    arrival_rate: float,
-    service_rate: float,
-    gamma: float,
-    max_iterations: int,
-) -> tuple[float, Floats, int]:
-    """Run policy iteration from `policy`, which is left optimal; iterations -1 if unsettled."""
-    for iteration in range(1, max_iterations + 1):
-        gain, bias = evaluate(policy, policy, arrival_rate, service_rate, gamma)
-        slack = 1e-12 * max(1.0, np.abs(bias[1:]).max())
-        if improve(bias, policy, slack) == 0:
-            return gain, bias, iteration
-    return gain, bias, -1

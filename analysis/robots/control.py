@@ -24,11 +24,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from analysis.checks import check_choice, check_integer
-from analysis.mdp import NotConverged, policy_iteration, recurrent_classes, stationary_law
-from analysis.robots import censored
+from analysis.mdp import NotConverged, recurrent_classes
+from analysis.robots import censored, general, iteration
 from analysis.robots.checks import positive
 from analysis.robots.result import ControlSolution
 
@@ -89,11 +88,6 @@ class RobotControl:
         """Return the policy that keeps all robots active, pi_N of the draft."""
         return self.curve_policy(np.full(self.robots, self.capacity))
 
-    def _first_policy(self) -> Bools:
-        """Return a curve near most optima: K/2 at load 1, and falling slowly."""
-        gap = self.service_rate / self.arrival_rate - np.arange(self.robots)
-        return self.curve_policy(np.floor(0.5 * self.capacity + 0.3 * gap))
-
     def solve(self, method: str = "censored", max_iterations: int = 200) -> ControlSolution:
         """Return an optimal policy, by policy iteration.
 
@@ -110,10 +104,10 @@ class RobotControl:
             If the limit is reached.
         """
         check_choice("method", method, ("censored", "sparse"))
-        policy = self._first_policy()
+        policy = iteration.line_policy(*self.shape, self.service_rate / self.arrival_rate)
         if method == "censored":
             try:
-                gain, flat, iterations = censored.iterate_policies(
+                gain, flat, iterations = iteration.iterate_policies(
                     policy, self.arrival_rate, self.service_rate, self.gamma, max_iterations
                 )
             except (np.linalg.LinAlgError, MemoryError):  # several recurrent classes, or a long cut
@@ -122,9 +116,9 @@ class RobotControl:
                 return self.solve("sparse", max_iterations)
             bias = flat.reshape(self.shape)
         else:
-            gain, bias, policy, iterations = self._solve_sparse(policy, max_iterations)
+            gain, bias, policy, iterations = general.solve(self, policy, max_iterations)
         residual = self.bellman_residual(gain, bias)
-        scale = max(1.0, float(np.nanmax(np.abs(bias)))) * self._event_rate
+        scale = max(1.0, float(np.abs(bias.ravel()[1:]).max())) * self.event_rate
         if not residual <= 1e-11 * scale:
             if method == "sparse":
                 raise NotConverged(f"the optimality equation is violated by {residual:.3g}")
@@ -158,7 +152,7 @@ class RobotControl:
             checked[0, 0] = True
             tables.append(checked)
         departure, arrival = censored.successors(*tables)
-        classes = recurrent_classes(self._rates(departure, arrival)[1:, 1:])
+        classes = recurrent_classes(general.rates_between(self, departure, arrival)[1:, 1:])
         if len(classes) > 1:
             levels = [np.unique((m + 1) % (self.robots + 1)).tolist() for m in classes]
             raise ValueError(
@@ -166,43 +160,35 @@ class RobotControl:
                 f"with active robots {levels}"
             )
         try:
-            gain, flat = censored.evaluate(
+            gain, flat = iteration.evaluate(
                 tables[0], tables[1], self.arrival_rate, self.service_rate, self.gamma
             )
         except MemoryError:
-            gain, flat = self._evaluate_sparse(departure, arrival)
+            gain, flat = general.evaluate(self, departure, arrival)
         bias = flat.reshape(self.shape)
         residual = self._evaluation_residual(gain, flat, departure, arrival)
         return self._described(gain, bias, tables[0], tables[1], 1, residual)
 
     @property
-    def _event_rate(self) -> float:
+    def event_rate(self) -> float:
+        """Rate of the uniformised chain, nu = lambda N + mu."""
         return self.arrival_rate * self.robots + self.service_rate
 
-    def _grid(self) -> tuple[Ints, Ints, Floats]:
-        """Return q, r and the cost per unit of time of each state, flat."""
+    def grid(self) -> tuple[Ints, Ints, Floats]:
+        """Return q, r and the cost per unit of time of each state, in flat arrays."""
         q, r = (axis.ravel() for axis in np.indices(self.shape))
         cost = self.gamma * (q == 0) + self.arrival_rate * r * (q == self.capacity)
         return q, r, cost
 
     def bellman_residual(self, gain: float, bias: Floats) -> float:
         """Return the largest violation of the optimality equation, in the unit of the gain."""
-        K = self.capacity
-        least = bias.copy()
-        least[:, :-1] = np.minimum(bias[:, :-1], bias[:, 1:])
-        least[0, 0] = bias[0, 1]
-        q, r, cost = (values.reshape(self.shape) for values in self._grid())
-        served = self.service_rate * (q > 0) * (least[np.maximum(q - 1, 0), r] - bias)
-        met = least[np.minimum(q + 1, K), np.maximum(r - 1, 0)]
-        arrived = self.arrival_rate * r * (met - bias)
-        arrived[:, 0] = 0.0
-        violation = cost - gain + served + arrived
-        return float(np.abs(violation.ravel()[1:]).max())
+        rates = self.arrival_rate, self.service_rate
+        return iteration.optimality_residual(bias, gain, *rates, self.gamma)
 
     def _evaluation_residual(
         self, gain: float, bias: Floats, departure: Ints, arrival: Ints
     ) -> float:
-        _, r, cost = self._grid()
+        _, r, cost = self.grid()
         violation = cost - gain
         for target, rate in ((departure, self.service_rate), (arrival, self.arrival_rate * r)):
             moves = target >= 0
@@ -210,20 +196,6 @@ class RobotControl:
                 bias[target[moves]] - bias[moves]
             )
         return float(np.abs(violation[1:]).max())
-
-    def _rates(self, departure: Ints, arrival: Ints) -> sparse.csr_array:
-        """Return the rates between states under a policy, without the diagonal."""
-        _, r, _ = self._grid()
-        source = np.arange(r.size)
-        moves = [
-            (source[target >= 0], target[target >= 0], rate[target >= 0])
-            for target, rate in (
-                (departure, np.full(r.size, self.service_rate)),
-                (arrival, self.arrival_rate * r),
-            )
-        ]
-        rows, columns, rates = (np.concatenate(parts) for parts in zip(*moves, strict=True))
-        return sparse.csr_array((rates, (rows, columns)), shape=(r.size, r.size))
 
     def _described(
         self,
@@ -234,14 +206,12 @@ class RobotControl:
         iterations: int,
         residual: float,
     ) -> ControlSolution:
-        departure, arrival = censored.successors(after_departure, after_arrival)
-        rates = self._rates(departure, arrival)
-        # From (0, 1), where every policy is sent that leaves the queue empty.
-        law = stationary_law(rates[1:, 1:])
-        classes = recurrent_classes(rates[1:, 1:])
-        members = 1 + next(states for states in classes if law[states].sum() > 0.5)
-        occupancy = np.append(0.0, law)
-        q, r, _ = self._grid()
+        rates = self.arrival_rate, self.service_rate
+        try:
+            law, recurs = iteration.occupancy(after_departure, after_arrival, *rates)
+        except (np.linalg.LinAlgError, MemoryError):
+            law, recurs = general.occupancy(self, after_departure, after_arrival)
+        starvation, when_full, mean, fewest, most = iteration.averages(law, recurs, self.robots + 1)
         return ControlSolution(
             gain=float(gain),
             bias=bias,
@@ -249,65 +219,13 @@ class RobotControl:
             iterations=iterations,
             residual=residual,
             converged=True,
-            occupancy=occupancy.reshape(self.shape),
-            starvation=float(occupancy[q == 0].sum()),
-            loss_rate=float(self.arrival_rate * (occupancy * r)[q == self.capacity].sum()),
-            mean_robots=float(occupancy @ r),
-            min_robots=int(r[members].min()),
-            max_robots=int(r[members].max()),
+            occupancy=law.reshape(self.shape),
+            starvation=starvation,
+            loss_rate=self.arrival_rate * when_full,
+            mean_robots=mean,
+            min_robots=fewest,
+            max_robots=most,
         )
-
-    def _evaluate_sparse(self, departure: Ints, arrival: Ints) -> tuple[float, Floats]:
-        """Evaluate a policy as the only one of a problem in the general form."""
-        moves = self._rates(departure, arrival)[1:, 1:] / self._event_rate
-        chain = sparse.csr_array(moves + sparse.diags_array(1.0 - moves.sum(axis=1)))
-        solution = policy_iteration([chain], -self._grid()[2][None, 1:])
-        return -solution.gain, np.append(np.nan, -solution.bias) / self._event_rate
-
-    def _solve_sparse(self, first: Bools, max_iterations: int) -> tuple[float, Floats, Bools, int]:
-        """Solve by the general policy iteration on the uniformised chain."""
-        transitions, costs = self.uniformised()
-        after = first.ravel()
-        q, r, _ = self._grid()
-        width = self.robots + 1
-        down = after[np.maximum(q - 1, 0) * width + r]
-        up = after[np.minimum(q + 1, self.capacity) * width + np.maximum(r - 1, 0)]
-        start = (2 * down + up)[1:].astype(np.int64)
-        solution = policy_iteration(
-            transitions, -costs, initial=start, max_iterations=max_iterations
-        )
-        bias = np.append(np.nan, -solution.bias).reshape(self.shape) / self._event_rate
-        policy = np.zeros(self.shape, dtype=np.bool_)
-        policy[:, :-1] = bias[:, 1:] < bias[:, :-1]
-        policy[0, 0] = True
-        return -solution.gain, bias, policy, solution.iterations
-
-    def uniformised(self) -> tuple[list[sparse.csr_array], Floats]:
-        """Return the problem in the general form: P[action] and costs per unit of time.
-
-        The states are those of `bias`, flat, without (0, 0); action 2 d + a starts a robot after a
-        departure if d is 1, after an arrival if a is 1; epochs come at rate lambda N + mu.
-        """
-        q, r, cost = self._grid()
-        K, N = self.capacity, self.robots
-        states = np.arange(q.size)
-        served = self.service_rate * (q > 0) / self._event_rate
-        arrived = self.arrival_rate * r / self._event_rate
-        nothing = (self.service_rate * (q == 0) + self.arrival_rate * (N - r)) / self._event_rate
-        transitions = []
-        for action in range(4):
-            started = np.where((q == 1) & (r == 0), 1, action // 2)
-            departure = np.maximum(q - 1, 0) * (N + 1) + np.minimum(r + started, N)
-            arrival = np.minimum(q + 1, K) * (N + 1) + np.maximum(r - 1 + action % 2, 0)
-            matrix = sparse.csr_array(
-                (
-                    np.concatenate([served, arrived, nothing]),
-                    (np.tile(states, 3), np.concatenate([departure, arrival, states])),
-                ),
-                shape=(q.size, q.size),
-            )
-            transitions.append(matrix[1:, 1:])
-        return transitions, np.tile(cost[1:], (4, 1))
 
 
 def without_cap(

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.mdp import relative_value_iteration
-from analysis.robots import RobotControl, censored, static_cost, without_cap
+from analysis.robots import RobotControl, iteration, static_cost, without_cap
+from analysis.robots.general import uniformised
 
 models = st.builds(
     RobotControl,
@@ -44,7 +45,7 @@ def test_cost_is_starvation_and_throughput(model):
 @pytest.mark.parametrize("gamma", [0.3, 1.4, 5.0])
 def test_policy_iteration_agrees_with_value_iteration(gamma):
     model = RobotControl(4, 0.4, 1.1, 3, gamma)
-    transitions, costs = model.uniformised()
+    transitions, costs = uniformised(model)
     other = relative_value_iteration(transitions, -costs, tolerance=1e-12)
     assert model.solve().gain == pytest.approx(-other.gain, abs=1e-10)
 
@@ -200,12 +201,14 @@ def test_a_cut_that_is_too_long_falls_back_on_sparse_elimination(monkeypatch):
     def too_long(*_):
         raise MemoryError
 
-    monkeypatch.setattr(censored, "iterate_policies", too_long)
-    monkeypatch.setattr(censored, "evaluate", too_long)
+    for name in ("iterate_policies", "evaluate", "occupancy"):
+        monkeypatch.setattr(iteration, name, too_long)
     assert model.solve().gain == pytest.approx(expected.gain, rel=1e-12)
     again = model.evaluate(expected.policy)
     assert again.gain == pytest.approx(expected.gain, rel=1e-12)
     assert again.residual < 1e-12
+    np.testing.assert_allclose(again.occupancy, expected.occupancy, atol=1e-12)
+    assert (again.min_robots, again.max_robots) == (expected.min_robots, expected.max_robots)
 
 
 @pytest.mark.parametrize("capacity", [2, 5, 9])

@@ -1,0 +1,106 @@
+"""The controlled queue against public solvers, on the same machine in the same run.
+
+Ours is `RobotControl(...).solve()` with everything that it returns, to a Bellman residual below
+1e-9. QuantEcon's DiscreteDP has no average criterion: its policy iteration runs at discount 0.99999
+on the same sparse problem, and its gain is off by what discounting costs. mdpsolver has the average
+criterion; it is given ten seconds' worth of sizes. Building the peers' problems is not timed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import mdpsolver
+import numpy as np
+from quantecon.markov import DiscreteDP
+from scipy import sparse
+
+from analysis.robots import RobotControl
+from analysis.robots.general import uniformised
+
+MODELS = (
+    RobotControl(16, 0.1, 1.0, 5, 1.4),
+    RobotControl(100, 0.01, 1.0, 15, 17 / 15),
+    RobotControl(300, 1 / 300, 1.0, 30, 1.1),
+    RobotControl(1000, 0.001, 1.0, 100, 1.02),
+)
+DISCOUNT = 0.99999
+LARGEST_FOR_MDPSOLVER = 2_000
+
+
+def best_time(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
+    """Return the shortest wall time of several runs, and the last result."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        result = work()
+        times.append(time.perf_counter() - start)
+    return min(times), result
+
+
+def quantecon_problem(model: RobotControl) -> DiscreteDP:
+    transitions, costs = uniformised(model)
+    actions, states = costs.shape
+    state = np.repeat(np.arange(states), actions)
+    action = np.tile(np.arange(actions), states)
+    rows = sparse.csr_matrix(sparse.vstack(transitions))[action * states + state]
+    return DiscreteDP(-costs[action, state], rows, DISCOUNT, state, action)
+
+
+def mdpsolver_problem(model: RobotControl) -> Any:
+    transitions, costs = uniformised(model)
+    states = costs.shape[1]
+    rows = [sparse.csr_array(chain) for chain in transitions]
+
+    def entries(part: str) -> list[list[list[Any]]]:
+        return [
+            [getattr(chain, part)[chain.indptr[s] : chain.indptr[s + 1]].tolist() for chain in rows]
+            for s in range(states)
+        ]
+
+    problem = mdpsolver.model()
+    problem.mdp(
+        discount=0.99,
+        rewards=(-costs.T).tolist(),
+        tranMatProbs=entries("data"),
+        tranMatColumns=entries("indices"),
+    )
+    return problem
+
+
+def rows() -> Iterator[dict[str, Any]]:
+    for model in MODELS:
+        small = model.robots <= 300
+        model.solve()  # compiled before it is timed
+        ours, solution = best_time(model.solve, 20 if small else 3)
+        if solution.residual >= 1e-9:
+            raise RuntimeError(f"{model} was solved to {solution.residual:.3g} only")
+        states = (model.robots + 1) * (model.capacity + 1) - 1
+        name = f"controlled queue, N={model.robots}, K={model.capacity}, {states} states"
+
+        problem = quantecon_problem(model)
+        problem.solve(method="policy_iteration")
+        taken, answer = best_time(lambda p=problem: p.solve(method="policy_iteration"), 3)
+        gain = -(1 - DISCOUNT) * float(np.mean(answer.v))
+        yield {
+            "name": name,
+            "ours_s": ours,
+            "peer": "QuantEcon DiscreteDP, policy iteration, discount 0.99999",
+            "peer_s": taken,
+            "ratio": taken / ours,
+            "note": f"gain {solution.gain:.7f}; the discounted peer's {gain:.7f}",
+        }
+        if states > LARGEST_FOR_MDPSOLVER:
+            continue
+        other = mdpsolver_problem(model)
+        taken, _ = best_time(lambda p=other: p.solve(criterion="average", tolerance=1e-9), 1)
+        yield {
+            "name": name,
+            "ours_s": ours,
+            "peer": "mdpsolver, average criterion, tolerance 1e-9",
+            "peer_s": taken,
+            "ratio": taken / ours,
+            "note": "modified policy iteration",
+        }
