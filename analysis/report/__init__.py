@@ -1,7 +1,27 @@
 """From notebook to book: what a notebook calls to leave figures, numbers and records behind."""
 
-from analysis.report.figures import save_figure
-from analysis.report.records import is_document_run, record, save_value
-from analysis.report.style import COLOURS, figure
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from analysis.report.figures import save_figure
+    from analysis.report.records import is_document_run, record, save_value
+    from analysis.report.style import COLOURS, figure
 
 __all__ = ["COLOURS", "figure", "is_document_run", "record", "save_figure", "save_value"]
+
+#: Loaded when asked for: the process that starts a notebook's kernel draws and records nothing.
+_HOMES = {
+    "COLOURS": "style",
+    "figure": "style",
+    "is_document_run": "records",
+    "record": "records",
+    "save_figure": "figures",
+    "save_value": "records",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
