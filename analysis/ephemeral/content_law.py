@@ -9,7 +9,8 @@ U is the sum of a Poisson number (mean Lambda T) of such items. Y is put on the 
 U_h then has the mean u exactly and dominates U in convex order; everything below errs by O(h^2).
 The sum is taken with one Fourier transform, exponentially tilted so that it cannot wrap around.
 Items at the lattice's end or above are left out of the transform: the result is the exact law of
-U_h below that end, and the rest of the mass, if any, lies above.
+U_h below that end, and the rest of the mass, if any, lies above. Where the lattice is coarse for
+single items, all this is done on a finer one, and only the sum is split on the coarse one.
 
 Reference: report 8702, section 7; Embrechts and Frei, Math. Methods Oper. Res. 69 (2009), for
 tilted transforms of compound laws.
@@ -26,7 +27,8 @@ from analysis.ephemeral.arrivals import Utility
 
 Floats = NDArray[np.float64]
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
+_LONGEST = 1 << 16  # points of the finest lattice
 
 
 def stop_loss(utility: Utility, level: Floats) -> Floats:
@@ -103,12 +105,22 @@ def content_law(
     check_number("step", step, 0, low_open=True)
     check_number("mean_utility", mean_utility, 0, low_open=True)
     check_integer("size", size, 2)
+    finer = int(np.clip(np.ceil(10.0 * step / mean_utility), 1, max(1, _LONGEST // size)))
+    fine = _fine_law(items, decay, utility, step / finer / mean_utility, size * finer)
+    share = np.arange(finer) / finer
+    cells = fine.reshape(size, finer)
+    law = cells @ (1.0 - share)
+    law[1:] += (cells @ share)[:-1]
+    return law
+
+
+def _fine_law(items: float, decay: float, utility: Utility, step: float, size: int) -> Floats:
+    """Law of U on a lattice that is fine enough for single items, at a mean utility of one."""
     fading = np.exp(-decay * 0.5 * (1.0 + _NODES))
-    levels = step * np.arange(size + 1) / mean_utility
+    levels = step * np.arange(size + 1)
     loss = np.zeros(size + 1)
     for factor, weight in zip(fading, 0.5 * _WEIGHTS, strict=True):
         loss += weight * factor * stop_loss(utility, levels / factor)
-    loss *= mean_utility
     item = np.empty(size)
     item[1:] = np.maximum(0.0, np.diff(loss, 2)) / step
     item[0] = 1.0 + (loss[1] - loss[0]) / step

@@ -23,6 +23,8 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 RULES = ("whittle", "theorem", "remark", "myopic", "greedy", "round-robin", "table")
+#: 1/n for n up to 16: the series below multiply instead of dividing.
+_INVERSE = tuple(1.0 / max(n, 1) for n in range(17))
 WHITTLE, THEOREM, REMARK, MYOPIC, GREEDY, ROUND_ROBIN, TABLE = range(len(RULES))
 
 
@@ -33,7 +35,7 @@ def one_minus_short_exp(z: float) -> float:
         return 1.0 - (1.0 + z) * np.exp(-z)
     series = 1.0
     for term in range(16, 2, -1):
-        series = 1.0 + z / term * series
+        series = 1.0 + z * _INVERSE[term] * series
     return 0.5 * z * z * series * np.exp(-z)
 
 
@@ -44,7 +46,7 @@ def h(y: float) -> float:
         return np.expm1(-y) + y
     series = 1.0
     for term in range(16, 2, -1):
-        series = 1.0 - y / term * series
+        series = 1.0 - y * _INVERSE[term] * series
     return 0.5 * y * y * series
 
 
@@ -57,16 +59,17 @@ def relative_index_at_age(decay: float, h_decay: float, age: float) -> float:
 
 @njit(cache=True)
 def relative_index(decay: float, h_decay: float, share: float) -> float:
-    """Whittle index in state x = share u*, in units of u*/C."""
+    """Whittle index in state x = share u*, in units of u*/C; `h_decay` is h(decay)."""
     if share >= 1.0:
         return share
-    eta = max(1.0, np.ceil(-np.log1p(-share) / decay))
-    if eta == 1.0:
-        return -np.expm1(-decay) * share
+    fade = decay - h_decay if decay < 1.0 else 1.0 - np.exp(-decay)
+    if share <= fade:  # eta = 1
+        return fade * share
+    eta = np.ceil(-np.log1p(-share) / decay)
     z = decay * eta
     if z < 1.0:
-        return eta * (-np.expm1(-decay) * share + h_decay) - h(z)
-    return -np.expm1(-z) + eta * np.expm1(-decay) * (1.0 - share)
+        return eta * (fade * share + h_decay) - h(z)
+    return 1.0 - np.exp(-z) - eta * fade * (1.0 - share)
 
 
 @njit(cache=True)

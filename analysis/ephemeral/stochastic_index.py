@@ -140,7 +140,7 @@ def stochastic_index(
     arm: int,
     utility: Utility,
     *,
-    tolerance: float = 2e-3,
+    tolerance: float = 5e-4,
     points: int = 250,
     max_points: int = 2000,
     reach: float = 6.0,
