@@ -23,6 +23,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from analysis.ephemeral.vector_index import shares
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Entries = NDArray[np.void]
@@ -109,58 +111,6 @@ def _prefetch(typing_context: Any, address: Any) -> Any:
 
 
 prefetch: Any = intrinsic(_prefetch)
-
-
-@njit(cache=True, inline="always")
-def exp_minus(z: float) -> float:
-    """exp(-z) for z >= 0 to one unit in the last place, in a form that compiles to vectors."""
-    z = min(z, 700.0)
-    n = np.floor(z * 1.4426950408889634 + 0.5)
-    r = (n * 6.93147180369123816490e-01 - z) + n * 1.90821492927058770002e-10
-    p = 1.0 / 6227020800.0
-    p = p * r + 1.0 / 479001600.0
-    p = p * r + 1.0 / 39916800.0
-    p = p * r + 1.0 / 3628800.0
-    p = p * r + 1.0 / 362880.0
-    p = p * r + 1.0 / 40320.0
-    p = p * r + 1.0 / 5040.0
-    p = p * r + 1.0 / 720.0
-    p = p * r + 1.0 / 120.0
-    p = p * r + 1.0 / 24.0
-    p = p * r + 1.0 / 6.0
-    p = p * r + 0.5
-    return (1.0 + (r + r * r * p)) * np.int64((1023 - np.int64(n)) << 52).view(np.float64)
-
-
-@njit(cache=True, inline="always")
-def shares(decay: float, bend: float, age: float) -> tuple[float, float]:
-    """Index in units of u*/C and content in units of u*, at an age.
-
-    With z = mu T k, e^-z (e^z - 1 - z + k h) and e^-z (z + e^z - 1 - z); where z is above 1/2 the
-    same without the series. No branches, so that it compiles to vectors.
-    """
-    z = decay * age
-    left = exp_minus(z)
-    s = 1.0 / 1307674368000.0
-    s = s * z + 1.0 / 87178291200.0
-    s = s * z + 1.0 / 6227020800.0
-    s = s * z + 1.0 / 479001600.0
-    s = s * z + 1.0 / 39916800.0
-    s = s * z + 1.0 / 3628800.0
-    s = s * z + 1.0 / 362880.0
-    s = s * z + 1.0 / 40320.0
-    s = s * z + 1.0 / 5040.0
-    s = s * z + 1.0 / 720.0
-    s = s * z + 1.0 / 120.0
-    s = s * z + 1.0 / 24.0
-    s = s * z + 1.0 / 6.0
-    s = s * z + 0.5
-    s *= z * z
-    turn = age * bend
-    old = z > 0.5
-    index = 1.0 - left * (1.0 + z - turn) if old else left * (s + turn)
-    content = 1.0 - left if old else left * (z + s)
-    return index, content
 
 
 @njit(cache=True)
@@ -319,8 +269,10 @@ def settle(
     start = taken = 0
     while block >= 0:
         first = np.int64(block) * BLOCK
+        after = calendar.pool.ctypes.data + np.int64(calendar.link[block]) * BLOCK * SIZE
         for j in range(size):
             entry = calendar.pool[first + j]
+            prefetch(after + j * SIZE)
             value = rank[start + j]
             if value > cut or (value == cut and entry.number <= tie):
                 numbers[taken] = entry.number

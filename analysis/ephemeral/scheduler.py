@@ -31,6 +31,7 @@ from analysis.checks import check_integer, check_number
 from analysis.ephemeral import calendar as kernel
 from analysis.ephemeral.bounds import due_ages, relaxed_problem
 from analysis.ephemeral.index import _h
+from analysis.ephemeral.selection import Choice, choose
 from analysis.ephemeral.sources import Sources
 
 Numbers = NDArray[np.int64]
@@ -70,6 +71,8 @@ class Scheduler:
         May be set at any time.
     threshold : float
         Index from which on sources are looked at; moves by itself.
+    marginal_index : float
+        Index at which the last crawl ran out of budget, negative if it did not.
     rebuilds : int
         How often the calendar was sorted anew.
 
@@ -102,6 +105,7 @@ class Scheduler:
     def _forget(self) -> None:
         """Start without ranks, and with a short memory."""
         self._margin = 0.003
+        self.marginal_index = np.nan
         self._cuts: deque[float] = deque(maxlen=MEMORY)
         self._number, self._rank = np.empty(0, np.int32), np.empty(0)
         self._content = np.empty(0)
@@ -151,6 +155,7 @@ class Scheduler:
             self._lower_threshold(want * budget)
             cut, tie, count = self._select(budget)
         self._cuts.append(cut)
+        self.marginal_index = cut
         if self.epoch % MEMORY == 0:
             self._raise_threshold()
         numbers, rewards = np.empty(count, np.int64), np.empty(count)
@@ -326,36 +331,10 @@ class Scheduler:
         kernel.rank_bucket(self._calendar, self.epoch, self._most, *arrays)
         return size
 
-    def _select(self, budget: float) -> tuple[float, int, int]:
-        """Rank today's bucket and choose.
-
-        Returns the rank above which all are crawled, the largest number crawled of those that have
-        that rank, and how many are crawled. The rank is negative if the bucket was not enough.
-        """
+    def _select(self, budget: float) -> Choice:
+        """Rank today's bucket and choose."""
         size = self._rank_bucket()
-        number, rank = self._number[:size], self._rank[:size]
-        budget *= 1.0 + 1e-12  # costs such as 0.1 fill a budget such as 1 in spite of rounding
-        if self._cost.size == 1:
-            count = int(budget / self._cost[0])
-            if count == 0:
-                return np.inf, -1, 0
-            if count >= size or np.count_nonzero(rank >= 0) <= count:
-                return 0.5 * kernel.WAITING, -1, int(np.count_nonzero(rank >= 0))
-            cut = np.partition(rank, size - count)[size - count]
-            above, tied = np.count_nonzero(rank > cut), number[rank == cut]
-            return float(cut), int(np.partition(tied, count - above - 1)[count - above - 1]), count
-        cost = self._cost[number]
-        rank[cost > budget] = kernel.WAITING
-        order = np.argsort(-rank)[: np.count_nonzero(rank >= 0)]
-        spent = np.cumsum(cost[order])
-        if spent.size == 0 or spent[-1] <= budget:
-            return 0.5 * kernel.WAITING, -1, spent.size
-        cut = rank[order[np.searchsorted(spent, budget, "right")]]
-        above, tied = rank > cut, np.sort(number[rank == cut])
-        fits = np.cumsum(self._cost[tied]) + cost[above].sum() <= budget
-        fitting = int(np.argmin(fits))  # the first that does not fit is on the cut
-        last = int(tied[fitting - 1]) if fitting else -1
-        return float(cut), last, int(np.count_nonzero(above)) + fitting
+        return choose(budget, self._number[:size], self._rank[:size], self._cost)
 
     def _lower_threshold(self, want: float) -> None:
         """Sort the calendar anew under a threshold at which more than so much cost is due."""
@@ -436,25 +415,15 @@ def spread_ages(sources: Sources, budget: float, rng: np.random.Generator) -> Nu
     some = sources
     if len(sources) > CHUNK:
         part = np.sort(rng.choice(len(sources), CHUNK, replace=False))
-        some = _part(sources, part)
+        some = sources.subset(part)
     share = float(some.cost.sum() / sources.cost.sum())
     due = due_ages(sources, relaxed_problem(some, budget * share).subsidy)
     due = np.minimum(due, np.ceil(10.0 / sources.decay))
     return 1 + np.floor(rng.random(len(sources)) * due).astype(np.int64)
 
 
-def _part(sources: Sources, part: slice | Numbers) -> Sources:
-    return Sources(
-        sources.arrival_rate[part],
-        sources.mean_utility[part],
-        sources.decay_rate[part],
-        sources.cost[part],
-        sources.period,
-    )
-
-
 def _set_rates(entries: NDArray[np.void], sources: Sources, part: slice) -> None:
-    some = _part(sources, part)
+    some = sources.subset(part)
     entries["limit"] = some.u_star / some.cost
     entries["decay"] = some.decay
     entries["bend"] = _h(some.decay)

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -143,6 +144,16 @@ class Sources:
         ndarray, shape (..., N)
         """
         return -np.expm1(-self.decay * np.asarray(age)) * self.u_star
+
+    def subset(self, places: slice | NDArray[Any]) -> Sources:
+        """Return some of the sources, chosen as NumPy chooses; they are numbered anew."""
+        return Sources(
+            self.arrival_rate[places],
+            self.mean_utility[places],
+            self.decay_rate[places],
+            self.cost[places],  # type: ignore[index]
+            self.period,
+        )
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, period: float = 1.0) -> Sources:

@@ -1,0 +1,63 @@
+"""The index at an age without branches or calls, so that loops over sources compile to vectors.
+
+It is that of `analysis.ephemeral.index.whittle_index_at_age` to a few units in the last place, at a
+few nanoseconds a source. One source at one age has one value, to the last bit, wherever the loop
+stands: orders of sources do not depend on how the work is cut.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, inline="always")
+def exp_minus(z: float) -> float:
+    """exp(-z) for z >= 0 to one unit in the last place, in a form that compiles to vectors."""
+    z = min(z, 700.0)
+    n = np.floor(z * 1.4426950408889634 + 0.5)
+    r = (n * 6.93147180369123816490e-01 - z) + n * 1.90821492927058770002e-10
+    p = 1.0 / 6227020800.0
+    p = p * r + 1.0 / 479001600.0
+    p = p * r + 1.0 / 39916800.0
+    p = p * r + 1.0 / 3628800.0
+    p = p * r + 1.0 / 362880.0
+    p = p * r + 1.0 / 40320.0
+    p = p * r + 1.0 / 5040.0
+    p = p * r + 1.0 / 720.0
+    p = p * r + 1.0 / 120.0
+    p = p * r + 1.0 / 24.0
+    p = p * r + 1.0 / 6.0
+    p = p * r + 0.5
+    return (1.0 + (r + r * r * p)) * np.int64((1023 - np.int64(n)) << 52).view(np.float64)
+
+
+@njit(cache=True, inline="always")
+def shares(decay: float, bend: float, age: float) -> tuple[float, float]:
+    """Index in units of u*/C and content in units of u*, at an age.
+
+    With z = mu T k, e^-z (e^z - 1 - z + k h) and e^-z (z + e^z - 1 - z); where z is above 1/2 the
+    same without the series. No branches, so that it compiles to vectors.
+    """
+    z = decay * age
+    left = exp_minus(z)
+    s = 1.0 / 1307674368000.0
+    s = s * z + 1.0 / 87178291200.0
+    s = s * z + 1.0 / 6227020800.0
+    s = s * z + 1.0 / 479001600.0
+    s = s * z + 1.0 / 39916800.0
+    s = s * z + 1.0 / 3628800.0
+    s = s * z + 1.0 / 362880.0
+    s = s * z + 1.0 / 40320.0
+    s = s * z + 1.0 / 5040.0
+    s = s * z + 1.0 / 720.0
+    s = s * z + 1.0 / 120.0
+    s = s * z + 1.0 / 24.0
+    s = s * z + 1.0 / 6.0
+    s = s * z + 0.5
+    s *= z * z
+    turn = age * bend
+    old = z > 0.5
+    index = 1.0 - left * (1.0 + z - turn) if old else left * (s + turn)
+    content = 1.0 - left if old else left * (z + s)
+    return index, content
