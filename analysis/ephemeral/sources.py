@@ -15,6 +15,7 @@ Reference: Avrachenkov and Borkar, Inria research report 8702 (2015).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -196,12 +197,19 @@ class Sources:
             Naming the file, the row, the column and the reason.
         """
         try:
-            frame = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True)
+            with warnings.catch_warnings():
+                # Without index_col=False, rows longer than the header would shift all columns.
+                warnings.simplefilter("error", pd.errors.ParserWarning)
+                frame = pd.read_csv(
+                    path, dtype=str, keep_default_na=False, skipinitialspace=True, index_col=False
+                )
             return cls.from_frame(frame, period)
+        except pd.errors.ParserWarning:
+            raise ValueError(f"{path}: a row has more fields than the header has names") from None
         except pd.errors.EmptyDataError:
             raise ValueError(f"{path}: the file is empty") from None
         except (OSError, ValueError) as error:
-            raise ValueError(f"{path}: {error}") from None
+            raise ValueError(f"{path}: {str(error).strip()}") from None
 
     @classmethod
     def from_parquet(cls, path: str | PathLike[str], period: float = 1.0) -> Sources:
@@ -215,7 +223,7 @@ class Sources:
         try:
             return cls.from_frame(pd.read_parquet(path), period)
         except (OSError, ValueError) as error:
-            raise ValueError(f"{path}: {error}") from None
+            raise ValueError(f"{path}: {str(error).strip()}") from None
 
 
 def four_sources() -> Sources:

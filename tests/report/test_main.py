@@ -1,0 +1,212 @@
+"""The commands as a new user misuses them: one clear sentence, a status, and nothing is run."""
+
+import os
+import subprocess
+import sys
+
+import filelock
+import pytest
+
+from analysis.report import __main__ as command
+from analysis.report import notebooks, paths
+from analysis.report.notebooks import find_notebook
+from analysis.report.paths import ROOT
+from analysis.report.runner import locked
+
+HEADER = "name,arrival_rate,mean_utility,decay_rate\n"
+GOOD = HEADER + "a,1,1,1\nb,2,1,1\nc,3,1,1\n"
+
+
+@pytest.fixture(autouse=True)
+def no_kernel(monkeypatch, tmp_path):
+    """Any kernel that starts is an error, and the build folder is a test's own."""
+    started = []
+    monkeypatch.setattr(command, "run", lambda jobs, *_: started.append(jobs))
+    monkeypatch.setattr(command, "build_folder", lambda profile: tmp_path / "build")
+    yield started
+    assert not started
+
+
+def refused(capsys, *arguments):
+    """Run a command that must be refused in one sentence, and return the sentence."""
+    assert command.main(arguments) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    (line,) = said.err.splitlines()
+    assert line.startswith("error: ")
+    return line
+
+
+def test_a_misspelt_parameter_is_named_with_those_that_there_are(capsys):
+    said = refused(capsys, "run", "four-sources", "--parameters", "budgte=2")
+    assert "'budgte'" in said
+    for name in find_notebook("four-sources").parameters:
+        assert name in said or name == "sources"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("budget=two", "budget must be of type int, got 'two'"),
+        ("budget=1.5", "budget must be of type int, got 1.5"),
+        ("budget=5", "budget must be in [1, 4], got 5"),
+        ("budget=0", "budget must be in [1, 4], got 0"),
+        ("budget=.nan", "budget must be of type int, got nan"),
+        ("period=.nan", "period must be in"),
+        ("period=-1", "period must be in"),
+        ("initial_state=half", "initial_state must be in"),
+        ("budget", "name=value"),
+        ("budget=1 budget=2", "given twice"),
+        ("@nowhere.yml", "nowhere.yml"),
+        ("sources=my.csv", "SOURCES="),
+    ],
+)
+def test_wrong_parameters_are_refused(capsys, given, said):
+    assert said in refused(capsys, "run", "four-sources", "--parameters", given)
+
+
+def test_a_notebook_that_is_not_there_is_refused(capsys):
+    assert "four-sources" in refused(capsys, "run", "five-sources")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", ["empty"]),
+        (HEADER, ["no sources"]),
+        ("name,arrival_rate,decay_rate\na,1,1\n", ["mean_utility"]),
+        (HEADER + "a,1,1,1\nb,-1,1,1\n", ["row 2", "arrival_rate", "'-1'"]),
+        (HEADER + "a,1,1,0\n", ["row 1", "decay_rate", "'0'"]),
+        (HEADER + "a,1,1,1\nb,1,1,1\nc,1,nan,1\n", ["row 3", "mean_utility", "'nan'"]),
+        (HEADER + "a,1,inf,1\n", ["row 1", "mean_utility", "'inf'"]),
+        (HEADER + "a,1,much,1\n", ["row 1", "mean_utility", "'much'"]),
+        (HEADER + "a,1,,1\n", ["row 1", "mean_utility"]),
+        (HEADER + "a,1,1,1,9,9\n", ["more fields"]),
+        (HEADER + "a,1,1,1\nb,1,1,1,9\n", ["line 3"]),
+        (HEADER + "a,1,1\n", ["row 1", "decay_rate"]),
+        ("\xff\xfe\x00", ["my.csv"]),
+        (None, ["my.csv"]),
+    ],
+)
+def test_a_wrong_file_of_sources_gets_row_column_and_reason(capsys, tmp_path, content, said):
+    path = tmp_path / "my.csv"
+    if content is not None:
+        path.write_text(content, encoding="latin-1")
+    line = refused(capsys, "run", "four-sources", "--sources", str(path))
+    assert "my.csv" in line
+    assert all(part in line for part in said), line
+
+
+def test_the_range_follows_the_readers_sources(capsys, tmp_path):
+    path = tmp_path / "my.csv"
+    path.write_text(GOOD)
+    given = ["--sources", str(path), "--parameters", "budget=4"]
+    assert "budget must be in [1, 3], got 4" in refused(capsys, "run", "four-sources", *given)
+
+
+def test_a_notebook_that_takes_no_sources_says_so(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(notebooks, "BOOK", tmp_path)
+    (tmp_path / "plain.md").write_text("---\nkernelspec: {name: python3}\n---\n\n# A page\n")
+    said = refused(capsys, "run", "plain", "--sources", "my.csv")
+    assert said == "error: plain takes no sources: leave SOURCES out"
+
+
+def test_a_second_book_at_the_same_time_is_refused(capsys, tmp_path):
+    with locked(tmp_path / "build"):
+        assert "another build is at work" in refused(capsys, "book")
+
+
+def test_a_lock_of_another_process_is_respected(capsys, tmp_path):
+    """The lock holds between processes, and the file alone holds nothing."""
+    (tmp_path / "build").mkdir()
+    path = tmp_path / "build/.lock"
+    path.touch()
+    program = (
+        "import sys, filelock\n"
+        f"with filelock.FileLock({str(path)!r}):\n"
+        "    print('held', flush=True)\n"
+        "    sys.stdin.read()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout.readline() == "held\n"
+        assert "another build is at work" in refused(capsys, "book")
+        other.stdin.close()
+    with filelock.FileLock(path, timeout=0):
+        pass
+
+
+def test_an_unwritable_folder_is_named(capsys, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    said = refused(capsys, "book", "--build", str(tmp_path / "file" / "build"))
+    assert "cannot be written" in said
+
+
+def test_fewer_than_one_worker_is_refused(capsys, monkeypatch):
+    from analysis.report.runner import run
+
+    monkeypatch.setattr(command, "run", run)
+    assert "workers" in refused(capsys, "book", "--workers", "-1")
+
+
+def test_serving_without_a_book_says_what_to_do(capsys):
+    assert "make book" in refused(capsys, "serve")
+
+
+def test_a_port_in_use_gives_one_sentence(capsys, tmp_path):
+    import socket
+
+    (tmp_path / "build/html").mkdir(parents=True)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        said = refused(capsys, "serve", "--port", str(taken.getsockname()[1]))
+    assert "in use" in said
+
+
+def test_printing_without_a_browser_says_what_is_missing(capsys, monkeypatch):
+    monkeypatch.setattr(command.shutil, "which", lambda name: None)
+    assert "chromium" in refused(capsys, "pdf")
+
+
+def test_an_interrupt_is_told_and_has_a_status_of_its_own(capsys, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "run", interrupt)
+    assert command.main(["book"]) == 130
+    assert "last good book" in capsys.readouterr().err
+
+
+def test_an_unknown_profile_is_refused(capsys):
+    with pytest.raises(SystemExit) as left:
+        command.main(["book", "--profile", "tiny"])
+    assert left.value.code == 2
+    assert "quick" in capsys.readouterr().err
+
+
+def test_the_status_reaches_the_shell():
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "analysis.report",
+            "run",
+            "four-sources",
+            "--parameters",
+            "budgte=2",
+        ],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "budgte" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_quick_profile_never_touches_the_published_book():
+    assert paths.build_folder("quick") != paths.build_folder("paper")
+    assert paths.build_folder("quick") / "html" != paths.build_folder("paper") / "html"
