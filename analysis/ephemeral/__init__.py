@@ -5,7 +5,9 @@ from analysis.ephemeral.bounds import RelaxedSolution, due_ages, relaxed_bound, 
 from analysis.ephemeral.drawing import draw_source, trajectory_frame
 from analysis.ephemeral.environment import Environment
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
+from analysis.ephemeral.observed import ObservedScheduler
 from analysis.ephemeral.optimal import Optimum, optimal_average_reward, optimal_cycle
+from analysis.ephemeral.partition import PartitionedScheduler
 from analysis.ephemeral.policies import (
     GreedyPolicy,
     MyopicPolicy,
@@ -16,6 +18,7 @@ from analysis.ephemeral.policies import (
     WhittlePolicy,
     named_policy,
 )
+from analysis.ephemeral.scheduler import Scheduler, spread_ages
 from analysis.ephemeral.simulation import (
     INITIAL_STATES,
     Cycle,
@@ -46,11 +49,14 @@ __all__ = [
     "IndexTable",
     "MyopicPolicy",
     "Observation",
+    "ObservedScheduler",
     "Optimum",
+    "PartitionedScheduler",
     "Policy",
     "RandomRun",
     "RelaxedSolution",
     "RoundRobinPolicy",
+    "Scheduler",
     "SingleSourcePolicy",
     "Sources",
     "Trajectory",
@@ -71,6 +77,7 @@ __all__ = [
     "scan_averages",
     "simulate",
     "simulate_random",
+    "spread_ages",
     "trajectory_frame",
     "whittle_index",
     "whittle_index_at_age",
