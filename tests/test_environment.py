@@ -1,0 +1,93 @@
+"""environment.yml, pyproject.toml and requirements.lock say the same."""
+
+import re
+import tomllib
+from importlib.metadata import version
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+import analysis
+from analysis.report.paths import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+SUPPORTED = ("3.11", "3.12", "3.13")
+
+
+def locked():
+    """Return the requirements of the lock by name; a name may stand there once a Python."""
+    found = {}
+    for line in re.findall(r"^([A-Za-z0-9._-]+==[^\\\n]+?) *\\?$", LOCK, re.MULTILINE):
+        requirement = Requirement(line)
+        found.setdefault(canonicalize_name(requirement.name), []).append(requirement)
+    return found
+
+
+def wanted():
+    """Return every direct dependency: of the package, its extras, and the build."""
+    texts = list(PROJECT["dependencies"])
+    for extra in PROJECT["optional-dependencies"].values():
+        texts += extra
+    texts += (ROOT / "build.in").read_text(encoding="utf-8").split()
+    return [Requirement(text) for text in texts]
+
+
+@pytest.mark.parametrize("requirement", wanted(), ids=str)
+def test_every_direct_dependency_is_locked_to_an_allowed_version(requirement):
+    entries = locked()[canonicalize_name(requirement.name)]
+    for python in SUPPORTED:
+        environment = {"python_version": python, "python_full_version": f"{python}.5"}
+        (entry,) = [e for e in entries if e.marker is None or e.marker.evaluate(environment)]
+        (pin,) = entry.specifier
+        assert requirement.specifier.contains(pin.version, prereleases=True), f"Python {python}"
+
+
+def test_every_entry_of_the_lock_has_a_hash():
+    entries = re.split(r"^(?=[A-Za-z0-9])", LOCK, flags=re.MULTILINE)[1:]
+    assert len(entries) > 100
+    bare = [entry.split()[0] for entry in entries if "--hash=sha256:" not in entry]
+    assert bare == []
+
+
+def test_the_lock_names_no_index():
+    """It installs from whatever registry a machine has."""
+    assert "index-url" not in LOCK
+    assert "://" not in re.sub(r"^\s*#.*$", "", LOCK, flags=re.MULTILINE)
+
+
+def test_environment_yml_brings_a_supported_python_and_points_to_the_lock():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    (pip,) = [entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict)]
+    assert pip == ["--require-hashes", "-r requirements.lock"]
+    others = [entry for entry in environment["dependencies"] if isinstance(entry, str)]
+    (python,) = [entry.removeprefix("python=") for entry in others if entry.startswith("python=")]
+    assert set(others) == {f"python={python}", "pip"}  # every package comes from the lock
+    assert SpecifierSet(PROJECT["requires-python"]).contains(f"{python}.5")
+
+
+def test_the_supported_pythons_are_those_that_are_said_everywhere():
+    allowed = SpecifierSet(PROJECT["requires-python"])
+    assert [f"3.{minor}" for minor in range(8, 20) if allowed.contains(f"3.{minor}.5")] == [
+        *SUPPORTED
+    ]
+    for name in ("Makefile", "README.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert re.search(r"Python 3\.11(, 3\.12 or| to) 3\.13", text), name
+
+
+def test_the_version_is_one_everywhere():
+    assert PROJECT["version"] == analysis.__version__
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert str(citation["version"]) == analysis.__version__
+    assert analysis.__version__ in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_what_is_installed_is_what_is_locked():
+    """On the versions that shape results and pages."""
+    for name in ("numpy", "scipy", "numba", "matplotlib", "pandas", "jupyter-book", "sphinx"):
+        pins = {str(next(iter(entry.specifier)).version) for entry in locked()[name]}
+        assert version(name) in pins, name
