@@ -81,7 +81,7 @@ def empty_calendar() -> Calendar:
 
 
 def with_room(calendar: Calendar, entries: int) -> Calendar:
-    """Return the calendar, or a larger one if so many entries in all might not fit."""
+    """Return the calendar with room for so many entries in all, however they fall."""
     have = calendar.link.size
     missing = entries // BLOCK + RING + 4 - have
     if missing <= 0:
@@ -90,10 +90,10 @@ def with_room(calendar: Calendar, entries: int) -> Calendar:
     link = np.arange(1, have + missing + 1, dtype=np.int32)
     link[:have] = calendar.link
     link[-1] = calendar.free[0]
-    pool = np.empty((have + missing) * BLOCK, ENTRY)
-    pool[: have * BLOCK] = calendar.pool
+    # Growing in place moves pages and copies nothing; no one else holds the pool.
+    calendar.pool.resize((have + missing) * BLOCK, refcheck=False)
     free = np.array([have, calendar.free[1] + missing])
-    return Calendar(pool, link, calendar.head, calendar.fill, free)
+    return calendar._replace(link=link, free=free)
 
 
 def _prefetch(typing_context: Any, address: Any) -> Any:
