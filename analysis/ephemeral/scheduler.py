@@ -39,6 +39,8 @@ Floats = NDArray[np.float64]
 
 MEMORY = 16
 """Epochs over which the threshold looks back before it rises."""
+MARGIN = 0.0015
+"""How far the threshold stays below the lowest index crawled; doubles when it was too little."""
 SAFETY = 1.0 + 1e-9
 """An index this much above the threshold is above it beyond rounding."""
 CHUNK = 2**16
@@ -104,7 +106,7 @@ class Scheduler:
 
     def _forget(self) -> None:
         """Start without ranks, and with a short memory."""
-        self._margin = 0.003
+        self._margin = MARGIN
         self.marginal_index = np.nan
         self._cuts: deque[float] = deque(maxlen=MEMORY)
         self._number, self._rank = np.empty(0, np.int32), np.empty(0)
