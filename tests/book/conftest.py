@@ -1,0 +1,93 @@
+"""The quick-profile book, built once where `make book PROFILE=quick` builds it, and its parts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from functools import cached_property
+from html.parser import HTMLParser
+from pathlib import Path
+
+import filelock
+import pytest
+
+from analysis.report.paths import BUILD, ROOT, build_folder
+
+
+class Page(HTMLParser):
+    """One HTML page: its elements with their attributes, ids, inline scripts and styles."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.scripts: list[str] = []
+        self.styles: list[str] = []
+        self._inside = ""
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._inside = tag if tag in {"script", "style"} else self._inside
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = "" if tag == self._inside else self._inside
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            (self.scripts if self._inside == "script" else self.styles).append(data)
+
+    @cached_property
+    def ids(self) -> set[str]:
+        return {
+            attributes[name]
+            for _, attributes in self.elements
+            for name in ("id", "name")
+            if attributes.get(name)
+        }
+
+    def all(self, *tags: str) -> list[dict[str, str]]:
+        return [attributes for tag, attributes in self.elements if tag in tags]
+
+
+class Site:
+    """A built book."""
+
+    def __init__(self, build: Path) -> None:
+        self.build = build
+        self.html = build / "html"
+
+    @cached_property
+    def pages(self) -> dict[str, Page]:
+        """Every page by its place in the site; what the theme leaves in _static is none."""
+        paths = sorted(self.html.rglob("*.html"))
+        inside = [path.relative_to(self.html) for path in paths]
+        return {p.as_posix(): Page(self.html / p) for p in inside if p.parts[0] != "_static"}
+
+    @cached_property
+    def figures(self) -> list[dict[str, str]]:
+        """What `figures.json` says."""
+        return json.loads((self.html / "figures.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def site() -> Site:
+    """Build the book with the quick profile; only what has changed runs again."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with filelock.FileLock(BUILD / ".tests.lock"):  # several pytest processes build it once
+        done = subprocess.run(
+            [sys.executable, "-m", "analysis.report", "book", "--profile", "quick"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+    if done.returncode != 0:
+        pytest.fail(f"the quick book was not built:\n{(done.stdout + done.stderr)[-8000:]}")
+    return Site(build_folder("quick"))
+
+
+@pytest.fixture(scope="session")
+def read_page() -> type[Page]:
+    """Read one HTML file."""
+    return Page

@@ -1,0 +1,86 @@
+"""Every notebook repeats itself: run again by nbval, strictly, with another number of threads."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from analysis.report.execute import kernel_environment
+from analysis.report.notebooks import all_notebooks
+
+pytestmark = pytest.mark.book
+THREADS = 2  # the first run has one
+
+
+def repeat(folders, report):
+    """Run nbval on the notebooks in run folders; return the failed cells by notebook."""
+    command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "-q"]
+    command += ["-p", "no:cacheprovider", "-p", "no:randomly", f"--junitxml={report}"]
+    command += ["-n", str(min(2, len(folders))), "--dist", "loadfile"] if len(folders) > 1 else []
+    environment = {**os.environ, **kernel_environment(THREADS)}
+    environment.pop("PYTEST_ADDOPTS", None)
+    done = subprocess.run(
+        [*command, *(str(folder / "notebook.ipynb") for folder in folders)],
+        cwd=report.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert report.exists(), done.stdout + done.stderr
+    failed, cells = {}, 0
+    for case in ET.parse(report).getroot().iter("testcase"):
+        cells += 1
+        wrong = [*case.iter("failure"), *case.iter("error")]
+        if wrong:
+            failed.setdefault(case.get("classname"), []).append(
+                f"{case.get('name')}: {wrong[0].get('message')}"
+            )
+    assert cells > len(folders), done.stdout
+    assert bool(failed) == (done.returncode != 0), done.stdout
+    return failed
+
+
+def copied(site, page, target):
+    """Copy a run as it stood before its kernel started, with the outputs that it then gave."""
+    folder = target / Path(page).name
+    source = site.build / "results" / page
+    folder.mkdir(parents=True)
+    for name in ("notebook.ipynb", "run.json", "sources.csv"):
+        if (source / name).exists():
+            shutil.copyfile(source / name, folder / name)
+    return folder
+
+
+def test_every_notebook_repeats_itself_with_another_number_of_threads(site, tmp_path):
+    pages = {notebook.page for notebook in all_notebooks().values()}
+    folders = {page: copied(site, page, tmp_path) for page in sorted(pages)}
+    assert repeat(list(folders.values()), tmp_path / "report.xml") == {}
+    for page, folder in folders.items():
+        # What nbval does not look at: records, the data behind figures, and the figures' bytes.
+        first = site.build / "results" / page
+        for path in [first / "records.json", *sorted(first.glob("figures/*"))]:
+            if path.exists():
+                again = folder / path.relative_to(first)
+                assert again.read_bytes() == path.read_bytes(), f"{page}: {path.name}"
+
+
+def test_a_falsified_number_is_caught(site, tmp_path):
+    """The check itself: one digit of one output changed must fail, in that cell alone."""
+    folder = copied(site, all_notebooks()["four-sources"].page, tmp_path)
+    path = folder / "notebook.ipynb"
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    outputs = [o for cell in notebook["cells"] for o in cell.get("outputs", [])]
+    texts = ["".join(output.get("data", {}).get("text/plain", "")) for output in outputs]
+    number = max(n for n, text in enumerate(texts) if re.search(r"\d\.\d", text))
+    falsified = re.sub(r"\d(?=\.\d)", lambda m: str((int(m[0]) + 1) % 10), texts[number], count=1)
+    assert falsified != texts[number]
+    outputs[number]["data"]["text/plain"] = falsified
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    failed = repeat([folder], tmp_path / "report.xml")
+    assert [len(cells) for cells in failed.values()] == [1], failed

@@ -1,0 +1,296 @@
+"""The built site as files: nothing from another host, no dead link, every figure in words."""
+
+import csv
+import hashlib
+import json
+import re
+import xml.etree.ElementTree as ET
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from analysis.published import printed_rows
+from analysis.report.figures import FORMATS
+from analysis.report.notebooks import all_notebooks
+from analysis.report.scorecard import VERDICTS
+
+pytestmark = pytest.mark.book
+
+#: Attributes whose address a browser fetches by itself, by tag ("*" for any).
+LOADS = {
+    "*": ("src", "srcset", "poster", "background", "xlink:href", "imagesrcset"),
+    "object": ("data",),
+    "form": ("action",),
+    "image": ("href",),
+    "use": ("href",),
+    "base": ("href",),
+    "html": ("manifest",),
+}
+#: Kinds of <link> that only point somewhere.
+POINTS = {"alternate", "author", "canonical", "help", "index", "license", "next", "prev", "search"}
+CSS_LOAD = re.compile(r"""url\(\s*["']?([^"')]+)|@import\s+["']([^"']+)""")
+CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+JS_ADDRESS = re.compile(
+    r"""(?:https?:|wss?:|["'`])//([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)[^\s"'`<>)]*"""
+)
+#: Addresses that stand in scripts and are not fetched when a page loads, each with the reason.
+NAMED_IN_SCRIPTS = {
+    r"www\.w3\.org/(1998|1999|2000|2001)/.*": "names of XML namespaces",
+    r"www\.mathjax\.org.*": "a link in MathJax's About dialog",
+    r"github\.com/mhchem/.*": "a comment",
+    r"cdn\.jsdelivr\.net/npm/(wicked-good-xpath|sre-mathmaps-ie|speech-rule-engine)@.*": (
+        "MathJax's speech engine, which starts only when a reader asks for it"
+    ),
+    r"(clipboardjs\.com|developer\.mozilla\.org|pydata-sphinx-theme\.readthedocs\.io).*": (
+        "comments with a link to documentation"
+    ),
+}
+
+
+def is_outside(address):
+    parts = urlsplit(address.strip())
+    return bool(parts.netloc) or parts.scheme not in {"", "data"}
+
+
+def loads_of(page):
+    """Yield every address that a browser fetches on its own account when it opens a page."""
+    for tag, attributes in page.elements:
+        for name in (*LOADS["*"], *LOADS.get(tag, ())):
+            if name in attributes and not (name == "srcset" and not attributes[name]):
+                for part in attributes[name].split(",") if "srcset" in name else [attributes[name]]:
+                    yield part.split()[0] if "srcset" in name else part
+        if tag == "link" and not set(attributes.get("rel", "").lower().split()) <= POINTS:
+            yield attributes.get("href", "")
+        if tag == "meta" and attributes.get("http-equiv", "").lower() == "refresh":
+            yield attributes["content"].partition("=")[2]
+        yield from css_loads(attributes.get("style", ""))
+    for style in page.styles:
+        yield from css_loads(style)
+
+
+def css_loads(text):
+    for found in CSS_LOAD.finditer(CSS_COMMENT.sub("", text)):
+        yield found[1] or found[2]
+
+
+def unexplained(script):
+    """Return the addresses in a script that no entry of the list explains."""
+    found = [match[0].lstrip("\"'`") for match in JS_ADDRESS.finditer(script)]
+    bare = [address.partition("//")[2].rstrip("\\") for address in found]
+    return [b for b in bare if not any(re.fullmatch(e, b) for e in NAMED_IN_SCRIPTS)]
+
+
+def target_of(page, address):
+    """Return the file and the fragment that an address on a page leads to; None if elsewhere."""
+    parts = urlsplit(address)
+    if parts.scheme or parts.netloc:
+        return None
+    path = (page.path.parent / unquote(parts.path)).resolve() if parts.path else page.path
+    return path, unquote(parts.fragment)
+
+
+# Nothing from another host.
+
+
+def test_no_page_loads_from_another_host(site):
+    outside = [(name, a) for name, p in site.pages.items() for a in loads_of(p) if is_outside(a)]
+    assert outside == []
+
+
+def test_no_style_sheet_loads_from_another_host(site):
+    sheets = list(site.html.rglob("*.css"))
+    assert sheets
+    outside = [
+        (path.name, address)
+        for path in sheets
+        for address in css_loads(path.read_text(encoding="utf-8"))
+        if is_outside(address)
+    ]
+    assert outside == []
+
+
+def test_no_script_of_a_page_names_another_host_without_a_reason(site):
+    scripts = {}
+    for page in site.pages.values():
+        for number, script in enumerate(page.scripts):
+            scripts[f"{page.path.name}, script {number}"] = script
+        for attributes in page.all("script"):
+            if attributes.get("src"):
+                path, _ = target_of(page, attributes["src"])
+                scripts[str(path)] = path.read_text(encoding="utf-8")
+    assert any("mathjax" in name for name in scripts)
+    assert {name: said for name, s in scripts.items() if (said := unexplained(s))} == {}
+
+
+def test_no_picture_refers_outside_itself(site):
+    pictures = sorted(site.html.rglob("*.svg"))
+    assert pictures
+    for path in pictures:
+        for element in ET.parse(path).getroot().iter():
+            tag = element.tag.rpartition("}")[2]
+            for name, value in element.attrib.items():
+                if name.rpartition("}")[2] == "href" and tag != "a":
+                    assert value.startswith(("#", "data:")), (path.name, value)
+            assert not any(map(is_outside, css_loads(element.get("style", "")))), path.name
+            if tag == "style":
+                assert not any(map(is_outside, css_loads(element.text or ""))), path.name
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('<img src="https://a.example/x.png">', True),
+        ('<img src="//a.example/x.png">', True),
+        ('<img srcset="x.png 1x, https://a.example/y.png 2x">', True),
+        ('<link rel="stylesheet" href="https://a.example/x.css">', True),
+        ('<link rel="preconnect" href="https://a.example">', True),
+        ('<iframe src="http://a.example"></iframe>', True),
+        ('<object data="http://a.example"></object>', True),
+        ('<p style="background: url(https://a.example/x.png)">', True),
+        ("<style>@import 'https://a.example/x.css';</style>", True),
+        ("<style>@font-face { src: url(//a.example/x.woff) }</style>", True),
+        ('<meta http-equiv="refresh" content="0; url=https://a.example">', True),
+        ('<form action="https://a.example"></form>', True),
+        ('<svg><use xlink:href="https://a.example/x.svg#y"/></svg>', True),
+        ('<a href="https://a.example">a link</a>', False),
+        ('<link rel="canonical" href="https://a.example">', False),
+        ('<!-- <img src="https://a.example/x.png"> -->', False),
+        ('<svg xmlns="http://www.w3.org/2000/svg"></svg>', False),
+        ('<img src="data:image/png;base64,AAAA">', False),
+        ("<style>/* https://a.example */ p { color: red }</style>", False),
+        ("<p>https://a.example</p>", False),
+    ],
+)
+def test_the_check_of_pages_tells_loads_from_links(tmp_path, text, found, read_page):
+    (tmp_path / "page.html").write_text(text)
+    page = read_page(tmp_path / "page.html")
+    assert any(map(is_outside, loads_of(page))) is found
+
+
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ('fetch("https://a.example/x.json")', True),
+        ("import('//cdn.example.org/x.js')", True),
+        ("new WebSocket(`wss://a.example/`)", True),
+        ('document.createElementNS("http://www.w3.org/2000/svg", "svg")', False),
+        ("a = b // www.example.org is a comment of another kind", False),
+        ("https://cdn.jsdelivr.net/npm/thebe@0.8", True),
+    ],
+)
+def test_the_check_of_scripts_tells_addresses_from_names(script, found):
+    assert bool(unexplained(script)) is found
+
+
+# Links.
+
+
+def test_every_link_inside_the_site_leads_somewhere(site):
+    dead = []
+    for name, page in site.pages.items():
+        addresses = [a["href"] for a in page.all("a", "link") if a.get("href")]
+        addresses += [a["src"] for a in page.all("img", "script", "source") if a.get("src")]
+        for address in addresses:
+            target = target_of(page, address)
+            if target is None or address == "#":
+                continue
+            path, fragment = target
+            if not path.is_file():
+                dead.append((name, address))
+            elif fragment and path.suffix == ".html":
+                inside = path.relative_to(site.html.resolve()).as_posix()
+                if fragment not in site.pages[inside].ids:
+                    dead.append((name, address))
+    assert dead == []
+
+
+def test_ids_stand_once_on_a_page(site):
+    for name, page in site.pages.items():
+        ids = [attributes["id"] for _, attributes in page.elements if attributes.get("id")]
+        twice = {id for id in ids if ids.count(id) > 1}
+        assert not twice, (name, twice)
+
+
+def test_every_chapter_is_reachable_from_the_first_page(site):
+    first = site.pages["index.html"]
+    reached = {
+        target_of(first, a["href"])[0] for a in first.all("a") if target_of(first, a["href"])
+    }
+    for notebook in all_notebooks().values():
+        assert (site.html / f"{notebook.page}.html").resolve() in {p.resolve() for p in reached}
+
+
+def test_every_download_is_there_and_holds_something(site):
+    names = {
+        a["href"].rpartition("/")[2] for p in site.pages.values() for a in p.all("a") if "href" in a
+    }
+    for figure in site.figures:
+        for end in (*FORMATS, "csv", "json", "bib"):
+            path = site.html / "figures" / f"{figure['id']}.{end}"
+            assert path.stat().st_size > 0, path.name
+            assert path.name in names, f"no page links to {path.name}"
+    for notebook in all_notebooks().values():
+        content = json.loads((site.html / f"notebooks/{notebook.name}.ipynb").read_text())
+        assert content["cells"]
+
+
+def test_the_manifest_is_right(site):
+    manifest = json.loads((site.html / "manifest.json").read_text())
+    present = {
+        path.relative_to(site.html).as_posix()
+        for path in (*site.html.glob("figures/*"), *site.html.glob("*.csv"))
+        if path.suffix not in {".json", ".bib"}
+    }
+    assert set(manifest["files"]) == present
+    for name, digest in manifest["files"].items():
+        assert hashlib.sha256((site.html / name).read_bytes()).hexdigest() == digest, name
+
+
+# Figures and the scorecard.
+
+
+def test_every_figure_is_on_its_page_with_alt_text_caption_and_number(site):
+    assert site.figures
+    for figure in site.figures:
+        page = site.pages[f"{figure['notebook']}.html"]
+        assert figure["id"] in page.ids, f"{figure['id']} is saved but not shown"
+        assert figure["id"].startswith(figure["notebook"].rpartition("/")[2]), figure["id"]
+        (shown,) = [a for a in page.all("img") if a["src"].endswith(f"/{figure['id']}.svg")]
+        assert shown["alt"] == figure["alt"]
+        text = page.path.read_text(encoding="utf-8")
+        block = text[text.index(f'id="{figure["id"]}"') :]
+        assert re.search(r'class="caption-number">Fig\. \d+', block[: block.index("</figure>")])
+
+
+def test_every_picture_has_alt_text(site):
+    bare = [
+        (name, attributes.get("src"))
+        for name, page in site.pages.items()
+        for attributes in page.all("img")
+        if len(attributes.get("alt", "").split()) < 4 and "_static/" not in attributes["src"]
+    ]
+    assert bare == []
+
+
+def test_the_gallery_shows_every_figure(site):
+    gallery = site.pages["back/gallery.html"]
+    shown = {a["src"].rpartition("/")[2] for a in gallery.all("img")}
+    assert {f"{figure['id']}.svg" for figure in site.figures} <= shown
+
+
+def test_the_scorecard_has_every_row_with_a_known_verdict_and_its_place(site):
+    with (site.html / "scorecard.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["id"] for row in rows] == list(printed_rows())
+    for row in rows:
+        assert row["verdict"] in set(VERDICTS) - {"missing"}, row
+        assert f"row-{row['id'].lower()}" in site.pages[f"{row['page']}.html"].ids, row
+    assert (site.build / "scorecard.csv").read_bytes() == (site.html / "scorecard.csv").read_bytes()
+
+
+def test_nothing_in_the_site_names_this_machine(site):
+    """Paths of the machine that built it would differ between two builds, and help no reader."""
+    home = str(site.build.parents[2])
+    for path in site.html.rglob("*"):
+        if path.suffix in {".html", ".json", ".csv", ".svg", ".bib", ".ipynb", ".js", ".pdf"}:
+            assert home.encode() not in path.read_bytes(), path.name
