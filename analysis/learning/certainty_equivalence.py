@@ -44,8 +44,8 @@ class CertaintyEquivalenceOptions:
 
     Parameters
     ----------
-    exploration : {"forced", "ucb", "thompson"}
-        See the module.
+    exploration : {"ucb", "forced", "thompson"}
+        See the module. "forced" needs a larger `forced` than the others, which go on exploring.
     forced : int
         Crawls of each arm before its estimate is used, in pairs of one at a high age and one right
         after it; at least 2.
@@ -57,8 +57,8 @@ class CertaintyEquivalenceOptions:
         Points of the grid, equally spaced in log mu; at least 16.
     """
 
-    exploration: str = "forced"
-    forced: int = 4
+    exploration: str = "ucb"
+    forced: int = 2
     confidence: float = 0.5
     slowest: float = 1e-3
     fastest: float = 20.0

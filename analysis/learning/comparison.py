@@ -90,7 +90,7 @@ class LearningCurves:
         return band(lost.cumsum(axis=1))
 
     def steps_to(self, fraction: float, window: int = 100) -> Floats:
-        """Epochs until a learner earns a fraction of the index policy's long-run reward.
+        """Epochs before a learner earns a fraction of the index policy's long-run reward.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class LearningCurves:
         Returns
         -------
         ndarray, shape (R,)
-            End of the first window whose average reaches `fraction` times the index policy's
+            Start of the first window whose average reaches `fraction` times the index policy's
             average over the second half of the horizon; ``inf`` where there is none.
         """
         check_number("fraction", fraction, 0, 1, low_open=True)
@@ -111,7 +111,7 @@ class LearningCurves:
         sums = np.cumsum(np.pad(self.expected, ((0, 0), (1, 0))), axis=1)
         average = (sums[:, window:] - sums[:, :-window]) / window
         reached = average >= goal
-        steps = np.where(reached.any(axis=1), reached.argmax(axis=1) + float(window), np.inf)
+        steps = np.where(reached.any(axis=1), reached.argmax(axis=1), np.inf)
         return np.asarray(steps)
 
 

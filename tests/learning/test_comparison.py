@@ -69,12 +69,12 @@ def test_regret_loss_and_curves_are_consistent():
     assert (one.steps_to(0.95) < blind.steps_to(0.95)).all()
 
 
-def test_steps_are_counted_to_the_end_of_the_first_good_window():
+def test_steps_are_counted_to_the_start_of_the_first_good_window():
     expected = np.zeros((2, 10))
     expected[0, 4:] = 1.0
     curves = LearningCurves(expected, expected.mean(axis=1), expected, expected, (), np.ones(10))
-    np.testing.assert_array_equal(curves.steps_to(1.0, window=3), [7.0, np.inf])
-    np.testing.assert_array_equal(curves.steps_to(0.5, window=2), [5.0, np.inf])
+    np.testing.assert_array_equal(curves.steps_to(1.0, window=3), [4.0, np.inf])
+    np.testing.assert_array_equal(curves.steps_to(0.5, window=2), [3.0, np.inf])
 
 
 def test_without_a_law_of_utility_the_world_is_the_printed_one():

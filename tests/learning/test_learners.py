@@ -35,7 +35,7 @@ def certainty(exploration, **options):
 
 
 MAKERS = {
-    "forced": certainty("forced"),
+    "forced": certainty("forced", forced=4),
     "ucb": certainty("ucb"),
     "thompson": certainty("thompson"),
     "whittle-q": partial(WhittleQ, 4),
@@ -106,7 +106,7 @@ def test_certainty_equivalence_recovers_noiseless_parameters(exploration):
 def test_certainty_equivalence_loses_next_to_nothing(exploration, budget, bound):
     best = long_run_cycle(SOURCES, "whittle", budget).average_reward
     earned = [
-        certainty(exploration)()
+        certainty(exploration, forced=4)()
         .play(SOURCES, Arrivals(SOURCES, Utility("deterministic")).sample(10_000, rng), budget, rng)
         .expected.mean()
         for rng in np.random.default_rng(8).spawn(6)
@@ -129,7 +129,7 @@ def test_an_arm_that_never_pays_is_left_alone():
     for exploration in ("forced", "ucb", "thompson"):
         options = CertaintyEquivalenceOptions(exploration)
         run = CertaintyEquivalence(3, options).play(dead, content, 1, np.random.default_rng(0))
-        assert run.crawls[2] == 4
+        assert run.crawls[2] == 2
 
 
 def test_whittle_q_finds_the_index_when_it_sees_everything():
