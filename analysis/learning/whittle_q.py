@@ -41,7 +41,7 @@ class WhittleQOptions:
     oldest : int
         A, the age at which ages stop being told apart; at least 2.
     step : float
-        alpha is step / (1 + v/patience)^0.6 at the v-th visit of (s, a); in (0, 1].
+        alpha is step / (1 + v/patience)^(3/4) at the v-th visit of (s, a); in (0, 1].
     patience : float
         Visits before alpha falls; positive.
     subsidy_step : float
@@ -72,7 +72,10 @@ class _Model(NamedTuple):
 
 
 class _State(NamedTuple):
-    """Q[arm, k, s, a], its sums over (s, a), lambda[arm, k] and visits[arm, s, a]; ages from 0."""
+    """Q_k(s, a) as q[arm, s, a, k], its sums over (s, a), lambda[arm, k] and visits[arm, s, a].
+
+    Ages count from 0 here; k comes last because one step changes (s, a) for all k.
+    """
 
     q: NDArray[np.float64]
     sums: NDArray[np.float64]
@@ -105,7 +108,7 @@ class WhittleQ:
             float(o.step), float(o.patience), float(o.subsidy_step), float(o.explore)
         )
         self._state = _State(
-            np.zeros((arms, o.oldest, o.oldest, 2)),
+            np.zeros((arms, o.oldest, 2, o.oldest)),
             np.zeros((arms, o.oldest)),
             np.zeros((arms, o.oldest)),
             np.zeros((arms, o.oldest, 2), dtype=np.int64),
@@ -152,6 +155,7 @@ def _learn(model, state, age, arms, found):  # type: ignore[no-untyped-def]
     """One step of every arm: its transition changes the tables of all reference ages."""
     state.epoch[0] += 1
     oldest = state.subsidy.shape[1]
+    share = 0.5 / oldest
     crawled = 0
     for i in range(age.size):
         active = crawled < arms.size and arms[crawled] == i
@@ -161,18 +165,19 @@ def _learn(model, state, age, arms, found):  # type: ignore[no-untyped-def]
             action, reward, later = 1, found[crawled], 0
             crawled += 1
         state.visits[i, now, action] += 1
-        alpha = model.step / (1.0 + state.visits[i, now, action] / model.patience) ** 0.6
+        root = np.sqrt(1.0 + state.visits[i, now, action] / model.patience)
+        alpha = model.step / (root * np.sqrt(root))
+        here, idle, crawl = state.q[i, now, action], state.q[i, later, 0], state.q[i, later, 1]
+        subsidy, sums = state.subsidy[i], state.sums[i]
+        paid = 0.0 if active else 1.0
         for k in range(oldest):
-            table = state.q[i, k]
-            earned = reward if active else state.subsidy[i, k]
-            ahead = max(table[later, 0], table[later, 1])
-            change = earned + ahead - state.sums[i, k] / (2.0 * oldest) - table[now, action]
-            table[now, action] += alpha * change
-            state.sums[i, k] += alpha * change
+            ahead = idle[k] if idle[k] > crawl[k] else crawl[k]
+            change = reward + paid * subsidy[k] + ahead - share * sums[k] - here[k]
+            sums[k] += alpha * change
+            here[k] += alpha * change
         if not active:
-            tie = state.q[i, now, now]
             gamma = model.subsidy_step / (1.0 + state.visits[i, now, 0] / model.patience)
-            state.subsidy[i, now] += gamma * (tie[1] - tie[0])
+            state.subsidy[i, now] += gamma * (state.q[i, now, 1, now] - state.q[i, now, 0, now])
 
 
 @njit(cache=True, nogil=True)

@@ -43,6 +43,47 @@ def test_the_compiled_loop_is_the_plain_loop(options, random):
     np.testing.assert_allclose(fast.q, slow.q, rtol=1e-6, atol=1e-9)
 
 
+def literal(horizon, rng, delta=1e-6, c=0.1, kappa=2.0):
+    """Section IV of the 2019 paper, one line of NumPy an equation, states divided by max u*."""
+    u, top = SOURCES.u / 500, SOURCES.u_star / 500
+    upper = np.triu_indices(4)
+    q, r, eta = np.zeros((4, 2)), np.zeros(14), 0.0
+    big_a, big_b, b_bar = np.zeros((14, 14)), np.eye(14), np.zeros(14)
+    x, harvest = u.copy(), []
+    for n in range(1, horizon + 1):
+        s = x.sum() - x
+        psi = np.stack([np.ones(4), s + s**2], axis=1)
+        level = np.clip((q * psi).sum(axis=1), u, top)
+        f = np.exp(kappa * (x - level - 0.5)) / (1 + np.exp(kappa * (x - level - 0.5)))
+        active = rng.random(4) < f
+        y = np.where(active, u, SOURCES.alpha * x + u)
+        phi, phi_next = (np.concatenate([z, np.outer(z, z)[upper]]) for z in (x, y))
+        p = np.where(active, f, 1 - f)  # (8): one sum over arms, in every component
+        sign = np.where(active, -1 / f, 1 / (1 - f))
+        gradient = (kappa * sign * p * (1 - p) * psi.T).sum(axis=1)
+        q = q + c / np.ceil(n / 500) * gradient * (r @ phi_next)
+        b = c / np.ceil(n / 1000) ** (2 / 3)
+        surprise = x.sum() - eta
+        eta += b * surprise
+        big_b += b * (np.outer(phi, phi) - big_b)
+        big_a += b * (np.outer(phi, phi_next - phi) - big_a)
+        b_bar += b * (phi * surprise - b_bar)
+        inverse = np.linalg.inv(big_b.T @ big_b + delta * np.eye(14)) @ big_b.T
+        r = r + 0.05 * inverse @ (big_a @ r + b_bar)
+        harvest.append(500 * x[active].sum())
+        x = y
+    return q, r, np.array(harvest)
+
+
+def test_the_printed_scheme_is_the_literal_one():
+    q, r, harvest = literal(300, np.random.default_rng(3))
+    learner = Lspe(SOURCES, LspeOptions.as_printed())
+    run = learner.play(SOURCES, CONTENT[:, :300], 1, np.random.default_rng(3))
+    np.testing.assert_allclose(run.reward, harvest, rtol=1e-9)
+    np.testing.assert_allclose(learner.q[:, :2], q, rtol=1e-6)
+    np.testing.assert_allclose(learner.r, r, rtol=1e-5)
+
+
 def test_the_printed_scheme_ends_at_the_upper_bounds():
     _, played = runs(LspeOptions.as_printed(), 30)
     means = np.array([run.reward.mean() for run in played])
