@@ -163,7 +163,8 @@ class Verdicts(BookDirective):
             return [nodes.paragraph("", text)]
         header = ["Where", "Printed", "Computed", "Verdict", "Why"]
         # Folded away, but a link to one of its rows unfolds it.
-        opening = f"<details class='book-rows'><summary>The {len(rows)} rows of this page</summary>"
+        count = f"{len(rows)} rows" if len(rows) > 1 else "row"
+        opening = f"<details class='book-rows'><summary>The {count} of this page</summary>"
         return [
             nodes.raw("", opening, format="html"),
             _table(header, rows, "book-verdicts"),
