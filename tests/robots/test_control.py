@@ -151,15 +151,27 @@ def test_a_large_queue_is_solved_to_a_small_residual():
         RobotControl(3, 1e4, 1.0, 6, 1e6),
         RobotControl(2, 0.01, 1.0, 200, 1.0),
         RobotControl(40, 1.0, 1.0, 40, 0.01),
-        # The policies on the way to these two optima have several recurrent classes.
-        RobotControl(19, 0.0071853760636864964, 1.0, 2, 0.018755174498325925),
-        RobotControl(54, 0.0032473344506071026, 1.0, 2, 0.01999655879986414),
     ],
 )
 def test_extreme_rates_are_solved(model):
     solution = model.solve()
     assert solution.residual < 1e-8 * model.arrival_rate * model.robots + 1e-9
     assert solution.gain == pytest.approx(model.solve("sparse").gain, rel=1e-7, abs=1e-13)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RobotControl(19, 0.0071853760636864964, 1.0, 2, 0.018755174498325925),
+        RobotControl(54, 0.0032473344506071026, 1.0, 2, 0.01999655879986414),
+    ],
+)
+def test_several_recurrent_classes_on_the_way_do_not_stop_it(model):
+    transitions, costs = uniformised(model)
+    other = relative_value_iteration(transitions, -costs, step=1.0, tolerance=1e-11)
+    solution = model.solve()
+    assert solution.gain == pytest.approx(-other.gain, abs=1e-10)
+    assert solution.residual < 1e-12
 
 
 def test_a_policy_with_several_recurrent_classes_is_refused():
