@@ -1,7 +1,7 @@
 """The slides' four experiments: alpha_opt on small systems, eps_myp on large ones.
 
-    alpha_opt = 100 J(optimal) / J(index)              |X| = 5, n = 5, m in {1, 2}
-    eps_myp = 100 (J(myopic) - J(index)) / J(myopic)   |X| = 25, n in {25, 50, 75}, m in {1, 2, 5}
+    alpha_opt = 100 J(optimal) / J(index)                K = 5, n = 5, m in {1, 2}
+    eps_myp = 100 (J(myopic) - J(index)) / J(myopic)     K = 25, n in {25, 50, 75}, m in {1, 2, 5}
 
 The first is exact here (3125 joint states); the second is simulated on common random numbers, with
 an interval. What the slides leave open (kernels, initial state, whether arms differ, the myopic

@@ -213,3 +213,22 @@ def slide_arms(
     if identical:
         return [slide_arm(random_kernel(name, states, rng))] * count
     return [slide_arm(random_kernel(name, states, rng)) for _ in range(count)]
+
+
+def unstructured_arm(states: int, rng: np.random.Generator) -> RestartArm:
+    """Draw an arm without any structure: Dirichlet rows and reset, normal costs.
+
+    Parameters
+    ----------
+    states : int
+        At least 2.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    RestartArm
+        Its optimal policies are hardly ever thresholds.
+    """
+    flat = np.ones(check_integer("states", states, 2))
+    passive, reset = rng.dirichlet(flat, states), rng.dirichlet(flat)
+    return RestartArm(passive, reset, *rng.normal(size=(2, states)))

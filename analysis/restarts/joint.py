@@ -1,6 +1,6 @@
 """The joint problem solved exactly: optimum and the value of any priority policy.
 
-A joint state is one state of each arm, |X|^n in all (slide 6), and an action the set of `budget`
+A joint state is one state of each arm, K^n in all (slide 6), and an action the set of `budget`
 arms to activate. Given the action arms move independently, so that the expectation of V is n small
 contractions, one along each arm's axis: with P for a passive arm, with Q for an active one, whose
 axis then drops out. Actions share their contractions. Values are normalised by 1 - b, as on slide

@@ -62,7 +62,7 @@ class RestartBandit:
 
     @property
     def joint_states(self) -> int:
-        """Number of joint states, |X|^n for equal arms (slide 6)."""
+        """Number of joint states, K^n for equal arms (slide 6)."""
         product = 1
         for states in self.shape:
             product *= states
