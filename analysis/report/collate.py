@@ -28,6 +28,12 @@ from analysis.report.scorecard import RecordError, judge
 
 DATA = "collated.json"
 _QUOTED = re.compile(r"\{(?P<kind>computed|value)\}`(?P<id>[^`:]+):?(?P<style>[^`]*)`")
+_TEX_SPECIAL = re.compile(r"[&%$#_{}]")
+SCORECARD = [
+    "id", "document", "place", "kind", "printed", "computed", "interval_low", "interval_high",
+    "verdict", "page",
+]  # fmt: skip
+ERRATA = ["id", "document", "place", "printed", "corrected", "record", "page"]
 
 
 class CollationError(RuntimeError):
@@ -191,15 +197,19 @@ def write_data(found: Collation, site: Path) -> None:
     for id, description in found.figures.items():
         provenance = description | {"commit": commit, "profile": found.profile}
         write_json(site / "figures" / f"{id}.json", provenance)
-        own = "" if found.document else f", parameters {json.dumps(description['parameters'])}"
-        entry = bibtex(description, commit + own)
+        entry = bibtex(description, commit, document=found.document)
         (site / "figures" / f"{id}.bib").write_text(entry, encoding="utf-8")
-    figures = [entry | {"permalink": permalink(entry)} for entry in found.figures.values()]
+    figures = [
+        entry | {"permalink": permalink(entry, document=found.document)}
+        for entry in found.figures.values()
+    ]
     write_json(site / "figures.json", figures)
-    _scorecard(found).to_csv(site / "scorecard.csv", index=False, lineterminator="\n")
-    columns = ["id", "document", "place", "printed", "corrected", "record", "page"]
-    corrections = pd.DataFrame(errata_rows(found), columns=columns)
-    corrections.to_csv(site / "errata.csv", index=False, lineterminator="\n")
+    for name, columns, rows in (
+        ("scorecard", SCORECARD, _scorecard(found)),
+        ("errata", ERRATA, errata_rows(found)),
+    ):
+        frame = pd.DataFrame(rows, columns=columns)
+        frame.to_csv(site / f"{name}.csv", index=False, lineterminator="\n")
     write_json(site / "manifest.json", _manifest(found, site))
 
 
@@ -214,44 +224,55 @@ def commit_name() -> str:
     return name.replace("-dirty", " (with uncommitted changes)")
 
 
-def permalink(figure: dict[str, Any]) -> str:
-    """Return the permanent address of a figure, relative where no base address is configured."""
+def permalink(figure: dict[str, Any], *, document: bool = True) -> str:
+    """Return the permanent address of a figure, relative where no base address is configured.
+
+    The figure of a reader's own run is on that run's page only.
+    """
+    if not document:
+        return f"{Path(figure['notebook']).name}.html#{figure['id']}"
     config = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))
     base = (config["html"].get("baseurl") or "").rstrip("/")
     return f"{base}/{figure['notebook']}.html#{figure['id']}".lstrip("/")
 
 
-def bibtex(figure: dict[str, Any], made_from: str) -> str:
+def bibtex(figure: dict[str, Any], commit: str, *, document: bool = True) -> str:
     """Return a BibTeX entry that cites one figure, with the commit it was made from."""
+    note = f"Figure {figure['id']}, version {__version__}, commit {commit}"
+    if not document:
+        values = ", ".join(f"{key} = {value}" for key, value in figure["parameters"].items())
+        note += f", a run with parameters of the reader's own: {values}"
     return (
         f"@misc{{{figure['id']},\n"
         "  title = {Which source next? A reproducible book on scheduling web crawlers},\n"
         "  author = {{The book's contributors}},\n"
-        f"  howpublished = {{{permalink(figure)}}},\n"
-        f"  note = {{Figure {figure['id']}, version {__version__}, commit {made_from}}},\n"
+        f"  howpublished = {{\\url{{{permalink(figure, document=document)}}}}},\n"
+        f"  note = {{{_TEX_SPECIAL.sub(_tex_escape, note)}}},\n"
         "}\n"
     )
 
 
-def _scorecard(found: Collation) -> pd.DataFrame:
+def _tex_escape(found: re.Match[str]) -> str:
+    return f"\\{found[0]}"
+
+
+def _scorecard(found: Collation) -> list[dict[str, Any]]:
     rows = printed_rows()
-    return pd.DataFrame(
-        [
-            {
-                "id": id,
-                "document": rows[id].document,
-                "place": rows[id].place,
-                "kind": rows[id].kind,
-                "printed": rows[id].printed,
-                "computed": verdict["computed"],
-                "interval_low": verdict["interval"][0] if verdict["interval"] else "",
-                "interval_high": verdict["interval"][1] if verdict["interval"] else "",
-                "verdict": verdict["verdict"],
-                "page": verdict["page"],
-            }
-            for id, verdict in found.verdicts.items()
-        ]
-    )
+    return [
+        {
+            "id": id,
+            "document": rows[id].document,
+            "place": rows[id].place,
+            "kind": rows[id].kind,
+            "printed": rows[id].printed,
+            "computed": verdict["computed"],
+            "interval_low": verdict["interval"][0] if verdict["interval"] else "",
+            "interval_high": verdict["interval"][1] if verdict["interval"] else "",
+            "verdict": verdict["verdict"],
+            "page": verdict["page"],
+        }
+        for id, verdict in found.verdicts.items()
+    ]
 
 
 def errata_rows(found: Collation) -> list[dict[str, str]]:
@@ -275,7 +296,7 @@ def errata_rows(found: Collation) -> list[dict[str, str]]:
             "page": found.records[erratum.record]["page"],
         }
         for erratum in errata().values()
-        if erratum.record in found.records
+        if erratum.record in found.verdicts
     ]
 
 

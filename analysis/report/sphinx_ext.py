@@ -145,10 +145,10 @@ class Verdicts(BookDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
-        page = self.env.docname
+        page = Path(self.env.docname).name  # a rerun's page stands in no part of the book
         rows: list[list[Cell]] = []
         for id, verdict in self.data["verdicts"].items():
-            if verdict["page"] == page:
+            if Path(verdict["page"]).name == page:
                 row = printed_rows()[id]
                 where = f"{documents()[row.document].short}, {row.place}"
                 name = nodes.inline("", where, ids=[f"row-{id.lower()}"])

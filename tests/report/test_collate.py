@@ -232,6 +232,40 @@ def test_a_citation_names_figure_page_and_commit():
     assert entry.count("{") == entry.count("}")
 
 
+def test_a_rerun_is_cited_by_its_own_page_and_parameters():
+    """In characters that LaTeX takes."""
+    figure = {
+        "id": "first-curve",
+        "notebook": "part/first",
+        "parameters": {"initial_state": "50%", "costs": [1, 2]},
+    }
+    entry = bibtex(figure, "abc123", document=False)
+    assert r"\url{first.html#first-curve}" in entry
+    assert "part/first" not in entry
+    assert r"initial\_state = 50\%, costs = [1, 2]" in entry
+
+
+def test_a_permalink_follows_the_base_address(tmp_path, monkeypatch):
+    figure = {"id": "first-curve", "notebook": "part/first"}
+    monkeypatch.setattr(collating, "BOOK", tmp_path)
+    for base, link in [
+        ("", "part/first.html#first-curve"),
+        ("https://a.example/book/", "https://a.example/book/part/first.html#first-curve"),
+    ]:
+        (tmp_path / "_config.yml").write_text(f"html: {{baseurl: '{base}'}}\n")
+        assert collating.permalink(figure) == link
+
+
+def test_a_rerun_leaves_tables_with_a_header_and_no_rows(start_run, tmp_path):
+    folder = start_run(document=False)
+    record_all()
+    (folder / "notebook.ipynb").write_text("{}\n")
+    found = gather(folder, document=False, complete=False)
+    write_data(found, tmp_path / "site")
+    text = (tmp_path / "site/scorecard.csv").read_text()
+    assert text == ",".join(collating.SCORECARD) + "\n"
+
+
 def test_without_git_the_commit_is_said_to_be_unknown(monkeypatch, tmp_path):
     monkeypatch.setattr(collating, "ROOT", tmp_path)
     assert "unknown" in collating.commit_name()
