@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.ephemeral import Arrivals, Observation, Utility, four_sources
+from analysis.ephemeral import Arrivals, Observation, Sources, Utility, four_sources
 from analysis.learning import (
     AgeBlindUcb,
     CertaintyEquivalence,
@@ -36,7 +36,8 @@ def rows() -> Iterator[dict[str, Any]]:
         Arrivals(SOURCES, Utility("exponential")).sample(HORIZON, rng)
         for rng in np.random.default_rng(1).spawn(SEEDS)
     ]
-    yield object_row(content[0])
+    yield object_row(4, 2)
+    yield object_row(50, 5)
     yield lspe_row(content[0])
     for name, make in makers().items():
         yield learner_row(name, make, content)
@@ -114,7 +115,7 @@ class ObjectArm:
         later = 0 if crawled else min(now + 1, self.o.oldest - 1)
         self.visits[now][action] += 1
         visits = self.visits[now]
-        alpha = self.o.step / (1.0 + visits[action] / self.o.patience) ** 0.6
+        alpha = self.o.step / (1.0 + visits[action] / self.o.patience) ** 0.75
         for k in range(self.o.oldest):
             table = np.array(self.q[k])
             earned = found if crawled else self.subsidy[k]
@@ -125,10 +126,13 @@ class ObjectArm:
             self.subsidy[now] += gamma * (self.q[now][now][1] - self.q[now][now][0])
 
 
-def object_row(content: np.ndarray) -> dict[str, Any]:
+def object_row(size: int, budget: int) -> dict[str, Any]:
     """Compare with an object an arm and a Python loop over reference ages."""
+    rng = np.random.default_rng(size)
+    sources = Sources(rng.uniform(5, 50, size), np.ones(size), rng.uniform(0.05, 1, size))
+    content = Arrivals(sources).sample(HORIZON, rng)
     options = WhittleQOptions()
-    learner, arms = WhittleQ(4, options), [ObjectArm(options) for _ in range(4)]
+    learner, arms = WhittleQ(size, options), [ObjectArm(options) for _ in range(size)]
     log: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
 
     class Watched:
@@ -140,7 +144,7 @@ def object_row(content: np.ndarray) -> dict[str, Any]:
             log.append((self.age, chosen, found))
             learner.update(chosen, found)
 
-    play(SOURCES, Watched(), content[:, :SHORT], 2, np.random.default_rng(3))
+    play(sources, Watched(), content[:, :100], budget, np.random.default_rng(3))
 
     def learn(part: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> None:
         for age, chosen, found in part:
@@ -148,19 +152,21 @@ def object_row(content: np.ndarray) -> dict[str, Any]:
             for i, arm in enumerate(arms):
                 arm.learn(int(age[i]), i in harvest, harvest.get(i, 0.0))
 
-    parts = [log[first : first + 100] for first in range(0, SHORT, 100)]
-    theirs = quickest((partial(learn, part) for part in parts), 4 * 100)
+    parts = [log[first : first + 25] for first in range(0, 100, 25)]
+    theirs = quickest((partial(learn, part) for part in parts), size * 25)
     np.testing.assert_allclose(learner.index, [arm.subsidy for arm in arms], rtol=1e-9, atol=1e-9)
-    WhittleQ(4, options).play(SOURCES, content[:, :10], 2, np.random.default_rng(0))
+    WhittleQ(size, options).play(sources, content[:, :10], budget, np.random.default_rng(0))
     streams = np.random.default_rng(2).spawn(SEEDS)
-    plays = [partial(WhittleQ(4, options).play, SOURCES, content, 2, rng) for rng in streams]
-    ours = quickest(plays, 4 * HORIZON)
+    plays = [
+        partial(WhittleQ(size, options).play, sources, content, budget, rng) for rng in streams
+    ]
+    ours = quickest(plays, size * HORIZON)
     return row(
-        "Whittle-index Q-learning, one arm update",
+        f"Whittle-index Q-learning, {size} arms, one arm update",
         ours,
         "an object an arm, a Python loop over reference ages",
         theirs,
-        f"12 ages; {1 / ours:,.0f} against {1 / theirs:,.0f} arm updates/s; "
+        f"M = {budget}, 12 ages; {1 / ours:,.0f} against {1 / theirs:,.0f} arm updates/s; "
         "ours includes the world and the choice; indices agree to 1e-9",
     )
 

@@ -159,7 +159,13 @@ def _evaluate(chain: sparse.csr_array, reward: Floats, reference: int) -> tuple[
     # With h(reference) = 0 its column is free to carry the gain.
     system = sparse.lil_array(sparse.eye_array(states) - chain)
     system[:, [reference]] = np.ones((states, 1))
-    factor = splu(sparse.csc_matrix(system))
+    try:
+        factor = splu(sparse.csc_matrix(system))
+    except RuntimeError as error:
+        raise NotConverged(
+            "a policy's linear system is singular in floating point: it has recurrent classes, or "
+            "nearly, that it does not leave"
+        ) from error
     bias = factor.solve(reward)
     bias += factor.solve(reward - system @ bias)  # one step of iterative refinement
     gain = float(bias[reference])
@@ -168,20 +174,21 @@ def _evaluate(chain: sparse.csr_array, reward: Floats, reference: int) -> tuple[
 
 
 def _lead_to(rows: sparse.csr_array, rewards: Floats, policy: Ints, target: Ints) -> Ints:
-    """Return `policy`, changed where it never reaches the set `target`, so that it does."""
+    """Return `policy`, changed where it never reaches the set `target`, so that it does.
+
+    Every such state takes the action most likely to lead closer, lest it be reached in theory only.
+    """
     actions, states = rewards.shape
     policy = policy.copy()
     reached = np.zeros(states, dtype=bool)
     reached[target] = True
     chain = _chain(rows, policy)
+    while (more := ~reached & ((chain @ reached.astype(float)) > 0)).any():
+        reached |= more
     while not reached.all():
-        under_policy = ~reached & ((chain @ reached.astype(float)) > 0)
-        if under_policy.any():
-            reached |= under_policy
-            continue
-        into = (rows @ reached.astype(float)).reshape(actions, states) > 0
-        into &= np.isfinite(rewards) & ~reached
-        found = into.any(axis=0)
+        into = (rows @ reached.astype(float)).reshape(actions, states)
+        into[~np.isfinite(rewards)] = 0.0
+        found = ~reached & (into.max(axis=0) > 0)
         if not found.any():
             state = int(np.flatnonzero(~reached)[0])
             raise ValueError(

@@ -24,11 +24,19 @@ def recurrent_classes(chain: sparse.csr_array) -> list[Ints]:
     chain : sparse array, shape (states, states)
         Transition probabilities, or rates.
     """
-    count, label = csgraph.connected_components(chain, directed=True, connection="strong")
-    source, target = chain.nonzero()
+    graph = _edges(chain)
+    count, label = csgraph.connected_components(graph, directed=True, connection="strong")
+    source, target = graph.nonzero()
     closed = np.ones(count, dtype=bool)
     closed[label[source[label[source] != label[target]]]] = False
     return [np.flatnonzero(label == name) for name in np.flatnonzero(closed)]
+
+
+def _edges(chain: sparse.csr_array) -> sparse.csr_array:
+    """Return a copy without stored zeros, which SciPy's graph routines take for edges."""
+    graph = sparse.csr_array(chain, copy=True)
+    graph.eliminate_zeros()
+    return graph
 
 
 def stationary_law(rates: sparse.csr_array, start: int = 0) -> Floats:
@@ -48,7 +56,7 @@ def stationary_law(rates: sparse.csr_array, start: int = 0) -> Floats:
     ndarray, shape (states,)
         Stationary probabilities.
     """
-    reached = csgraph.breadth_first_order(rates, start, return_predecessors=False)
+    reached = csgraph.breadth_first_order(_edges(rates), start, return_predecessors=False)
     inside = np.zeros(rates.shape[0], dtype=bool)
     inside[reached] = True
     classes = [members for members in recurrent_classes(rates) if inside[members[0]]]

@@ -14,6 +14,15 @@ expectation over the state in which the cut is next entered (weights that are pr
 nothing cancels), which leaves a dense system on the cut: the chain censored there (Kemeny, Snell
 and Knapp 1976, section 6.1; Meyer 1989).  Any policy has such an order; for a switching curve the
 cut is about as long as the curve.
+
+The dense system is solved by eliminating states without subtractions (Grassmann, Taksar and Heyman
+1985): a state k that is left out hands its visits on, P_ij becoming P_ij + P_ik P_kj / (1 - P_kk),
+where 1 - P_kk is the sum of the other probabilities of row k; costs and times are handed on as
+well.  The censored chain is narrow along its diagonal and is eliminated from both ends towards a
+much visited state; what remains there is one renewal cycle.
+
+All compiled code that calls other compiled code is in this one module: Numba's cache does not see
+changes in the modules that a function calls.
 """
 
 from __future__ import annotations
@@ -30,6 +39,10 @@ Bools = NDArray[np.bool_]
 NEGLIGIBLE = 1e-20
 # With a longer cut sparse elimination is better.
 LARGEST_CUT = 3000
+LAZY_STEPS = 8
+# A state that makes cycles so much longer than its own visits is a bad one to keep: their costs and
+# times cancel in the bias.
+LONG_CYCLE = 1e4
 
 
 @njit(cache=True)
@@ -272,3 +285,212 @@ def spread(
             value += arrived * bias[arrival[state]]
         bias[state] = value / (served + arrived)
     return bias
+
+
+@njit(cache=True)
+def _much_visited(chain: Floats, times: Floats, low: Ints, high: Ints) -> int:
+    """Return the state with the most time after a few lazy steps from the uniform law."""
+    size = times.size
+    mass = np.full(size, 1.0)
+    for _ in range(LAZY_STEPS):
+        moved = 0.5 * mass
+        for name in range(size):
+            part = moved[low[name] : high[name]]
+            row = chain[name, low[name] : high[name]]
+            half = 0.5 * mass[name]
+            for column in range(row.size):
+                part[column] += half * row[column]
+        mass = moved
+    return int(np.argmax(mass * times))
+
+
+@njit(cache=True)
+def _towards(
+    centre: int, table: Floats, costs: Floats, times: Floats, low: Ints, high: Ints, order: Ints
+) -> int:
+    """Eliminate all states but `centre` in place; return -1, or a state with no way to it."""
+    size = times.size
+    # The states left are first..last; each step leaves out one of the two ends.
+    first, last = 0, size - 1
+    for step in range(size - 1):
+        upward = first < centre
+        state = first if upward else last
+        first, last = (first + 1, last) if upward else (first, last - 1)
+        order[step] = state
+        start, stop = max(low[state], first), min(high[state], last + 1)
+        row = table[state, start:stop]
+        outflow = row.sum()
+        if not outflow > 0.0:
+            return state
+        row /= outflow
+        costs[state] /= outflow
+        times[state] /= outflow
+        for other in range(first, last + 1):
+            share = table[other, state]
+            if share == 0.0:
+                continue
+            costs[other] += share * costs[state]
+            times[other] += share * times[state]
+            target = table[other, start:stop]
+            for column in range(row.size):
+                target[column] += share * row[column]
+            low[other], high[other] = min(low[other], start), max(high[other], stop)
+            table[other, state] = share / outflow
+    order[size - 1] = centre
+    return -1
+
+
+@njit(cache=True)
+def _visits(order: Ints, table: Floats) -> Floats:
+    """Return the expected visits to each state between two visits to the one that stayed."""
+    size = order.size
+    visits = np.zeros(size)
+    visits[order[-1]] = 1.0
+    left = order[-1], order[-1] + 1
+    for step in range(size - 2, -1, -1):
+        state = order[step]
+        total = 0.0
+        for other in range(left[0], left[1]):
+            total += visits[other] * table[other, state]
+        visits[state] = total
+        left = min(left[0], state), max(left[1], state + 1)
+    return visits
+
+
+@njit(cache=True)
+def eliminate(chain: Floats, costs: Floats, times: Floats) -> tuple[Ints, Floats, Floats, Floats]:
+    """Eliminate all states but one from a copy of the chain.
+
+    Returns
+    -------
+    order : ndarray of int, shape (size,)
+        The states as they were left out; the last one stayed.
+    table : ndarray, shape (size, size)
+        Row k: the probabilities with which k, when it was left out, led on to the states left;
+        column k: those with which the states left led to k, over 1 - P_kk.
+    costs, times : ndarray, shape (size,)
+        Expected cost and time from each state until one that was left at that moment.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If there are several recurrent classes.
+    """
+    size = times.size
+    low = np.zeros(size, dtype=np.int64)
+    high = np.full(size, size, dtype=np.int64)
+    for name in range(size):
+        while low[name] < size and chain[name, low[name]] == 0.0:
+            low[name] += 1
+        while high[name] > 0 and chain[name, high[name] - 1] == 0.0:
+            high[name] -= 1
+    order = np.empty(size, dtype=np.int64)
+    centre = _much_visited(chain, times, low, high)
+    transient = 0
+    for attempt in range(3):
+        table, on_costs, on_times = chain.copy(), costs.copy(), times.copy()
+        closed = _towards(centre, table, on_costs, on_times, low.copy(), high.copy(), order)
+        if closed >= 0:
+            transient += 1
+            if transient == 2:
+                break
+            centre = closed
+        elif attempt == 2 or on_times[centre] < LONG_CYCLE * times[centre]:
+            return order, table, on_costs, on_times
+        else:
+            centre = int(np.argmax(_visits(order, table) * times))
+    raise np.linalg.LinAlgError("there are several recurrent classes")
+
+
+@njit(cache=True)
+def cycle_values(chain: Floats, costs: Floats, times: Floats) -> tuple[float, Floats]:
+    """Return the gain and the bias of a chain whose visits have costs and times.
+
+    The gain is the cost over the time of one cycle; the bias is zero at one state.
+    """
+    order, table, costs, times = eliminate(chain, costs, times)
+    size = times.size
+    gain = costs[order[-1]] / times[order[-1]]
+    bias = np.zeros(size)
+    left = order[-1], order[-1] + 1
+    for step in range(size - 2, -1, -1):
+        state = order[step]
+        row, values = table[state, left[0] : left[1]], bias[left[0] : left[1]]
+        total = costs[state] - gain * times[state]
+        for column in range(row.size):
+            total += row[column] * values[column]
+        bias[state] = total
+        left = min(left[0], state), max(left[1], state + 1)
+    return gain, bias
+
+
+@njit(cache=True)
+def cycle_visits(chain: Floats, times: Floats) -> Floats:
+    """Return the expected visits to each state in one cycle, 1 for the state that stays."""
+    order, table, _, _ = eliminate(chain, times, times)
+    return _visits(order, table)
+
+
+@njit(cache=True)
+def evaluate(
+    after_departure: Bools,
+    after_arrival: Bools,
+    arrival_rate: float,
+    service_rate: float,
+    gamma: float,
+) -> tuple[float, Floats]:
+    """Return the gain and bias of a policy with one recurrent class.
+
+    Raises `numpy.linalg.LinAlgError` where the policy has several, and MemoryError where the cut
+    is too long.
+    """
+    levels = after_departure.shape[0]
+    departure, arrival = successors(after_departure, after_arrival)
+    order, cut = cut_and_order(after_arrival, departure, arrival)
+    chain, costs, times = censor(
+        order, departure, arrival, cut, levels, arrival_rate, service_rate, gamma
+    )
+    gain, at_cut = cycle_values(chain, costs, times)
+    bias = spread(
+        order, departure, arrival, cut, levels, arrival_rate, service_rate, gamma, gain, at_cut
+    )
+    return gain, bias
+
+
+@njit(cache=True)
+def improve(bias: Floats, policy: Bools, slack: float) -> int:
+    """Activate where one more robot lowers the bias, stop where it raises it; count the changes.
+
+    `policy` has shape (levels, width); within `slack` an action stays as it is.
+    """
+    levels, width = policy.shape
+    changes = 0
+    for q in range(levels):
+        for r in range(width - 1):
+            if q == 0 and r == 0:
+                continue
+            gap = bias[q * width + r + 1] - bias[q * width + r]
+            if gap < -slack and not policy[q, r]:
+                policy[q, r] = True
+                changes += 1
+            elif gap > slack and policy[q, r]:
+                policy[q, r] = False
+                changes += 1
+    return changes
+
+
+@njit(cache=True)
+def iterate_policies(
+    policy: Bools,
+    arrival_rate: float,
+    service_rate: float,
+    gamma: float,
+    max_iterations: int,
+) -> tuple[float, Floats, int]:
+    """Run policy iteration from `policy`, which is left optimal; iterations -1 if unsettled."""
+    for iteration in range(1, max_iterations + 1):
+        gain, bias = evaluate(policy, policy, arrival_rate, service_rate, gamma)
+        slack = 1e-12 * max(1.0, np.abs(bias[1:]).max())
+        if improve(bias, policy, slack) == 0:
+            return gain, bias, iteration
+    return gain, bias, -1

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_choice, check_integer
 from analysis.mdp import NotConverged, recurrent_classes
-from analysis.robots import censored, general, iteration
+from analysis.robots import censored, description, general
 from analysis.robots.checks import positive
 from analysis.robots.result import ControlSolution
 
@@ -89,7 +89,7 @@ class RobotControl:
         return self.curve_policy(np.full(self.robots, self.capacity))
 
     def solve(self, method: str = "censored", max_iterations: int = 200) -> ControlSolution:
-        """Return an optimal policy, by policy iteration.
+        """Return an optimal policy, by policy description.
 
         Parameters
         ----------
@@ -104,26 +104,85 @@ class RobotControl:
             If the limit is reached.
         """
         check_choice("method", method, ("censored", "sparse"))
-        policy = iteration.line_policy(*self.shape, self.service_rate / self.arrival_rate)
-        if method == "censored":
-            try:
-                gain, flat, iterations = iteration.iterate_policies(
-                    policy, self.arrival_rate, self.service_rate, self.gamma, max_iterations
-                )
-            except (np.linalg.LinAlgError, MemoryError):  # several recurrent classes, or a long cut
-                return self.solve("sparse", max_iterations)
-            if iterations < 0:
-                return self.solve("sparse", max_iterations)
-            bias = flat.reshape(self.shape)
-        else:
+        check_integer("max_iterations", max_iterations, 1)
+        policy = description.line_policy(*self.shape, self.service_rate / self.arrival_rate)
+        if method == "sparse":
             gain, bias, policy, iterations = general.solve(self, policy, max_iterations)
+            solution = self._checked(gain, bias, policy, iterations)
+            if solution is None:
+                raise NotConverged("rounding leaves too large a violation of the equation")
+            return solution
+        try:
+            solution = self._from_policies(policy, max_iterations)
+        except MemoryError:  # the cut is too long
+            solution = None
+        return solution or self.solve("sparse", max_iterations)
+
+    def _from_policies(self, policy: Bools, max_iterations: int) -> ControlSolution | None:
+        """Improve a first policy; if that fails, others that value iteration leads to.
+
+        On the way from a policy that is far off, others with several recurrent classes may lie.
+        """
+        solution = self._improved(policy, max_iterations)
+        values = np.zeros(self.shape)
+        for updates in (500, 5_000, 50_000):
+            if solution is not None:
+                return solution
+            description.improve_values(
+                values, updates, self.arrival_rate, self.service_rate, self.gamma
+            )
+            policy = np.zeros(self.shape, dtype=np.bool_)
+            policy[:, :-1] = values[:, 1:] < values[:, :-1]
+            policy[0, 0] = True
+            solution = self._improved(policy, max_iterations)
+        return solution
+
+    def _improved(self, policy: Bools, max_iterations: int) -> ControlSolution | None:
+        """Return the solution to which a policy improves, None if it fails on the way."""
+        rates = self.arrival_rate, self.service_rate, self.gamma
+        try:
+            gain, flat, iterations = censored.iterate_policies(policy, *rates, max_iterations)
+        except np.linalg.LinAlgError:  # several recurrent classes
+            return None
+        if iterations < 0:
+            return None
+        return self._checked(gain, flat.reshape(self.shape), policy, iterations)
+
+    def _checked(
+        self, gain: float, bias: Floats, policy: Bools, iterations: int
+    ) -> ControlSolution | None:
+        """Return the solution, None if it violates the optimality equation."""
+        gain, bias, policy = self._tidied(gain, bias, policy)
         residual = self.bellman_residual(gain, bias)
         scale = max(1.0, float(np.abs(bias.ravel()[1:]).max())) * self.event_rate
         if not residual <= 1e-11 * scale:
-            if method == "sparse":
-                raise NotConverged(f"the optimality equation is violated by {residual:.3g}")
-            return self.solve("sparse", max_iterations)
+            return None
         return self._described(gain, bias, policy, policy, iterations, residual)
+
+    def _tidied(self, gain: float, bias: Floats, policy: Bools) -> tuple[float, Floats, Bools]:
+        """Settle ties so that the policy becomes a switching curve, if that costs nothing.
+
+        Rounding decides between actions that are equally good; the smallest curve that starts a
+        robot wherever that is clearly better takes their place if its gain is the same.
+        """
+        gap = bias[:, 1:] - bias[:, :-1]
+        gap[0, 0] = -1.0
+        slack = 1e-12 * max(1.0, float(np.abs(bias.ravel()[1:]).max()))
+        starts = gap < -slack
+        starts = np.logical_or.accumulate(starts[::-1, ::-1], axis=0)
+        starts = np.logical_or.accumulate(starts, axis=1)[::-1, ::-1]
+        if (starts & (gap > slack)).any() or (starts == policy[:, :-1]).all():
+            return gain, bias, policy
+        curve = np.zeros_like(policy)
+        curve[:, :-1] = starts
+        rates = self.arrival_rate, self.service_rate, self.gamma
+        try:
+            other, flat = censored.evaluate(curve, curve, *rates)
+        except (np.linalg.LinAlgError, MemoryError):
+            return gain, bias, policy
+        if not other <= gain * (1.0 + 1e-13):
+            return gain, bias, policy
+        return other, flat.reshape(self.shape), curve
 
     def evaluate(
         self, policy: ArrayLike, after_arrival: ArrayLike | None = None
@@ -160,10 +219,10 @@ class RobotControl:
                 f"with active robots {levels}"
             )
         try:
-            gain, flat = iteration.evaluate(
+            gain, flat = censored.evaluate(
                 tables[0], tables[1], self.arrival_rate, self.service_rate, self.gamma
             )
-        except MemoryError:
+        except (np.linalg.LinAlgError, MemoryError):
             gain, flat = general.evaluate(self, departure, arrival)
         bias = flat.reshape(self.shape)
         residual = self._evaluation_residual(gain, flat, departure, arrival)
@@ -183,7 +242,7 @@ class RobotControl:
     def bellman_residual(self, gain: float, bias: Floats) -> float:
         """Return the largest violation of the optimality equation, in the unit of the gain."""
         rates = self.arrival_rate, self.service_rate
-        return iteration.optimality_residual(bias, gain, *rates, self.gamma)
+        return description.optimality_residual(bias, gain, *rates, self.gamma)
 
     def _evaluation_residual(
         self, gain: float, bias: Floats, departure: Ints, arrival: Ints
@@ -208,10 +267,12 @@ class RobotControl:
     ) -> ControlSolution:
         rates = self.arrival_rate, self.service_rate
         try:
-            law, recurs = iteration.occupancy(after_departure, after_arrival, *rates)
+            law, recurs = description.occupancy(after_departure, after_arrival, *rates)
         except (np.linalg.LinAlgError, MemoryError):
             law, recurs = general.occupancy(self, after_departure, after_arrival)
-        starvation, when_full, mean, fewest, most = iteration.averages(law, recurs, self.robots + 1)
+        starvation, when_full, mean, fewest, most = description.averages(
+            law, recurs, self.robots + 1
+        )
         return ControlSolution(
             gain=float(gain),
             bias=bias,

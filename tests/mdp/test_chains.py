@@ -20,6 +20,13 @@ def test_balance_holds_for_random_chains(seed):
     np.testing.assert_allclose(law @ rates, law * rates.sum(axis=1), rtol=1e-12)
 
 
+def test_stored_zeros_are_no_edges():
+    entries = [1.0, 1.0, 0.0], ([0, 1, 0], [0, 1, 1])
+    chain = sparse.csr_array(entries, shape=(2, 2))
+    assert [members.tolist() for members in recurrent_classes(chain)] == [[0], [1]]
+    np.testing.assert_allclose(stationary_law(chain, 0), [1.0, 0.0])
+
+
 def test_only_the_class_that_the_start_reaches_has_mass():
     rates = np.zeros((5, 5))
     rates[0, 1] = rates[1, 2] = rates[2, 1] = rates[3, 4] = rates[4, 3] = 1.0

@@ -1,8 +1,4 @@
-"""Policy iteration for the controlled queue, and what a policy costs, as compiled code.
-
-The evaluation is that of `analysis.robots.censored`; the improvement compares V(q, r + 1) with
-V(q, r), which decides both after a departure and after an arrival.
-"""
+"""What a policy of the controlled queue does (law, averages, residual), and first policies."""
 
 from __future__ import annotations
 
@@ -10,83 +6,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from analysis.robots.censored import (
-    censor,
-    cut_and_order,
-    rates_out,
-    spread,
-    successors,
-)
-from analysis.robots.elimination import cycle_values, cycle_visits
+from analysis.robots import censored
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-
-
-@njit(cache=True)
-def evaluate(
-    after_departure: Bools,
-    after_arrival: Bools,
-    arrival_rate: float,
-    service_rate: float,
-    gamma: float,
-) -> tuple[float, Floats]:
-    """Return the gain and bias of a policy with one recurrent class.
-
-    Raises `numpy.linalg.LinAlgError` where the policy has several, and MemoryError where the cut
-    is too long.
-    """
-    levels = after_departure.shape[0]
-    departure, arrival = successors(after_departure, after_arrival)
-    order, cut = cut_and_order(after_arrival, departure, arrival)
-    chain, costs, times = censor(
-        order, departure, arrival, cut, levels, arrival_rate, service_rate, gamma
-    )
-    gain, at_cut = cycle_values(chain, costs, times)
-    bias = spread(
-        order, departure, arrival, cut, levels, arrival_rate, service_rate, gamma, gain, at_cut
-    )
-    return gain, bias
-
-
-@njit(cache=True)
-def improve(bias: Floats, policy: Bools, slack: float) -> int:
-    """Activate where one more robot lowers the bias, stop where it raises it; count the changes.
-
-    `policy` has shape (levels, width); within `slack` an action stays as it is.
-    """
-    levels, width = policy.shape
-    changes = 0
-    for q in range(levels):
-        for r in range(width - 1):
-            if q == 0 and r == 0:
-                continue
-            gap = bias[q * width + r + 1] - bias[q * width + r]
-            if gap < -slack and not policy[q, r]:
-                policy[q, r] = True
-                changes += 1
-            elif gap > slack and policy[q, r]:
-                policy[q, r] = False
-                changes += 1
-    return changes
-
-
-@njit(cache=True)
-def iterate_policies(
-    policy: Bools,
-    arrival_rate: float,
-    service_rate: float,
-    gamma: float,
-    max_iterations: int,
-) -> tuple[float, Floats, int]:
-    """Run policy iteration from `policy`, which is left optimal; iterations -1 if unsettled."""
-    for iteration in range(1, max_iterations + 1):
-        gain, bias = evaluate(policy, policy, arrival_rate, service_rate, gamma)
-        slack = 1e-12 * max(1.0, np.abs(bias[1:]).max())
-        if improve(bias, policy, slack) == 0:
-            return gain, bias, iteration
-    return gain, bias, -1
 
 
 @njit(cache=True)
@@ -108,35 +32,46 @@ def _reachable(start: int, departure: Ints, arrival: Ints) -> Bools:
 
 
 @njit(cache=True)
-def occupancy(
-    after_departure: Bools,
-    after_arrival: Bools,
+def _pass_on(
+    order: Ints,
+    departure: Ints,
+    arrival: Ints,
+    cut: Ints,
+    width: int,
+    at_cut: Floats,
     arrival_rate: float,
     service_rate: float,
-) -> tuple[Floats, Bools]:
-    """Return the stationary law of a policy with one recurrent class, and that class.
-
-    Raises as `evaluate` does.
-    """
-    levels, width = after_departure.shape
-    departure, arrival = successors(after_departure, after_arrival)
-    order, cut = cut_and_order(after_arrival, departure, arrival)
-    chain, _, times = censor(
-        order, departure, arrival, cut, levels, arrival_rate, service_rate, 0.0
-    )
-    at_cut = cycle_visits(chain, times)
+) -> Floats:
+    """Return the stationary law of all states from the visits to the cut."""
     visits = np.zeros(cut.size)
     law = np.zeros(cut.size)
     for position in range(order.size - 1, -1, -1):
         state = order[position]
         if cut[state] >= 0:
             visits[state] = at_cut[cut[state]]
-        served, arrived = rates_out(state, width, departure, arrival, arrival_rate, service_rate)
+        served = service_rate if departure[state] >= 0 else 0.0
+        arrived = arrival_rate * (state % width) if arrival[state] >= 0 else 0.0
         law[state] = visits[state] / (served + arrived)
         for target, rate in ((departure[state], served), (arrival[state], arrived)):
             if target >= 0 and cut[target] < 0:
                 visits[target] += rate * law[state]
-    return law / law.sum(), _reachable(int(np.argmax(law)), departure, arrival)
+    return law / law.sum()
+
+
+def occupancy(
+    after_departure: Bools, after_arrival: Bools, arrival_rate: float, service_rate: float
+) -> tuple[Floats, Bools]:
+    """Return the stationary law of a policy with one recurrent class, and that class.
+
+    Raises as `analysis.robots.censored.evaluate` does.
+    """
+    levels, width = after_departure.shape
+    moves = censored.successors(after_departure, after_arrival)
+    order, cut = censored.cut_and_order(after_arrival, *moves)
+    rates = arrival_rate, service_rate
+    chain, _, times = censored.censor(order, *moves, cut, levels, *rates, 0.0)
+    law = _pass_on(order, *moves, cut, width, censored.cycle_visits(chain, times), *rates)
+    return law, _reachable(int(law.argmax()), *moves)
 
 
 @njit(cache=True)
@@ -198,3 +133,34 @@ def line_policy(levels: int, width: int, balance: float) -> Bools:
             policy[q, r] = q <= height
     policy[0, 0] = True
     return policy
+
+
+@njit(cache=True)
+def improve_values(
+    bias: Floats, updates: int, arrival_rate: float, service_rate: float, gamma: float
+) -> None:
+    """Run value iteration in place, relative to (0, N): a start for policies that do not settle."""
+    levels, width = bias.shape
+    top = width - 1
+    event_rate = arrival_rate * top + service_rate
+    image = bias.copy()
+    for _ in range(updates):
+        for q in range(levels):
+            above = min(q + 1, levels - 1)
+            for r in range(width):
+                if q == 0 and r == 0:
+                    continue
+                here = bias[q, r]
+                change = gamma if q == 0 else 0.0
+                if q > 0:
+                    best = bias[q - 1, min(r + 1, top)]
+                    if q > 1 or r > 0:
+                        best = min(best, bias[q - 1, r])
+                    change += service_rate * (best - here)
+                if r > 0:
+                    best = min(bias[above, r - 1], bias[above, r]) - here
+                    if q == levels - 1:
+                        best += 1.0
+                    change += arrival_rate * r * best
+                image[q, r] = here + change / event_rate
+        bias[:] = image - image[0, top]

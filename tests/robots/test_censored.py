@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from analysis.robots import RobotControl, iteration
-from analysis.robots.elimination import cycle_values, cycle_visits
+from analysis.robots import RobotControl
+from analysis.robots.censored import cycle_values, cycle_visits, evaluate
 
 
 def random_chain(seed: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -49,4 +49,4 @@ def test_two_recurrent_classes_are_refused():
     never, always = np.zeros(model.shape, bool), np.ones(model.shape, bool)
     never[0, 0] = True
     with pytest.raises(np.linalg.LinAlgError):
-        iteration.evaluate(never, always, 0.4, 1.0, 1.0)
+        evaluate(never, always, 0.4, 1.0, 1.0)

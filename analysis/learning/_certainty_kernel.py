@@ -1,0 +1,186 @@
+"""Compiled steps of the certainty-equivalent learner.
+
+See `analysis.learning.certainty_equivalence` for the equations.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from analysis.ephemeral.kernels import h, relative_index_at_age
+from analysis.learning.environment import advance, collect, largest
+
+
+class Model(NamedTuple):
+    """Constants: the grid, and g and log g at ages 1 to A on it, shape (points, A)."""
+
+    log_mu: NDArray[np.float64]
+    g: NDArray[np.float64]
+    log_g: NDArray[np.float64]
+    exploration: int
+    forced: int
+    confidence: float
+
+
+class State(NamedTuple):
+    """Running sums of each arm, on the grid (N, points) or not (N,), and the estimates from them.
+
+    `profile` is p(mu) and `top` the place of its maximum; `width` is the standard deviation of
+    log mu when phi is 1.
+    """
+
+    pairs: NDArray[np.int64]
+    total: NDArray[np.float64]
+    weighted: NDArray[np.float64]
+    exposure: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    profile: NDArray[np.float64]
+    top: NDArray[np.int64]
+    log_mu: NDArray[np.float64]
+    u_star: NDArray[np.float64]
+    width: NDArray[np.float64]
+    chi_square: NDArray[np.float64]
+    epoch: NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def _reach(model, point, age):  # type: ignore[no-untyped-def]
+    """Return g = 1 - exp(-mu age) and log g at a point of the grid."""
+    if age <= model.g.shape[1]:
+        return model.g[point, age - 1], model.log_g[point, age - 1]
+    g = -np.expm1(-np.exp(model.log_mu[point]) * age)
+    return g, np.log(g)
+
+
+@njit(cache=True, nogil=True)
+def _exposure(model, exposure, log_mu):  # type: ignore[no-untyped-def]
+    """S at any mu: its logarithm is interpolated linearly between points of the grid."""
+    spacing = model.log_mu[1] - model.log_mu[0]
+    place = (log_mu - model.log_mu[0]) / spacing
+    below = min(max(int(place), 0), exposure.size - 2)
+    weight = place - below
+    return np.exp((1.0 - weight) * np.log(exposure[below]) + weight * np.log(exposure[below + 1]))
+
+
+@njit(cache=True, nogil=True)
+def _estimate(model, state, i):  # type: ignore[no-untyped-def]
+    """Maximise the profile of arm i on the grid and refine it by a parabola."""
+    exposure, profile, total = state.exposure[i], state.profile[i], state.total[i]
+    for g in range(exposure.size):
+        profile[g] = state.weighted[i, g] - total * np.log(exposure[g])
+    top = int(np.argmax(profile))
+    inner = min(max(top, 1), exposure.size - 2)
+    left, middle, right = profile[inner - 1], profile[inner], profile[inner + 1]
+    spacing = model.log_mu[1] - model.log_mu[0]
+    bend = 2.0 * middle - left - right
+    log_mu, width = model.log_mu[top], model.log_mu[-1] - model.log_mu[0]
+    if bend > 1e-12 * total:
+        width = min(width, spacing / np.sqrt(bend))
+        if inner == top:
+            log_mu += 0.5 * spacing * (right - left) / bend
+    state.top[i] = top
+    state.log_mu[i] = log_mu
+    state.width[i] = width
+    state.u_star[i] = total / _exposure(model, exposure, log_mu)
+    surplus = 0.0
+    if total > 0.0:
+        surplus = state.squares[i, top] * exposure[top] / total - total
+    state.chi_square[i] = max(surplus, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def learn(model, state, arms, age, found):  # type: ignore[no-untyped-def]
+    """Add (age, content) pairs to the running sums and estimate anew."""
+    state.epoch[0] += 1
+    for m in range(arms.size):
+        i = arms[m]
+        state.pairs[i] += 1
+        state.total[i] += found[m]
+        for point in range(model.log_mu.size):
+            g, log_g = _reach(model, point, age[m])
+            state.weighted[i, point] += found[m] * log_g
+            state.exposure[i, point] += g
+            state.squares[i, point] += found[m] * found[m] / g
+        _estimate(model, state, i)
+
+
+@njit(cache=True, nogil=True)
+def _index(log_mu, u_star, age):  # type: ignore[no-untyped-def]
+    decay = np.exp(log_mu)
+    return u_star * relative_index_at_age(decay, h(decay), float(age))
+
+
+@njit(cache=True, nogil=True)
+def _optimistic(model, state, i, age, slack):  # type: ignore[no-untyped-def]
+    """Largest index of arm i over the points whose profile is within `slack` of the best.
+
+    Given mu, u* may exceed R/S by the factor at which the quasi-likelihood has lost the rest of the
+    slack, R (x - 1)^2 / 2 for a factor x near 1.
+    """
+    total = state.total[i]
+    if total <= 0.0:
+        return 0.0
+    stretch = 1.0 + np.sqrt(2.0 * slack / total)
+    highest = stretch * _index(state.log_mu[i], state.u_star[i], age)
+    top, profile = state.top[i], state.profile[i]
+    for direction in (-1, 1):
+        g = top if direction < 0 else top + 1
+        while 0 <= g < profile.size:
+            left = slack - (profile[top] - profile[g])
+            if left <= 0.0:
+                break
+            u_star = total / state.exposure[i, g] * (1.0 + np.sqrt(2.0 * left / total))
+            highest = max(highest, _index(model.log_mu[g], u_star, age))
+            g += direction
+    return highest
+
+
+@njit(cache=True, nogil=True)
+def priorities(model, state, age, rng, values):  # type: ignore[no-untyped-def]
+    """Write what each arm is worth crawling; arms that lack forced crawls come first."""
+    surplus, freedom = 0.0, 0
+    for i in range(values.size):
+        surplus += state.chi_square[i]
+        freedom += max(state.pairs[i] - 2, 0)
+    pooled = surplus / max(freedom, 1)
+    for i in range(values.size):
+        count = state.pairs[i]
+        if count < model.forced:
+            again = model.forced if count % 2 == 1 else 0
+            values[i] = 1e200 * (2 * model.forced + again - count)
+            continue
+        phi = (state.chi_square[i] + 2.0 * pooled) / count  # count - 2 degrees of freedom and 2
+        phi = max(phi, 1e-12 * state.total[i])
+        if model.exploration == 1:
+            slack = phi * model.confidence * np.log(1.0 + state.epoch[0])
+            values[i] = _optimistic(model, state, i, age[i], slack)
+        elif model.exploration == 2 and phi > 0.0:
+            log_mu = state.log_mu[i] + np.sqrt(phi) * state.width[i] * rng.standard_normal()
+            log_mu = min(max(log_mu, model.log_mu[0]), model.log_mu[-1])
+            drawn = phi * rng.standard_gamma(state.total[i] / phi)
+            values[i] = _index(log_mu, drawn / _exposure(model, state.exposure[i], log_mu), age[i])
+        else:
+            values[i] = _index(state.log_mu[i], state.u_star[i], age[i])
+
+
+@njit(cache=True, nogil=True)
+def play(model, state, alpha, decay, u_star, content, budget, rng):  # type: ignore[no-untyped-def]
+    horizon, size = content.shape
+    held, age = -np.expm1(-decay) * u_star, np.ones(size, dtype=np.int64)
+    arms, ages = np.empty(budget, dtype=np.int64), np.empty(budget, dtype=np.int64)
+    found, values = np.empty(budget), np.empty(size)
+    reward, expected = np.zeros(horizon), np.zeros(horizon)
+    crawls = np.zeros(size, dtype=np.int64)
+    for epoch in range(horizon):
+        priorities(model, state, age, rng, values)
+        largest(values, arms)
+        for m in range(budget):
+            ages[m] = age[arms[m]]
+        reward[epoch], expected[epoch] = collect(decay, u_star, held, age, arms, found, crawls)
+        learn(model, state, arms, ages, found)
+        advance(alpha, content[epoch], held, age)
+    return reward, expected, np.full(horizon, budget), crawls

@@ -1,0 +1,76 @@
+// Run in a page: wait until it has settled, then say what a reader can and cannot see of it.
+async () => {
+  await window.MathJax?.startup?.promise;
+  await document.fonts.ready;
+  const article = document.querySelector("main article") ?? document.body;
+  for (const image of article.querySelectorAll("img")) {
+    image.loading = "eager";
+    await image.decode().catch(() => {});
+  }
+  const box = (element) => element.getBoundingClientRect();
+
+  // Contrast of every piece of text with what lies behind it, as WCAG defines it.
+  const parse = (colour) => {
+    const found = colour.match(/[\d.]+/g).map(Number);
+    return { rgb: found.slice(0, 3), alpha: found[3] ?? 1 };
+  };
+  const over = (front, back) =>
+    front.rgb.map((c, i) => front.alpha * c + (1 - front.alpha) * back[i]);
+  const background = (element) => {
+    const layers = [];
+    for (let e = element; e; e = e.parentElement) {
+      layers.push(parse(getComputedStyle(e).backgroundColor));
+      if (layers.at(-1).alpha === 1) break;
+    }
+    return layers.reverse().reduce((back, front) => over(front, back), [255, 255, 255]);
+  };
+  const luminance = (rgb) => {
+    const [r, g, b] = rgb.map((c) =>
+      c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const faint = new Set();
+  let texts = 0;
+  const walker = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const element = node.parentElement;
+    const text = node.textContent.trim();
+    const visible = { checkOpacity: true, checkVisibilityCSS: true };
+    if (!text || !element.checkVisibility(visible)) continue;
+    // Not the book's own: MathJax's text for screen readers, and the theme's signs and shortcuts.
+    if (element.closest("mjx-assistive-mml, .headerlink, button, [class*=kbd-shortcut]")) continue;
+    texts += 1;
+    const style = getComputedStyle(element);
+    const back = background(element);
+    const two = [luminance(over(parse(style.color), back)), luminance(back)];
+    const ratio = (Math.max(...two) + 0.05) / (Math.min(...two) + 0.05);
+    const size = parseFloat(style.fontSize);
+    const large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
+    if (ratio < (large ? 3 : 4.5)) {
+      faint.add(`${ratio.toFixed(2)} ${element.tagName}.${element.className}: ${text.slice(0, 40)}`);
+    }
+  }
+
+  // What makes the page wider than the screen; what scrolls within itself does not.
+  const overflow = document.documentElement.scrollWidth - window.innerWidth;
+  const wide = overflow <= 0 ? [] : [`by ${overflow} pixels`, ...[...article.querySelectorAll("*")]
+    .filter((e) => box(e).right > window.innerWidth + 1).slice(0, 5)
+    .map((e) => e.outerHTML.slice(0, 120))];
+
+  const mathematics = [...article.querySelectorAll(".math")];
+  const marked = article.querySelectorAll("mjx-merror, .problematic, .system-message");
+  return {
+    theme: document.documentElement.dataset.theme,
+    texts,
+    faint: [...faint],
+    wide,
+    images: [...article.querySelectorAll("img")].map((image) => ({
+      source: image.getAttribute("src"),
+      natural: image.naturalWidth * image.naturalHeight,
+      shown: box(image).width * box(image).height,
+    })),
+    math: mathematics.length,
+    bare: mathematics.filter((m) => !m.querySelector("mjx-container")).map((m) => m.textContent),
+    wrong: [...marked].map((element) => element.textContent),
+  };
+};
