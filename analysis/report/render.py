@@ -157,7 +157,8 @@ def _key(stage: Path) -> str:
     api = list((ROOT / "analysis").rglob("*.py"))
     for path in sorted({*staged, *code, *api, lock}):
         if "__pycache__" not in path.parts:
-            digest.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
+            name = path.relative_to(stage if path.is_relative_to(stage) else ROOT).as_posix()
+            digest.update(name.encode() + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 

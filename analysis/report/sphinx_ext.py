@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
@@ -327,8 +328,14 @@ def add_source_links(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def _computed(verdict: dict[str, Any]) -> str:
-    interval = verdict["interval"]
-    return verdict["computed"] + (f" ({interval[0]:.4g} to {interval[1]:.4g})" if interval else "")
+    """Return the computed value, and its interval with as many decimals."""
+    computed: str = verdict["computed"]
+    if not verdict["interval"]:
+        return computed
+    decimals = re.search(r"\.(\d+)", computed)
+    style = ".4g" if "e" in computed else f".{len(decimals[1]) if decimals else 0}f"
+    low, high = (format(end, style) for end in verdict["interval"])
+    return f"{computed} ({low} to {high})"
 
 
 def _badge(verdict: dict[str, Any]) -> nodes.Node:
