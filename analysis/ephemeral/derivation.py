@@ -168,7 +168,7 @@ def index_as_maximum(sources: Sources, state: ArrayLike, ages: int = 2000) -> Fl
     """
     x = check_array("state", state, 0)
     if (x > sources.u_star).any():
-        raise ValueError(f"state must be at most u* = {sources.u_star}, got {state}")
+        raise ValueError(f"state must be at most u* = {sources.u_star}, got {x}")
     check_integer("ages", ages, 1)
     lag = -np.expm1(-sources.decay) * (sources.u_star - x)
     best = np.full(x.shape, -np.inf)
@@ -212,7 +212,7 @@ def run_from_above(
     check_choice("above", above, ("definition", "printed"))
     distance = check_array("excess", excess).copy()
     if distance.shape != (len(sources),) or (distance < -sources.u_star).any():
-        raise ValueError(f"excess must hold {len(sources)} numbers of at least -u*, got {excess}")
+        raise ValueError(f"excess must hold {len(sources)} numbers of at least -u*, got {distance}")
     reward, crawls = np.empty(epochs), np.zeros(len(sources))
     for epoch in range(epochs):
         state = sources.u_star + distance
