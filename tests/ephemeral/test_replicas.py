@@ -68,6 +68,29 @@ def test_random_content_closes_the_gap():
     assert gaps[1].half_width < 5e-4
 
 
+def test_the_relaxed_policy_earns_the_bound_and_takes_out_the_noise():
+    sources, law = four_sources(), Utility("exponential")
+    curves = [stochastic_index(sources, i, law) for i in range(4)]
+    bound, subsidy = stochastic_bound(sources, curves, 2)
+    runs = [
+        simulate_random_replicas(
+            Arrivals(sources, law), curves, 2, 10, 2000, np.random.default_rng(seed),
+            subsidy=subsidy,
+        )
+        for seed in range(6)
+    ]  # fmt: skip
+    relaxed = Estimate.of([run.relaxed_reward / bound for run in runs])
+    assert abs(relaxed.mean - 1) < 2.5 * relaxed.half_width + 1e-5
+    gap = Estimate.of([(run.relaxed_reward - run.average_reward) / bound for run in runs])
+    assert 0 < gap.interval[0] and gap.interval[1] < 5e-4
+    assert gap.half_width < 0.5 * relaxed.half_width
+    alone = simulate_random_replicas(
+        Arrivals(sources, law), curves, 2, 10, 2000, np.random.default_rng(0)
+    )
+    assert alone.average_reward == runs[0].average_reward
+    assert np.isnan(alone.relaxed_reward)
+
+
 def test_random_copies_earn_what_random_sources_earn():
     """Round robin has no say here, so take a budget of N: every copy is crawled always."""
     sources = Sources([3.0, 5.0], [1.0, 2.0], [0.5, 1.0])
