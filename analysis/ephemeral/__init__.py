@@ -5,7 +5,7 @@ from analysis.ephemeral.bounds import RelaxedSolution, due_ages, relaxed_bound, 
 from analysis.ephemeral.content_law import content_law
 from analysis.ephemeral.costs import CostRun, exact_sets, fill_budget, simulate_costs
 from analysis.ephemeral.definition import index_by_definition, index_by_solver, simulated_index
-from analysis.ephemeral.drawing import draw_source, trajectory_frame
+from analysis.ephemeral.drawing import draw_source, follow_random, trajectory_frame
 from analysis.ephemeral.dual import DualRun, dual_descent
 from analysis.ephemeral.environment import Environment
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
@@ -23,7 +23,15 @@ from analysis.ephemeral.policies import (
     WhittlePolicy,
     named_policy,
 )
-from analysis.ephemeral.printed import printed_index
+from analysis.ephemeral.printed import PrintedIndexPolicy, printed_index
+from analysis.ephemeral.random_value import (
+    RandomSource,
+    RandomValue,
+    average_random_value,
+    discounted_random_value,
+    random_source,
+    stopping_value,
+)
 from analysis.ephemeral.replicas import ReplicaRun, simulate_random_replicas, simulate_replicas
 from analysis.ephemeral.scheduler import Scheduler, spread_ages
 from analysis.ephemeral.schedules import (
@@ -84,8 +92,11 @@ __all__ = [
     "Optimum",
     "PartitionedScheduler",
     "Policy",
+    "PrintedIndexPolicy",
     "RandomPolicy",
     "RandomRun",
+    "RandomSource",
+    "RandomValue",
     "RelaxedSolution",
     "ReplicaRun",
     "RoundRobinPolicy",
@@ -98,11 +109,13 @@ __all__ = [
     "Trajectory",
     "Utility",
     "WhittlePolicy",
+    "average_random_value",
     "average_value",
     "best_periods",
     "compare",
     "constant_gaps",
     "content_law",
+    "discounted_random_value",
     "discounted_value",
     "draw_source",
     "dual_descent",
@@ -111,6 +124,7 @@ __all__ = [
     "fill_budget",
     "fluid_frequencies",
     "fluid_reward",
+    "follow_random",
     "four_sources",
     "index_by_definition",
     "index_by_solver",
@@ -125,6 +139,7 @@ __all__ = [
     "printed_index",
     "random_frequencies",
     "random_reward",
+    "random_source",
     "relaxed_bound",
     "relaxed_problem",
     "rounding_to",
@@ -140,6 +155,7 @@ __all__ = [
     "spread_schedule",
     "stochastic_bound",
     "stochastic_index",
+    "stopping_value",
     "trajectory_frame",
     "whittle_index",
     "whittle_index_at_age",

@@ -5,9 +5,45 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
 
+from analysis.checks import check_integer
+from analysis.ephemeral.environment import Environment
+from analysis.ephemeral.policies import Policy
 from analysis.ephemeral.simulation import Trajectory
 from analysis.ephemeral.sources import Sources
+
+
+def follow_random(
+    sources: Sources,
+    policy: Policy,
+    budget: int,
+    content: ArrayLike,
+    *,
+    initial_state: str | ArrayLike = "empty",
+) -> Trajectory:
+    """Run a policy against given random content and keep every state and crawl, as for a figure.
+
+    Parameters
+    ----------
+    sources, policy, budget, content, initial_state
+        As in `analysis.ephemeral.simulate_random`, with a policy object; all sources are observed.
+
+    Returns
+    -------
+    Trajectory
+    """
+    check_integer("budget", budget, 1, len(sources))
+    game = Environment(sources, content, initial_state=initial_state)
+    state = np.empty((len(sources), game.horizon))
+    crawled = np.zeros(state.shape, dtype=bool)
+    reward = np.empty(game.horizon)
+    while (epoch := game.epoch) < game.horizon:
+        state[:, epoch] = game.state
+        arms = policy.select(game.observation, budget, None)
+        crawled[arms, epoch] = True
+        reward[epoch] = game.step(arms).sum()
+    return Trajectory(state, crawled, reward)
 
 
 def draw_source(axis: Axes, sources: Sources, run: Trajectory, arm: int, colour: str) -> None:

@@ -13,10 +13,13 @@ Reference: report 8702, (16), Theorem 1 and Remark; slides, main theorem.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_array, check_choice
+from analysis.ephemeral.policies import Observation, top
 from analysis.ephemeral.sources import Sources
 
 Floats = NDArray[np.float64]
@@ -96,3 +99,28 @@ def orbit(sources: Sources, ages: int) -> Floats:
         state = sources.alpha * state + sources.u
         row[:] = state
     return states
+
+
+@dataclass(frozen=True)
+class PrintedIndexPolicy:
+    """Crawl the sources whose printed index is largest.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources, all of them observed.
+    form : {"theorem", "remark"}
+        Which of the two printed formulas.
+    """
+
+    sources: Sources
+    form: str = "theorem"
+
+    def __post_init__(self) -> None:
+        check_choice("form", self.form, FORMS)
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> NDArray[np.int64]:
+        """Return the `budget` sources of largest printed index."""
+        return top(printed_index(self.sources, observation.state, self.form), budget)

@@ -135,6 +135,10 @@ class Comparison:
         """Average reward of one policy less that of another, on common random numbers."""
         return Estimate.of(self.rewards[policy] - self.rewards[other])
 
+    def controlled(self, policy: str, control: str, expected: float) -> Estimate:
+        """Average reward of a policy, with one whose expectation is known as control variate."""
+        return Estimate.of(self.rewards[policy] - self.rewards[control] + expected)
+
     def frequency(self, policy: str, arm: int) -> Estimate:
         """Crawls per epoch of one source under a policy."""
         return Estimate.of(self.frequencies[policy][:, arm])
