@@ -2,11 +2,17 @@
 
 The sources differ in all their rates, a hundredth of them is crawled in every epoch, and all sides
 are timed in turn within one run, after the calendar has settled.
+
+``python -m benchmarks.scale`` measures this at thousands to ten million sources and writes the
+table that the book draws, `RESULTS`, in units of one bare pass over the same number of sources.
 """
 
 from __future__ import annotations
 
+import csv
+import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -16,11 +22,16 @@ from numba import njit
 from analysis.ephemeral import Sources
 from analysis.ephemeral.index import _h
 from analysis.ephemeral.observed import ObservedScheduler
+from analysis.ephemeral.scale import lognormal_sources
 from analysis.ephemeral.scheduler import Scheduler, spread_ages
 from analysis.ephemeral.vector_index import shares
 
 N = 10_000_000
 CRAWLED = 100  # one source in so many is crawled in an epoch
+SIZES = (10**3, 3 * 10**3, 10**4, 3 * 10**4, 10**5, 3 * 10**5, 10**6, 3 * 10**6, 10**7)
+RESULTS = Path(__file__).parent / "results" / "scale.csv"
+# passes: time of an epoch over that of a bare pass; bytes: what the calendar holds for a source.
+TABLE_COLUMNS = ("sources", "budget", "way", "passes", "bytes", "cpus")
 
 
 def rows() -> Iterator[dict[str, Any]]:
@@ -29,19 +40,26 @@ def rows() -> Iterator[dict[str, Any]]:
     yield exact_row(N // 10, 1000)
 
 
-def random_sources(count: int, rng: np.random.Generator) -> Sources:
-    """Draw sources that differ from each other by orders of magnitude."""
-    return Sources(
-        arrival_rate=rng.lognormal(0, 1, count),
-        mean_utility=rng.lognormal(0, 1, count),
-        decay_rate=rng.lognormal(-3, 1, count),
-    )
+def epoch_rows(count: int) -> Iterator[dict[str, Any]]:
+    """Yield the calendar and the scan against the others."""
+    times, held = epoch_times(count)
+    epoch = {name: float(np.median(taken)) for name, taken in times.items()}
+    size = f"N = {count:.0e}, M = {count // CRAWLED:.0e}, {held:.0f} bytes a source"
+    calendar_name, printed = "epoch of the calendar", "printed formula and argpartition"
+    yield row(calendar_name, epoch["calendar"], printed, epoch["printed"], size)
+    yield row(calendar_name, epoch["calendar"], "one bare pass, alpha x + u", epoch["pass"], size)
+    yield row("threshold scan of content", epoch["scan"], printed, epoch["printed"], size)
 
 
-def epoch_rows(count: int, settle: int = 200, rounds: int = 15) -> Iterator[dict[str, Any]]:
-    """Time an epoch each way, one after the other, so many times; yield the ratios."""
+def epoch_times(
+    count: int, settle: int = 200, rounds: int = 15
+) -> tuple[dict[str, list[float]], float]:
+    """Time an epoch each way, one after the other, so many times.
+
+    Returns the seconds of every way, and the bytes a source that the calendar holds.
+    """
     rng = np.random.default_rng(0)
-    sources, budget = random_sources(count, rng), count // CRAWLED
+    sources, budget = lognormal_sources(count, rng), count // CRAWLED
     calendar = Scheduler(sources, budget, spread_ages(sources, budget, rng))
     for _ in range(settle):
         calendar.crawl()
@@ -51,11 +69,12 @@ def epoch_rows(count: int, settle: int = 200, rounds: int = 15) -> Iterator[dict
         scan.crawl(sources.u)
     passing = state.copy()
     move_on(passing, sources.alpha, sources.u)
+    more = max(1, 10**5 // count)  # a short epoch is timed over many
     ways: dict[str, tuple[Callable[[], Any], int]] = {
-        "calendar": (calendar.crawl, 10),
-        "scan": (lambda: scan.crawl(sources.u), 1),
-        "pass": (lambda: move_on(passing, sources.alpha, sources.u), 3),
-        "printed": (lambda: printed_epoch(state, sources, budget), 1),
+        "calendar": (calendar.crawl, 16 * more),
+        "scan": (lambda: scan.crawl(sources.u), more),
+        "pass": (lambda: move_on(passing, sources.alpha, sources.u), 3 * more),
+        "printed": (lambda: printed_epoch(state, sources, budget), more),
     }
     times: dict[str, list[float]] = {name: [] for name in ways}
     for turn in range(rounds):
@@ -66,18 +85,31 @@ def epoch_rows(count: int, settle: int = 200, rounds: int = 15) -> Iterator[dict
             for _ in range(repeats):
                 way()
             times[name].append((perf_counter() - start) / repeats)
-    epoch = {name: float(np.median(taken)) for name, taken in times.items()}
-    size = f"N = {count:.0e}, M = {budget:.0e}, {calendar.nbytes / count:.0f} bytes a source"
-    calendar_name, printed = "epoch of the calendar", "printed formula and argpartition"
-    yield row(calendar_name, epoch["calendar"], printed, epoch["printed"], size)
-    yield row(calendar_name, epoch["calendar"], "one bare pass, alpha x + u", epoch["pass"], size)
-    yield row("threshold scan of content", epoch["scan"], printed, epoch["printed"], size)
+    return times, calendar.nbytes / count
+
+
+def write_table(path: Path = RESULTS) -> None:
+    """Measure at all `SIZES` and write times in units of one bare pass.
+
+    Of the turns of each way the shortest counts: other work on the machine only ever adds time.
+    """
+    table = []
+    for count in SIZES:
+        times, held = epoch_times(count)
+        for way in ("printed", "scan", "calendar"):
+            passes = min(times[way]) / min(times["pass"])
+            row = [count, count // CRAWLED, way, f"{passes:.3g}", f"{held:.1f}"]
+            table.append([*row, len(os.sched_getaffinity(0))])
+            print(*table[-1], flush=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([TABLE_COLUMNS, *table])
 
 
 def exact_row(count: int, epochs: int) -> dict[str, Any]:
     """Hold every crawl against a full ranking of all sources."""
     rng = np.random.default_rng(1)
-    sources, budget = random_sources(count, rng), count // CRAWLED
+    sources, budget = lognormal_sources(count, rng), count // CRAWLED
     age = spread_ages(sources, budget, rng)
     calendar = Scheduler(sources, budget, age)
     calendar.crawl(0)  # sorts the calendar; nothing is crawled
@@ -139,3 +171,7 @@ def row(name: str, ours: float, peer: str, theirs: float, note: str) -> dict[str
         "ratio": theirs / ours,
         "note": note,
     }
+
+
+if __name__ == "__main__":
+    write_table()

@@ -11,6 +11,10 @@ least lambda, so the spending at lambda is sum_i C_i / k_i(lambda), a falling st
 minimiser is where it crosses the budget. The bound is attained when the budget need hold on average
 only: at the crossing, two neighbouring ages of the tied source share the time.
 
+A source whose gaps between crawls must lie in [l_i, h_i] has its maximum over those k alone. Up to
+the maximising age of the free problem the quotient rises, and from there it falls, so the best age
+is the free one moved into the interval; with h_i finite the source is crawled even at a loss.
+
 Reference: report 8702, sections 3 and 6; Whittle (1988).
 """
 
@@ -20,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_number
 from analysis.ephemeral.kernels import h, relative_index_at_age
@@ -64,7 +68,7 @@ def _due_ages(subsidy: float, limit: Floats, decay: Floats, low: Floats, high: F
     ages = np.empty_like(limit)
     for i in range(limit.size):
         if subsidy >= limit[i] and subsidy > 0:
-            ages[i] = np.inf
+            ages[i] = high[i]
             continue
         target, h_decay = subsidy / limit[i] if subsidy > 0 else 0.0, h(decay[i])
         below, above = low[i] - 1.0, high[i]
@@ -113,7 +117,13 @@ def due_ages(sources: Sources, subsidy: float) -> Floats:
     return _due_ages(float(subsidy), limit, sources.decay, ones, np.full_like(ones, np.inf))
 
 
-def relaxed_problem(sources: Sources, budget: float) -> RelaxedSolution:
+def relaxed_problem(
+    sources: Sources,
+    budget: float,
+    *,
+    min_age: ArrayLike = 1,
+    max_age: ArrayLike = np.inf,
+) -> RelaxedSolution:
     """Solve the relaxed problem exactly, by bisection on the subsidy.
 
     Sources whose due age is the same at both ends of the bracket leave the search, so that the work
@@ -125,6 +135,9 @@ def relaxed_problem(sources: Sources, budget: float) -> RelaxedSolution:
         N sources.
     budget : float
         Cost spent per epoch, at most the sum of all costs (N, if every crawl costs 1).
+    min_age, max_age : array_like, shape (N,) or scalar
+        Least and greatest number of epochs between two crawls of a source; whole numbers, the
+        greatest may be ``inf``. What a least age leaves of the budget is not spent.
 
     Returns
     -------
@@ -133,17 +146,23 @@ def relaxed_problem(sources: Sources, budget: float) -> RelaxedSolution:
     Raises
     ------
     ValueError
-        If the budget is not in (0, sum of costs].
+        If the budget is not in (0, sum of costs], ages are out of range, or the maximal ages ask
+        for more than the budget.
     """
     budget = check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)
-    low, often, seldom = _crossing(sources, budget)
-    smallest = _crossing(sources, budget * (1.0 + 1e-12))[0]
+    least, most = _age_limits(sources, min_age, max_age)
+    if (load := float((sources.cost / most).sum())) > budget * (1.0 + 1e-12):
+        raise ValueError(f"max_age must ask for at most {budget:g} an epoch, got {load:g}")
+    budget = min(budget, float((sources.cost / least).sum()))
+    low, often, seldom = _crossing(sources, budget, least, most)
+    smallest = _crossing(sources, budget * (1.0 + 1e-12), least, most)[0]
     spent = [float((sources.cost / ages).sum()) for ages in (often, seldom)]
     share = 1.0 if spent[0] == spent[1] else (budget - spent[1]) / (spent[0] - spent[1])
-    share = min(share, 1.0)
+    share = min(max(share, 0.0), 1.0)
     frequency = share / often + (1.0 - share) / seldom
     primal = share * _reward_rate(sources, often) + (1.0 - share) * _reward_rate(sources, seldom)
-    surplus = np.maximum(0.0, (sources.state_at_age(often) - low * sources.cost) / often)
+    surplus = (sources.state_at_age(often) - low * sources.cost) / often
+    surplus[np.isinf(most)] = np.maximum(surplus[np.isinf(most)], 0.0)  # or never crawled
     bound = low * budget + float(surplus.sum())
     return RelaxedSolution(bound, low, smallest, often, frequency, primal)
 
@@ -161,11 +180,24 @@ def relaxed_bound(sources: Sources, budget: float) -> tuple[float, float]:
     return solution.bound, solution.subsidy
 
 
-def _crossing(sources: Sources, budget: float) -> tuple[float, Floats, Floats]:
+def _age_limits(sources: Sources, low: ArrayLike, high: ArrayLike) -> tuple[Floats, Floats]:
+    size = len(sources)
+    least = np.broadcast_to(np.asarray(low, dtype=np.float64), size)
+    most = np.broadcast_to(np.asarray(high, dtype=np.float64), size)
+    if not ((least >= 1) & (least <= most) & (least < np.inf)).all():
+        raise ValueError("min_age must be at least 1 and not above max_age")
+    if not ((least == np.floor(least)) & (most == np.floor(most))).all():
+        raise ValueError("min_age and max_age must be whole numbers, or max_age inf")
+    return least.copy(), most.copy()
+
+
+def _crossing(
+    sources: Sources, budget: float, least: Floats, most: Floats
+) -> tuple[float, Floats, Floats]:
     """Largest subsidy at which the spending reaches the budget, and due ages at it and above it."""
     limit = sources.u_star / sources.cost
     low, high = 0.0, float(limit.max())
-    often, seldom = np.ones(len(sources)), np.full(len(sources), np.inf)
+    often, seldom = least.copy(), most.copy()
     active = np.arange(len(sources))
     settled = 0.0
     while (middle := 0.5 * (low + high)) not in (low, high):
