@@ -8,9 +8,9 @@ condition is met when contents are random and observed.
 
 Copies of one source at one age are alike, so a deterministic run needs only their number: its cost
 does not grow with R. A random run plays every copy, with the stochastic index of its source. Its
-gap to the bound is far smaller than its noise, so the relaxed policy is played beside it on the same
-content: with lambda* for each crawl more or fewer than the budget, that one earns the bound on
-average, and the difference of the two is nearly free of noise.
+gap to the bound is far smaller than its noise, so the relaxed policy is played beside it on the
+same content: with lambda* for each crawl more or fewer than the budget, that one earns the bound
+on average, and the difference of the two is nearly free of noise.
 
 Reference: Weber and Weiss, J. Appl. Prob. 27 (1990); Verloop (2016); slides, slide on the policy.
 """
