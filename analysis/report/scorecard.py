@@ -7,7 +7,8 @@ row's own rounding unit) either side. A row gets one verdict:
 * ranges: the verdict of the worse of its two ends, each with its own interval, so that a better
   known range never turns a right answer into a wrong one;
 * statements, claims, algorithms: *holds*; *holds under*; *does not hold*; *not determined*;
-* figures: *redrawn* or *not determined*; parameters: *used*; announced work: *done* or *open*;
+* figures: *redrawn* or *not determined*; announced work: *done* or *open*;
+* parameters: *used*, or *does not hold* where the document's other numbers contradict them;
 * prose that nothing can be computed from: *context*.
 
 A row that no notebook speaks of is *missing*, and fails the build.
@@ -167,6 +168,9 @@ def _judge_parameter(row: Printed, record: Record) -> Judgement:
         return Judgement("used", reason=record.evidence)
     if record.value is None:
         raise RecordError(f"{row.id}: {row.printed!r} holds numbers: record those that were used")
+    if record.value is False:  # the document contradicts itself, and the other reading is right
+        _need(row, record.evidence, "evidence")
+        return Judgement("does not hold", reason=record.evidence)
     values = record.value if isinstance(record.value, list) else [record.value]
     if [float(number) for number in numbers] != [float(value) for value in values]:
         return Judgement("differs", str(record.value), reason=record.evidence)
