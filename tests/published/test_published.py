@@ -66,7 +66,7 @@ def test_every_row_is_complete(path):
 
 def test_ids_can_be_anchors_of_a_page():
     """Every row has the anchor `row-<id in lower case>` on the page that records it."""
-    wrong = [id for id in printed_rows() if not id.replace("-", "").replace("_", "").isalnum()]
+    wrong = [id for id in printed_rows() if not re.fullmatch(r"[\w.-]+", id)]
     assert wrong == []
 
 
