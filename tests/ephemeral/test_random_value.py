@@ -38,7 +38,7 @@ def test_average_value_ties_at_the_whittle_index(cost):
     """Under the index of a state as subsidy, that state is the threshold and gives the gain."""
     sources = one(cost)
     curve = stochastic_index(sources, 0, Utility())
-    source = random_source(sources, 0, Utility(), points=800)
+    source = random_source(sources, 0, Utility(), points=300)
     for at in (60, 100):
         solution, gain = average_random_value(source, float(curve.index[at]))
         threshold = source.state[solution.crawl][0]
@@ -50,7 +50,7 @@ def test_average_value_ties_at_the_whittle_index(cost):
 
 def test_discounted_value_is_what_its_policy_earns():
     sources, discount = one(), 0.8
-    source = random_source(sources, 0, Utility(), points=800)
+    source = random_source(sources, 0, Utility(), points=300)
     solution = discounted_random_value(source, 1.0, discount)
     threshold = source.state[solution.crawl][0]
     content = Arrivals(sources).sample(60 * 4000, np.random.default_rng(5)).reshape(4000, 60)
