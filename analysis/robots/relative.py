@@ -9,7 +9,7 @@ h_0 = 0
     h_{k+1}(x) = (1 - tau) h_k(x) + tau (T h_k(x) - T h_k(x_hat)),
     T h(x) = c(x) + min_a E[h(x') | x, a],   c(x) = gamma 1(q=0) + nu 1(q=K, s=1),
 
-until max |(h_{k+1} - h_k)/h_k| < 1e-5 over the states, those where both are 0 left out (the
+until ``max |(h_{k+1} - h_k)/h_k| < 1e-5`` over the states, those where both are 0 left out (the
 reference always is one).  The optimal cost is then T h(x_hat), not tau T h(x_hat) as printed.
 """
 
