@@ -51,7 +51,8 @@ def shot_noise(rate: float, decay: float, horizon: int, rng: np.random.Generator
     check_number("decay", decay, 0, low_open=True)
     count = rng.poisson(rate, check_integer("horizon", horizon, 1))
     worth = np.exp(-decay * rng.random(int(count.sum())))
-    return np.bincount(np.repeat(np.arange(horizon), count), worth, horizon)
+    sums = np.bincount(np.repeat(np.arange(horizon), count), weights=worth, minlength=horizon)
+    return sums.astype(np.float64)
 
 
 def windowed_content(
@@ -142,9 +143,11 @@ def index_as_printed(sources: Sources, state: ArrayLike, rounding: str = "exceed
     check_choice("rounding", rounding, ROUNDINGS)
     x, u, alpha = check_array("state", state, 0), sources.u, sources.alpha
     left = (u - (1 - alpha) * x) / u
-    inside = np.log(np.where(left > 0, left, 1.0)) / np.log(alpha)
-    inside = np.round(np.maximum(inside, 0.0), 9)  # log^+; ages come out as integers
-    zeta = np.floor(inside) + 1 if rounding == "exceeding" else np.ceil(inside)
+    inside: Floats = np.log(np.where(left > 0, left, 1.0)) / np.log(alpha)
+    inside = np.asarray(
+        np.round(np.maximum(inside, 0.0), 9), dtype=np.float64
+    )  # log^+; ages come out as integers
+    zeta: Floats = np.floor(inside) + 1.0 if rounding == "exceeding" else np.ceil(inside)
     zeta = np.where(left > 0, zeta, 0.0)
     return (zeta * ((1 - alpha) * x - u) + u * (1 - alpha**zeta) / (1 - alpha)) / sources.cost
 
