@@ -152,7 +152,7 @@ class Verdicts(BookDirective):
             if Path(verdict["page"]).name == page:
                 row = printed_rows()[id]
                 where = f"{documents()[row.document].short}, {row.place}"
-                name = nodes.inline("", where, ids=[f"row-{id.lower()}"])
+                name = nodes.inline("", where, ids=[f"row-{id}"])
                 name["classes"].append("book-row")
                 rows.append(
                     [name, row.printed, _computed(verdict), _badge(verdict), verdict["reason"]]
@@ -184,7 +184,7 @@ class Scorecard(BookDirective):
             if verdict:
                 title = documents()[row.document].short
                 computed = self.link(
-                    _computed(verdict) or "shown here", verdict["page"], f"row-{id.lower()}"
+                    _computed(verdict) or "shown here", verdict["page"], f"row-{id}"
                 )
                 rows.append(
                     [id, title, row.place, row.kind, row.printed, computed, _badge(verdict)]
@@ -223,7 +223,7 @@ class Errata(BookDirective):
             rows: list[list[Cell]] = []
             for erratum in self.data["errata"]:
                 if erratum["document"] == key:
-                    anchor = f"row-{erratum['record'].lower()}"
+                    anchor = f"row-{erratum['record']}"
                     evidence = self.link(erratum["record"], erratum["page"], anchor)
                     verdict = self.data["verdicts"][erratum["record"]]["verdict"]
                     rows.append(

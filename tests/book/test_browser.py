@@ -228,8 +228,8 @@ def test_a_link_to_a_row_unfolds_the_table_that_holds_it(tab, site):
     tab.goto((site.html / "guide/scorecard.html").as_uri())
     row = tab.locator("table.book-scorecard tbody tr", has_text="A-r-17979")
     row.locator("a").click()
-    tab.wait_for_url("**/four-sources.html#row-a-r-17979")
-    anchor = tab.locator("#row-a-r-17979")
+    tab.wait_for_url("**/four-sources.html#row-A-r-17979")
+    anchor = tab.locator("#row-A-r-17979")
     anchor.wait_for(state="visible")
 
 

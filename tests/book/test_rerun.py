@@ -72,5 +72,5 @@ def test_a_run_with_the_documents_parameters_has_its_verdicts(rerun):
     assert "A rerun with parameters of your own" not in text
     assert "this page was run with others" not in text
     assert 'class="book-verdicts' in text
-    assert "row-a-r-17979" in page.ids
+    assert "row-A-r-17979" in page.ids
     assert "has to wait a whole period" in text

@@ -40,8 +40,8 @@ def test_every_file_belongs_to_a_document():
 
 
 def test_ids_are_unique_over_all_documents():
-    """Read by the csv module, not by the loader; an anchor does not tell upper from lower case."""
-    ids = Counter(row["id"].lower() for path in files(FOLDER) for row in content(path))
+    """Read by the csv module, not by the loader; an anchor does tell upper from lower case."""
+    ids = Counter(row["id"] for path in files(FOLDER) for row in content(path))
     assert [id for id, count in ids.items() if count > 1] == []
     assert len(ids) == len(printed_rows())
 
@@ -65,7 +65,7 @@ def test_every_row_is_complete(path):
 
 
 def test_ids_can_be_anchors_of_a_page():
-    """Every row has the anchor `row-<id in lower case>` on the page that records it."""
+    """Every row has the anchor `row-<id>` on the page that records it."""
     wrong = [id for id in printed_rows() if not re.fullmatch(r"[\w.-]+", id)]
     assert wrong == []
 
