@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from time import perf_counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array, eye_array, kron, vstack
 
 from analysis.ephemeral import Sources, relaxed_bound, simulate_random, whittle_index
+from benchmarks._timing import best, row
 
 
 def rows() -> Iterator[dict[str, Any]]:
@@ -18,9 +18,9 @@ def rows() -> Iterator[dict[str, Any]]:
     for size, budget, horizon in ((4, 1, 20_000), (1000, 50, 1000)):
         sources = _sources(size)
         content = np.random.default_rng(1).exponential(sources.u[:, None], (size, horizon))
-        ours, fast = _time(lambda s=sources, b=budget, c=content: _compiled(s, b, c))
-        peer, slow = _time(lambda s=sources, b=budget, c=content: _numpy_loop(s, b, c))
-        yield _row(
+        ours, fast = best(lambda s=sources, b=budget, c=content: _compiled(s, b, c))
+        peer, slow = best(lambda s=sources, b=budget, c=content: _numpy_loop(s, b, c))
+        yield row(
             f"index policy, random content, {size} sources",
             ours,
             "NumPy loop over epochs",
@@ -29,9 +29,9 @@ def rows() -> Iterator[dict[str, Any]]:
             f"rewards agree to {abs(fast / slow - 1):.0e}",
         )
     sources = _sources(200)
-    ours, bound = _time(lambda: relaxed_bound(sources, 20)[0])
-    peer, programme = _time(lambda: _linear_programme(sources, 20, 100))
-    yield _row(
+    ours, bound = best(lambda: relaxed_bound(sources, 20)[0])
+    peer, programme = best(lambda: _linear_programme(sources, 20, 100))
+    yield row(
         "relaxed bound, 200 sources",
         ours,
         "HiGHS, linear programme over 100 ages",
@@ -43,24 +43,6 @@ def rows() -> Iterator[dict[str, Any]]:
 def _sources(size: int) -> Sources:
     rng = np.random.default_rng(0)
     return Sources(rng.uniform(1, 9, size), rng.uniform(0.5, 2, size), rng.uniform(0.2, 1.5, size))
-
-
-def _time(call: Callable[[], float]) -> tuple[float, float]:
-    value = call()  # compiles, and fills the caches
-    start = perf_counter()
-    call()
-    return perf_counter() - start, value
-
-
-def _row(name: str, ours: float, peer: str, peer_s: float, note: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "ours_s": ours,
-        "peer": peer,
-        "peer_s": peer_s,
-        "ratio": peer_s / ours,
-        "note": note,
-    }
 
 
 def _compiled(sources: Sources, budget: int, content: np.ndarray) -> float:

@@ -25,6 +25,7 @@ from analysis.learning import (
     WhittleQOptions,
     play,
 )
+from benchmarks._timing import row
 
 SOURCES = four_sources()
 SEEDS, HORIZON, SHORT = 8, 10_000, 400
@@ -237,14 +238,3 @@ class NumpyLspe:
     def features(self, x: np.ndarray) -> np.ndarray:
         """Return phi."""
         return np.concatenate([x, np.outer(x, x)[self.upper]])
-
-
-def row(name: str, ours: float, peer: str, theirs: float, note: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "ours_s": ours,
-        "peer": peer,
-        "peer_s": theirs,
-        "ratio": theirs / ours,
-        "note": note,
-    }

@@ -6,9 +6,8 @@ computed against each other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from analysis.restarts import RestartArm, whittle_index, whittle_indices
 from analysis.restarts.generators import slide_arm, slide_arms, sorted_simplex
 from analysis.restarts.policies import RestartBandit, Scores, index_scores, myopic_scores
 from analysis.restarts.simulation import simulate
+from benchmarks._timing import best, row
 
 DISCOUNT = 0.9
 
@@ -25,28 +25,6 @@ def rows() -> Iterator[dict[str, Any]]:
     """Yield one comparison after another."""
     yield from index_rows()
     yield from simulation_rows()
-
-
-def best(function: Callable[[], Any], runs: int = 5) -> tuple[float, Any]:
-    """Return the shortest time of a few runs, after one to warm up, and the last result."""
-    result = function()
-    times = []
-    for _ in range(runs):
-        start = perf_counter()
-        result = function()
-        times.append(perf_counter() - start)
-    return min(times), result
-
-
-def row(name: str, ours: float, peer: str, theirs: float, note: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "ours_s": ours,
-        "peer": peer,
-        "peer_s": theirs,
-        "ratio": theirs / ours,
-        "note": note,
-    }
 
 
 @contextmanager

@@ -8,8 +8,7 @@ criterion; it is given ten seconds' worth of sizes. Building the peers' problems
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import mdpsolver
@@ -19,6 +18,7 @@ from scipy import sparse
 
 from analysis.robots import RobotControl
 from analysis.robots.general import uniformised
+from benchmarks._timing import best, row
 
 MODELS = (
     RobotControl(16, 0.1, 1.0, 5, 1.4),
@@ -28,16 +28,6 @@ MODELS = (
 )
 DISCOUNT = 0.99999
 LARGEST_FOR_MDPSOLVER = 2_000
-
-
-def best_time(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """Return the shortest wall time of several runs, and the last result."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        result = work()
-        times.append(time.perf_counter() - start)
-    return min(times), result
 
 
 def quantecon_problem(model: RobotControl) -> DiscreteDP:
@@ -73,34 +63,22 @@ def mdpsolver_problem(model: RobotControl) -> Any:
 def rows() -> Iterator[dict[str, Any]]:
     for model in MODELS:
         small = model.robots <= 300
-        model.solve()  # compiled before it is timed
-        ours, solution = best_time(model.solve, 20 if small else 3)
+        ours, solution = best(model.solve, 20 if small else 3)
         if solution.residual >= 1e-9:
             raise RuntimeError(f"{model} was solved to {solution.residual:.3g} only")
         states = (model.robots + 1) * (model.capacity + 1) - 1
         name = f"controlled queue, N={model.robots}, K={model.capacity}, {states} states"
 
         problem = quantecon_problem(model)
-        problem.solve(method="policy_iteration")
-        taken, answer = best_time(lambda p=problem: p.solve(method="policy_iteration"), 3)
+        taken, answer = best(lambda p=problem: p.solve(method="policy_iteration"), 3)
         gain = -(1 - DISCOUNT) * float(np.mean(answer.v))
-        yield {
-            "name": name,
-            "ours_s": ours,
-            "peer": "QuantEcon DiscreteDP, policy iteration, discount 0.99999",
-            "peer_s": taken,
-            "ratio": taken / ours,
-            "note": f"gain {solution.gain:.7f}; the discounted peer's {gain:.7f}",
-        }
+        note = f"gain {solution.gain:.7f}; the discounted peer's {gain:.7f}"
+        yield row(
+            name, ours, f"QuantEcon DiscreteDP, policy iteration, discount {DISCOUNT}", taken, note
+        )
         if states > LARGEST_FOR_MDPSOLVER:
             continue
         other = mdpsolver_problem(model)
-        taken, _ = best_time(lambda p=other: p.solve(criterion="average", tolerance=1e-9), 1)
-        yield {
-            "name": name,
-            "ours_s": ours,
-            "peer": "mdpsolver, average criterion, tolerance 1e-9",
-            "peer_s": taken,
-            "ratio": taken / ours,
-            "note": "modified policy iteration",
-        }
+        taken, _ = best(lambda p=other: p.solve(criterion="average", tolerance=1e-9), 1)
+        note = "modified policy iteration"
+        yield row(name, ours, "mdpsolver, average criterion, tolerance 1e-9", taken, note)

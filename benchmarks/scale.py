@@ -25,6 +25,7 @@ from analysis.ephemeral.observed import ObservedScheduler
 from analysis.ephemeral.scale import lognormal_sources
 from analysis.ephemeral.scheduler import Scheduler, spread_ages
 from analysis.ephemeral.vector_index import shares
+from benchmarks._timing import row
 
 N = 10_000_000
 CRAWLED = 100  # one source in so many is crawled in an epoch
@@ -160,17 +161,6 @@ def rank_all(
     """Index of every source, in one compiled pass."""
     for i in range(rank.size):
         rank[i] = limit[i] * shares(decay[i], bend[i], float(age[i]))[0]
-
-
-def row(name: str, ours: float, peer: str, theirs: float, note: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "ours_s": ours,
-        "peer": peer,
-        "peer_s": theirs,
-        "ratio": theirs / ours,
-        "note": note,
-    }
 
 
 if __name__ == "__main__":
