@@ -95,7 +95,7 @@ def collate(
     """
     found = Collation(profile, document)
     problems: list[str] = []
-    for folder in sorted(folders):
+    for folder in folders:
         problems += _add(found, folder)
     for id, row in printed_rows().items() if document else ():
         entry = found.records.get(id)

@@ -197,15 +197,19 @@ class Notebook:
 
 
 def all_notebooks() -> dict[str, Notebook]:
-    """Return the book's notebooks by name, in the order of their paths.
+    """Return the book's notebooks by name, in the order of the contents, then of their paths.
 
     Raises
     ------
     ParameterError
         If two of them have the same name.
     """
+    contents = yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))
+    files = [BOOK / f"{c['file']}.md" for part in contents["parts"] for c in part["chapters"]]
+    place = {path: n for n, path in enumerate(files)}
+    paths = [path for path in BOOK.rglob("*.md") if is_source(path) and _is_notebook(path)]
     found: dict[str, Notebook] = {}
-    for path in sorted(p for p in BOOK.rglob("*.md") if is_source(p) and _is_notebook(p)):
+    for path in sorted(paths, key=lambda path: (place.get(path, len(place)), path)):
         if path.stem in found:
             raise ParameterError(f"{found[path.stem].path} and {path} have the same name")
         found[path.stem] = Notebook(path)

@@ -194,7 +194,7 @@ class Scorecard(BookDirective):
 
 
 class Coverage(BookDirective):
-    """How many rows of each document have entered, and with which verdicts."""
+    """How many rows each document has, and their verdicts; rows still to come are counted."""
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
@@ -204,13 +204,11 @@ class Coverage(BookDirective):
             counts = Counter(
                 self.data["verdicts"][id]["verdict"] for id in mine if id in self.data["verdicts"]
             )
-            said = ", ".join(f"{number} {verdict}" for verdict, number in counts.most_common())
-            to_come = str(document.rows - len(mine))
-            rows.append(
-                [document.title, str(document.rows), str(len(mine)), to_come, said or "none"]
-            )
-        header = ["Document", "Rows in all", "Entered", "Still to come", "Verdicts"]
-        return [_table(header, rows, "book-coverage")]
+            said = [f"{number} {verdict}" for verdict, number in counts.most_common()]
+            to_come = document.rows - counts.total()
+            said += [f"{to_come} still to come"] * bool(to_come)
+            rows.append([document.title, str(document.rows), ", ".join(said)])
+        return [_table(["Document", "Rows", "Verdicts"], rows, "book-coverage")]
 
 
 class Errata(BookDirective):
@@ -272,7 +270,11 @@ class BuildInfo(BookDirective):
         facts.append(["python", platform.python_version()])
         facts += [[name, version(name)] for name in packages]
         times: list[list[Cell]] = [
-            [self.link(page, page), f"{run['seconds']:.1f}", json.dumps(run["given"])]
+            [
+                self.link(page, page),
+                f"{run['seconds']:.1f}",
+                json.dumps(run["given"]) if run["given"] else "nothing",
+            ]
             for page, run in self.data["runs"].items()
         ]
         return [

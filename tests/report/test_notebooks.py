@@ -51,6 +51,7 @@ def book(tmp_path, monkeypatch):
     """An empty book whose pages a test writes."""
     monkeypatch.setattr(notebooks, "BOOK", tmp_path)
     (tmp_path / "part").mkdir()
+    (tmp_path / "_toc.yml").write_text("parts: []", encoding="utf-8")
     return tmp_path
 
 
@@ -273,6 +274,14 @@ def test_notebooks_are_found_by_name(page):
     assert find_notebook("first").page == "part/first"
     with pytest.raises(ParameterError, match="no notebook 'third'; there are second, first"):
         find_notebook("third")
+
+
+def test_notebooks_come_in_the_order_of_the_contents(book, page):
+    for name in ("a", "b", "c"):
+        page(name=f"part/{name}")
+    contents = "parts: [{chapters: [{file: part/c}, {file: part/a}]}]"
+    (book / "_toc.yml").write_text(contents, encoding="utf-8")
+    assert list(all_notebooks()) == ["c", "a", "b"]
 
 
 def test_two_notebooks_of_one_name_are_refused(page):
