@@ -23,7 +23,8 @@ from analysis.ephemeral import Sources
 from analysis.ephemeral.index import _h
 from analysis.ephemeral.observed import ObservedScheduler
 from analysis.ephemeral.scale import lognormal_sources
-from analysis.ephemeral.scheduler import Scheduler, spread_ages
+from analysis.ephemeral.scheduler import Scheduler
+from analysis.ephemeral.start import spread_ages
 from analysis.ephemeral.vector_index import shares
 from benchmarks._timing import row
 

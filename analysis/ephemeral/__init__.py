@@ -33,7 +33,7 @@ from analysis.ephemeral.random_value import (
     stopping_value,
 )
 from analysis.ephemeral.replicas import ReplicaRun, simulate_random_replicas, simulate_replicas
-from analysis.ephemeral.scheduler import Scheduler, spread_ages
+from analysis.ephemeral.scheduler import Scheduler
 from analysis.ephemeral.schedules import (
     SchedulePolicy,
     best_periods,
@@ -50,6 +50,7 @@ from analysis.ephemeral.simulation import (
     simulate,
 )
 from analysis.ephemeral.sources import Sources, four_sources
+from analysis.ephemeral.start import spread_ages
 from analysis.ephemeral.static import (
     RandomPolicy,
     StaticOptimum,

@@ -25,8 +25,9 @@ from analysis.ephemeral.bounds import relaxed_bound, relaxed_problem
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
 from analysis.ephemeral.observed import ObservedScheduler
 from analysis.ephemeral.partition import NUMBERS_EXCHANGED, PartitionedScheduler
-from analysis.ephemeral.scheduler import Scheduler, spread_ages
+from analysis.ephemeral.scheduler import Scheduler
 from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.start import spread_ages
 
 Floats = NDArray[np.float64]
 Ages = NDArray[np.int64]

@@ -29,10 +29,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_integer, check_number
 from analysis.ephemeral import calendar as kernel
-from analysis.ephemeral.bounds import due_ages, relaxed_problem
-from analysis.ephemeral.index import _h
+from analysis.ephemeral import today
 from analysis.ephemeral.selection import Choice, choose
 from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.start import CHUNK, set_rates, whole_numbers
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -41,10 +41,10 @@ MEMORY = 16
 """Epochs over which the threshold looks back before it rises."""
 MARGIN = 0.0015
 """How far the threshold stays below the lowest index crawled; doubles when it was too little."""
+CROWDED = 8
+"""So many times the crawls in today's bucket are too many to look at."""
 SAFETY = 1.0 + 1e-9
 """An index this much above the threshold is above it beyond rounding."""
-CHUNK = 2**16
-"""Sources taken in at a time."""
 
 
 class Scheduler:
@@ -158,10 +158,13 @@ class Scheduler:
             cut, tie, count = self._select(budget)
         self._cuts.append(cut)
         self.marginal_index = cut
-        if self.epoch % MEMORY == 0:
-            self._raise_threshold()
+        if len(self._cuts) == MEMORY and self.epoch % MEMORY == 0:
+            self._raise_threshold(min(self._cuts))
+        elif kernel.bucket_size(self._calendar, self.epoch) > CROWDED * (count + MEMORY):
+            # Ages that rise from a common start raise the index at every epoch.
+            self._raise_threshold(min(list(self._cuts)[-4:]))
         numbers, rewards = np.empty(count, np.int64), np.empty(count)
-        kernel.settle(
+        today.settle(
             self._calendar,
             self.epoch,
             self.threshold,
@@ -185,7 +188,7 @@ class Scheduler:
         """
         subsidy = check_number("subsidy", subsidy, 0)
         if subsidy < self.threshold * SAFETY:
-            return float(kernel.demand(self._calendar, self.epoch, subsidy, self._cost)[0])
+            return float(today.demand(self._calendar, self.epoch, subsidy, self._cost)[0])
         ranked = self._rank_bucket()
         wanted = self._rank[:ranked] >= subsidy
         if self._cost.size == 1:
@@ -202,11 +205,11 @@ class Scheduler:
     ) -> Numbers:
         """Take in more sources; see the class for the parameters. Returns their numbers."""
         count, first = len(sources), self._total
-        ages = _whole("ages", ages, count, 0)
-        least = _whole("min_age", min_age, count, 0)
+        ages = whole_numbers("ages", ages, count, 0)
+        least = whole_numbers("min_age", min_age, count, 0)
         most = np.empty(0, np.int32)
         if max_age is not None or self._most.size:
-            most = _whole("max_age", kernel.NEVER if max_age is None else max_age, count, 1)
+            most = whole_numbers("max_age", kernel.NEVER if max_age is None else max_age, count, 1)
             if (np.broadcast_to(least, count) > most).any():
                 raise ValueError("min_age must not be above max_age")
             load = float((sources.cost / most).sum())
@@ -224,7 +227,7 @@ class Scheduler:
         for start in range(0, count, CHUNK):
             part = slice(start, min(start + CHUNK, count))
             entries = np.empty(part.stop - start, kernel.ENTRY)
-            _set_rates(entries, sources, part)
+            set_rates(entries, sources, part)
             entries["number"] = np.arange(first + start, first + part.stop)
             entries["last"] = self.epoch - (ages[part] if ages.size > 1 else ages)
             entries["least"] = least[part] if least.size > 1 else least
@@ -267,7 +270,7 @@ class Scheduler:
             )
         entries = self._take_out(numbers)
         entries = entries[np.argsort(entries["number"])[np.argsort(np.argsort(numbers))]]
-        _set_rates(entries, sources, slice(0, len(sources)))
+        set_rates(entries, sources, slice(0, len(sources)))
         self._set_cost(numbers, sources.cost)
         kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._most)
 
@@ -330,7 +333,7 @@ class Scheduler:
             self._number, self._rank = np.empty(room, np.int32), np.empty(room)
             self._content = np.empty(room)
         arrays = (self._number, self._rank, self._content)
-        kernel.rank_bucket(self._calendar, self.epoch, self._most, *arrays)
+        today.rank_bucket(self._calendar, self.epoch, self._most, *arrays)
         return size
 
     def _select(self, budget: float) -> Choice:
@@ -341,12 +344,12 @@ class Scheduler:
     def _lower_threshold(self, want: float) -> None:
         """Sort the calendar anew under a threshold at which more than so much cost is due."""
         args = (self._calendar, self.epoch)
-        total, high = kernel.demand(*args, 0.0, self._cost)
+        total, high = today.demand(*args, 0.0, self._cost)
         low = 0.0
         if total > want:
             for _ in range(60):
                 middle = 0.5 * (low + high)
-                total, _ = kernel.demand(*args, middle, self._cost)
+                total, _ = today.demand(*args, middle, self._cost)
                 if total >= want:
                     low = middle
                 else:
@@ -360,11 +363,10 @@ class Scheduler:
         self._cuts.clear()
         kernel.rebuild(self._calendar, self.epoch, low, self._most)
 
-    def _raise_threshold(self) -> None:
-        """Let the threshold rise to a little less than the lowest index crawled of late."""
-        lowest = min(self._cuts) if len(self._cuts) == MEMORY else -np.inf
+    def _raise_threshold(self, lowest: float) -> None:
+        """Let the threshold rise to a little less than an index that was the lowest crawled."""
         raised = lowest * (1.0 - self._margin)
-        if 1.002 * self.threshold < raised < kernel.OVERDUE:
+        if 1.002 * self.threshold < raised < today.OVERDUE:
             self.threshold = raised
 
     def _extract(self, wanted: NDArray[np.bool_], leave: bool) -> NDArray[np.void]:
@@ -396,49 +398,3 @@ class Scheduler:
         costs[: self._total] = self._cost
         costs[numbers] = cost
         self._cost = costs
-
-
-def spread_ages(sources: Sources, budget: float, rng: np.random.Generator) -> Numbers:
-    """Draw ages as the policy will have them in the long run, to start without a rush.
-
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    budget : float
-        Cost that an epoch may spend.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of int, shape (N,)
-        Uniform between 1 and the age at which the relaxed problem crawls the source.
-    """
-    some = sources
-    if len(sources) > CHUNK:
-        part = np.sort(rng.choice(len(sources), CHUNK, replace=False))
-        some = sources.subset(part)
-    share = float(some.cost.sum() / sources.cost.sum())
-    due = due_ages(sources, relaxed_problem(some, budget * share).subsidy)
-    due = np.minimum(due, np.ceil(10.0 / sources.decay))
-    return 1 + np.floor(rng.random(len(sources)) * due).astype(np.int64)
-
-
-def _set_rates(entries: NDArray[np.void], sources: Sources, part: slice) -> None:
-    some = sources.subset(part)
-    entries["limit"] = some.u_star / some.cost
-    entries["decay"] = some.decay
-    entries["bend"] = _h(some.decay)
-
-
-def _whole(name: str, values: ArrayLike, count: int, low: int) -> NDArray[np.int32]:
-    """Check whole numbers, one for all sources or one each; return 1 or `count` of them."""
-    array = np.atleast_1d(np.asarray(values))
-    if array.shape not in {(1,), (count,)}:
-        raise ValueError(f"{name} must be one number or have shape ({count},), got {array.shape}")
-    bad = (array < low) | (array > kernel.NEVER) | (array != np.floor(array))
-    if bad.any():
-        raise ValueError(
-            f"{name} must be an integer in [{low}, {kernel.NEVER}], got {array[bad][0]}"
-        )
-    return array.astype(np.int32)

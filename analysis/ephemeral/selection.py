@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.ephemeral.calendar import WAITING
+from analysis.ephemeral.today import WAITING
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]

@@ -5,7 +5,8 @@ import pytest
 
 from analysis.ephemeral import Sources, four_sources
 from analysis.ephemeral.partition import PartitionedScheduler
-from analysis.ephemeral.scheduler import Scheduler, spread_ages
+from analysis.ephemeral.scheduler import Scheduler
+from analysis.ephemeral.start import spread_ages
 
 COUNT, BUDGET = 20_000, 300
 
