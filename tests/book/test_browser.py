@@ -179,9 +179,7 @@ def test_a_narrow_screen_need_not_be_scrolled_sideways(narrow):
 def test_search_finds_a_word(tab, site, address, way):
     base = address if way == "served" else site.html.as_uri()
     tab.goto(f"{base}/search.html?q=whittle")
-    tab.wait_for_selector("#search-results li a")
-    found = [a.get_attribute("href") for a in tab.query_selector_all("#search-results li a")]
-    assert any("four-sources.html" in link for link in found), found
+    tab.wait_for_selector("#search-results li a[href*='four-sources.html']")  # they come one by one
     tab.goto(f"{base}/search.html?q=xylophone")
     summary = tab.locator("#search-results .search-summary", has_text="did not match")
     summary.wait_for()
