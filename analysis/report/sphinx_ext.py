@@ -314,6 +314,13 @@ def mark_rerun(app: Sphinx, doctree: nodes.document) -> None:
     sections[0].insert(1, nodes.note("", nodes.paragraph("", text), classes=["book-rerun"]))
 
 
+def number_proofs(app: Sphinx, doctree: nodes.document) -> None:
+    """Tell proofs and the insides of theorems apart by id: sphinx-proof gives all the same two."""
+    same = [n for n in doctree.findall(nodes.Element) if n["ids"] in (["proof"], ["proof-content"])]
+    for number, node in enumerate(same):
+        node["ids"] = [f"{node['ids'][0]}-{number}"]
+
+
 def add_source_links(app: Sphinx, doctree: nodes.document) -> None:
     """Say under a notebook's title how to rerun it."""
     page = app.env.docname
@@ -379,4 +386,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("document-only", DocumentOnly)
     app.connect("doctree-read", add_source_links)
     app.connect("doctree-read", mark_rerun)
+    app.connect("doctree-read", number_proofs)
     return {"parallel_read_safe": False, "parallel_write_safe": True}
