@@ -186,14 +186,14 @@ def exact_sets(sources: Sources, budget: float) -> list[tuple[int, ...]]:
     sources : Sources
         At most 12 sources.
     budget : float
-        Cost per epoch, positive.
+        Cost per epoch, positive and at most the cost of all sources together.
 
     Returns
     -------
     list of tuple of int
         Empty if the slides' constraint (5) cannot be met.
     """
-    check_number("budget", budget, 0, low_open=True)
+    check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)
     sets = _all_sets(len(sources))
     totals = sets @ sources.cost
     hits = np.abs(totals - budget) <= _ROOM * max(1.0, budget)

@@ -31,12 +31,19 @@ def check_lifetime(lifetime: ArrayLike, sources: Sources) -> Floats:
     ValueError
         If a lifetime is below one period or not a whole number of periods.
     """
-    periods = np.array(lifetime, dtype=np.float64)
+    try:
+        periods = np.array(lifetime, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"lifetime must be a whole number of periods, at least 1, or inf, got {lifetime!r}"
+        ) from None
     finite = check_array("lifetime", np.where(np.isinf(periods) & (periods > 0), 1.0, periods), 1)
     if (finite != np.floor(finite)).any():
         raise ValueError(f"lifetime must be whole numbers of periods, or inf, got {lifetime!r}")
     if periods.shape not in {(), (len(sources),)}:
-        raise ValueError(f"lifetime must be a number or have shape ({len(sources)},)")
+        raise ValueError(
+            f"lifetime must be a number or have shape ({len(sources)},), got {periods.shape}"
+        )
     return np.broadcast_to(periods, len(sources)).copy()
 
 

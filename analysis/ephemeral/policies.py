@@ -51,9 +51,10 @@ class Policy(Protocol):
         """Return the numbers of at most `budget` sources to crawl."""
 
 
-def top(values: NDArray[np.float64], count: int) -> Arms:
-    """Return the positions of the `count` largest values, ties to the smaller position."""
-    return np.sort(np.argsort(-values, kind="stable")[:count])
+def top(values: NDArray[np.float64], budget: int) -> Arms:
+    """Return the positions of the `budget` largest values, ties to the smaller position."""
+    check_integer("budget", budget, 1, values.size)
+    return np.sort(np.argsort(-values, kind="stable")[:budget])
 
 
 @dataclass(frozen=True)

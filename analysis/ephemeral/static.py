@@ -59,7 +59,7 @@ def fluid_reward(sources: Sources, frequency: ArrayLike) -> float:
     -------
     float
     """
-    f = check_array("frequency", frequency, 0, 1)
+    f = _check_frequency(sources, frequency)
     gap = np.divide(1.0, f, out=np.full_like(f, np.inf), where=f > 0)
     return float((f * sources.state_at_age(gap)).sum())
 
@@ -78,7 +78,7 @@ def random_reward(sources: Sources, frequency: ArrayLike) -> float:
     -------
     float
     """
-    p = check_array("frequency", frequency, 0, 1)
+    p = _check_frequency(sources, frequency)
     left = -np.expm1(-sources.decay) + p * sources.alpha  # 1 - (1 - p) alpha
     return float((p * sources.u / left).sum())
 
@@ -165,6 +165,14 @@ class RandomPolicy:
             raise ValueError("rng must be a numpy.random.Generator for a policy that draws")
         marks = np.floor(np.cumsum(self.frequency) + rng.random() + 1e-12)
         return np.flatnonzero(np.diff(marks, prepend=0.0) > 0)
+
+
+def _check_frequency(sources: Sources, frequency: ArrayLike) -> Floats:
+    """Return one frequency a source, each in [0, 1]."""
+    f = check_array("frequency", frequency, 0, 1)
+    if f.shape != (len(sources),):
+        raise ValueError(f"frequency must have shape ({len(sources)},), got {f.shape}")
+    return f
 
 
 def _excess(z: float, target: float) -> float:

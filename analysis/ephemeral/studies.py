@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from analysis.checks import check_integer
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.bounds import relaxed_problem
 from analysis.ephemeral.costs import FILLS, simulate_costs
@@ -47,6 +48,7 @@ def random_sources(size: int, rng: np.random.Generator, *, costs: bool = False) 
     -------
     Sources
     """
+    check_integer("size", size, 1)
     return Sources(
         rng.uniform(1, 9, size),
         rng.uniform(0.2, 2, size),

@@ -121,6 +121,7 @@ def test_equality_of_costs_can_be_infeasible():
         (lambda s: fill_budget([1.0, 2.0], [1.0], 1, "stop"), "gamma must be numbers of shape"),
         (lambda s: fill_budget([1.0] * 13, [1.0] * 13, 1, "value"), "sources must be at most 12"),
         (lambda s: exact_sets(s, 0), "budget must be"),
+        (lambda s: exact_sets(s, 99.0), r"budget must be a number in \(0, .*got 99"),
     ],
 )
 def test_wrong_input_is_named(call, message):

@@ -78,6 +78,14 @@ def test_wrong_input_is_named(change, message):
         simulate(four_sources(), **{**right, **change})
 
 
+@pytest.mark.parametrize("name", ["whittle", "myopic", "greedy", "round-robin"])
+@pytest.mark.parametrize("budget", [0, -1, 5, 1.5])
+def test_a_policy_asked_directly_refuses_the_budget(name, budget):
+    seen = Observation(0, np.ones(4, dtype=int), np.ones(4))
+    with pytest.raises(ValueError, match=rf"budget must be an integer in \[1, 4\], got {budget}"):
+        named_policy(name, four_sources()).select(seen, budget, None)
+
+
 def test_a_cycle_that_is_not_found_is_said():
     with pytest.raises(RuntimeError, match="max_epochs = 3"):
         long_run_cycle(four_sources(), named_policy("whittle", four_sources()), 2, max_epochs=3)

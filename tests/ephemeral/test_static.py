@@ -148,6 +148,8 @@ def test_a_schedule_is_played_over_and_over():
         (lambda s: fluid_frequencies(s, 5), r"budget must be a number in \(0, 4\], got 5"),
         (lambda s: random_frequencies(s, 0), "budget must be"),
         (lambda s: fluid_reward(s, [2, 0, 0, 0]), r"frequency\[0\] must be"),
+        (lambda s: fluid_reward(s, [0.5]), r"frequency must have shape \(4,\), got \(1,\)"),
+        (lambda s: random_reward(s, [0.1] * 3), r"frequency must have shape \(4,\), got \(3,\)"),
         (lambda s: RandomPolicy([0.5, 1.5]), r"frequency\[1\] must be"),
         (lambda s: RandomPolicy([0.5]).select(None, 1), "rng must be"),
         (lambda s: SchedulePolicy(np.ones(3)), "schedule must be truth values"),

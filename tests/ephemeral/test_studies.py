@@ -9,6 +9,7 @@ from analysis.ephemeral.studies import (
     bounds_of_random_content,
     cost_row,
     optimality_row,
+    random_sources,
     variation_row,
 )
 from analysis.sweep import sweep
@@ -84,6 +85,11 @@ def test_bound_grows_with_variation():
         bounds_of_random_content(four_sources(), law, [1], tolerance=0.01)[0][0] for law in laws
     )
     assert 260.39 < low < high
+
+
+def test_no_sources_cannot_be_drawn():
+    with pytest.raises(ValueError, match="size must be an integer of at least 1, got 0"):
+        random_sources(0, np.random.default_rng(1))
 
 
 def test_unknown_forms_are_named():
