@@ -19,8 +19,11 @@ from analysis.learning.environment import (
     mean_content,
     play,
 )
+from analysis.learning.frozen import FrozenPolicy
 from analysis.learning.gradient import GradientCheck, ThresholdChain, gradient_check
 from analysis.learning.lspe import GreedyThresholdPolicy, Lspe, LspeOptions
+from analysis.learning.studies import Learned, learned
+from analysis.learning.suite import side_by_side
 from analysis.learning.thresholds import (
     ThresholdValue,
     best_soft_thresholds,
@@ -36,10 +39,12 @@ __all__ = [
     "CertaintyEquivalenceOptions",
     "CompiledLearner",
     "Fixed",
+    "FrozenPolicy",
     "GradientCheck",
     "GreedyThresholdPolicy",
     "JointQ",
     "JointQOptions",
+    "Learned",
     "Learner",
     "LearningCurves",
     "Lspe",
@@ -54,9 +59,11 @@ __all__ = [
     "compare_learners",
     "gradient_check",
     "hard_threshold_value",
+    "learned",
     "mean_content",
     "median_interval",
     "play",
+    "side_by_side",
     "soft_threshold_value",
     "whittle_threshold",
 ]

@@ -4,7 +4,7 @@ The policy crawls arm i more likely the more its expected content x_i exceeds a 
 
     T_i(x_{-i}) = q_0 + q_1 s + q_2 s^2,   s = sum_{k != i} x_k,
 
-the value function is V(x) = r . phi(x) with phi all products of one or two states, and for n >= 1
+the value function is V(x) = r . phi(x) with phi all products of one or two states, and for n >= 1::
 
     eta += b(n) (R - eta)               B += b(n) (phi phi^T - B)
     A   += b(n) (phi (phi' - phi)^T - A)     b += b(n) (phi (R - eta) - b)

@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+
+from analysis.ephemeral import Sources, four_sources, long_run_cycle
+from analysis.learning import (
+    FrozenPolicy,
+    LspeOptions,
+    ThresholdChain,
+    gradient_check,
+    learned,
+)
+
+SOURCES = four_sources()
+TWO = SOURCES.subset(slice(2))
+OPTIONS = LspeOptions.corrected()
+
+
+def test_two_arms_agree_with_the_dense_chain():
+    for seed in range(4):
+        q = np.random.default_rng(seed).normal(0, 0.3, (2, 3))
+        chain = ThresholdChain(TWO, q, OPTIONS, 8)
+        frozen = FrozenPolicy(TWO, OPTIONS, 1, 8)
+        unit = TWO.u_star.max()
+        assert frozen.average_reward(q) == pytest.approx(unit * chain.solve("crawled")[0])
+        check = gradient_check(TWO, q, OPTIONS)
+        np.testing.assert_allclose(frozen.gradient(q), check.true, rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("threshold", ["constant", "shared", "quadratic"])
+def test_the_gradient_is_that_of_the_value(threshold):
+    options = LspeOptions.corrected(threshold=threshold, kappa=4.0)
+    frozen = FrozenPolicy(SOURCES, options, 2, 6)
+    q = np.random.default_rng(1).normal(0, 0.2, (4, 3))
+    if threshold != "quadratic":
+        q[:, 2] = 0.0
+    free = {"constant": 1, "shared": 2, "quadratic": 3}[threshold]
+    for entry in [(0, 0), (2, free - 1), (3, free // 2)]:
+        shift = np.zeros((4, 3))
+        shift[entry] = 1e-5
+        change = frozen.average_reward(q + shift) - frozen.average_reward(q - shift)
+        slope = change / (2e-5 * SOURCES.u_star.max())
+        assert frozen.gradient(q)[entry] == pytest.approx(slope, rel=1e-5, abs=1e-9)
+
+
+def test_the_value_is_what_a_long_run_earns():
+    """A step of almost nothing keeps the thresholds where they are."""
+    held = LspeOptions.corrected(step=1e-9)
+    run = learned(SOURCES, held, 2, horizon=4000, replications=6, seed=1)
+    value = FrozenPolicy(SOURCES, held, 2, 12).average_reward(np.zeros((4, 3)))
+    mean, low, high = run.late(1.0)
+    assert low - 0.002 * value <= value <= high + 0.002 * value
+    assert abs(mean / value - 1) < 0.01
+
+
+def test_climbing_reaches_the_index_policy_but_never_passes_the_optimum():
+    best = long_run_cycle(SOURCES, "whittle", 1).average_reward
+    frozen = FrozenPolicy(SOURCES, OPTIONS, 1, 8)
+    start = np.zeros((4, 3))
+    q, value = frozen.climb(start)
+    assert frozen.average_reward(start) < value <= best + 1e-9
+    assert value == pytest.approx(best, rel=1e-3)
+    assert frozen.average_reward(q) == pytest.approx(value)
+
+
+def test_runs_are_the_same_twice_and_end_in_good_thresholds():
+    one, two = (learned(SOURCES, OPTIONS, 1, horizon=2000, replications=3, seed=4) for _ in "ab")
+    np.testing.assert_array_equal(one.expected, two.expected)
+    assert one.q.shape == (3, 4, 3)
+    assert one.diverged == ()
+    best = long_run_cycle(SOURCES, "whittle", 1).average_reward
+    assert one.greedy_rewards(SOURCES, OPTIONS, 1) == pytest.approx(best)
+
+
+def test_diverged_runs_are_counted_and_left_out():
+    wild = LspeOptions.as_printed(projected=False, regulariser="none")
+    runs = learned(SOURCES, wild, 1, horizon=3000, replications=4, seed=1)
+    assert len(runs.diverged) >= 2
+    assert len(runs.q) == len(runs.expected) == 4 - len(runs.diverged)
+    assert all(0 <= epoch < 3000 for _, epoch in runs.diverged)
+
+
+def test_names_of_sources_do_not_matter():
+    order = [2, 0, 3, 1]
+    mixed = Sources(*(rate[order] for rate in (SOURCES.arrival_rate, SOURCES.mean_utility)),
+                    SOURCES.decay_rate[order])  # fmt: skip
+    q = np.random.default_rng(2).normal(0, 0.2, (4, 3))
+    one = FrozenPolicy(SOURCES, OPTIONS, 2, 6).average_reward(q)
+    assert FrozenPolicy(mixed, OPTIONS, 2, 6).average_reward(q[order]) == pytest.approx(one)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: FrozenPolicy(SOURCES, OPTIONS, 5), r"budget must be an integer in \[1, 4\]"),
+        (lambda: FrozenPolicy(SOURCES, OPTIONS, 1, 1), "cap must be an integer of at least 2"),
+        (lambda: FrozenPolicy(SOURCES, OPTIONS, 1, 60), "cap must leave at most 40000 joint"),
+        (
+            lambda: FrozenPolicy(SOURCES, LspeOptions.as_printed()),
+            "options.selection must be 'one-of-n'",
+        ),
+        (
+            lambda: FrozenPolicy(SOURCES, LspeOptions.corrected(projected=True)),
+            "options.projected must be False",
+        ),
+        (
+            lambda: FrozenPolicy(SOURCES, OPTIONS).average_reward(np.zeros((3, 3))),
+            r"q must have shape \(4, 3\)",
+        ),
+        (
+            lambda: FrozenPolicy(SOURCES, OPTIONS).climb(np.zeros((4, 3)), 0),
+            "iterations must be an integer of at least 1",
+        ),
+        (
+            lambda: learned(SOURCES, OPTIONS, 1, horizon=4, replications=3, seed=1),
+            "horizon must be an integer of at least 5",
+        ),
+        (
+            lambda: learned(SOURCES, OPTIONS, 1, horizon=9, replications=1, seed=1),
+            "replications must be an integer of at least 2",
+        ),
+    ],
+)
+def test_wrong_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
