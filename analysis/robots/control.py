@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_choice, check_integer
 from analysis.mdp import NotConverged, recurrent_classes
-from analysis.robots import censored, description, general
+from analysis.robots import censored, description, general, ordering
 from analysis.robots.checks import positive
 from analysis.robots.result import ControlSolution
 
@@ -210,7 +210,7 @@ class RobotControl:
                 raise ValueError(f"{name} must have shape {self.shape}, got {checked.shape}")
             checked[0, 0] = True
             tables.append(checked)
-        departure, arrival = censored.successors(*tables)
+        departure, arrival = ordering.successors(*tables)
         classes = recurrent_classes(general.rates_between(self, departure, arrival)[1:, 1:])
         if len(classes) > 1:
             levels = [np.unique((m + 1) % (self.robots + 1)).tolist() for m in classes]

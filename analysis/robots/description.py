@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from analysis.robots import censored
+from analysis.robots import censored, elimination, ordering
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -66,11 +66,11 @@ def occupancy(
     Raises as `analysis.robots.censored.evaluate` does.
     """
     levels, width = after_departure.shape
-    moves = censored.successors(after_departure, after_arrival)
-    order, cut = censored.cut_and_order(after_arrival, *moves)
+    moves = ordering.successors(after_departure, after_arrival)
+    order, cut = ordering.cut_and_order(after_arrival, *moves)
     rates = arrival_rate, service_rate
     chain, _, times = censored.censor(order, *moves, cut, levels, *rates, 0.0)
-    law = _pass_on(order, *moves, cut, width, censored.cycle_visits(chain, times), *rates)
+    law = _pass_on(order, *moves, cut, width, elimination.cycle_visits(chain, times), *rates)
     return law, _reachable(int(law.argmax()), *moves)
 
 

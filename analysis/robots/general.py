@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from analysis.mdp import policy_iteration, stationary_law
-from analysis.robots.censored import successors
+from analysis.robots.ordering import successors
 
 if TYPE_CHECKING:
     from analysis.robots.control import RobotControl

@@ -20,6 +20,9 @@ companions; `exact_optimum` certifies an optimum in rational arithmetic.
 
 from __future__ import annotations
 
+import itertools
+import math
+import operator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -58,6 +61,17 @@ def saturated_cost(model: RobotControl) -> float:
     return float((model.gamma * law[0] + lost) / law.sum())
 
 
+def exact_costs(
+    robots: int, arrival_rate: Fraction, service_rate: Fraction, capacity: int, gamma: Fraction
+) -> tuple[Fraction, Fraction]:
+    """Return the costs of the lossless and of the saturated curve as fractions."""
+    births = [arrival_rate * min(robots, capacity - j) / service_rate for j in range(capacity)]
+    lossless = sum(itertools.accumulate(births, operator.mul, initial=Fraction(1)))
+    law = [(arrival_rate * robots / service_rate) ** i for i in range(capacity + 1)]
+    lost = arrival_rate * (robots - 1) * law[-1]
+    return gamma / lossless, (gamma * law[0] + lost) / sum(law)
+
+
 def saturated_curve(model: RobotControl) -> NDArray[np.int64]:
     """Return the curve K, ..., K, K - 1: all robots are kept but one at a full queue."""
     curve = np.full(model.robots, model.capacity)
@@ -65,9 +79,9 @@ def saturated_curve(model: RobotControl) -> NDArray[np.int64]:
     return curve
 
 
-def starting_values(bias: Table, gamma_over_mu: Any) -> tuple[Table, Table]:
+def starting_values(bias: Table, gamma_over_mu: Any, loss: Any = 1) -> tuple[Table, Table]:
     """Return V on 0..K+1 and U on -1..K+1 (its row i is queue length i - 1)."""
-    extended = np.vstack([bias, bias[-1:] + 1])
+    extended = np.vstack([bias, bias[-1:] + loss])
     best = extended.copy()
     best[:, :-1] = np.minimum(extended[:, :-1], extended[:, 1:])
     return extended, np.vstack([bias[:1] + gamma_over_mu, best])
@@ -90,7 +104,7 @@ def apply_operator(bias: Table, arrival_rate: Any, service_rate: Any, gamma: Any
     return image
 
 
-def inequalities(bias: Table, gamma_over_mu: Any) -> dict[str, Any]:
+def inequalities(bias: Table, gamma_over_mu: Any, loss: Any = 1) -> dict[str, Any]:
     """Return the smallest slack of each inequality of the structure (negative: it fails).
 
     Parameters
@@ -99,6 +113,8 @@ def inequalities(bias: Table, gamma_over_mu: Any) -> dict[str, Any]:
         V(q, r), floats or fractions.
     gamma_over_mu : number
         gamma / mu, which sets the value below an empty queue.
+    loss : number
+        Cost of a lost page; both in the unit of V.
 
     Returns
     -------
@@ -109,7 +125,7 @@ def inequalities(bias: Table, gamma_over_mu: Any) -> dict[str, Any]:
         V(q+1, r-1) + V(q-1, r+1) >= 2 V(q, r); ``early``: d(q, r) <= 0 while q + r < K.
     """
     levels, width = bias.shape
-    extended, best = starting_values(bias, gamma_over_mu)
+    extended, best = starting_values(bias, gamma_over_mu, loss)
     d = extended[:, 1:] - extended[:, :-1]
     capacity = levels - 1
     q_sum = np.add.outer(np.arange(levels), np.arange(width - 1))
@@ -125,6 +141,35 @@ def inequalities(bias: Table, gamma_over_mu: Any) -> dict[str, Any]:
         "early": np.where(q_sum < capacity, -d[:levels], 0 * d[:levels]),
     }
     return {name: slack.min() for name, slack in slacks.items() if slack.size}
+
+
+def iterate_slacks(
+    robots: int,
+    arrival_rate: Fraction,
+    service_rate: Fraction,
+    capacity: int,
+    gamma: Fraction,
+    steps: int,
+) -> dict[str, Fraction]:
+    """Return the smallest slack of each inequality over the iterates T 0, ..., T^steps 0.
+
+    V is held in units of mu nu^n, with all rates whole, so that every number is an integer.
+    """
+    scale = math.lcm(arrival_rate.denominator, service_rate.denominator, gamma.denominator)
+    lam, mu, weight = (int(rate * scale) for rate in (arrival_rate, service_rate, gamma))
+    active = np.arange(robots + 1).astype(object)
+    values = np.full((capacity + 1, robots + 1), 0, dtype=object)
+    loss = mu
+    least: dict[str, Fraction] = {}
+    for _ in range(steps):
+        extended, best = starting_values(values, weight * loss // mu, loss)
+        values = mu * best[:-2] + lam * (robots - active) * extended[:-1]
+        values[:, 1:] += lam * active[1:] * best[2:, :-1]
+        loss *= lam * robots + mu
+        for name, slack in inequalities(values, weight * loss // mu, loss).items():
+            share = Fraction(int(slack), loss)
+            least[name] = min(share, least.get(name, share))
+    return least
 
 
 @dataclass(frozen=True)

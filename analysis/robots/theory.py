@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeVar
 
@@ -51,6 +52,26 @@ def reduced_numerator(rho: Number, g: Number, capacity: int) -> Number:
     """Return S with R' = (K + 1) rho^{K-1} S."""
     k = capacity
     return 2 * rho ** (k + 2) - (g * k + k + 2) * rho + k * (1 + g)
+
+
+def reduced_minimum(g: float, capacity: int) -> float:
+    """Return rho_0, the one positive zero of S'; T(g) = S(rho_0) has slope K (1 - rho_0), (7)."""
+    return float(((g * capacity + capacity + 2) / (2 * (capacity + 2))) ** (1 / (capacity + 1)))
+
+
+def zero_order_at_one(g: Fraction, capacity: int) -> int:
+    """Return the order of R's zero at load 1, from its exact derivatives there."""
+    k = capacity
+    terms = [(2 * k + 2, Fraction(1)), (k + 1, -(g * k + k + 2)), (k, (k + 1) * (1 + g)), (0, -g)]
+    return next(
+        order for order in itertools.count() if sum(c * math.perm(a, order) for a, c in terms)
+    )
+
+
+def rises_then_falls(values: Sequence[float], top: int, slack: float = 1e-12) -> bool:
+    """Say whether values rise up to position `top` and fall from there, within the slack."""
+    steps = [after - before for before, after in itertools.pairwise(values)]
+    return all(s > -slack for s in steps[:top]) and all(s < slack for s in steps[top:])
 
 
 def slope_ratio(rho: Number, capacity: int) -> Number:

@@ -1,50 +1,52 @@
-"""Elimination without subtractions against dense linear algebra and rational arithmetic."""
-
-from fractions import Fraction
+"""The censored evaluation against the equations that it solves, for any policy."""
 
 import numpy as np
 import pytest
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
 
 from analysis.robots import RobotControl
-from analysis.robots.censored import cycle_values, cycle_visits, evaluate
+from analysis.robots.censored import evaluate
+from analysis.robots.ordering import cut_and_order, successors
 
 
-def random_chain(seed: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+@settings(deadline=None, max_examples=40)
+@given(st.integers(1, 6), st.integers(2, 6), st.integers(0, 2**32 - 1))
+def test_gain_and_bias_of_any_policy_solve_its_equations(robots, capacity, seed):
     rng = np.random.default_rng(seed)
-    near = np.abs(np.subtract.outer(np.arange(size), np.arange(size))) <= 3
-    chain = rng.random((size, size)) * near
-    return chain / chain.sum(axis=1, keepdims=True), rng.random(size), 0.1 + rng.random(size)
+    model = RobotControl(robots, 0.4, 1.0, capacity, 1.3)
+    policy = rng.random(model.shape) < rng.random()
+    policy[0, 0] = True
+    try:
+        gain, bias = evaluate(policy, policy, 0.4, 1.0, 1.3)
+    except np.linalg.LinAlgError:
+        reject()  # several recurrent classes
+    departure, arrival = successors(policy, policy)
+    width = model.shape[1]
+    for state in range(1, bias.size):
+        q, r = divmod(state, width)
+        value = 1.3 * (q == 0) + 0.4 * r * (q == capacity) - gain
+        for rate, target in ((1.0, departure[state]), (0.4 * r, arrival[state])):
+            value += rate * (bias[target] - bias[state]) if target >= 0 else 0.0
+        assert value == pytest.approx(0.0, abs=1e-9 * (1 + np.abs(bias[1:]).max()))
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_values_and_visits_solve_their_equations(seed):
-    chain, costs, times = random_chain(seed, 25)
-    gain, bias = cycle_values(chain, costs, times)
-    np.testing.assert_allclose(bias, costs - gain * times + chain @ bias, atol=1e-11)
-    visits = cycle_visits(chain, times)
-    np.testing.assert_allclose(visits @ chain, visits, rtol=1e-12)
-    assert gain == pytest.approx(visits @ costs / (visits @ times), rel=1e-13)
-
-
-def test_rare_states_keep_their_digits():
-    # A walk that drifts to 0: state i is visited (1e-6)^i as often as its neighbour.
-    size, up = 12, 1e-6
-    chain = np.diag(np.full(size - 1, up), 1) + np.diag(np.full(size - 1, 1 - up), -1)
-    chain[0, 0], chain[-1, -1] = 1 - up, up
-    visits = cycle_visits(chain, np.ones(size))
-    ratio = float(Fraction(up) / (1 - Fraction(up)))
-    np.testing.assert_allclose(visits[1:] / visits[:-1], ratio, rtol=1e-13)
-
-
-def test_a_transient_choice_of_the_last_state_is_corrected():
-    chain = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-    gain, _ = cycle_values(chain, np.array([100.0, 1.0, 3.0]), np.array([1000.0, 1.0, 1.0]))
-    assert gain == pytest.approx(2.0)
+@settings(deadline=None, max_examples=40)
+@given(st.integers(1, 6), st.integers(2, 6), st.integers(0, 2**32 - 1))
+def test_only_successors_in_the_cut_come_later(robots, capacity, seed):
+    policy = np.random.default_rng(seed).random((capacity + 1, robots + 1)) < 0.5
+    policy[0, 0] = True
+    moves = successors(policy, policy)
+    order, cut = cut_and_order(policy, *moves)
+    assert sorted(order) == list(range(1, policy.size))
+    place = np.empty(policy.size, int)
+    place[order] = np.arange(order.size)
+    for state in order:
+        for target in (moves[0][state], moves[1][state]):
+            assert target < 0 or cut[target] >= 0 or place[target] < place[state]
 
 
 def test_two_recurrent_classes_are_refused():
-    with pytest.raises(np.linalg.LinAlgError):
-        cycle_values(np.eye(3), np.ones(3), np.ones(3))
     model = RobotControl(2, 0.4, 1.0, 3, 1.0)
     never, always = np.zeros(model.shape, bool), np.ones(model.shape, bool)
     never[0, 0] = True

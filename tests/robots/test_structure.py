@@ -41,6 +41,8 @@ def test_the_two_curves_cost_their_closed_forms(robots, arrival_rate, capacity, 
     assert lossless.loss_rate == pytest.approx(0.0, abs=1e-12)
     saturated = model.evaluate(model.curve_policy(structure.saturated_curve(model)))
     assert saturated.gain == pytest.approx(structure.saturated_cost(model), rel=1e-9)
+    exact = structure.exact_costs(robots, arrival_rate, Fraction(1), capacity, gamma)
+    assert [float(cost) for cost in exact] == pytest.approx([lossless.gain, saturated.gain])
     optimum = model.solve().gain
     assert structure.starvation_bound(model) <= optimum * (1 + 1e-9)
     assert optimum <= min(lossless.gain, saturated.gain) * (1 + 1e-9)
@@ -70,3 +72,23 @@ def test_the_class_that_is_not_closed():
     one = Fraction(1)
     after = structure.apply_operator(values, one, one, Fraction(0)) / 2
     assert structure.inequalities(after, Fraction(0))["W"] == Fraction(-1, 2)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(1, 4), rates, rates, st.integers(2, 4), weights)
+def test_slacks_of_iterates_are_those_of_the_operator(robots, lam, mu, capacity, gamma):
+    bias = np.full((capacity + 1, robots + 1), Fraction(0))
+    event_rate = lam * robots + mu
+    least = {}
+    for _ in range(6):
+        bias = structure.apply_operator(bias, lam, mu, gamma) / event_rate
+        for name, slack in structure.inequalities(bias, gamma / mu).items():
+            least[name] = min(slack, least.get(name, slack))
+    assert structure.iterate_slacks(robots, lam, mu, capacity, gamma, 6) == least
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(1, 4), rates, rates, st.integers(2, 4), weights)
+def test_iterates_have_the_inequalities_of_the_reduction(robots, lam, mu, capacity, gamma):
+    least = structure.iterate_slacks(robots, lam, mu, capacity, gamma, 60)
+    assert all(least[name] >= 0 for name in ("S", "R", "C", "CU", "W") if name in least), least

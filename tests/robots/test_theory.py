@@ -57,3 +57,28 @@ def test_the_turning_weight_is_where_two_best_loads_agree(capacity):
 
 def test_the_draft_turns_at_once_from_this_weight_on():
     assert theory.turning_gamma(2) == pytest.approx(3.44336912, abs=1e-8)
+
+
+@pytest.mark.parametrize("capacity", [2, 5, 9])
+def test_the_numerator_has_a_double_zero_at_one_and_a_triple_one_at_the_critical_weight(capacity):
+    assert theory.zero_order_at_one(Fraction(1, 2), capacity) == 2
+    assert theory.zero_order_at_one(Fraction(capacity + 2, capacity), capacity) == 3
+    near = [abs(theory.numerator(1 + Fraction(1, 10**e), Fraction(1, 2), capacity)) for e in (6, 7)]
+    assert math.log10(near[0] / near[1]) == pytest.approx(2, abs=1e-4)
+
+
+@pytest.mark.parametrize("capacity", [2, 5, 15])
+@pytest.mark.parametrize("g", [0.3, 1.4, 6.0])
+def test_the_reduced_numerator_is_least_at_its_minimum(capacity, g):
+    lowest = theory.reduced_minimum(g, capacity)
+    at = theory.reduced_numerator(lowest, g, capacity)
+    for factor in (0.99, 1.01):
+        assert theory.reduced_numerator(factor * lowest, g, capacity) > at
+
+
+def test_rises_then_falls():
+    assert theory.rises_then_falls([1, 2, 3, 2, 1], 2)
+    assert theory.rises_then_falls([3, 2, 1], 0)
+    assert theory.rises_then_falls([1, 2, 3], 9)
+    assert not theory.rises_then_falls([1, 2, 3, 2, 1], 1)
+    assert not theory.rises_then_falls([1, 2, 1, 2, 1], 1)

@@ -1,0 +1,166 @@
+"""Gain, bias and visits of a chain whose visits have costs and times, without subtractions.
+
+States are eliminated one by one (Grassmann, Taksar and Heyman 1985): a state k that is left out
+hands its visits on, P_ij becoming P_ij + P_ik P_kj / (1 - P_kk), where 1 - P_kk is the sum of the
+other probabilities of row k; costs and times are handed on as well.  The chain is taken to be
+narrow along its diagonal, as a censored chain is, and is eliminated from both ends towards a much
+visited state; what remains there is one renewal cycle.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LAZY_STEPS = 8
+# A state that makes cycles so much longer than its own visits is a bad one to keep: their costs and
+# times cancel in the bias.
+LONG_CYCLE = 1e4
+
+
+@njit(cache=True)
+def _much_visited(chain: Floats, times: Floats, low: Ints, high: Ints) -> int:
+    """Return the state with the most time after a few lazy steps from the uniform law."""
+    size = times.size
+    mass = np.full(size, 1.0)
+    for _ in range(LAZY_STEPS):
+        moved = 0.5 * mass
+        for name in range(size):
+            part = moved[low[name] : high[name]]
+            row = chain[name, low[name] : high[name]]
+            half = 0.5 * mass[name]
+            for column in range(row.size):
+                part[column] += half * row[column]
+        mass = moved
+    return int(np.argmax(mass * times))
+
+
+@njit(cache=True)
+def _towards(
+    centre: int, table: Floats, costs: Floats, times: Floats, low: Ints, high: Ints, order: Ints
+) -> int:
+    """Eliminate all states but `centre` in place; return -1, or a state with no way to it."""
+    size = times.size
+    # The states left are first..last; each step leaves out one of the two ends.
+    first, last = 0, size - 1
+    for step in range(size - 1):
+        upward = first < centre
+        state = first if upward else last
+        first, last = (first + 1, last) if upward else (first, last - 1)
+        order[step] = state
+        start, stop = max(low[state], first), min(high[state], last + 1)
+        row = table[state, start:stop]
+        outflow = row.sum()
+        if not outflow > 0.0:
+            return state
+        row /= outflow
+        costs[state] /= outflow
+        times[state] /= outflow
+        for other in range(first, last + 1):
+            share = table[other, state]
+            if share == 0.0:
+                continue
+            costs[other] += share * costs[state]
+            times[other] += share * times[state]
+            target = table[other, start:stop]
+            for column in range(row.size):
+                target[column] += share * row[column]
+            low[other], high[other] = min(low[other], start), max(high[other], stop)
+            table[other, state] = share / outflow
+    order[size - 1] = centre
+    return -1
+
+
+@njit(cache=True)
+def _visits(order: Ints, table: Floats) -> Floats:
+    """Return the expected visits to each state between two visits to the one that stayed."""
+    size = order.size
+    visits = np.zeros(size)
+    visits[order[-1]] = 1.0
+    left = order[-1], order[-1] + 1
+    for step in range(size - 2, -1, -1):
+        state = order[step]
+        total = 0.0
+        for other in range(left[0], left[1]):
+            total += visits[other] * table[other, state]
+        visits[state] = total
+        left = min(left[0], state), max(left[1], state + 1)
+    return visits
+
+
+@njit(cache=True)
+def eliminate(chain: Floats, costs: Floats, times: Floats) -> tuple[Ints, Floats, Floats, Floats]:
+    """Eliminate all states but one from a copy of the chain.
+
+    Returns
+    -------
+    order : ndarray of int, shape (size,)
+        The states as they were left out; the last one stayed.
+    table : ndarray, shape (size, size)
+        Row k: the probabilities with which k, when it was left out, led on to the states left;
+        column k: those with which the states left led to k, over 1 - P_kk.
+    costs, times : ndarray, shape (size,)
+        Expected cost and time from each state until one that was left at that moment.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If there are several recurrent classes.
+    """
+    size = times.size
+    low = np.zeros(size, dtype=np.int64)
+    high = np.full(size, size, dtype=np.int64)
+    for name in range(size):
+        while low[name] < size and chain[name, low[name]] == 0.0:
+            low[name] += 1
+        while high[name] > 0 and chain[name, high[name] - 1] == 0.0:
+            high[name] -= 1
+    order = np.empty(size, dtype=np.int64)
+    centre = _much_visited(chain, times, low, high)
+    transient = 0
+    for attempt in range(3):
+        table, on_costs, on_times = chain.copy(), costs.copy(), times.copy()
+        closed = _towards(centre, table, on_costs, on_times, low.copy(), high.copy(), order)
+        if closed >= 0:
+            transient += 1
+            if transient == 2:
+                break
+            centre = closed
+        elif attempt == 2 or on_times[centre] < LONG_CYCLE * times[centre]:
+            return order, table, on_costs, on_times
+        else:
+            centre = int(np.argmax(_visits(order, table) * times))
+    raise np.linalg.LinAlgError("there are several recurrent classes")
+
+
+@njit(cache=True)
+def cycle_values(chain: Floats, costs: Floats, times: Floats) -> tuple[float, Floats]:
+    """Return the gain and the bias of a chain whose visits have costs and times.
+
+    The gain is the cost over the time of one cycle; the bias is zero at one state.
+    """
+    order, table, costs, times = eliminate(chain, costs, times)
+    size = times.size
+    gain = costs[order[-1]] / times[order[-1]]
+    bias = np.zeros(size)
+    left = order[-1], order[-1] + 1
+    for step in range(size - 2, -1, -1):
+        state = order[step]
+        row, values = table[state, left[0] : left[1]], bias[left[0] : left[1]]
+        total = costs[state] - gain * times[state]
+        for column in range(row.size):
+            total += row[column] * values[column]
+        bias[state] = total
+        left = min(left[0], state), max(left[1], state + 1)
+    return gain, bias
+
+
+@njit(cache=True)
+def cycle_visits(chain: Floats, times: Floats) -> Floats:
+    """Return the expected visits to each state in one cycle, 1 for the state that stays."""
+    order, table, _, _ = eliminate(chain, times, times)
+    return _visits(order, table)
