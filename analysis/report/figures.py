@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.report.run import by_hand, run_facts, run_folder, write_json
+from analysis.report.run import DIGITS, by_hand, run_facts, run_folder, write_json
 
 FORMATS = ("svg", "pdf", "png")
 _METADATA: dict[str, dict[str, Any]] = {
@@ -74,7 +74,9 @@ def save_figure(
     _saved.add(id)
     folder = run_folder() / "figures"
     folder.mkdir(exist_ok=True)
-    frame.to_csv(folder / f"{id}.csv", index=False, float_format="%.12g", lineterminator="\n")
+    frame.to_csv(
+        folder / f"{id}.csv", index=False, float_format=f"%.{DIGITS}g", lineterminator="\n"
+    )
     with mpl.rc_context({"svg.hashsalt": id}):
         for suffix in FORMATS:
             figure.savefig(folder / f"{id}.{suffix}", metadata=_METADATA[suffix])

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from analysis.published import printed_rows
-from analysis.report.run import by_hand, run_facts, run_folder, write_json
+from analysis.report.run import DIGITS, by_hand, run_facts, run_folder, write_json
 
 Number = float | int
 Value = Number | bool | tuple[Number, Number]
@@ -168,4 +168,4 @@ def _plain(id: str, value: Any) -> Any:
         return [_plain(id, entry) for entry in value]
     if not isinstance(value, bool | int | float) or not math.isfinite(value):
         raise ValueError(f"{id}: a value must be a finite number or a truth value, got {value!r}")
-    return value
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value

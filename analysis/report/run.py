@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 VARIABLE = "BOOK_RUN_DIR"
+#: Significant digits that records and the data behind figures keep: more than a document prints,
+#: fewer than a threaded library, which sums in an order of its own, repeats.
+DIGITS = 9
 
 
 def run_folder() -> Path:
