@@ -87,3 +87,17 @@ def test_gain_exceeds_both_constant_policies_strictly_between_the_end_indices():
 def test_wrong_input_is_named(function, arguments, message):
     with pytest.raises(ValueError, match=message):
         function(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("decay", "age"), [(0.05, 1), (0.05, 6), (0.7, 1), (0.7, 2), (0.7, 6), (3.0, 2)]
+)
+def test_near_the_index_the_advantage_is_the_excess_of_fee_over_the_age(decay, age):
+    """A little below the index, crawling now gains (gamma - lambda) / eta."""
+    sources = Sources([decay], [1.0], [decay])
+    before, after = -np.expm1(-decay * np.array([age - 1.0, age]))
+    state = 0.3 * before + 0.7 * after  # off the orbit; eta is the age
+    gamma = float(whittle_index(sources, [state])[0])
+    less = 1e-5 * gamma
+    advantage = float(crawl_advantage(decay, gamma - less, state))
+    assert advantage == pytest.approx(less / age, rel=1e-4)
