@@ -69,7 +69,10 @@ def in_units(seconds: float) -> str:
 
 def keep(path: Path, chosen: list[str], rows: Iterable[Mapping[str, Any]]) -> None:
     """Write the rows once all are there, with what the file holds of other benchmarks."""
-    table = [{column: row[column] for column in COLUMNS} for row in rows]
+    table = [
+        {column: row[column] for column in COLUMNS} | {"ratio": f"{row['ratio']:.3g}"}
+        for row in rows
+    ]
     if path.exists():
         with path.open(newline="", encoding="utf-8") as file:
             table += [row for row in csv.DictReader(file) if row["benchmark"] not in chosen]
