@@ -24,7 +24,6 @@ from scipy.sparse.linalg import splu
 
 from analysis.checks import check_array, check_integer
 from analysis.ephemeral import Sources
-from analysis.learning import _lspe_kernel as kernel
 from analysis.learning.environment import Floats, Ints
 from analysis.learning.lspe import LspeOptions, model
 from analysis.mdp import NotConverged
@@ -142,9 +141,7 @@ class FrozenPolicy:
 
     def _draws(self, q: Floats) -> tuple[Floats, Floats]:
         """Chance of each order of draws, (S, O), and its d log p / d T, (S, O, N)."""
-        level = np.empty_like(self._x)
-        for state, out in zip(self._x, level, strict=True):
-            kernel.thresholds(self._model, q, state, out)
+        level = np.einsum("snk,nk->sn", self._basis[..., : self._free], q[:, : self._free])
         logit = self._model.kappa * (self._x - level)
         states, size = logit.shape
         chance = np.ones((states, len(self._orders)))
@@ -168,10 +165,9 @@ class FrozenPolicy:
         rows = np.repeat(np.arange(states), chance.shape[1])
         entries = (chance.ravel(), (rows, self._successor.ravel()))
         transition = sparse.csr_matrix(entries, shape=(states, states))
-        # x = (V, beta), V(0) = 0: the column of V(0) makes room for beta.
-        system = (sparse.identity(states) - transition).tolil()
-        system[:, 0] = 1.0
-        factor = splu(system.tocsc())
+        # Unknowns are V with V(0) = 0, whose column makes room for beta.
+        poisson = (sparse.identity(states) - transition).tocsc()
+        factor = splu(sparse.hstack([np.ones((states, 1)), poisson[:, 1:]], format="csc"))
         mean_reward = (chance * self._reward).sum(axis=1)
         solution = factor.solve(mean_reward)
         gain, bias = float(solution[0]), solution.copy()
