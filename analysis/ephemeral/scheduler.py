@@ -19,7 +19,6 @@ Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), section 6.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from os import PathLike
 
@@ -32,19 +31,11 @@ from analysis.ephemeral import calendar as kernel
 from analysis.ephemeral import today
 from analysis.ephemeral.selection import Choice, choose
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.start import CHUNK, set_rates, whole_numbers
+from analysis.ephemeral.start import CHUNK, costs_with, limits, set_rates, whole_numbers
+from analysis.ephemeral.threshold import Threshold
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-MEMORY = 16
-"""Epochs over which the threshold looks back before it rises."""
-MARGIN = 0.0015
-"""How far the threshold stays below the lowest index crawled; doubles when it was too little."""
-CROWDED = 8
-"""So many times the crawls in today's bucket are too many to look at."""
-SAFETY = 1.0 + 1e-9
-"""An index this much above the threshold is above it beyond rounding."""
 
 
 class Scheduler:
@@ -71,12 +62,8 @@ class Scheduler:
         Number of the next epoch, from 0.
     budget : float
         May be set at any time.
-    threshold : float
-        Index from which on sources are looked at; moves by itself.
     marginal_index : float
         Index at which the last crawl ran out of budget, negative if it did not.
-    rebuilds : int
-        How often the calendar was sorted anew.
 
     Raises
     ------
@@ -95,22 +82,29 @@ class Scheduler:
     ) -> None:
         self.budget = check_number("budget", budget, 0, low_open=True)
         self.epoch = 0
-        self.threshold = np.inf
-        self.rebuilds = 0
+        self._threshold = Threshold()
+        self.marginal_index = np.nan
         self._size = self._total = 0  # sources here now, and ever
         self._cost = sources.cost[:1]  # one for all, or one a number
         self._most = np.empty(0, np.int32)  # none, or one a number
         self._calendar = kernel.empty_calendar()
-        self._forget()
+        self._have_room(0)
         self.add(sources, ages, min_age=min_age, max_age=max_age)
 
-    def _forget(self) -> None:
-        """Start without ranks, and with a short memory."""
-        self._margin = MARGIN
-        self.marginal_index = np.nan
-        self._cuts: deque[float] = deque(maxlen=MEMORY)
-        self._number, self._rank = np.empty(0, np.int32), np.empty(0)
-        self._content = np.empty(0)
+    def _have_room(self, room: int) -> None:
+        """Make arrays for what is known of so many sources of a bucket."""
+        self._number, self._rank = np.empty(room, np.int32), np.empty(room)
+        self._content = np.empty(room)
+
+    @property
+    def threshold(self) -> float:
+        """Index from which on sources are looked at; moves by itself."""
+        return self._threshold.level
+
+    @property
+    def rebuilds(self) -> int:
+        """How often the calendar was sorted anew."""
+        return self._threshold.rebuilds
 
     def __len__(self) -> int:
         return self._size
@@ -150,19 +144,16 @@ class Scheduler:
             If the budget is negative.
         """
         budget = self.budget if budget is None else check_number("budget", budget, 0)
-        cut, tie, count = self._select(budget)
+        ranked = self._rank_bucket()
+        cut, tie, count = self._select(ranked, budget)
         want = 1.0
-        while cut < self.threshold * SAFETY and self.threshold > 0:
+        while self._threshold.above(cut) and self.threshold > 0:
             want *= 1.3
-            self._lower_threshold(want * budget)
-            cut, tie, count = self._select(budget)
-        self._cuts.append(cut)
+            self._threshold.lower(want * budget, self._calendar, self.epoch, self._cost, self._most)
+            ranked = self._rank_bucket()
+            cut, tie, count = self._select(ranked, budget)
         self.marginal_index = cut
-        if len(self._cuts) == MEMORY and self.epoch % MEMORY == 0:
-            self._raise_threshold(min(self._cuts))
-        elif kernel.bucket_size(self._calendar, self.epoch) > CROWDED * (count + MEMORY):
-            # Ages that rise from a common start raise the index at every epoch.
-            self._raise_threshold(min(list(self._cuts)[-4:]))
+        self._threshold.follow(cut, count, ranked, self.epoch)
         numbers, rewards = np.empty(count, np.int64), np.empty(count)
         today.settle(
             self._calendar,
@@ -187,7 +178,7 @@ class Scheduler:
         It is the answer of a part of a crawler to the multiplier that all parts share.
         """
         subsidy = check_number("subsidy", subsidy, 0)
-        if subsidy < self.threshold * SAFETY:
+        if self._threshold.above(subsidy):
             return float(today.demand(self._calendar, self.epoch, subsidy, self._cost)[0])
         ranked = self._rank_bucket()
         wanted = self._rank[:ranked] >= subsidy
@@ -206,22 +197,15 @@ class Scheduler:
         """Take in more sources; see the class for the parameters. Returns their numbers."""
         count, first = len(sources), self._total
         ages = whole_numbers("ages", ages, count, 0)
-        least = whole_numbers("min_age", min_age, count, 0)
-        most = np.empty(0, np.int32)
-        if max_age is not None or self._most.size:
-            most = whole_numbers("max_age", kernel.NEVER if max_age is None else max_age, count, 1)
-            if (np.broadcast_to(least, count) > most).any():
-                raise ValueError("min_age must not be above max_age")
-            load = float((sources.cost / most).sum())
-            if load > self.budget:
-                raise ValueError(
-                    f"max_age must not ask for more than the budget of {self.budget:g} an epoch, "
-                    f"got ages that ask for {load:g}"
-                )
-            earlier = self._most if self._most.size else np.full(first, kernel.NEVER, np.int32)
-            most = np.concatenate([earlier, np.broadcast_to(most, count)])
+        least, most = limits(min_age, max_age, sources, self.budget)
+        if most.size or self._most.size:
+            none = np.array([kernel.NEVER], np.int32)
+            parts = ((self._most, first), (most, count))
+            filled = [np.broadcast_to(part if part.size else none, size) for part, size in parts]
+            most = np.concatenate(filled)
         self._most = most
-        self._set_cost(np.arange(first, first + count), sources.cost)
+        numbers = np.arange(first, first + count)
+        self._cost = costs_with(self._cost, first, numbers, sources.cost)
         self._size, self._total = self._size + count, first + count
         self._calendar = kernel.with_room(self._calendar, self._size)
         for start in range(0, count, CHUNK):
@@ -232,7 +216,7 @@ class Scheduler:
             entries["last"] = self.epoch - (ages[part] if ages.size > 1 else ages)
             entries["least"] = least[part] if least.size > 1 else least
             kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._most)
-        return np.arange(first, first + count)
+        return numbers
 
     def remove(self, numbers: ArrayLike) -> None:
         """Drop sources, by number.
@@ -271,7 +255,7 @@ class Scheduler:
         entries = self._take_out(numbers)
         entries = entries[np.argsort(entries["number"])[np.argsort(np.argsort(numbers))]]
         set_rates(entries, sources, slice(0, len(sources)))
-        self._set_cost(numbers, sources.cost)
+        self._cost = costs_with(self._cost, self._total, numbers, sources.cost)
         kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._most)
 
     def plan(self, epochs: int, names: Sequence[str] | None = None) -> pd.DataFrame:
@@ -319,9 +303,10 @@ class Scheduler:
         with np.load(path, allow_pickle=False) as saved:
             entries, self._cost, self._most = saved["entries"], saved["cost"], saved["most"]
             self.epoch, self._total = (int(count) for count in saved["counts"])
-            self.budget, self.threshold = (float(level) for level in saved["levels"])
-        self._size, self.rebuilds = entries.size, 0
-        self._forget()
+            self.budget, level = (float(number) for number in saved["levels"])
+        self._size, self.marginal_index = entries.size, np.nan
+        self._threshold = Threshold(level)
+        self._have_room(0)
         self._calendar = kernel.with_room(kernel.empty_calendar(), self._size)
         kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._most)
         return self
@@ -329,45 +314,13 @@ class Scheduler:
     def _rank_bucket(self) -> int:
         size = kernel.bucket_size(self._calendar, self.epoch)
         if size > self._rank.size:
-            room = min(size + size // 4, self._size)
-            self._number, self._rank = np.empty(room, np.int32), np.empty(room)
-            self._content = np.empty(room)
+            self._have_room(min(size + size // 4, self._size))
         arrays = (self._number, self._rank, self._content)
         today.rank_bucket(self._calendar, self.epoch, self._most, *arrays)
         return size
 
-    def _select(self, budget: float) -> Choice:
-        """Rank today's bucket and choose."""
-        size = self._rank_bucket()
+    def _select(self, size: int, budget: float) -> Choice:
         return choose(budget, self._number[:size], self._rank[:size], self._cost)
-
-    def _lower_threshold(self, want: float) -> None:
-        """Sort the calendar anew under a threshold at which more than so much cost is due."""
-        args = (self._calendar, self.epoch)
-        total, high = today.demand(*args, 0.0, self._cost)
-        low = 0.0
-        if total > want:
-            for _ in range(60):
-                middle = 0.5 * (low + high)
-                total, _ = today.demand(*args, middle, self._cost)
-                if total >= want:
-                    low = middle
-                else:
-                    high = middle
-                if want <= total <= 1.2 * want:
-                    break
-        if self.rebuilds:
-            self._margin = min(2 * self._margin, 0.5)
-        self.threshold = low
-        self.rebuilds += 1
-        self._cuts.clear()
-        kernel.rebuild(self._calendar, self.epoch, low, self._most)
-
-    def _raise_threshold(self, lowest: float) -> None:
-        """Let the threshold rise to a little less than an index that was the lowest crawled."""
-        raised = lowest * (1.0 - self._margin)
-        if 1.002 * self.threshold < raised < today.OVERDUE:
-            self.threshold = raised
 
     def _extract(self, wanted: NDArray[np.bool_], leave: bool) -> NDArray[np.void]:
         out = np.empty(min(int(np.count_nonzero(wanted)), self._size), kernel.ENTRY)
@@ -386,15 +339,3 @@ class Scheduler:
             kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._most)
             raise ValueError(f"there is no source {int(np.argmax(wanted))} any more")
         return entries
-
-    def _set_cost(self, numbers: Numbers, cost: Floats) -> None:
-        if self._cost.size == 1 and (cost == self._cost[0]).all():
-            return
-        if self._total == 0:
-            self._cost = cost
-            return
-        size = max(self._total, int(numbers.max()) + 1)
-        costs = np.empty(size)
-        costs[: self._total] = self._cost
-        costs[numbers] = cost
-        self._cost = costs

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.ephemeral.bounds import due_ages, relaxed_problem
-from analysis.ephemeral.calendar import NEVER
+from analysis.ephemeral.calendar import NEVER, Floats
 from analysis.ephemeral.index import _h
 from analysis.ephemeral.sources import Sources
 
@@ -57,3 +57,35 @@ def whole_numbers(name: str, values: ArrayLike, count: int, low: int) -> NDArray
     if bad.any():
         raise ValueError(f"{name} must be an integer in [{low}, {NEVER}], got {array[bad][0]}")
     return array.astype(np.int32)
+
+
+def limits(
+    min_age: int | ArrayLike, max_age: int | ArrayLike | None, sources: Sources, budget: float
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Check limits on ages that come together; return them, an empty array for no maximal ages."""
+    count = len(sources)
+    least = whole_numbers("min_age", min_age, count, 0)
+    if max_age is None:
+        return least, np.empty(0, np.int32)
+    most = whole_numbers("max_age", max_age, count, 1)
+    if (least > most).any():
+        raise ValueError("min_age must not be above max_age")
+    load = float((sources.cost / most).sum())
+    if load > budget:
+        raise ValueError(
+            f"max_age must not ask for more than the budget of {budget:g} an epoch, "
+            f"got ages that ask for {load:g}"
+        )
+    return least, most
+
+
+def costs_with(costs: Floats, total: int, numbers: NDArray[np.int64], some: Floats) -> Floats:
+    """Return the costs, one for all `total` sources or one each, with those of some set anew."""
+    if costs.size == 1 and (some == costs[0]).all():
+        return costs
+    if total == 0:
+        return some
+    merged = np.empty(max(total, int(numbers.max()) + 1))
+    merged[:total] = costs
+    merged[numbers] = some
+    return merged
