@@ -1,12 +1,12 @@
 """Two learners to compare with: Q-learning on joint ages, and a bandit that ignores ages.
 
 `JointQ` is relative Q-learning on the vector of all ages, each cut at A: A^N states and as many
-actions as there are sets of M arms. It needs no structure, and pays for that in size,
+actions as there are sets of M arms. It needs no structure, and pays for that in size, ::
 
     Q(s, a) += alpha [ r + max_b Q(s', b) - Q(reference) - Q(s, a) ],
 
 with reference the state of all ages 1 and its first action. `AgeBlindUcb` is UCB1 as one would
-write it in a hurry: an arm's reward is what a crawl of it found, whenever that was,
+write it in a hurry: an arm's reward is what a crawl of it found, whenever that was, ::
 
     mean content + (largest content so far) sqrt(2 log n / crawls).
 

@@ -1,17 +1,17 @@
 """Certainty equivalence: estimate content rate and decay, then trust the closed-form index.
 
 A crawl at age k finds content of mean u* (1 - e^{-mu k}) and of a variance nearly proportional to
-it, phi times the mean. From the (age, content) pairs of one arm the quasi-likelihood is
+it, phi times the mean. From the (age, content) pairs of one arm the quasi-likelihood is ::
 
     l(u*, mu) = sum_j r_j log(u* g_j) - u* g_j,     g_j = 1 - e^{-mu k_j}.
 
-For given mu it is largest at u* = R / S(mu), R = sum r_j, S = sum g_j, which leaves the profile
+For given mu it is largest at u* = R / S(mu), R = sum r_j, S = sum g_j, which leaves the profile ::
 
     p(mu) = sum_j r_j log g_j(mu) - R log S(mu),
 
 kept on a grid of mu by adding each pair to running sums, and refined by a parabola in log mu. The
 dispersion phi is Pearson's chi-square over its degrees of freedom, pooled a little over the arms.
-The crawled arms are those of largest index gamma(age; u*, mu), where (u*, mu) is
+The crawled arms are those of largest index gamma(age; u*, mu), where (u*, mu) is ::
 
     forced      the estimate, after every arm has been crawled a few times
     ucb         what makes the index largest within l >= max l - phi c log t

@@ -1,11 +1,11 @@
 """The 2019 paper's equations evaluated as they are printed, to hold against what is meant.
 
 Content (sections II, (1) to (3)), with Z_i(n) what epoch n brings, worth alpha^age, and items
-dropped when they are M_i epochs old:
+dropped when they are M_i epochs old::
 
     X(n) = sum_{m = n-M+1}^{n} alpha^{n-m} Z(m),        xi(n) = Z(n) - alpha^M Z(n-M).
 
-Index, (4) and (5), and the inverse of section IV:
+Index, (4) and (5), and the inverse of section IV::
 
     gamma = [ zeta ((1-alpha) x - u) + u (1-alpha^zeta)/(1-alpha) ] / C,
     zeta  = least integer exceeding log^+_alpha (u - (1-alpha) x)/u,

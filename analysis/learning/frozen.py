@@ -2,7 +2,7 @@
 
 With q frozen the joint ages are a finite Markov chain once ages stop at a cap. The arms of an epoch
 are drawn one after the other, each among those left with weight exp(kappa (x_i - T_i)). For an
-order of draws o, with p(o|x) the product of its steps, pi the stationary law and V the bias,
+order of draws o, with p(o|x) the product of its steps, pi the stationary law and V the bias, ::
 
     beta(q)      = sum_x pi(x) sum_o p(o|x) R(x, o),
     grad beta(q) = sum_x pi(x) sum_o p(o|x) grad log p(o|x) (R - beta + V(y) - V(x)),

@@ -2,7 +2,7 @@
 
 For two or three arms and ages that stop at a cap, the soft threshold policy makes a small Markov
 chain of joint ages. Its average reward beta(q), stationary law pi and bias V follow from linear
-systems, hence three things that should be one:
+systems, hence three things that should be one::
 
     d beta / d q                                   by central differences,
     sum pi(x) p(y|x) grad log p(y|x) V(y)          as (7) prints,

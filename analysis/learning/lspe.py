@@ -1,15 +1,18 @@
 """LSPE(0) with a threshold policy gradient: the 2019 paper's scheme, as printed and corrected.
 
-The policy crawls arm i more likely the more its expected content x_i exceeds a threshold
+The policy crawls arm i more likely the more its expected content x_i exceeds a threshold ::
 
     T_i(x_{-i}) = q_0 + q_1 s + q_2 s^2,   s = sum_{k != i} x_k,
 
 the value function is V(x) = r . phi(x) with phi all products of one or two states, and for n >= 1::
 
-    eta += b(n) (R - eta)               B += b(n) (phi phi^T - B)
-    A   += b(n) (phi (phi' - phi)^T - A)     b += b(n) (phi (R - eta) - b)
-    r   += gamma B^{-1} (A r + b)       q += a(n) grad log p(x'|x) * signal,       (9)
-    a(n) = c / ceil(n/500),   b(n) = c / ceil(n/1000)^(2/3),   phi = phi(x), phi' = phi(x').
+    eta += b(n) (R - eta)
+    A   += b(n) (phi (phi_next - phi)^T - A)
+    B   += b(n) (phi phi^T - B)
+    b   += b(n) (phi (R - eta) - b)
+    r   += gamma B^{-1} (A r + b)
+    q   += a(n) grad log p(x_next|x) * signal                                          (9)
+    a(n) = c / ceil(n/500),   b(n) = c / ceil(n/1000)^(2/3)
 
 `LspeOptions` names each place where the print and a working scheme part. `as_printed()` keeps the
 print wherever it can be run at all: what is set right there is A (its dimensions), the inverse of B

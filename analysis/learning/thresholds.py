@@ -1,11 +1,11 @@
 """Exact values of threshold policies, soft and hard, by renewal theory.
 
-A soft threshold policy without a budget crawls arm i at age k with probability
+A soft threshold policy without a budget crawls arm i at age k with probability ::
 
     f_i(k) = 1 / (1 + exp(-kappa ((x_k - T_i)/s - delta))),    x_k = u*_i (1 - alpha_i^k),
 
 independently of all else while T_i is constant (s a unit of content, delta the 2019 paper's 0.5).
-Crawls of an arm are then renewals: with tau the age at a crawl,
+Crawls of an arm are then renewals: with tau the age at a crawl, ::
 
     crawls an epoch  1 / E[tau],     reward an epoch  E[x_tau] / E[tau],
 

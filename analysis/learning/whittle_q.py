@@ -3,7 +3,7 @@
 Each arm is a restless bandit whose state is its age s = 1..A (older counts as A). A passive epoch
 earns the subsidy and ages the arm, a crawl earns what it finds and makes the age 1. For every
 reference age k there is a table Q_k and a subsidy lambda_k, and each arm's step (s, a, r, s')
-changes all tables,
+changes all tables, ::
 
     Q_k(s, a) += alpha [ r + (1 - a) lambda_k + max_b Q_k(s', b) - mean(Q_k) - Q_k(s, a) ],
     lambda_s  += gamma [ Q_s(s, 1) - Q_s(s, 0) ]  if a = 0,      gamma below alpha,
