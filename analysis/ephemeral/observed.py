@@ -67,7 +67,7 @@ class ObservedScheduler:
         self, sources: Sources, budget: float, initial_state: str | ArrayLike = "empty"
     ) -> None:
         self.sources = sources
-        self.budget = check_number("budget", budget, 0, low_open=True)
+        self.budget = check_number("budget", budget, 0, low_open=True, high_open=True)
         self.state = initial_content(sources, initial_state)
         self.threshold = np.inf
         self.rebuilds = 0
@@ -103,7 +103,8 @@ class ObservedScheduler:
         ValueError
             If the budget is negative or `brought` has another shape.
         """
-        budget = self.budget if budget is None else check_number("budget", budget, 0)
+        budget = self.budget if budget is None else budget
+        budget = check_number("budget", budget, 0, high_open=True)
         arrived = np.asarray(brought, dtype=np.float64)
         if arrived.shape != self.state.shape:
             raise ValueError(f"brought must have shape {self.state.shape}, got {arrived.shape}")

@@ -71,7 +71,7 @@ class PartitionedScheduler:
         where = np.asarray(part)
         if where.shape != (len(sources),) or not np.issubdtype(where.dtype, np.integer):
             raise ValueError(f"part must be {len(sources)} integers, got {part!r}")
-        self.budget = check_number("budget", budget, 0, low_open=True)
+        self.budget = check_number("budget", budget, 0, low_open=True, high_open=True)
         self.exchange = exchange
         self.unit = float(sources.cost[0]) if np.ptp(sources.cost) == 0 else 0.0
         age = np.broadcast_to(ages, len(sources))

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
+from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
@@ -80,7 +81,7 @@ class Scheduler:
         min_age: int | ArrayLike = 0,
         max_age: int | ArrayLike | None = None,
     ) -> None:
-        self.budget = check_number("budget", budget, 0, low_open=True)
+        self.budget = check_number("budget", budget, 0, low_open=True, high_open=True)
         self.epoch = 0
         self._threshold = Threshold()
         self.marginal_index = np.nan
@@ -141,9 +142,10 @@ class Scheduler:
         Raises
         ------
         ValueError
-            If the budget is negative.
+            If the budget is negative or not finite.
         """
-        budget = self.budget if budget is None else check_number("budget", budget, 0)
+        budget = self.budget if budget is None else budget
+        budget = check_number("budget", budget, 0, high_open=True)
         ranked = self._rank_bucket()
         cut, tie, count = self._select(ranked, budget)
         want = 1.0
@@ -273,7 +275,16 @@ class Scheduler:
         pandas.DataFrame
             Columns epoch, source (the number, or its label) and expected_reward, in order of epoch
             and number. It writes itself with ``to_csv`` or ``to_parquet``.
+
+        Raises
+        ------
+        ValueError
+            If `epochs` is out of range or a number has no label.
         """
+        if names is not None and len(names) < self._total:
+            raise ValueError(
+                f"names must have a label for each of {self._total} numbers, got {len(names)}"
+            )
         frames = []
         for _ in range(check_integer("epochs", epochs, 1)):
             epoch = self.epoch
@@ -298,12 +309,21 @@ class Scheduler:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Scheduler:
-        """Return a scheduler that goes on to the same crawls as the one that was saved."""
+        """Return a scheduler that goes on to the same crawls as the one that was saved.
+
+        Raises
+        ------
+        ValueError
+            If the file does not hold a saved scheduler.
+        """
         self = cls.__new__(cls)
-        with np.load(path, allow_pickle=False) as saved:
-            entries, self._cost, self._most = saved["entries"], saved["cost"], saved["most"]
-            self.epoch, self._total = (int(count) for count in saved["counts"])
-            self.budget, level = (float(number) for number in saved["levels"])
+        try:
+            with np.load(path, allow_pickle=False) as saved:
+                entries, self._cost, self._most = saved["entries"], saved["cost"], saved["most"]
+                self.epoch, self._total = (int(count) for count in saved["counts"])
+                self.budget, level = (float(number) for number in saved["levels"])
+        except (KeyError, ValueError, EOFError, BadZipFile) as error:
+            raise ValueError(f"{path} must be a file that `save` wrote") from error
         self._size, self.marginal_index = entries.size, np.nan
         self._threshold = Threshold(level)
         self._have_room(0)

@@ -51,6 +51,8 @@ def set_rates(entries: NDArray[np.void], sources: Sources, part: slice) -> None:
 def whole_numbers(name: str, values: ArrayLike, count: int, low: int) -> NDArray[np.int32]:
     """Check whole numbers, one for all sources or one each; return 1 or `count` of them."""
     array = np.atleast_1d(np.asarray(values))
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"{name} must be integers, got an array of {array.dtype}")
     if array.shape not in {(1,), (count,)}:
         raise ValueError(f"{name} must be one number or have shape ({count},), got {array.shape}")
     bad = (array < low) | (array > NEVER) | (array != np.floor(array))

@@ -27,7 +27,8 @@ class ControlSolution:
     iterations : int
         Policies that were evaluated.
     residual : float
-        Largest violation of the equation that `gain` and `bias` solve, in the unit of the gain.
+        Largest violation of the equation that `gain` and `bias` solve, in the unit of the gain; the
+        true gain is no farther away. Where `gain` is smaller than that, its digits are rounding.
     converged : bool
         True; a solver that does not settle raises `NotConverged`.
     occupancy : ndarray, shape (K + 1, N + 1)

@@ -308,6 +308,9 @@ def test_memory_is_at_most_64_bytes_a_source():
     ("call", "message"),
     [
         (lambda: Scheduler(four_sources(), 0), r"budget must be a number in \(0, inf\), got 0"),
+        (lambda: Scheduler(four_sources(), np.inf), r"budget must be .* \(0, inf\), got inf"),
+        (lambda: Scheduler(four_sources(), 1, "new"), "ages must be integers, got an array of <U3"),
+        (lambda: Scheduler(four_sources(), 1).plan(1, ["a"]), "names must have a label for each"),
         (lambda: Scheduler(four_sources(), 1, -1), r"ages must be an integer in \[0, .*\], got -1"),
         (lambda: Scheduler(four_sources(), 1, 1.5), r"ages must be an integer in .*, got 1.5"),
         (lambda: Scheduler(four_sources(), 1, [1, 2]), r"ages must be .* shape \(4,\), got \(2,\)"),
@@ -323,6 +326,22 @@ def test_memory_is_at_most_64_bytes_a_source():
 def test_wrong_arguments_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_budget_set_to_a_wrong_number_is_refused_at_the_next_crawl():
+    scheduler = Scheduler(four_sources(), 1)
+    scheduler.budget = -1.0
+    with pytest.raises(ValueError, match=r"budget must be a number in \[0, inf\), got -1"):
+        scheduler.crawl()
+
+
+def test_a_file_that_is_no_saved_scheduler_is_refused(tmp_path):
+    (tmp_path / "text.npz").write_text("news, blog")
+    (tmp_path / "empty.npz").write_bytes(b"")
+    np.savez(tmp_path / "other.npz", ages=[1, 2])
+    for name in ("text.npz", "empty.npz", "other.npz"):
+        with pytest.raises(ValueError, match=f"{name} must be a file that `save` wrote"):
+            Scheduler.load(tmp_path / name)
 
 
 def test_removing_twice_is_refused_and_changes_nothing():

@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.mdp import relative_value_iteration
-from analysis.robots import RobotControl, censored, description, static_cost, without_cap
+from analysis.robots import (
+    RobotControl,
+    censored,
+    description,
+    static_cost,
+    structure,
+    without_cap,
+)
 from analysis.robots.general import uniformised
 
 models = st.builds(
@@ -236,3 +243,13 @@ def test_more_robots_than_without_cap_do_not_help(capacity):
     fewer = RobotControl(solution.max_robots - 1, 0.2, 1.0, capacity, 1.3).solve()
     assert fewer.gain > solution.gain
     assert larger.last_start == solution.last_start
+
+
+@pytest.mark.parametrize(
+    "parameters", [(5, 1e3, 1.0, 3, 1e-9), (2, 1e6, 1e-6, 4, 1.0), (8, 0.5, 1.0, 30, 1e-6)]
+)
+def test_the_residual_bounds_the_error_of_a_gain_that_rounding_hides(parameters):
+    model = RobotControl(*parameters)
+    solution = model.solve()
+    assert structure.starvation_bound(model) <= solution.gain * (1 + 1e-9)
+    assert solution.gain - structure.lossless_cost(model) <= solution.residual
