@@ -5,7 +5,7 @@
 
 The first is exact here (3125 joint states); the second is simulated on common random numbers, with
 an interval. What the slides leave open (kernels, initial state, whether arms differ, the myopic
-score) is a parameter or a column.
+score, how ties are broken) is a parameter or a column. Ties matter: new arms all have one index.
 
 Source: the restart slides (2019), slides 18 to 20.
 """
@@ -18,7 +18,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from analysis.checks import check_array, check_number
 from analysis.restarts.generators import SLIDE_DISCOUNT, slide_arms
 from analysis.restarts.joint import JointModel, evaluate_scores, solve_joint
 from analysis.restarts.policies import (
@@ -31,6 +33,9 @@ from analysis.restarts.policies import (
 from analysis.restarts.relaxed import relaxed_bound
 from analysis.restarts.simulation import simulate
 from analysis.sweep import sweep
+
+#: Relative half-width of the bounds on exact values; a ratio in per cent is good to 1e-6.
+TOLERANCE = 1e-8
 
 
 def optimality_ratios(
@@ -64,10 +69,13 @@ def optimality_ratios(
     Returns
     -------
     pandas.DataFrame
-        One row per kernel, instance and budget: the costs ``optimal``, ``index``, ``myopic``,
-        ``lowest`` and the Lagrangian ``bound`` from the best joint state, ``alpha`` there,
-        ``alpha_least`` over all initial joint states, ``alpha_mean`` from a uniformly random one,
-        ``eps`` of the index against the myopic policy, and ``residual``, the error bound on costs.
+        One row per kernel, instance and budget, with costs from the best joint state: ``optimal``,
+        the Lagrangian ``bound``, ``index`` and ``myopic`` with ties to the lower arm,
+        ``index_best`` and ``index_worst`` with those ties of the index broken in the best and the
+        worst way, ``lowest`` (lowest index first, ties broken in the best way); the ratio
+        ``alpha`` of optimal to index, ``alpha_best`` and ``alpha_worst`` over its ties,
+        ``alpha_least`` and ``alpha_best_least`` over all initial joint states, ``eps`` of the
+        index against the myopic policy, and ``residual``, the error bound on costs.
     """
     evaluate = partial(
         _ratios, arms=arms, states=states, budgets=tuple(budgets), identical=identical
@@ -103,28 +111,34 @@ def _ratios(
     for budget in budgets:
         bandit = RestartBandit(drawn, budget, SLIDE_DISCOUNT)
         model = JointModel(bandit)
-        best = solve_joint(bandit, model=model)
+        best = solve_joint(bandit, tolerance=TOLERANCE, model=model)
         index = index_scores(bandit)
-        scores = {
-            "index": index,
-            "myopic": myopic_scores(bandit),
-            "lowest": lowest_first(index),
+        plans = {
+            "index": (index, "lower arm"),
+            "index_best": (index, "best"),
+            "index_worst": (index, "worst"),
+            "myopic": (myopic_scores(bandit), "lower arm"),
+            "lowest": (lowest_first(index), "best"),
         }
         values = {
-            name: evaluate_scores(bandit, table, model=model, start=best.bias)
-            for name, table in scores.items()
+            name: evaluate_scores(
+                bandit, table, ties=ties, tolerance=TOLERANCE, start=best.bias, model=model
+            )
+            for name, (table, ties) in plans.items()
         }
+        optimal = float(best.bias.flat[0])
         costs = {name: float(found.bias.flat[0]) for name, found in values.items()}
-        by_index = values["index"].bias
         rows.append(
             {
                 "budget": budget,
-                "optimal": float(best.bias.flat[0]),
+                "optimal": optimal,
                 **costs,
                 "bound": relaxed_bound(bandit)[0],
-                "alpha": 100 * float(best.bias.flat[0]) / costs["index"],
-                "alpha_least": 100 * float((best.bias / by_index).min()),
-                "alpha_mean": 100 * float(best.bias.mean() / by_index.mean()),
+                "alpha": 100 * optimal / costs["index"],
+                "alpha_best": 100 * optimal / costs["index_best"],
+                "alpha_worst": 100 * optimal / costs["index_worst"],
+                "alpha_least": 100 * float((best.bias / values["index"].bias).min()),
+                "alpha_best_least": 100 * float((best.bias / values["index_best"].bias).min()),
                 "eps": 100 * (1 - costs["index"] / costs["myopic"]),
                 "residual": max(best.residual, *(v.residual for v in values.values())),
             }
@@ -158,7 +172,8 @@ def myopic_gaps(
     -------
     pandas.DataFrame
         One row per kernel, instance and budget: mean costs ``index``, ``myopic``, ``lookahead``;
-        ``eps`` of the index against the myopic policy with ``low`` and ``high``, its 95% interval;
+        ``eps`` of the index against the myopic policy with ``low`` and ``high``, its 95% interval,
+        and ``eps_ahead`` against the policy that looks two epochs ahead;
         the Lagrangian ``bound`` and ``gap``, by how many percent the index policy's mean is above.
     """
     evaluate = partial(
@@ -166,6 +181,26 @@ def myopic_gaps(
         identical=identical,
     )  # fmt: skip
     return _frame(evaluate, kernels, seed, instances, jobs)
+
+
+def fullest_bin(values: ArrayLike, width: float) -> int:
+    """Return how many values the fullest bin of a histogram can hold, wherever its bins begin.
+
+    Parameters
+    ----------
+    values : array_like
+    width : float
+        Width of the bins, above 0.
+
+    Returns
+    -------
+    int
+        The most values in any half-open interval of that width.
+    """
+    check_number("width", width, 0, low_open=True)
+    ordered = np.sort(check_array("values", values).ravel())
+    until = np.searchsorted(ordered, ordered + width, side="left")
+    return int((until - np.arange(len(ordered))).max(initial=0))
 
 
 def _gaps(
@@ -195,6 +230,7 @@ def _gaps(
         rows.append(
             {"arms": arms, "budget": budget, **costs}
             | {"eps": eps, "low": low, "high": high}
+            | {"eps_ahead": found.saving("index", "lookahead")[0]}
             | {"bound": bound, "gap": 100 * (costs["index"] / bound - 1)}
         )
     return rows

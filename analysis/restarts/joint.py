@@ -17,6 +17,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.checks import check_choice, check_number
 from analysis.mdp import NotConverged, Solution
 from analysis.restarts.policies import RestartBandit, Scores, check_scores
 
@@ -113,16 +114,40 @@ class JointModel:
         ndarray of int, of the joint shape
             Numbers into `actions`.
         """
-        tables = check_scores(self.bandit, scores)
-        along = [self._along(n, table) for n, table in enumerate(tables)]
-        order = np.argsort(-np.stack(np.broadcast_arrays(*along)), axis=0, kind="stable")[
-            : self.bandit.budget
-        ]
+        order = np.argsort(-self._joint_scores(scores), axis=0, kind="stable")[: self.bandit.budget]
         code = (1 << order).sum(axis=0)
         lookup = {sum(1 << n for n in action): number for action, number in self._number.items()}
         codes = np.array(sorted(lookup))
         numbers = np.array([lookup[c] for c in codes])
         return np.asarray(numbers[np.searchsorted(codes, code)])
+
+    def _joint_scores(self, scores: Scores) -> NDArray[np.float64]:
+        """Return every arm's score in every joint state, shape (arms, *joint shape)."""
+        tables = check_scores(self.bandit, scores)
+        along = [self._along(n, table) for n, table in enumerate(tables)]
+        return np.stack(np.broadcast_arrays(*along))
+
+    def highest_actions(self, scores: Scores) -> list[NDArray[np.bool_]]:
+        """Return where each action activates arms with the highest scores, ties broken anyhow.
+
+        Parameters
+        ----------
+        scores : list of ndarray
+            One array for each arm.
+
+        Returns
+        -------
+        list of ndarray of bool, of the joint shape
+            One for each of `actions`; at least one is true in each joint state.
+        """
+        joint = self._joint_scores(scores)
+        last = np.sort(joint, axis=0)[-self.bandit.budget]
+        allowed = []
+        for action in self.actions:
+            passive = [n for n in range(len(joint)) if n not in action]
+            kept = (joint[list(action)] >= last).all(axis=0)
+            allowed.append(kept & (joint[passive] <= last).all(axis=0))
+        return allowed
 
 
 def solve_joint(
@@ -163,62 +188,99 @@ def evaluate_scores(
     bandit: RestartBandit,
     scores: Scores,
     *,
+    ties: str = "lower arm",
     tolerance: float = 1e-10,
     start: NDArray[np.float64] | None = None,
     model: JointModel | None = None,
 ) -> Solution:
-    """Value a priority policy exactly; parameters and result as `solve_joint`.
+    """Value a priority policy exactly.
 
     Parameters
     ----------
     bandit : RestartBandit
     scores : list of ndarray
         One array of scores for each arm.
+    ties : {"lower arm", "best", "worst"}
+        Of arms with equal scores, activate those with the lower numbers; or those, in each joint
+        state, that make the cost least or greatest among all ways to break the ties.
     tolerance, start, model
         As `solve_joint`.
 
     Returns
     -------
     Solution
+        As `solve_joint`.
+
+    Raises
+    ------
+    ValueError
+        If the scores do not fit the arms, or for unknown ties.
+    NotConverged
+        If the bounds do not close.
     """
+    check_choice("ties", ties, ("lower arm", "best", "worst"))
     model = model or JointModel(bandit)
-    return _iterate(model, model.priority_actions(scores), tolerance, start)
+    if ties == "lower arm":
+        chosen = model.priority_actions(scores)
+        allowed = [chosen == number for number in range(len(model.actions))]
+    else:
+        allowed = model.highest_actions(scores)
+    return _iterate(model, allowed, tolerance, start, worst=ties == "worst")
 
 
 def _iterate(
     model: JointModel,
-    policy: NDArray[np.int64] | None,
+    allowed: list[NDArray[np.bool_]] | None,
     tolerance: float,
     start: NDArray[np.float64] | None,
+    worst: bool = False,
 ) -> Solution:
+    """Iterate on the least (or greatest) cost-to-go of the allowed actions, all if not given."""
     bandit = model.bandit
-    values = np.zeros(bandit.shape) if start is None else np.array(start)
-    chosen = np.zeros(bandit.shape, dtype=np.int64) if policy is None else policy
+    check_number("tolerance", tolerance, 0, low_open=True)
+    if start is not None and np.shape(start) != bandit.shape:
+        raise ValueError(f"start must have shape {bandit.shape}, got {np.shape(start)}")
+    values = np.zeros(bandit.shape) if start is None else np.array(start, dtype=np.float64)
     factor = bandit.discount / (1 - bandit.discount)
     limit = int(50 / (1 - bandit.discount)) + 100
     for iteration in range(1, limit + 1):
-        updated = np.full(bandit.shape, np.inf)
-        for number, to_go in model.action_values(values):
-            if policy is None:
-                np.minimum(updated, to_go, out=updated)
-            else:
-                np.copyto(updated, to_go, where=chosen == number)
+        updated = _updated(model, values, allowed, worst)
         change = updated - values
         low, high = factor * change.min(), factor * change.max()
         values = updated
         if high - low <= 2 * tolerance * (1e-300 + np.abs(values).max()):
             values = values + (low + high) / 2
-            if policy is None:
-                chosen = _greedy(model, values)
+            chosen = _greedy(model, values, allowed, worst)
             return Solution(np.nan, values, chosen, iteration, (high - low) / 2, True)
     raise NotConverged(f"bounds are still {high - low:.3g} apart after {limit} iterations")
 
 
-def _greedy(model: JointModel, values: NDArray[np.float64]) -> NDArray[np.int64]:
-    best = np.full(model.bandit.shape, np.inf)
+def _updated(
+    model: JointModel,
+    values: NDArray[np.float64],
+    allowed: list[NDArray[np.bool_]] | None,
+    worst: bool,
+) -> NDArray[np.float64]:
+    updated = np.full(model.bandit.shape, -np.inf if worst else np.inf)
+    better = np.maximum if worst else np.minimum
+    for number, to_go in model.action_values(values):
+        where = True if allowed is None else allowed[number]
+        better(updated, to_go, out=updated, where=where)
+    return updated
+
+
+def _greedy(
+    model: JointModel,
+    values: NDArray[np.float64],
+    allowed: list[NDArray[np.bool_]] | None,
+    worst: bool,
+) -> NDArray[np.int64]:
+    best = np.full(model.bandit.shape, -np.inf if worst else np.inf)
     chosen = np.zeros(model.bandit.shape, dtype=np.int64)
     for number, to_go in model.action_values(values):
-        better = to_go < best
+        better = to_go > best if worst else to_go < best
+        if allowed is not None:
+            better &= allowed[number]
         best[better] = to_go[better]
         chosen[better] = number
     return chosen

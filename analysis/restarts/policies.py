@@ -2,8 +2,9 @@
 
 A `RestartBandit` activates `budget` of its n arms in each epoch. Every policy the slides compare
 is a table of scores: the Whittle index w(x), or the myopic saving c(x, 0) - c(x, 1) of this epoch
-alone. Equal scores go to the arm with the lower number. Reversing a table gives the rule "activate
-the lowest", which is what slides 7 and 17 print.
+alone. Equal scores go to the arm with the lower number. They are not rare: with the costs and the
+restart of slide 18 every arm has the same index in its first state, c(1, 0) - c(1, 1), whatever its
+kernel. Reversing a table gives the rule "activate the lowest", which is what slides 7 and 17 print.
 
 Source: the restart slides (2019), slides 4, 5, 7, 17 and 20.
 """
@@ -17,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_integer
-from analysis.restarts.arm import RestartArm, check_discount
+from analysis.restarts.arm import RestartArm, check_arms, check_discount, check_states
 from analysis.restarts.index import whittle_index, whittle_indices
 
 #: One array of scores for each arm, by state; arms may differ in their number of states.
 Scores = list[NDArray[np.float64]]
+#: Scores that differ by less than this share of the largest are equal but for rounding.
+TIE = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +52,7 @@ class RestartBandit:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "arms", tuple(self.arms))
+        check_arms(self.arms)
         if len(self.arms) < 2:
             raise ValueError(f"arms must hold at least 2 arms, got {len(self.arms)}")
         budget = check_integer("budget", self.budget, 1, len(self.arms) - 1)
@@ -69,11 +73,35 @@ class RestartBandit:
         return product
 
 
+def level_ties(scores: Scores) -> Scores:
+    """Return scores in which those that are equal but for rounding are equal to the last bit.
+
+    Otherwise rounding would decide between arms that tie, and differently on another machine.
+
+    Parameters
+    ----------
+    scores : list of ndarray
+        One array for each arm.
+
+    Returns
+    -------
+    list of ndarray
+        Each run of neighbouring values closer than `TIE` times the largest is set to its least.
+    """
+    every = np.concatenate(scores)
+    order = np.argsort(every, kind="stable")
+    ranked = every[order]
+    apart = np.diff(ranked, prepend=-np.inf) > TIE * np.abs(every).max()
+    level = np.empty_like(every)
+    level[order] = ranked[np.flatnonzero(apart)[np.cumsum(apart) - 1]]
+    return np.split(level, np.cumsum([len(table) for table in scores])[:-1])
+
+
 def index_scores(bandit: RestartBandit) -> Scores:
-    """Return the Whittle index of every arm."""
+    """Return the Whittle index of every arm, ties levelled."""
     if len(set(bandit.shape)) == 1:
-        return list(whittle_indices(bandit.arms, bandit.discount))
-    return [whittle_index(arm, bandit.discount).index for arm in bandit.arms]
+        return level_ties(list(whittle_indices(bandit.arms, bandit.discount)))
+    return level_ties([whittle_index(arm, bandit.discount).index for arm in bandit.arms])
 
 
 def myopic_scores(bandit: RestartBandit) -> Scores:
@@ -83,12 +111,14 @@ def myopic_scores(bandit: RestartBandit) -> Scores:
 
 def lookahead_scores(bandit: RestartBandit) -> Scores:
     """Return what activating saves over this epoch and the next, if the next is passive."""
-    return [
-        arm.passive_cost
-        - arm.active_cost
-        + bandit.discount * (arm.passive @ arm.passive_cost - arm.reset @ arm.passive_cost)
-        for arm in bandit.arms
-    ]
+    return level_ties(
+        [
+            arm.passive_cost
+            - arm.active_cost
+            + bandit.discount * (arm.passive @ arm.passive_cost - arm.reset @ arm.passive_cost)
+            for arm in bandit.arms
+        ]
+    )
 
 
 def lowest_first(scores: Scores) -> Scores:
@@ -104,15 +134,14 @@ def check_scores(bandit: RestartBandit, scores: Sequence[NDArray[np.float64]]) -
     ValueError
         If there is not one finite score for each state of each arm.
     """
-    tables = [np.asarray(table, dtype=np.float64) for table in scores]
-    shapes = [table.shape for table in tables]
-    if shapes != [(states,) for states in bandit.shape]:
-        raise ValueError(f"scores must have shapes {[(k,) for k in bandit.shape]}, got {shapes}")
-    for n, table in enumerate(tables):
-        if not np.isfinite(table).all():
-            at = int(np.argmin(np.isfinite(table)))
-            raise ValueError(f"scores[{n}][{at}] must be a finite number, got {table[at]}")
-    return tables
+    if len(scores) != len(bandit.arms):
+        raise ValueError(
+            f"scores must hold one array for each of {len(bandit.arms)} arms, got {len(scores)}"
+        )
+    return [
+        check_states(f"scores[{n}]", table, states)
+        for n, (table, states) in enumerate(zip(scores, bandit.shape, strict=True))
+    ]
 
 
 def start_states(bandit: RestartBandit, start: Sequence[int] | None) -> NDArray[np.int64]:

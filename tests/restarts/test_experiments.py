@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from analysis.restarts.experiments import myopic_gaps, optimality_ratios
+from analysis.restarts.experiments import fullest_bin, myopic_gaps, optimality_ratios
 
 
 def test_optimality_ratios_are_ordered_and_do_not_depend_on_instances_or_processes():
@@ -15,8 +16,19 @@ def test_optimality_ratios_are_ordered_and_do_not_depend_on_instances_or_process
     slack = more.residual + 1e-9
     assert (more.bound <= more.optimal + slack).all()
     assert (more.optimal <= more["index"] + slack).all()
-    assert (more["index"] < more.lowest).all()
+    assert (more.index_worst < more.lowest).all()
     assert (more.alpha_least <= more.alpha + 1e-6).all()
+    assert (more.alpha_worst <= more.alpha + 1e-5).all()
+    assert (more.alpha <= more.alpha_best + 1e-5).all()
+    # The arms are all new and tie at the start, so that ties make a difference.
+    assert (more.alpha_worst < more.alpha_best - 0.01).all()
+
+
+def test_the_fullest_bin_counts_wherever_bins_begin():
+    assert fullest_bin([0.0, 0.9, 1.0, 1.1, 1.8, 5.0], 1.0) == 4
+    assert fullest_bin([], 1.0) == 0
+    with pytest.raises(ValueError, match=r"width must be a number in \(0, inf\), got 0"):
+        fullest_bin([1.0], 0)
 
 
 def test_identical_arms_leave_index_and_myopic_policy_alike():

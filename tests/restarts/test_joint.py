@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from analysis.restarts.joint import JointModel, evaluate_scores, solve_joint
 from analysis.restarts.policies import (
     RestartBandit,
     index_scores,
+    level_ties,
     lookahead_scores,
     lowest_first,
     myopic_scores,
@@ -69,6 +71,49 @@ def test_ties_go_to_the_lower_arm():
     bandit = small(0, 1, (2, 2, 2))
     chosen = JointModel(bandit).priority_actions([np.zeros(2)] * 3)
     assert (chosen == 0).all()
+
+
+@pytest.mark.parametrize("ties", ["best", "worst"])
+@pytest.mark.parametrize("budget", [1, 2])
+def test_ties_broken_in_the_best_and_worst_way_bound_every_order_of_the_arms(budget, ties):
+    # Every arm has a score of 0, 1 or 2, so that many tie; an order of the arms breaks ties.
+    bandit = small(5, budget)
+    scores = [np.arange(k) % 3.0 for k in bandit.shape]
+    extreme = evaluate_scores(bandit, scores, ties=ties).bias
+    sign = 1 if ties == "best" else -1
+    for order in permutations(range(3)):
+        ranked = [table - 0.1 * order[n] for n, table in enumerate(scores)]
+        assert (sign * (evaluate_scores(bandit, ranked).bias - extreme) >= -1e-8).all()
+    # No tie is broken better (worse) in one step, and the action taken is one of the highest.
+    model = JointModel(bandit)
+    allowed = model.highest_actions(scores)
+    chosen = evaluate_scores(bandit, scores, ties=ties).policy
+    for number, to_go in model.action_values(extreme):
+        assert (sign * (to_go - extreme)[allowed[number]] >= -1e-8).all()
+        assert allowed[number][chosen == number].all()
+
+
+def test_without_ties_there_is_nothing_to_break():
+    bandit = small(1)
+    index = index_scores(bandit)
+    values = [evaluate_scores(bandit, index, ties=t).bias for t in ("lower arm", "best", "worst")]
+    assert np.allclose(values, values[0], atol=1e-8)
+
+
+def test_new_arms_tie_with_the_slides_costs_whatever_their_kernels():
+    rng = np.random.default_rng(0)
+    kernels = ("lazy-wearing", "shock", "sorted-simplex")
+    arms = tuple(slide_arms(name, 1, 5, rng)[0] for name in kernels)
+    scores = index_scores(RestartBandit(arms, 1, 0.9))
+    assert scores[0][0] == scores[1][0] == scores[2][0] == pytest.approx(-8)
+
+
+def test_ties_are_levelled_and_nothing_else():
+    scores = [np.array([1.0, 2.0 + 1e-13]), np.array([2.0, 1.0 + 1e-6, 5.0])]
+    found = level_ties(scores)
+    assert found[0][1] == found[1][0] == 2.0
+    assert found[1][1] == scores[1][1]
+    assert [len(table) for table in found] == [2, 3]
 
 
 @pytest.mark.parametrize("kernel", ["sorted-simplex", "lazy-wearing", "one-step", "shock"])
@@ -128,13 +173,29 @@ def test_bad_budgets_are_refused(budget):
         small(0, budget)
 
 
+def test_unknown_ties_tolerances_and_starting_values_are_refused():
+    bandit = small(0)
+    with pytest.raises(
+        ValueError, match="ties must be one of lower arm, best, worst, got 'random'"
+    ):
+        evaluate_scores(bandit, index_scores(bandit), ties="random")
+    with pytest.raises(ValueError, match=r"tolerance must be a number in \(0, inf\), got -1"):
+        solve_joint(bandit, tolerance=-1)
+    with pytest.raises(ValueError, match=r"start must have shape \(2, 3, 4\), got \(3,\)"):
+        solve_joint(bandit, start=np.zeros(3))
+
+
 def test_bad_scores_starts_and_discounts_are_refused():
     bandit = small(0)
-    with pytest.raises(ValueError, match=r"scores must have shapes \[\(2,\), \(3,\), \(4,\)\]"):
+    with pytest.raises(ValueError, match=r"scores\[1\] must have shape \(3,\), got \(2,\)"):
         evaluate_scores(bandit, [np.zeros(2)] * 3)
-    with pytest.raises(ValueError, match=r"scores\[1\]\[0\] must be a finite number, got nan"):
+    with pytest.raises(ValueError, match="scores must hold one array for each of 3 arms, got 2"):
+        evaluate_scores(bandit, [np.zeros(2)] * 2)
+    with pytest.raises(ValueError, match=r"arms\[1\] must be a RestartArm, got 2"):
+        RestartBandit((bandit.arms[0], 2), 1, 0.9)
+    with pytest.raises(ValueError, match=r"scores\[1\]\[0\] must be a finite number in .* got nan"):
         evaluate_scores(bandit, [np.zeros(2), np.full(3, np.nan), np.zeros(4)])
     with pytest.raises(ValueError, match=r"start\[2\] must be an integer in \[0, 3\], got 4"):
         relaxed_bound(bandit, (0, 0, 4))
-    with pytest.raises(ValueError, match=r"discount must be in \(0, 1\), got 1"):
+    with pytest.raises(ValueError, match=r"discount must be a number in \(0, 1\), got 1"):
         RestartBandit(bandit.arms, 1, 1)
