@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from analysis.checks import check_integer, check_number
-from analysis.restarts.arm import RestartArm, check_discount, probability_rows
+from analysis.checks import check_array, check_integer, check_number
+from analysis.restarts.arm import RestartArm, check_discount, check_states, probability_rows
 
 
 def machine(wear: ArrayLike, running_cost: ArrayLike, repair_cost: ArrayLike) -> RestartArm:
@@ -39,10 +39,19 @@ def machine(wear: ArrayLike, running_cost: ArrayLike, repair_cost: ArrayLike) ->
     Returns
     -------
     RestartArm
+
+    Raises
+    ------
+    ValueError
+        If the wear is not a kernel, or a cost not a finite number for each state.
     """
     kernel = probability_rows("wear", wear)
-    new = np.eye(kernel.shape[-1])[0]
-    return RestartArm(kernel, new, np.asarray(running_cost, float), np.asarray(repair_cost, float))
+    states = kernel.shape[-1]
+    if kernel.shape != (states, states):
+        raise ValueError(f"wear must be a square matrix, got shape {kernel.shape}")
+    running = check_states("running_cost", running_cost, states)
+    repair = check_states("repair_cost", repair_cost, states)
+    return RestartArm(kernel, np.eye(states)[0], running, repair)
 
 
 def example_machines(states: int = 6) -> list[RestartArm]:
@@ -60,6 +69,7 @@ def example_machines(states: int = 6) -> list[RestartArm]:
     """
     from analysis.restarts.generators import one_step, shock, two_step, uniform_wear
 
+    check_integer("states", states, 2)
     level = np.arange(states, dtype=np.float64) / (states - 1)
     return [
         machine(one_step(states, 0.5), 10 * level**2, 4 + 2 * level),
@@ -92,10 +102,15 @@ def queue(
     Raises
     ------
     ValueError
-        If the arrivals are no distribution or do not fit the capacity.
+        If the arrivals are no distribution or do not fit the capacity, or a cost is not finite.
     """
     law = probability_rows("arrivals", arrivals)
-    check_integer("capacity", capacity, law.size - 1)
+    if law.ndim != 1:
+        raise ValueError(f"arrivals must be one distribution, got shape {law.shape}")
+    check_integer("capacity", capacity, max(1, law.size - 1))
+    holding_cost = check_number("holding_cost", holding_cost)
+    transmission_cost = check_number("transmission_cost", transmission_cost)
+    loss_cost = check_number("loss_cost", loss_cost)
     held = np.arange(capacity + 1)
     kernel = np.zeros((capacity + 1, capacity + 1))
     lost = np.zeros(capacity + 1)
@@ -119,6 +134,7 @@ def example_queues(capacity: int = 7) -> list[RestartArm]:
     list of RestartArm
         A steady trickle, bursts, a busy cheap queue and a rare urgent one.
     """
+    check_integer("capacity", capacity, 4)
     bursts = np.array([0.8, 0.0, 0.0, 0.2])
     return [
         queue(stats.binom.pmf(np.arange(2), 1, 0.5), capacity, 1.0, 1.0, 5.0),
@@ -143,15 +159,16 @@ def crawl_reward(u_star: float, alpha: float, age: ArrayLike) -> NDArray[np.floa
     alpha : float
         What is left of an item's utility after an epoch, in (0, 1).
     age : array_like of int
-        Epochs since the last crawl.
+        Epochs since the last crawl, at least 0.
 
     Raises
     ------
     ValueError
-        If alpha is not in (0, 1).
+        If alpha is not in (0, 1), u* not finite and positive, or an age is below 0.
     """
     check_number("alpha", alpha, 0, 1, low_open=True, high_open=True)
-    return np.asarray(-u_star * np.expm1(np.asarray(age, float) * np.log(alpha)))
+    check_number("u_star", u_star, 0, low_open=True, high_open=True)
+    return np.asarray(-u_star * np.expm1(check_array("age", age, 0) * np.log(alpha)))
 
 
 def crawler_arm(u_star: float, alpha: float, ages: int) -> RestartArm:
@@ -195,7 +212,7 @@ def crawler_index(
     ndarray
     """
     discount = check_discount(discount)
-    k = np.asarray(age, dtype=np.float64)
+    k = check_array("age", age, 1)
     now, later = crawl_reward(u_star, alpha, k), crawl_reward(u_star, alpha, k + 1)
     if discount == 1:
         return k * (now - later) + now

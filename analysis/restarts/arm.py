@@ -18,6 +18,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.checks import check_array, check_number
+
 #: How far a row may be from summing to one.
 ROW_SUM_TOLERANCE = 1e-9
 
@@ -41,31 +43,36 @@ def probability_rows(
     ValueError
         If a size is wrong, an entry is negative or not finite, or a row does not sum to one.
     """
-    rows = np.array(value, dtype=np.float64)
-    if rows.ndim == 0 or rows.size == 0:
-        raise ValueError(f"{name} must hold at least one state, got shape {rows.shape}")
+    rows = check_array(name, value, 0, 1 + ROW_SUM_TOLERANCE)
+    if rows.ndim not in (1, 2) or rows.size == 0:
+        raise ValueError(
+            f"{name} must be an array of one or two dimensions that holds at least one state, "
+            f"got shape {rows.shape}"
+        )
     if columns is not None and rows.shape[-1] != columns:
         raise ValueError(f"{name} must have {columns} entries a row, got {rows.shape[-1]}")
-    valid = np.isfinite(rows) & (rows >= 0)
-    if not valid.all():
-        at = tuple(int(i) for i in np.argwhere(~valid)[0])
-        raise ValueError(f"{name}{list(at)} must be a probability of at least 0, got {rows[at]}")
     sums = np.atleast_1d(rows.sum(axis=-1))
     worst = int(np.abs(sums - 1).argmax())
     if abs(sums[worst] - 1) > ROW_SUM_TOLERANCE:
         row = f"[{worst}]" if rows.ndim > 1 else ""
-        raise ValueError(f"{name}{row} must sum to 1, got {sums[worst]:.12g}")
+        raise ValueError(
+            f"{name}{row} must sum to 1 to within {ROW_SUM_TOLERANCE:g}, got {sums[worst]:.12g}"
+        )
     rows.flags.writeable = False
     return rows
 
 
-def _costs(name: str, value: ArrayLike, states: int) -> NDArray[np.float64]:
-    costs = np.array(value, dtype=np.float64)
+def check_states(name: str, value: ArrayLike, states: int) -> NDArray[np.float64]:
+    """Return `value` as a read-only float64 array with a finite number for each state.
+
+    Raises
+    ------
+    ValueError
+        If the shape is not (states,) or an entry is not finite.
+    """
+    costs = check_array(name, value)
     if costs.shape != (states,):
         raise ValueError(f"{name} must have shape ({states},), got {costs.shape}")
-    if not np.isfinite(costs).all():
-        at = int(np.argmin(np.isfinite(costs)))
-        raise ValueError(f"{name}[{at}] must be a finite number, got {costs[at]}")
     costs.flags.writeable = False
     return costs
 
@@ -109,7 +116,7 @@ class RestartArm:
         object.__setattr__(self, "passive", passive)
         object.__setattr__(self, "reset", reset)
         for name in ("passive_cost", "active_cost"):
-            object.__setattr__(self, name, _costs(name, getattr(self, name), states))
+            object.__setattr__(self, name, check_states(name, getattr(self, name), states))
 
     @property
     def states(self) -> int:
@@ -157,10 +164,20 @@ def check_discount(discount: float, *, average: bool = True) -> float:
     ValueError
         If the discount is not in (0, 1], or not in (0, 1) where `average` is false.
     """
-    value = float(discount)
-    if not (0 < value < 1 or (average and value == 1)):
-        raise ValueError(f"discount must be in (0, 1{']' if average else ')'}, got {discount}")
-    return value
+    return check_number("discount", discount, 0, 1, low_open=True, high_open=not average)
+
+
+def check_arms(arms: Sequence[RestartArm]) -> None:
+    """Refuse arms that are not restart arms.
+
+    Raises
+    ------
+    ValueError
+        Naming the first that is not a `RestartArm`.
+    """
+    for n, arm in enumerate(arms):
+        if not isinstance(arm, RestartArm):
+            raise ValueError(f"arms[{n}] must be a RestartArm, got {arm!r}")
 
 
 def stack_arms(arms: Sequence[RestartArm]) -> tuple[NDArray[np.float64], ...]:
@@ -169,10 +186,11 @@ def stack_arms(arms: Sequence[RestartArm]) -> tuple[NDArray[np.float64], ...]:
     Raises
     ------
     ValueError
-        If there is no arm, or the arms differ in their number of states.
+        If there is no arm, one is not a `RestartArm`, or they differ in their number of states.
     """
     if not arms:
         raise ValueError("arms must hold at least one arm, got none")
+    check_arms(arms)
     sizes = [arm.states for arm in arms]
     if len(set(sizes)) > 1:
         raise ValueError(f"arms must all have the same number of states, got {sizes}")

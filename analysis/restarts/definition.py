@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from analysis.checks import check_number
 from analysis.mdp import NotConverged, Solution
 from analysis.restarts.arm import RestartArm, check_discount
 
@@ -42,9 +43,11 @@ def solve_subsidised(arm: RestartArm, discount: float, subsidy: float) -> Soluti
     NotConverged
         If policy iteration has not settled after ten times as many rounds as states.
     ValueError
-        At discount 1, if a policy on the way has several closed classes.
+        If the discount or the subsidy is not a number in its range; at discount 1, if a policy on
+        the way has several closed classes.
     """
     discount = check_discount(discount)
+    subsidy = check_number("subsidy", subsidy)
     policy = np.ones(arm.states, dtype=np.int64)
     for iteration in range(1, 10 * arm.states + 10):
         gain, values = evaluate_policy(arm, discount, subsidy, policy)

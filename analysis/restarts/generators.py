@@ -15,8 +15,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_choice, check_integer
-from analysis.restarts.arm import RestartArm
+from analysis.checks import check_choice, check_integer, check_number
+from analysis.restarts.arm import RestartArm, probability_rows
 
 Kernel = NDArray[np.float64]
 #: The discount of the slides' experiments (slide 18).
@@ -100,8 +100,13 @@ RANDOM_KERNELS: dict[str, Callable[[int, np.random.Generator], Kernel]] = {
 }
 
 
+def _check_stay(stay: float) -> float:
+    return check_number("stay", stay, 0, 1)
+
+
 def _drift(states: int, stay: float, jumps: tuple[float, ...]) -> Kernel:
     """Stay with probability `stay`, else jump up by 1, 2, ... with the given shares."""
+    stay = _check_stay(stay)
     kernel = np.zeros((check_integer("states", states, 2), states))
     for x in range(states):
         kernel[x, x] += stay
@@ -122,6 +127,7 @@ def two_step(states: int, stay: float) -> Kernel:
 
 def uniform_wear(states: int, stay: float) -> Kernel:
     """Stay with probability `stay`, else move to any worse state, equally likely."""
+    stay = _check_stay(stay)
     kernel = np.triu(np.ones((check_integer("states", states, 2), states)), 1)
     kernel[:-1] *= (1 - stay) / kernel[:-1].sum(axis=1, keepdims=True)
     kernel[np.arange(states - 1), np.arange(states - 1)] = stay
@@ -131,6 +137,7 @@ def uniform_wear(states: int, stay: float) -> Kernel:
 
 def random_walk(states: int, stay: float) -> Kernel:
     """Stay with probability `stay`, else up twice as often as down; held at both ends."""
+    stay = _check_stay(stay)
     kernel = np.zeros((check_integer("states", states, 2), states))
     for x in range(states):
         kernel[x, x] += stay
@@ -141,6 +148,7 @@ def random_walk(states: int, stay: float) -> Kernel:
 
 def shock(states: int, stay: float) -> Kernel:
     """Stay with probability `stay`, else fail at once (the worst state)."""
+    stay = _check_stay(stay)
     kernel = stay * np.eye(check_integer("states", states, 2))
     kernel[:, -1] += 1 - stay
     return kernel
@@ -187,7 +195,7 @@ def slide_arm(passive: Kernel) -> RestartArm:
     RestartArm
         c(x, 0) = (x - 1)^2, c(x, 1) = (states - 1)^2 / 2 for x = 1, ..., states, Q = e_1.
     """
-    states = len(passive)
+    states = len(probability_rows("passive", passive))
     levels = np.arange(states, dtype=np.float64)
     return RestartArm(
         passive, np.eye(states)[0], levels**2, np.full(states, 0.5 * (states - 1) ** 2)

@@ -19,7 +19,7 @@ import numpy as np
 from numba import get_num_threads, njit, prange, set_num_threads
 from numpy.typing import NDArray
 
-from analysis.checks import check_integer
+from analysis.checks import check_choice, check_integer
 from analysis.restarts.policies import RestartBandit, Scores, check_scores, start_states
 from analysis.sweep import mean_interval
 
@@ -49,7 +49,10 @@ class Paths:
 
     def mean(self, name: str, *, level: float = 0.95) -> tuple[float, float, float]:
         """Return the mean cost of a policy and the ends of its confidence interval."""
-        return mean_interval(self.costs[self.names.index(name)], level)
+        return mean_interval(self._of(name), level)
+
+    def _of(self, name: str) -> NDArray[np.float64]:
+        return np.asarray(self.costs[self.names.index(check_choice("name", name, self.names))])
 
     def saving(self, name: str, other: str, *, level: float = 0.95) -> tuple[float, float, float]:
         """Return by how many percent `name` is cheaper than `other`, and the interval's ends.
@@ -58,7 +61,7 @@ class Paths:
         slides' eps_myp for the index policy against the myopic one; its interval is by the delta
         method.
         """
-        mine, theirs = self.costs[self.names.index(name)], self.costs[self.names.index(other)]
+        mine, theirs = self._of(name), self._of(other)
         ratio = mine.mean() / theirs.mean()
         _, low, high = mean_interval((mine - ratio * theirs) / theirs.mean(), level)
         half = (high - low) / 2
@@ -104,6 +107,8 @@ def simulate(
     check_integer("paths", paths, 2)
     check_integer("epochs", epochs, 1)
     check_integer("threads", threads, 1)
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(f"rng must be a numpy.random.Generator, got {rng!r}")
     if not policies:
         raise ValueError("policies must hold at least one policy, got none")
     states = max(bandit.shape)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_choice
+from analysis.checks import check_array, check_choice
 from analysis.restarts.arm import RestartArm, check_discount
 from analysis.restarts.elimination import Elimination, eliminate, is_nondecreasing
 
@@ -64,7 +64,7 @@ class Thresholds:
 
     def cost_at(self, subsidy: ArrayLike) -> NDArray[np.float64]:
         """Return C(k) = D(k) + lambda N(k), shape (..., states + 1)."""
-        return self.cost_rate + np.multiply.outer(np.asarray(subsidy, float), self.activity)
+        return self.cost_rate + np.multiply.outer(check_array("subsidy", subsidy), self.activity)
 
     def best(self, subsidy: ArrayLike) -> NDArray[np.int64]:
         """Return k_lambda, the least k that minimises C(k), for each subsidy."""

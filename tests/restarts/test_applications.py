@@ -69,8 +69,18 @@ def test_bad_applications_are_refused():
         crawler_arm(1.0, 1.5, 10)
     with pytest.raises(ValueError, match="ages must be an integer of at least 2, got 1"):
         crawler_arm(1.0, 0.5, 1)
-    with pytest.raises(ValueError, match=r"running_cost|passive_cost"):
+    with pytest.raises(ValueError, match=r"running_cost must have shape \(2,\), got \(1,\)"):
         machine(np.eye(2), [1.0], [1.0, 1.0])
+    with pytest.raises(ValueError, match=r"wear must be a square matrix, got shape \(2,\)"):
+        machine([0.5, 0.5], [1.0, 1.0], [1.0, 1.0])
+    with pytest.raises(ValueError, match=r"transmission_cost must be a number in .* got nan"):
+        queue([0.5, 0.5], 3, 1.0, float("nan"))
+    with pytest.raises(ValueError, match=r"arrivals must be one distribution, got shape \(2, 2\)"):
+        queue(np.full((2, 2), 0.5), 3, 1.0, 1.0)
+    with pytest.raises(ValueError, match=r"age\[1\] must be a finite number in \[1, inf\), got 0"):
+        crawler_index(1.0, 0.5, 0.9, [1, 0])
+    with pytest.raises(ValueError, match=r"u_star must be a number in \(0, inf\), got -1"):
+        crawler_arm(-1.0, 0.5, 10)
 
 
 @settings(max_examples=40, deadline=None)

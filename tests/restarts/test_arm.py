@@ -18,13 +18,23 @@ GOOD = {
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"passive": [[0.5, 0.4], [0.0, 1.0]]}, r"passive\[0\] must sum to 1, got 0.9"),
-        ({"passive": [[1.5, -0.5], [0.0, 1.0]]}, r"passive\[0, 1\] must be a probability.*-0.5"),
+        (
+            {"passive": [[0.5, 0.4], [0.0, 1.0]]},
+            r"passive\[0\] must sum to 1 to within 1e-09, got 0.9",
+        ),
+        (
+            {"passive": [[1.5, -0.5], [0.0, 1.0]]},
+            r"passive\[0, 0\] must be a finite number in \[0, 1\], got 1.5",
+        ),
+        ({"reset": [1.0, -1e-3]}, r"reset\[1\] must be a finite number in \[0, 1\], got -0.001"),
         ({"passive": [[0.5, 0.5]]}, r"passive must be a square matrix, got shape \(1, 2\)"),
         ({"passive": [[np.nan, 0.5], [0.0, 1.0]]}, r"passive\[0, 0\] .* got nan"),
         ({"reset": [1.0, 0.0, 0.0]}, "reset must have 2 entries a row, got 3"),
-        ({"reset": [0.9, 0.2]}, "reset must sum to 1, got 1.1"),
-        ({"passive_cost": [0.0, np.nan]}, r"passive_cost\[1\] must be a finite number, got nan"),
+        ({"reset": [0.9, 0.2]}, "reset must sum to 1 to within 1e-09, got 1.1"),
+        ({"passive_cost": [0.0, np.nan]}, r"passive_cost\[1\] must be .* got nan"),
+        ({"passive": np.full((2, 2, 2), 0.5)}, r"passive must be .* got shape \(2, 2, 2\)"),
+        ({"passive": [[0.5, 0.5], [1.0]]}, "passive must be an array of numbers"),
+        ({"active_cost": ["dear", 1]}, r"active_cost must be an array of numbers, got \['dear'"),
         ({"active_cost": [0.0]}, r"active_cost must have shape \(2,\), got \(1,\)"),
     ],
 )
@@ -33,9 +43,9 @@ def test_bad_arms_are_refused_by_name_index_and_value(change, message):
         RestartArm(**(GOOD | change))
 
 
-@pytest.mark.parametrize("discount", [0, -0.1, 1.0001, float("nan")])
+@pytest.mark.parametrize("discount", [0, -0.1, 1.0001, float("nan"), True, None])
 def test_bad_discounts_are_refused(discount):
-    with pytest.raises(ValueError, match=rf"discount must be in \(0, 1\], got {discount}"):
+    with pytest.raises(ValueError, match=rf"discount must be a number in \(0, 1\], got {discount}"):
         whittle_index(RestartArm(**GOOD), discount)
 
 

@@ -57,5 +57,9 @@ def test_bad_names_and_sizes_are_refused():
         random_kernel("wild", 5, np.random.default_rng(0))
     with pytest.raises(ValueError, match="states must be an integer of at least 2, got 1"):
         random_kernel("shock", 1, np.random.default_rng(0))
+    for kernel in STRUCTURED_KERNELS.values():
+        for stay in (-0.1, 1.5, float("nan")):
+            with pytest.raises(ValueError, match=r"stay must be a number in \[0, 1\], got"):
+                kernel(4, stay)
     with pytest.raises(ValueError, match="count must be an integer of at least 1, got 0"):
         slide_arms("shock", 0, 5, np.random.default_rng(0))

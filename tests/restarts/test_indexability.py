@@ -45,5 +45,5 @@ def test_a_wrong_order_gets_no_certificate(monkeypatch):
 
 
 def test_discount_one_is_refused():
-    with pytest.raises(ValueError, match=r"discount must be in \(0, 1\), got 1"):
+    with pytest.raises(ValueError, match=r"discount must be a number in \(0, 1\), got 1"):
         certify_indexability(draw_arm(0, 3), 1)

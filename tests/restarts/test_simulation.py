@@ -97,11 +97,15 @@ def test_saving_of_a_policy_over_itself_is_zero_and_its_interval_covers_the_exac
     assert low <= 100 * (1 - by["index"] / by["myopic"]) <= high
 
 
+GOOD = {"paths": 4, "epochs": 5}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"paths": 1}, "paths must be an integer of at least 2, got 1"),
         ({"epochs": 0}, "epochs must be an integer of at least 1, got 0"),
+        ({"rng": 3}, "rng must be a numpy.random.Generator, got 3"),
         ({"threads": 0.5}, "threads must be an integer of at least 1, got 0.5"),
         ({"start": [0, 9]}, r"start\[1\] must be an integer in \[0, 2\], got 9"),
     ],
@@ -111,5 +115,8 @@ def test_bad_simulations_are_refused(change, message):
     given = {"paths": 4, "epochs": 5, "rng": np.random.default_rng(0)} | change
     with pytest.raises(ValueError, match=message):
         simulate(bandit, {"index": index_scores(bandit)}, **given)
+    found = simulate(bandit, {"index": index_scores(bandit)}, rng=np.random.default_rng(0), **GOOD)
+    with pytest.raises(ValueError, match="name must be one of index, got 'best'"):
+        found.mean("best")
     with pytest.raises(ValueError, match="policies must hold at least one policy, got none"):
         simulate(bandit, {}, paths=4, epochs=5, rng=np.random.default_rng(0))

@@ -71,3 +71,11 @@ def test_average_cost_of_thresholds_is_the_limit_of_the_discounted():
 def test_unknown_order_is_refused():
     with pytest.raises(ValueError, match="order must be one of state, critical, got 'random'"):
         thresholds(draw_arm(0, 3), 0.9, order="random")
+
+
+def test_subsidies_that_are_not_numbers_are_refused():
+    arm = draw_arm(0, 3)
+    with pytest.raises(ValueError, match=r"subsidy\[1\] must be a finite number .* got nan"):
+        optimal_threshold(arm, 0.9, [0.0, np.nan])
+    with pytest.raises(ValueError, match=r"subsidy must be a number in .* got nan"):
+        solve_subsidised(arm, 0.9, np.nan)
