@@ -7,9 +7,9 @@
 * Crawling: the age of a source is its state, and a crawl at age k collects
   X_k = u*(1 - alpha^k) and resets the age to 1. At discount b the index is
 
-      w_b(k) = (X_k - b X_{k+1}) (1 - b^k) / (1 - b) + b^k X_k,
+      w_b(k) = X_k - u alpha^k (b + b^2 + ... + b^k),   u = (1 - alpha) u*,
 
-  and tends to the average-reward index X_k - k u alpha^k, u = (1 - alpha) u*, as b tends to 1.
+  and falls to the average-reward index X_k - k u alpha^k as b tends to 1.
 
 Source: the restart slides (2019), slide 3 (words only: the slides print no model of these).
 """
@@ -213,8 +213,6 @@ def crawler_index(
     """
     discount = check_discount(discount)
     k = check_array("age", age, 1)
-    now, later = crawl_reward(u_star, alpha, k), crawl_reward(u_star, alpha, k + 1)
-    if discount == 1:
-        return k * (now - later) + now
-    decay = k * np.log(discount)
-    return (now - discount * later) * -np.expm1(decay) / (1 - discount) + np.exp(decay) * now
+    collected = crawl_reward(u_star, alpha, k)
+    weight = k if discount == 1 else discount * -np.expm1(k * np.log(discount)) / (1 - discount)
+    return np.asarray(collected - u_star * (1 - alpha) * alpha**k * weight)

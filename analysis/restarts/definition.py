@@ -12,11 +12,13 @@ Source: the restart slides (2019), slides 8 to 10.
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from analysis.checks import check_number
+from analysis.checks import check_integer, check_number
 from analysis.mdp import NotConverged, Solution
 from analysis.restarts.arm import RestartArm, check_discount
 
@@ -84,6 +86,29 @@ def evaluate_policy(
             "classes, hence no single average cost"
         ) from error
     return float(solved[-1]), solved[:-1]
+
+
+def least_over_policies(arm: RestartArm, discount: float, subsidy: float) -> NDArray[np.float64]:
+    """Return the least value in each state over all 2^K policies, by trying every one.
+
+    Parameters
+    ----------
+    arm : RestartArm
+        With at most 12 states.
+    discount : float
+        In (0, 1).
+    subsidy : float
+
+    Returns
+    -------
+    ndarray, shape (states,)
+    """
+    discount = check_discount(discount, average=False)
+    check_integer("states", arm.states, 1, 12)
+    least = np.full(arm.states, np.inf)
+    for actions in product((0, 1), repeat=arm.states):
+        least = np.minimum(least, evaluate_policy(arm, discount, subsidy, np.array(actions))[1])
+    return least
 
 
 def action_values(

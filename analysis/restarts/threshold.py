@@ -19,9 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_choice
+from analysis.checks import check_array, check_choice, check_integer
 from analysis.restarts.arm import RestartArm, check_discount
+from analysis.restarts.definition import evaluate_policy
 from analysis.restarts.elimination import Elimination, eliminate, is_nondecreasing
+
+#: Weight of an epoch so far ahead that it no longer counts.
+NEGLIGIBLE = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +110,55 @@ def thresholds(arm: RestartArm, discount: float, *, order: str = "state") -> Thr
         rate = found.cost / found.length
         activity = np.clip(1 - (1 - discount) * found.length, 0, None) / (discount * found.length)
     return Thresholds(discount, found, rate, activity)
+
+
+def cycle_by_definition(arm: RestartArm, discount: float, passive: int) -> tuple[float, float]:
+    """Return L and M of slide 14 as the sums that define them, epoch by epoch from Q.
+
+    Parameters
+    ----------
+    arm : RestartArm
+    discount : float
+        In (0, 1).
+    passive : int
+        How many states, the first ones, are left passive.
+
+    Returns
+    -------
+    cost, length : float
+        Discounted cost and length of the cycle until and with its active epoch.
+    """
+    discount = check_discount(discount, average=False)
+    check_integer("passive", passive, 0, arm.states)
+    waits = np.arange(arm.states) < passive
+    epoch_cost = np.where(waits, arm.passive_cost, arm.active_cost)
+    # The law of the state on paths that have not been active before the epoch, and its weight.
+    law, weight = arm.reset, 1.0
+    cost = length = 0.0
+    while weight > NEGLIGIBLE and law.any():
+        cost += weight * float(law @ epoch_cost)
+        length += weight * float(law.sum())
+        law, weight = (law * waits) @ arm.passive, weight * discount
+    return cost, length
+
+
+def rates_by_equations(arm: RestartArm, discount: float, passive: int) -> tuple[float, float]:
+    """Return D and N of slide 13 from the linear equations of the policy, at two subsidies.
+
+    Parameters and errors as `cycle_by_definition`.
+
+    Returns
+    -------
+    cost_rate, activity : float
+    """
+    discount = check_discount(discount, average=False)
+    check_integer("passive", passive, 0, arm.states)
+    policy = (np.arange(arm.states) >= passive).astype(np.int64)
+    at_zero, at_one = (
+        float(arm.reset @ evaluate_policy(arm, discount, subsidy, policy)[1])
+        for subsidy in (0.0, 1.0)
+    )
+    return at_zero, at_one - at_zero
 
 
 def passive_average(arm: RestartArm) -> float:

@@ -32,6 +32,19 @@ def test_crawler_closed_form_is_the_index_of_its_arm(u_star, alpha, discount):
     assert np.allclose(found.index[:-1], closed, rtol=1e-9, atol=1e-9 * u_star)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.floats(0.1, 10), st.floats(0.05, 0.98), st.floats(0.01, 0.9999))
+def test_crawler_index_exceeds_its_limit_by_at_most_the_first_order_term(u_star, alpha, discount):
+    ages = np.arange(1, 60)
+    scale = u_star * (1 - alpha) * alpha**ages
+    above = crawler_index(u_star, alpha, discount, ages) - crawler_index(u_star, alpha, 1.0, ages)
+    slack = 1e-12 * u_star
+    assert (above > -slack).all()
+    assert (above <= 0.5 * ages * (ages + 1) * scale * (1 - discount) + slack).all()
+    exact = [scale[k - 1] * sum(1 - discount**j for j in range(1, k + 1)) for k in ages]
+    assert np.allclose(above, exact, atol=slack)
+
+
 def test_crawler_index_tends_to_the_average_reward_index_at_first_order():
     ages = np.arange(1, 30)
     limit = crawler_index(2.0, 0.8, 1.0, ages)

@@ -8,7 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.restarts import optimal_threshold, thresholds, whittle_index
-from analysis.restarts.definition import evaluate_policy, solve_subsidised
+from analysis.restarts.definition import (
+    evaluate_policy,
+    least_over_policies,
+    solve_subsidised,
+)
+from analysis.restarts.threshold import cycle_by_definition, rates_by_equations
 from tests.restarts.support import ARMS, MONOTONE_ARMS, draw_arm
 
 DISCOUNTS = st.sampled_from([0.3, 0.9, 0.99])
@@ -23,6 +28,25 @@ def test_cost_and_activity_of_every_threshold_policy_solve_its_equations(arm, di
         for subsidy in (0.0, 2.5):
             _, values = evaluate_policy(arm, discount, subsidy, policy)
             assert found.cost_at(subsidy)[k] == pytest.approx(arm.reset @ values, abs=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(ARMS, st.sampled_from([0.3, 0.9]))
+def test_cycles_and_rates_are_the_sums_and_equations_that_define_them(arm, discount):
+    found = thresholds(arm, discount)
+    for k in range(arm.states + 1):
+        cost, length = cycle_by_definition(arm, discount, k)
+        assert found.elimination.cost[k] == pytest.approx(cost, rel=1e-9, abs=1e-9)
+        assert found.elimination.length[k] == pytest.approx(length, rel=1e-9)
+        rates = rates_by_equations(arm, discount, k)
+        assert (found.cost_rate[k], found.activity[k]) == pytest.approx(rates, rel=1e-8, abs=1e-9)
+
+
+@settings(max_examples=20, deadline=None)
+@given(ARMS, st.floats(-4, 4))
+def test_policy_iteration_finds_the_best_of_all_policies(arm, subsidy):
+    least = least_over_policies(arm, 0.9, subsidy)
+    assert np.allclose(solve_subsidised(arm, 0.9, subsidy).bias, least, atol=1e-10)
 
 
 @settings(max_examples=100, deadline=None)
