@@ -1,17 +1,25 @@
 import numpy as np
 import pytest
 
-from analysis.ephemeral import Sources, four_sources, whittle_index, whittle_index_at_age
+from analysis.ephemeral import (
+    Sources,
+    four_sources,
+    studies,
+    whittle_index,
+    whittle_index_at_age,
+)
 from analysis.ephemeral.arrivals import Utility
 from analysis.ephemeral.costs import FILLS
 from analysis.ephemeral.printed import orbit, printed_eta, printed_index
 from analysis.ephemeral.studies import (
     bounds_of_random_content,
     cost_row,
+    joint_ages,
     optimality_row,
     random_sources,
     variation_row,
 )
+from analysis.mdp import NotConverged
 from analysis.sweep import sweep
 
 
@@ -95,3 +103,29 @@ def test_no_sources_cannot_be_drawn():
 def test_unknown_forms_are_named():
     with pytest.raises(ValueError, match="form must be one of theorem, remark"):
         printed_index(four_sources(), np.ones(4), "short")
+
+
+def test_joint_ages_grow_with_the_sources():
+    two, three = (joint_ages(size, 2, seed=1) for size in (2, 3))
+    assert len(two) == len(three) == 2
+    assert max(two) < max(three)
+    assert joint_ages(2, 1, seed=1) == two[:1]
+    with pytest.raises(ValueError, match="sets must be an integer of at least 1, got 0"):
+        joint_ages(2, 0, seed=1)
+
+
+def test_a_set_that_cannot_be_solved_is_drawn_again(monkeypatch):
+    solved = studies.optimal_cycle
+    calls = []
+
+    def refuse_the_first(*arguments, **options):
+        calls.append(1)
+        if len(calls) == 1:
+            raise NotConverged("too many joint ages")
+        return solved(*arguments, **options)
+
+    monkeypatch.setattr(studies, "optimal_cycle", refuse_the_first)
+    rng = np.random.default_rng(8)
+    rows = [optimality_row((3, 1), rng) for _ in range(6)]
+    assert sum(row["redrawn"] for row in rows) == 1
+    assert all(row["whittle"] <= 1 + 1e-7 for row in rows)
