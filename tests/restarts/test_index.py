@@ -65,11 +65,13 @@ def test_the_printed_ratio_agrees_wherever_it_is_not_zero_over_zero(arm, discoun
 
 
 @settings(max_examples=150, deadline=None)
-@given(ARMS, st.sampled_from([0.3, 0.9, 0.99]))
+@given(ARMS, DISCOUNTS)
 def test_public_package_agrees(arm, discount):
     index = whittle_index(arm, discount).index
     theirs = package_index(arm, discount)
-    assert np.abs(index - theirs).max() < 1e-8 * (1 + np.abs(index).max())
+    # At discount 1 it gives up on an arm of which some policy has several closed classes.
+    assume(discount < 1 or np.isfinite(theirs).all())
+    assert np.abs(index - theirs).max() < 1e-9 * (1 + np.abs(index).max())
 
 
 def test_public_package_agrees_at_discount_one_and_at_size():
