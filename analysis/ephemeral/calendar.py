@@ -152,6 +152,18 @@ def due_age(entry: Any, theta: float, most: Ints) -> Any:
     return due
 
 
+@njit(cache=True)
+def fresh_block(calendar: Calendar, after: int) -> Any:
+    """Take a free block and chain it before another."""
+    fresh = np.int32(calendar.free[0])
+    if fresh < 0:
+        raise MemoryError("the calendar is out of blocks")
+    calendar.free[0] = calendar.link[fresh]
+    calendar.free[1] -= 1
+    calendar.link[fresh] = after
+    return fresh
+
+
 @njit(cache=True, inline="always")
 def push(calendar: Calendar, entry: Any, earliest: int) -> None:
     """Put an entry into the bucket of the epoch at which it falls due, `earliest` or later."""
@@ -161,11 +173,7 @@ def push(calendar: Calendar, entry: Any, earliest: int) -> None:
         bucket = min(max(entry.last + entry.due, earliest), earliest + RING - 2) & (RING - 1)
     block = calendar.head[bucket]
     if block < 0 or calendar.fill[bucket] == BLOCK:
-        fresh = np.int32(calendar.free[0])
-        calendar.free[0] = calendar.link[fresh]
-        calendar.free[1] -= 1
-        calendar.link[fresh] = block
-        calendar.head[bucket] = block = fresh
+        calendar.head[bucket] = block = fresh_block(calendar, block)
         calendar.fill[bucket] = 0
     place = np.int64(block) * BLOCK + calendar.fill[bucket]
     calendar.pool[place] = entry
@@ -205,18 +213,45 @@ def insert(calendar: Calendar, entries: Entries, epoch: int, theta: float, most:
 
 
 @njit(cache=True)
+def gather(calendar: Calendar) -> tuple[int, int]:
+    """Empty all buckets into one chain; return its first block, alone not full, and its fill.
+
+    So the old blocks that are partly full do not take the room of the new ones.
+    """
+    first, fill = -1, BLOCK
+    for bucket in range(RING + 1):
+        block, size = calendar.head[bucket], calendar.fill[bucket]
+        calendar.head[bucket] = -1
+        while block >= 0:
+            after = calendar.link[block]
+            if size == BLOCK and first < 0:
+                calendar.link[block] = -1
+                first = block
+            elif size == BLOCK:
+                calendar.link[block] = calendar.link[first]
+                calendar.link[first] = block
+            else:
+                for j in range(size):
+                    if fill == BLOCK:
+                        first, fill = fresh_block(calendar, first), 0
+                    place = np.int64(first) * BLOCK + fill
+                    calendar.pool[place] = calendar.pool[np.int64(block) * BLOCK + j]
+                    fill += 1
+                release(calendar, block)
+            block, size = after, BLOCK
+    return first, fill
+
+
+@njit(cache=True)
 def rebuild(calendar: Calendar, epoch: int, theta: float, most: Ints) -> None:
     """Sort all entries anew under another threshold, in place."""
-    heads, fills = calendar.head.copy(), calendar.fill.copy()
-    calendar.head[:] = -1
-    for bucket in range(RING + 1):
-        block, size = heads[bucket], fills[bucket]
-        while block >= 0:
-            for j in range(np.int64(block) * BLOCK, np.int64(block) * BLOCK + size):
-                entry = calendar.pool[j]
-                entry.due = due_age(entry, theta, most)
-                push(calendar, entry, epoch)
-            block, size = release(calendar, block), BLOCK
+    block, size = gather(calendar)
+    while block >= 0:
+        for j in range(np.int64(block) * BLOCK, np.int64(block) * BLOCK + size):
+            entry = calendar.pool[j]
+            entry.due = due_age(entry, theta, most)
+            push(calendar, entry, epoch)
+        block, size = release(calendar, block), BLOCK
 
 
 @njit(cache=True)
