@@ -39,7 +39,8 @@ TABLE_COLUMNS = ("sources", "budget", "way", "passes", "bytes", "cpus")
 def rows() -> Iterator[dict[str, Any]]:
     """Yield one comparison after another."""
     yield from epoch_rows(N)
-    yield exact_row(N // 10, 1000)
+    yield exact_row(N // 10, 1000, "spread")
+    yield exact_row(N // 10, 1000, "alike")
 
 
 def epoch_rows(count: int) -> Iterator[dict[str, Any]]:
@@ -108,11 +109,11 @@ def write_table(path: Path = RESULTS) -> None:
         csv.writer(file).writerows([TABLE_COLUMNS, *table])
 
 
-def exact_row(count: int, epochs: int) -> dict[str, Any]:
-    """Hold every crawl against a full ranking of all sources."""
+def exact_row(count: int, epochs: int, ages: str) -> dict[str, Any]:
+    """Hold every crawl against a full ranking, from ages that are spread or all alike."""
     rng = np.random.default_rng(1)
     sources, budget = lognormal_sources(count, rng), count // CRAWLED
-    age = spread_ages(sources, budget, rng)
+    age = np.ones(count, np.int64) if ages == "alike" else spread_ages(sources, budget, rng)
     calendar = Scheduler(sources, budget, age)
     calendar.crawl(0)  # sorts the calendar; nothing is crawled
     age += 1
@@ -131,7 +132,7 @@ def exact_row(count: int, epochs: int) -> dict[str, Any]:
         end = perf_counter()
         equal += np.array_equal(np.sort(numbers), np.sort(expected))
         ours, theirs = ours + middle - start, theirs + end - middle
-    note = f"N = {count:.0e}; same sources crawled in {equal} of {epochs} epochs"
+    note = f"N = {count:.0e}, ages {ages}; same sources crawled in {equal} of {epochs} epochs"
     return row(
         "epoch of the calendar", ours / epochs, "compiled full ranking", theirs / epochs, note
     )
