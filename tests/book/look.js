@@ -51,11 +51,14 @@ async () => {
     }
   }
 
-  // What makes the page wider than the screen; what scrolls within itself does not.
+  // What makes the page wider than the screen, or is cut off at its edge and cannot be scrolled to.
   const overflow = document.documentElement.scrollWidth - window.innerWidth;
-  const wide = overflow <= 0 ? [] : [`by ${overflow} pixels`, ...[...article.querySelectorAll("*")]
-    .filter((e) => box(e).right > window.innerWidth + 1).slice(0, 5)
-    .map((e) => e.outerHTML.slice(0, 120))];
+  const scrolls = (e) => e !== article
+    && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
+  const wide = [...article.querySelectorAll("*")]
+    .filter((e) => box(e).right > window.innerWidth + 1 && !e.closest("mjx-assistive-mml"))
+    .filter((e) => !scrolls(e)).slice(0, 5).map((e) => e.outerHTML.slice(0, 120));
+  if (overflow > 0) wide.unshift(`by ${overflow} pixels`);
 
   const mathematics = [...article.querySelectorAll(".math")];
   const marked = article.querySelectorAll("mjx-merror, .problematic, .system-message");

@@ -171,8 +171,9 @@ def test_text_can_be_read_in_both_themes(wide, narrow):
     assert gathered(narrow, lambda visit: visit.seen["faint"]) == {}
 
 
-def test_a_narrow_screen_need_not_be_scrolled_sideways(narrow):
-    assert gathered(narrow, lambda visit: visit.seen["wide"]) == {}
+def test_no_page_is_wider_than_its_screen_or_cut_off_at_its_edge(wide, narrow):
+    for visits in (wide, narrow):
+        assert gathered(visits, lambda visit: visit.seen["wide"]) == {}
 
 
 @pytest.mark.parametrize("way", ["served", "from disk"])
