@@ -55,7 +55,7 @@ class Calendar(NamedTuple):
 
     `pool` holds blocks of BLOCK entries; `link` chains blocks of one bucket, or free ones; `head`
     and `fill` are the first block of each bucket and the entries in it; `free` is the first free
-    block and how many there are.
+    block, how many there are, and whether one was missing.
     """
 
     pool: Entries
@@ -72,7 +72,7 @@ def empty_calendar() -> Calendar:
         np.empty(0, np.int32),
         np.full(RING + 1, -1, np.int32),
         np.zeros(RING + 1, np.int32),
-        np.array([-1, 0]),
+        np.array([-1, 0, 0]),
     )
 
 
@@ -88,7 +88,7 @@ def with_room(calendar: Calendar, entries: int) -> Calendar:
     link[-1] = calendar.free[0]
     # Growing in place moves pages and copies nothing; no one else holds the pool.
     calendar.pool.resize((have + missing) * BLOCK, refcheck=False)
-    free = np.array([have, calendar.free[1] + missing])
+    free = np.array([have, calendar.free[1] + missing, 0])
     return calendar._replace(link=link, free=free)
 
 
@@ -153,11 +153,20 @@ def due_age(entry: Any, theta: float, most: Ints) -> Any:
 
 
 @njit(cache=True)
+def check_blocks(calendar: Calendar) -> None:
+    """Raise if a block was wanted where none was free: entries are lost then.
+
+    There is always one in a calendar `with_room`.
+    """
+    if calendar.free[2]:
+        raise MemoryError("the calendar is out of blocks")
+
+
+@njit(cache=True)
 def fresh_block(calendar: Calendar, after: int) -> Any:
     """Take a free block and chain it before another."""
     fresh = np.int32(calendar.free[0])
-    if fresh < 0:
-        raise MemoryError("the calendar is out of blocks")
+    calendar.free[2] |= fresh < 0
     calendar.free[0] = calendar.link[fresh]
     calendar.free[1] -= 1
     calendar.link[fresh] = after
@@ -173,7 +182,14 @@ def push(calendar: Calendar, entry: Any, earliest: int) -> None:
         bucket = min(max(entry.last + entry.due, earliest), earliest + RING - 2) & (RING - 1)
     block = calendar.head[bucket]
     if block < 0 or calendar.fill[bucket] == BLOCK:
-        calendar.head[bucket] = block = fresh_block(calendar, block)
+        # Written out, and with a flag for an exception: a call or a raise in this loop would count
+        # references to the arrays for every entry, and take four times as long.
+        fresh = np.int32(calendar.free[0])
+        calendar.free[2] |= fresh < 0
+        calendar.free[0] = calendar.link[fresh]
+        calendar.free[1] -= 1
+        calendar.link[fresh] = block
+        calendar.head[bucket] = block = fresh
         calendar.fill[bucket] = 0
     place = np.int64(block) * BLOCK + calendar.fill[bucket]
     calendar.pool[place] = entry
@@ -210,6 +226,7 @@ def insert(calendar: Calendar, entries: Entries, epoch: int, theta: float, most:
         entry = entries[j]
         entry.due = due_age(entry, theta, most)
         push(calendar, entry, epoch)
+    check_blocks(calendar)
 
 
 @njit(cache=True)
@@ -252,6 +269,7 @@ def rebuild(calendar: Calendar, epoch: int, theta: float, most: Ints) -> None:
             entry.due = due_age(entry, theta, most)
             push(calendar, entry, epoch)
         block, size = release(calendar, block), BLOCK
+    check_blocks(calendar)
 
 
 @njit(cache=True)

@@ -20,6 +20,7 @@ from analysis.ephemeral.calendar import (
     Calendar,
     Floats,
     Ints,
+    check_blocks,
     due_age,
     prefetch,
     push,
@@ -109,6 +110,7 @@ def settle(
             push(calendar, entry, epoch + 1)
         start += size
         block, size = release(calendar, block), BLOCK
+    check_blocks(calendar)
 
 
 @njit(cache=True)

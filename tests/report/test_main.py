@@ -107,6 +107,7 @@ def test_the_range_follows_the_readers_sources(capsys, tmp_path):
 def test_a_notebook_that_takes_no_sources_says_so(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(notebooks, "BOOK", tmp_path)
     (tmp_path / "plain.md").write_text("---\nkernelspec: {name: python3}\n---\n\n# A page\n")
+    (tmp_path / "_toc.yml").write_text("parts: []")
     said = refused(capsys, "run", "plain", "--sources", "my.csv")
     assert said == "error: plain takes no sources: leave SOURCES out"
 
