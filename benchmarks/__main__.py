@@ -67,10 +67,15 @@ def in_units(seconds: float) -> str:
     return f"{seconds * 1e9:.3g} ns"
 
 
+def three_digits(ratio: float) -> str:
+    """Write a ratio with three digits and no exponent."""
+    return f"{float(f'{ratio:.3g}'):g}"
+
+
 def keep(path: Path, chosen: list[str], rows: Iterable[Mapping[str, Any]]) -> None:
     """Write the rows once all are there, with what the file holds of other benchmarks."""
     table = [
-        {column: row[column] for column in COLUMNS} | {"ratio": f"{row['ratio']:.3g}"}
+        {column: row[column] for column in COLUMNS} | {"ratio": three_digits(row["ratio"])}
         for row in rows
     ]
     if path.exists():
