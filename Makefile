@@ -7,7 +7,7 @@ PROFILE ?= paper
 PORT    ?= 8000
 export NB P SOURCES BENCH
 # Compiled kernels are kept apart for each state of the code: Numba's own cache does not notice when a function that a kernel calls has changed.
-export NUMBA_CACHE_DIR := $(CURDIR)/.venv/numba/$(shell cat analysis/*.py analysis/*/*.py | cksum | cut -d' ' -f1)
+export NUMBA_CACHE_DIR := $(CURDIR)/.venv/numba/$(shell find analysis -name '*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
 
 BIN     := .venv/bin
 READY   := .venv/ready

@@ -21,11 +21,11 @@ from numba import njit
 
 from analysis.ephemeral import Sources
 from analysis.ephemeral.index import _h
-from analysis.ephemeral.observed import ObservedScheduler
-from analysis.ephemeral.scale import lognormal_sources
-from analysis.ephemeral.scheduler import Scheduler
-from analysis.ephemeral.start import spread_ages
-from analysis.ephemeral.vector_index import shares
+from analysis.ephemeral.scheduler.admission import spread_ages
+from analysis.ephemeral.scheduler.core import Scheduler
+from analysis.ephemeral.scheduler.observed import ObservedScheduler
+from analysis.ephemeral.scheduler.vector_index import shares
+from analysis.ephemeral.studies.at_scale import lognormal_sources
 from benchmarks._timing import row
 
 N = 10_000_000

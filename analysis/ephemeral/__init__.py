@@ -1,18 +1,32 @@
 """Sources of ephemeral content: which source to crawl next, and what it earns."""
 
 from analysis.ephemeral.arrivals import Arrivals, Utility
-from analysis.ephemeral.bounds import RelaxedSolution, due_ages, relaxed_bound, relaxed_problem
-from analysis.ephemeral.content_law import content_law
-from analysis.ephemeral.costs import CostRun, exact_sets, fill_budget, simulate_costs
-from analysis.ephemeral.definition import index_by_definition, index_by_solver, simulated_index
-from analysis.ephemeral.drawing import draw_source, follow_random, trajectory_frame
-from analysis.ephemeral.dual import DualRun, dual_descent
 from analysis.ephemeral.environment import Environment
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
-from analysis.ephemeral.lattice import lattice_average_reward
-from analysis.ephemeral.observed import ObservedScheduler
-from analysis.ephemeral.optimal import Optimum, optimal_average_reward, optimal_cycle
-from analysis.ephemeral.partition import PartitionedScheduler
+from analysis.ephemeral.optimum.costs import CostRun, exact_sets, fill_budget, simulate_costs
+from analysis.ephemeral.optimum.dual import DualRun, dual_descent
+from analysis.ephemeral.optimum.exact import Optimum, optimal_average_reward, optimal_cycle
+from analysis.ephemeral.optimum.relaxed import (
+    RelaxedSolution,
+    due_ages,
+    relaxed_bound,
+    relaxed_problem,
+)
+from analysis.ephemeral.optimum.schedules import (
+    SchedulePolicy,
+    best_periods,
+    constant_gaps,
+    schedule_reward,
+    spread_schedule,
+)
+from analysis.ephemeral.optimum.static import (
+    RandomPolicy,
+    StaticOptimum,
+    fluid_frequencies,
+    fluid_reward,
+    random_frequencies,
+    random_reward,
+)
 from analysis.ephemeral.policies import (
     GreedyPolicy,
     MyopicPolicy,
@@ -23,24 +37,10 @@ from analysis.ephemeral.policies import (
     WhittlePolicy,
     named_policy,
 )
-from analysis.ephemeral.printed import PrintedIndexPolicy, printed_index
-from analysis.ephemeral.random_value import (
-    RandomSource,
-    RandomValue,
-    average_random_value,
-    discounted_random_value,
-    random_source,
-    stopping_value,
-)
-from analysis.ephemeral.replicas import ReplicaRun, simulate_random_replicas, simulate_replicas
-from analysis.ephemeral.scheduler import Scheduler
-from analysis.ephemeral.schedules import (
-    SchedulePolicy,
-    best_periods,
-    constant_gaps,
-    schedule_reward,
-    spread_schedule,
-)
+from analysis.ephemeral.scheduler.admission import spread_ages
+from analysis.ephemeral.scheduler.core import Scheduler
+from analysis.ephemeral.scheduler.observed import ObservedScheduler
+from analysis.ephemeral.scheduler.partition import PartitionedScheduler
 from analysis.ephemeral.simulation import (
     INITIAL_STATES,
     Cycle,
@@ -50,16 +50,20 @@ from analysis.ephemeral.simulation import (
     simulate,
 )
 from analysis.ephemeral.sources import Sources, four_sources
-from analysis.ephemeral.start import spread_ages
-from analysis.ephemeral.static import (
-    RandomPolicy,
-    StaticOptimum,
-    fluid_frequencies,
-    fluid_reward,
-    random_frequencies,
-    random_reward,
+from analysis.ephemeral.stochastic.content_law import content_law
+from analysis.ephemeral.stochastic.index import (
+    StochasticIndex,
+    index_table,
+    stochastic_bound,
+    stochastic_index,
 )
-from analysis.ephemeral.stochastic import (
+from analysis.ephemeral.stochastic.lattice import lattice_average_reward
+from analysis.ephemeral.stochastic.replicas import (
+    ReplicaRun,
+    simulate_random_replicas,
+    simulate_replicas,
+)
+from analysis.ephemeral.stochastic.simulation import (
     Comparison,
     Estimate,
     IndexTable,
@@ -67,14 +71,23 @@ from analysis.ephemeral.stochastic import (
     compare,
     simulate_random,
 )
-from analysis.ephemeral.stochastic_index import (
-    StochasticIndex,
-    index_table,
-    stochastic_bound,
-    stochastic_index,
+from analysis.ephemeral.stochastic.values import (
+    RandomSource,
+    RandomValue,
+    average_random_value,
+    discounted_random_value,
+    random_source,
+    stopping_value,
 )
-from analysis.ephemeral.structure import average_value, discounted_value, lemma_checks
-from analysis.ephemeral.transients import rounding_to, scan_averages
+from analysis.ephemeral.studies.drawing import draw_source, follow_random, trajectory_frame
+from analysis.ephemeral.studies.four_sources import rounding_to, scan_averages
+from analysis.ephemeral.theory.definition import (
+    index_by_definition,
+    index_by_solver,
+    simulated_index,
+)
+from analysis.ephemeral.theory.printed import PrintedIndexPolicy, printed_index
+from analysis.ephemeral.theory.structure import average_value, discounted_value, lemma_checks
 
 __all__ = [
     "INITIAL_STATES",

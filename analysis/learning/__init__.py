@@ -19,18 +19,18 @@ from analysis.learning.environment import (
     mean_content,
     play,
 )
-from analysis.learning.frozen import FrozenPolicy
-from analysis.learning.gradient import GradientCheck, ThresholdChain, gradient_check
-from analysis.learning.lspe import GreedyThresholdPolicy, Lspe, LspeOptions
-from analysis.learning.studies import Learned, learned
-from analysis.learning.suite import side_by_side
-from analysis.learning.thresholds import (
+from analysis.learning.scheme.frozen import FrozenPolicy
+from analysis.learning.scheme.gradient import GradientCheck, ThresholdChain, gradient_check
+from analysis.learning.scheme.lspe import GreedyThresholdPolicy, Lspe, LspeOptions
+from analysis.learning.scheme.thresholds import (
     ThresholdValue,
     best_soft_thresholds,
     hard_threshold_value,
     soft_threshold_value,
     whittle_threshold,
 )
+from analysis.learning.studies.learners import side_by_side
+from analysis.learning.studies.learning_corrected import Learned, learned
 from analysis.learning.whittle_q import WhittleQ, WhittleQOptions
 
 __all__ = [

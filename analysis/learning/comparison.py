@@ -6,7 +6,7 @@ of its own for what it draws. What is compared is the expected reward given the 
 measure is the index policy that knows the sources, started alike: it ignores what it finds, so its
 expected rewards are one fixed sequence.
 
-A run that diverged (`analysis.learning.lspe` has the rule) is listed with its epoch and takes no
+A run that diverged (`scheme.lspe` has the rule) is listed with its epoch and takes no
 part in any average.
 """
 

@@ -62,7 +62,7 @@ class Run:
     crawls : ndarray of int, shape (N,)
         Crawls of each arm in all.
     diverged_at : int or None
-        Epoch at which the learner's numbers left their range (see `analysis.learning.lspe`). All
+        Epoch at which the learner's numbers left their range (see `scheme.lspe`). All
         arrays are cut there: what a diverged run would earn is not defined.
     """
 

@@ -3,7 +3,7 @@
 from analysis.mdp.average import policy_iteration, relative_value_iteration
 from analysis.mdp.chains import recurrent_classes, stationary_law
 from analysis.mdp.cycles import maximum_mean_cycle
-from analysis.mdp.solution import NotConverged, Solution
+from analysis.results import NotConverged, Solution
 
 __all__ = [
     "NotConverged",

@@ -23,7 +23,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from analysis.mdp.chains import recurrent_classes
-from analysis.mdp.solution import NotConverged, Solution
+from analysis.results import NotConverged, Solution
 
 Transitions = NDArray[np.float64] | Sequence[sparse.spmatrix]
 Floats = NDArray[np.float64]

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.mdp.solution import NotConverged, Solution
+from analysis.results import NotConverged, Solution
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -1,16 +1,18 @@
 """How many robots to run: a queue of pages in front of an indexing engine (the robot study)."""
 
-from analysis.robots.control import RobotControl, without_cap
-from analysis.robots.fleet import FleetControl, FleetSolution, RobotKind, optimal_fleet
-from analysis.robots.fullchain import FullChain, full_chain
-from analysis.robots.mg1k import (
+from analysis.robots.controlled.control import RobotControl, without_cap
+from analysis.robots.controlled.result import ControlSolution
+from analysis.robots.general.fleet import FleetControl, FleetSolution, RobotKind, optimal_fleet
+from analysis.robots.general.mg1k import (
     GeneralQueue,
     ServiceLaw,
     general_cost,
     optimal_general_load,
     optimal_general_robots,
 )
-from analysis.robots.mm1k import (
+from analysis.robots.printed.fullchain import FullChain, full_chain
+from analysis.robots.printed.relative import PrintedRun, proposition_4
+from analysis.robots.static.mm1k import (
     critical_gamma,
     full_probability,
     infinite_capacity_cost,
@@ -24,8 +26,6 @@ from analysis.robots.mm1k import (
     static_cost,
     turning_capacity,
 )
-from analysis.robots.relative import PrintedRun, proposition_4
-from analysis.robots.result import ControlSolution
 
 __all__ = [
     "ControlSolution",

@@ -1,0 +1,241 @@
+"""Crawls of unequal cost: ways to fill a cost budget in order of the index.
+
+The report asks for sum_i C_i v_i = M on average (5), the slides in every epoch, and both divide the
+index by C_i, so that gamma_i is content per unit of cost. With unequal costs "the top M" has no one
+meaning. The ways to fill, with the sources in falling order of gamma_i:
+
+    stop        take sources until one does not fit
+    skip        leave out what does not fit and go on
+    reach       take sources until the budget is reached: the report's "number of top sources for
+                the constraint to be reached", which overshoots
+    value       the set that fits with the largest sum of C_i gamma_i, the index before division
+    index       the set that fits with the largest sum of gamma_i
+    debt        as `reach`, but an overshoot is owed: the budget holds on average, as in (5)
+
+Only `stop`, `skip`, `value` and `index` keep the budget in every epoch; `optimal_cycle` is their
+exact optimum, and the relaxed bound that of `debt`. A set of costs that adds up to M exactly need
+not exist, so that the slides' equality can be infeasible: `exact_sets` lists the sets that do.
+
+A limit in a site's robots.txt is no cost but a least age between two crawls: `least_age` forbids
+younger sources whatever the way to fill.
+
+Reference: report 8702, (5) and Theorem 1; slides, (5) and (6).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.checks import check_array, check_choice, check_integer, check_number
+from analysis.ephemeral.index import whittle_index_at_age
+from analysis.ephemeral.optimum.exact import MOST_SOURCES
+from analysis.ephemeral.sources import Sources
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+FILLS = ("stop", "skip", "reach", "value", "index", "debt")
+_ROOM = 1e-12  # 0.1 + 0.2 is to fit in 0.3
+
+
+@dataclass(frozen=True)
+class CostRun:
+    """What a way to fill earns and spends in the long run.
+
+    Attributes
+    ----------
+    average_reward : float
+        Content collected per epoch.
+    average_cost, largest_cost : float
+        Cost per epoch, and the largest of any one epoch.
+    frequency : ndarray, shape (N,)
+        Crawls per epoch of each source.
+    period : int
+        Epochs averaged over: one period of the run, 0 if none was found and the second half of the
+        run was averaged instead.
+    """
+
+    average_reward: float
+    average_cost: float
+    largest_cost: float
+    frequency: Floats
+    period: int
+
+
+def fill_budget(gamma: ArrayLike, cost: ArrayLike, budget: float, fill: str) -> NDArray[np.int64]:
+    """Choose the sources to crawl in one epoch.
+
+    Parameters
+    ----------
+    gamma : array_like, shape (N,)
+        Whittle index per unit of cost; sources with ``-inf`` are never taken.
+    cost : array_like, shape (N,)
+        Cost of a crawl, positive.
+    budget : float
+        What may be spent in this epoch; for "debt", what is left after earlier overshoots.
+    fill : {"stop", "skip", "reach", "value", "index", "debt"}
+        The way to fill; "value" and "index" for at most 12 sources.
+
+    Returns
+    -------
+    ndarray of int
+        Sources to crawl, in increasing order.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
+    check_choice("fill", fill, FILLS)
+    costs = check_array("cost", cost, 0, low_open=True)
+    indices = np.asarray(gamma, dtype=np.float64)
+    if indices.shape != costs.shape or np.isnan(indices).any():
+        raise ValueError(f"gamma must be numbers of shape {costs.shape}, got {gamma!r}")
+    if fill in ("value", "index"):
+        sets = _all_sets(costs.size)
+        worth = np.where(np.isfinite(indices), indices, -np.inf)
+        chosen = _best_set(sets, costs, worth * (costs if fill == "value" else 1.0), budget)
+    else:
+        order = np.argsort(-indices, kind="stable")
+        chosen = _fill_in_order(order, indices, costs, budget, FILLS.index(fill))
+    return np.flatnonzero(chosen)
+
+
+def simulate_costs(
+    sources: Sources,
+    fill: str,
+    budget: float,
+    *,
+    horizon: int = 20_000,
+    least_age: ArrayLike = 1,
+) -> CostRun:
+    """Run the index policy on expected contents with a cost budget.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources with their costs.
+    fill : {"stop", "skip", "reach", "value", "index", "debt"}
+        The way to fill.
+    budget : float
+        Cost per epoch, in (0, sum of costs]; at least the smallest cost, except for "debt".
+    horizon : int
+        Epochs after which the search for a period ends, at least 2.
+    least_age : int or array_like of int, shape (N,)
+        Fewest epochs between two crawls of a source, at least 1.
+
+    Returns
+    -------
+    CostRun
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
+    check_choice("fill", fill, FILLS)
+    budget = check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)
+    cheapest = float(sources.cost.min())
+    if fill not in ("debt", "reach") and budget < cheapest * (1 - _ROOM):
+        raise ValueError(f"budget must be at least the smallest cost, {cheapest:g}, got {budget:g}")
+    check_integer("horizon", horizon, 2)
+    rest = np.broadcast_to(check_array("least_age", least_age, 1), len(sources))
+    oldest = np.ceil(-np.log(np.finfo(float).eps / 4) / sources.decay) + 1
+    oldest = np.maximum(oldest, rest)
+    age, left = np.ones(len(sources)), 0.0
+    seen: dict[tuple[float, ...], int] = {}
+    chosen, rewards = np.zeros((horizon, len(sources)), dtype=bool), np.empty(horizon)
+    first, last = horizon // 2, horizon
+    for epoch in range(horizon):
+        key = (*age.tolist(), round(left, 9))
+        if key in seen:
+            first, last = seen[key], epoch
+            break
+        seen[key] = epoch
+        gamma = np.where(age >= rest, whittle_index_at_age(sources, age), -np.inf)
+        room = left + budget if fill == "debt" else budget
+        arms = fill_budget(gamma, sources.cost, room, fill)
+        chosen[epoch, arms] = True
+        rewards[epoch] = sources.state_at_age(age)[arms].sum()
+        if fill == "debt":
+            # What is not spent is lost only when nothing is left to crawl.
+            left = min(left + budget - float(sources.cost[arms].sum()), 0.0)
+        age = np.minimum(age + 1, oldest)
+        age[arms] = 1
+    window = slice(first, last)
+    spent = chosen[window] @ sources.cost
+    return CostRun(
+        float(rewards[window].mean()),
+        float(spent.mean()),
+        float(spent.max()),
+        chosen[window].mean(axis=0),
+        last - first if last < horizon else 0,
+    )
+
+
+def exact_sets(sources: Sources, budget: float) -> list[tuple[int, ...]]:
+    """List the sets of sources whose costs add up to the budget exactly.
+
+    Parameters
+    ----------
+    sources : Sources
+        At most 12 sources.
+    budget : float
+        Cost per epoch, positive and at most the cost of all sources together.
+
+    Returns
+    -------
+    list of tuple of int
+        Empty if the slides' constraint (5) cannot be met.
+    """
+    check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)
+    sets = _all_sets(len(sources))
+    totals = sets @ sources.cost
+    hits = np.abs(totals - budget) <= _ROOM * max(1.0, budget)
+    return [tuple(int(i) for i in np.flatnonzero(row)) for row in sets[hits]]
+
+
+def _all_sets(size: int) -> Bools:
+    """Every set of sources, one a row."""
+    if size > MOST_SOURCES:
+        raise ValueError(f"sources must be at most {MOST_SOURCES} to try every set, got {size}")
+    rows = [some for count in range(size + 1) for some in combinations(range(size), count)]
+    sets = np.zeros((len(rows), size), dtype=bool)
+    for row, some in zip(sets, rows, strict=True):
+        row[list(some)] = True
+    return sets
+
+
+def _best_set(sets: Bools, cost: Floats, worth: Floats, budget: float) -> Bools:
+    """Return the set that fits with the largest total worth."""
+    open_sets = sets[~(sets & ~np.isfinite(worth)).any(axis=1)]
+    fitting = open_sets[open_sets @ cost <= budget * (1 + _ROOM)]
+    return fitting[np.argmax(fitting @ np.where(np.isfinite(worth), worth, 0.0))]
+
+
+@njit(cache=True)
+def _fill_in_order(
+    order: NDArray[np.int64], gamma: Floats, cost: Floats, budget: float, fill: int
+) -> Bools:
+    """Go down the order and take sources as the fill (its position in FILLS) says."""
+    chosen = np.zeros(cost.size, dtype=np.bool_)
+    overshoots = fill in (2, 5)
+    left = budget if overshoots else budget * (1.0 + _ROOM)
+    for i in order:
+        if gamma[i] == -np.inf:
+            break
+        if overshoots:
+            if left <= 1e-9 * cost[i]:  # what rounding leaves is nothing
+                break
+        elif cost[i] > left:
+            if fill == 0:
+                break
+            continue
+        chosen[i] = True
+        left -= cost[i]
+    return chosen

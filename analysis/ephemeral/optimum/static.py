@@ -1,0 +1,204 @@
+"""Static policies: how often to crawl each source is fixed once, whatever happens.
+
+Lefortier et al. (reference [15] of the report) choose crawling frequencies f_i that maximise the
+fluid formula sum_i f_i u*_i (1 - exp(-mu_i / f_i)), sum_i C_i f_i <= M. With a crawler that acts at
+multiples of T the formula promises too much: a source crawled at frequency f has gaps that are
+whole numbers of periods, and gaps of two neighbouring lengths earn at most the chord of the values
+at whole gaps. What can be carried out: `random_frequencies`, where every
+source is drawn with its own probability at each epoch, so that the reward rate
+p u / (1 - (1 - p) alpha) is concave and the best probabilities are closed-form in one multiplier;
+and fixed lists of crawls, in `analysis.ephemeral.optimum.schedules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+
+from analysis.checks import check_array, check_number
+from analysis.ephemeral.policies import Arms, Observation
+from analysis.ephemeral.sources import Sources
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class StaticOptimum:
+    """Best frequencies of one kind of static policy.
+
+    Attributes
+    ----------
+    frequency : ndarray, shape (N,)
+        Crawls per epoch.
+    average_reward : float
+        What the formula that was maximised says.
+    subsidy : float
+        Multiplier of the budget.
+    """
+
+    frequency: Floats
+    average_reward: float
+    subsidy: float
+
+
+def fluid_reward(sources: Sources, frequency: ArrayLike) -> float:
+    """Reward rate by the fluid formula; no feasible policy need reach it, unless 1/f is whole.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    frequency : array_like, shape (N,)
+        Crawls per epoch, in [0, 1].
+
+    Returns
+    -------
+    float
+    """
+    f = _check_frequency(sources, frequency)
+    gap = np.divide(1.0, f, out=np.full_like(f, np.inf), where=f > 0)
+    return float((f * sources.state_at_age(gap)).sum())
+
+
+def random_reward(sources: Sources, frequency: ArrayLike) -> float:
+    """Reward rate when each source is drawn afresh at every epoch, exactly.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    frequency : array_like, shape (N,)
+        Probability of a crawl at each epoch, in [0, 1].
+
+    Returns
+    -------
+    float
+    """
+    p = _check_frequency(sources, frequency)
+    left = -np.expm1(-sources.decay) + p * sources.alpha  # 1 - (1 - p) alpha
+    return float((p * sources.u / left).sum())
+
+
+def fluid_frequencies(sources: Sources, budget: float) -> StaticOptimum:
+    """Maximise the fluid formula (Lefortier et al.), frequencies at most one an epoch.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    budget : float
+        Cost per epoch, in (0, sum of costs].
+
+    Returns
+    -------
+    StaticOptimum
+    """
+
+    def frequencies(subsidy: float) -> Floats:
+        # d/df of the formula is u* (1 - (1 + z) e^-z) with z = mu / f: solved for z.
+        target = subsidy * sources.cost / sources.u_star
+        return np.array(
+            [
+                0.0
+                if t >= 1
+                else min(1.0, m / brentq(_excess, 1e-12, 800.0, args=(t,)))
+                if t > _excess(1e-12, 0.0)
+                else 1.0
+                for t, m in zip(target, sources.decay, strict=True)
+            ]
+        )
+
+    return _water_fill(sources, budget, frequencies, fluid_reward)
+
+
+def random_frequencies(sources: Sources, budget: float) -> StaticOptimum:
+    """Maximise the reward of independent draws at every epoch.
+
+    Drawn by systematic sampling, the sources of one epoch number exactly the budget (costs of one).
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    budget : float
+        Cost per epoch, in (0, sum of costs].
+
+    Returns
+    -------
+    StaticOptimum
+    """
+    fade = -np.expm1(-sources.decay)
+
+    def frequencies(subsidy: float) -> Floats:
+        # d/dp of p u / (1 - (1 - p) alpha) is u (1 - alpha) / (1 - (1 - p) alpha)^2.
+        with np.errstate(divide="ignore"):
+            root = np.sqrt(sources.u * fade / (subsidy * sources.cost))
+        return np.clip((root - fade) / sources.alpha, 0.0, 1.0)
+
+    return _water_fill(sources, budget, frequencies, random_reward)
+
+
+@dataclass(frozen=True)
+class RandomPolicy:
+    """Draw sources at each epoch, each with its own probability (systematic sampling).
+
+    Parameters
+    ----------
+    frequency : array_like, shape (N,)
+        Probabilities in [0, 1]; their sum is the number of sources drawn.
+    """
+
+    frequency: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "frequency", check_array("frequency", self.frequency, 0, 1))
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return a random set of sources; each is in it with its probability."""
+        if rng is None:
+            raise ValueError("rng must be a numpy.random.Generator for a policy that draws")
+        marks = np.floor(np.cumsum(self.frequency) + rng.random() + 1e-12)
+        return np.flatnonzero(np.diff(marks, prepend=0.0) > 0)
+
+
+def _check_frequency(sources: Sources, frequency: ArrayLike) -> Floats:
+    """Return one frequency a source, each in [0, 1]."""
+    f = check_array("frequency", frequency, 0, 1)
+    if f.shape != (len(sources),):
+        raise ValueError(f"frequency must have shape ({len(sources)},), got {f.shape}")
+    return f
+
+
+def _excess(z: float, target: float) -> float:
+    return -np.expm1(-z) - z * np.exp(-z) - target
+
+
+def _water_fill(
+    sources: Sources,
+    budget: float,
+    frequencies: Callable[[float], Floats],
+    reward: Callable[[Sources, ArrayLike], float],
+) -> StaticOptimum:
+    """Find the multiplier at which the best frequencies spend the budget."""
+    budget = check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)
+    low, high = 0.0, float((sources.u_star / sources.cost).max())
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        if middle in (low, high):
+            break
+        if float((sources.cost * frequencies(middle)).sum()) >= budget:
+            low = middle
+        else:
+            high = middle
+    # Near u* the multiplier cannot resolve small frequencies; in between, the reward is linear.
+    often, seldom = frequencies(low), frequencies(high)
+    more, less = (float((sources.cost * f).sum()) for f in (often, seldom))
+    share = (budget - less) / (more - less) if more > less else 1.0
+    f = share * often + (1.0 - share) * seldom
+    return StaticOptimum(f, reward(sources, f), high)

@@ -1,0 +1,93 @@
+"""What a scheduler starts from: ages, limits on ages, and the sources' entries in its calendar."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.ephemeral.index import _h
+from analysis.ephemeral.optimum.relaxed import due_ages, relaxed_problem
+from analysis.ephemeral.scheduler.calendar import NEVER, Floats
+from analysis.ephemeral.sources import Sources
+
+CHUNK = 2**16
+"""Sources taken in, or looked at, at a time."""
+
+
+def spread_ages(sources: Sources, budget: float, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw ages as the policy will have them in the long run, to start without a rush.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    budget : float
+        Cost that an epoch may spend.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of int, shape (N,)
+        Uniform between 1 and the age at which the relaxed problem crawls the source.
+    """
+    some = sources
+    if len(sources) > CHUNK:
+        part = np.sort(rng.choice(len(sources), CHUNK, replace=False))
+        some = sources.subset(part)
+    share = float(some.cost.sum() / sources.cost.sum())
+    due = due_ages(sources, relaxed_problem(some, budget * share).subsidy)
+    due = np.minimum(due, np.ceil(10.0 / sources.decay))
+    return 1 + np.floor(rng.random(len(sources)) * due).astype(np.int64)
+
+
+def set_rates(entries: NDArray[np.void], sources: Sources, part: slice) -> None:
+    """Write what the index of some of the sources needs into entries of the calendar."""
+    some = sources.subset(part)
+    entries["limit"] = some.u_star / some.cost
+    entries["decay"] = some.decay
+    entries["bend"] = _h(some.decay)
+
+
+def whole_numbers(name: str, values: ArrayLike, count: int, low: int) -> NDArray[np.int32]:
+    """Check whole numbers, one for all sources or one each; return 1 or `count` of them."""
+    array = np.atleast_1d(np.asarray(values))
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"{name} must be integers, got an array of {array.dtype}")
+    if array.shape not in {(1,), (count,)}:
+        raise ValueError(f"{name} must be one number or have shape ({count},), got {array.shape}")
+    bad = (array < low) | (array > NEVER) | (array != np.floor(array))
+    if bad.any():
+        raise ValueError(f"{name} must be an integer in [{low}, {NEVER}], got {array[bad][0]}")
+    return array.astype(np.int32)
+
+
+def limits(
+    min_age: int | ArrayLike, max_age: int | ArrayLike | None, sources: Sources, budget: float
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Check limits on ages that come together; return them, an empty array for no maximal ages."""
+    count = len(sources)
+    least = whole_numbers("min_age", min_age, count, 0)
+    if max_age is None:
+        return least, np.empty(0, np.int32)
+    most = whole_numbers("max_age", max_age, count, 1)
+    if (least > most).any():
+        raise ValueError("min_age must not be above max_age")
+    load = float((sources.cost / most).sum())
+    if load > budget:
+        raise ValueError(
+            f"max_age must not ask for more than the budget of {budget:g} an epoch, "
+            f"got ages that ask for {load:g}"
+        )
+    return least, most
+
+
+def costs_with(costs: Floats, total: int, numbers: NDArray[np.int64], some: Floats) -> Floats:
+    """Return the costs, one for all `total` sources or one each, with those of some set anew."""
+    if costs.size == 1 and (some == costs[0]).all():
+        return costs
+    if total == 0:
+        return some
+    merged = np.empty(max(total, int(numbers.max()) + 1))
+    merged[:total] = costs
+    merged[numbers] = some
+    return merged

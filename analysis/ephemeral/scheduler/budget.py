@@ -1,0 +1,82 @@
+"""Filling an epoch's budget in order of rank, without sorting more than it takes.
+
+Sources are taken in order of rank, ties in order of number, until one does not fit into what is
+left of the budget (`stop` of `optimum.costs`). A source that costs more than the whole
+budget of the epoch is passed over, or it would keep all others waiting.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.ephemeral.scheduler.epoch import WAITING
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+ALL = 0.5 * WAITING
+"""Cut below all ranks: the budget is not spent."""
+ROOM = 1.0 + 1e-12
+"""Costs such as 0.1 fill a budget such as 1 in spite of rounding."""
+
+
+class Choice(NamedTuple):
+    """Sources to take: those ranked above the cut, and those on it up to number `tie`."""
+
+    cut: float
+    tie: int
+    crawls: int
+
+    def taken(self, number: Ints, rank: Floats) -> NDArray[np.bool_]:
+        """Tell which sources are taken."""
+        return (rank > self.cut) | ((rank == self.cut) & (number <= self.tie))
+
+
+def choose(budget: float, number: Ints, rank: Floats, cost: Floats) -> Choice:
+    """Choose which sources to take.
+
+    Parameters
+    ----------
+    budget : float
+        What may be spent.
+    number : ndarray of int, shape (n,)
+        Number of each source.
+    rank : ndarray, shape (n,)
+        Rank of each source, not negative, or WAITING for a source that may not be taken. Sources
+        that cost more than the budget are set to WAITING.
+    cost : ndarray
+        One cost for all, or one for each number.
+
+    Returns
+    -------
+    Choice
+    """
+    budget *= ROOM
+    if cost.size == 1:
+        return _top(int(budget / cost[0]), number, rank)
+    costs = cost[number]
+    rank[costs > budget] = WAITING
+    order = np.argsort(-rank)[: np.count_nonzero(rank >= 0)]
+    spent = np.cumsum(costs[order])
+    if spent.size == 0 or spent[-1] <= budget:
+        return Choice(ALL, -1, spent.size)
+    cut = float(rank[order[np.searchsorted(spent, budget, "right")]])
+    above, tied = rank > cut, np.sort(number[rank == cut])
+    fits = np.cumsum(cost[tied]) + costs[above].sum() <= budget
+    fitting = int(np.count_nonzero(fits))
+    return Choice(cut, int(tied[fitting - 1]) if fitting else -1, int(above.sum()) + fitting)
+
+
+def _top(count: int, number: Ints, rank: Floats) -> Choice:
+    if count == 0:
+        return Choice(np.inf, -1, 0)
+    ready = int(np.count_nonzero(rank >= 0))
+    if ready <= count:
+        return Choice(ALL, -1, ready)
+    cut = float(np.partition(rank, rank.size - count)[rank.size - count])
+    tied = number[rank == cut]
+    last = count - int(np.count_nonzero(rank > cut)) - 1
+    return Choice(cut, int(np.partition(tied, last)[last]), count)

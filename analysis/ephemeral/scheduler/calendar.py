@@ -1,0 +1,309 @@
+"""Calendar of due sources, behind `analysis.ephemeral.scheduler.core`; an epoch is in `today`.
+
+Between crawls the index of a source depends on its age alone and rises with it, so a threshold
+theta gives every source its *due age*, the first at which its index is at least theta. The calendar
+keeps each source in the bucket of the epoch at which it falls due; who is due and not crawled moves
+on to the next epoch's bucket. So today's bucket holds every source whose index is at least theta,
+and if the M largest indices in it are above theta they are the M largest of all. The calendar is
+the index policy itself, whatever theta is: theta is a matter of speed alone.
+
+A bucket is a chain of packed blocks of entries, and an entry holds all that its source's index
+needs, so that an epoch reads and writes memory in order; a linked list of sources, or a table of
+sources that buckets point into, would miss the cache at every step.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from analysis.ephemeral.scheduler.vector_index import shares
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+Entries = NDArray[np.void]
+
+ENTRY = np.dtype(
+    [
+        ("limit", "f8"),  # u*/C
+        ("decay", "f8"),  # mu T
+        ("bend", "f8"),  # exp(-mu T) - 1 + mu T
+        ("number", "i4"),  # which source
+        ("last", "i4"),  # epoch of the last crawl
+        ("due", "i4"),  # age at which it falls due
+        ("least", "i4"),  # minimal age between crawls
+    ]
+)
+NEVER = 2**30
+"""Due age of a source whose index stays below the threshold; such sources have a bucket, too."""
+SIZE = ENTRY.itemsize
+AHEAD = 3
+"""How many entries ahead of the last one a bucket's memory is fetched."""
+RING = 1024
+DORMANT = RING
+BLOCK = 256
+
+
+class Calendar(NamedTuple):
+    """Buckets of entries: one for each of the next RING epochs, and one for who is never due.
+
+    `pool` holds blocks of BLOCK entries; `link` chains blocks of one bucket, or free ones; `head`
+    and `fill` are the first block of each bucket and the entries in it; `free` is the first free
+    block, how many there are, and whether one was missing.
+    """
+
+    pool: Entries
+    link: Ints
+    head: Ints
+    fill: Ints
+    free: NDArray[np.int64]
+
+
+def empty_calendar() -> Calendar:
+    """Return a calendar without room for any entry."""
+    return Calendar(
+        np.empty(0, ENTRY),
+        np.empty(0, np.int32),
+        np.full(RING + 1, -1, np.int32),
+        np.zeros(RING + 1, np.int32),
+        np.array([-1, 0, 0]),
+    )
+
+
+def with_room(calendar: Calendar, entries: int) -> Calendar:
+    """Return the calendar with room for so many entries in all, however they fall."""
+    have = calendar.link.size
+    missing = entries // BLOCK + RING + 4 - have
+    if missing <= 0:
+        return calendar
+    missing = max(missing, have // 8)  # growing in proportion keeps the cost per added source low
+    link = np.arange(1, have + missing + 1, dtype=np.int32)
+    link[:have] = calendar.link
+    link[-1] = calendar.free[0]
+    # Growing in place moves pages and copies nothing; no one else holds the pool.
+    calendar.pool.resize((have + missing) * BLOCK, refcheck=False)
+    free = np.array([have, calendar.free[1] + missing, 0])
+    return calendar._replace(link=link, free=free)
+
+
+def _prefetch(typing_context: Any, address: Any) -> Any:
+    """Tell the processor that the cache line at an address is wanted soon."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer, word = ir.PointerType(ir.IntType(8)), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        flags = [ir.Constant(word, flag) for flag in (0, 3, 1)]  # read, keep, data
+        builder.call(function, [builder.inttoptr(args[0], pointer), *flags])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+prefetch: Any = intrinsic(_prefetch)
+
+
+@njit(cache=True)
+def first_age(entry: Any, theta: float) -> Any:
+    """First age, not below the minimal one, at which the index is at least theta; or NEVER."""
+    limit, decay, bend = entry.limit, entry.decay, entry.bend
+    if theta <= 0.0:
+        return entry.least
+    if theta >= limit:
+        return NEVER
+    ratio = theta / limit
+    guess = max(np.sqrt(2.0 * ratio), -np.log1p(-ratio)) / decay
+    above = np.int64(min(max(guess, entry.least), NEVER))
+    step = 1
+    if limit * shares(decay, bend, float(above))[0] >= theta:
+        below = above - step
+        while below >= entry.least and limit * shares(decay, bend, float(below))[0] >= theta:
+            above, step = below, 2 * step
+            below = above - step
+        below = max(below, entry.least - 1)
+    else:
+        below, above = above, above + step
+        while limit * shares(decay, bend, float(above))[0] < theta:
+            below, step = above, 2 * step
+            above = below + step
+            if above >= NEVER:
+                return NEVER
+    while above - below > 1:
+        middle = (below + above) // 2
+        if limit * shares(decay, bend, float(middle))[0] >= theta:
+            above = middle
+        else:
+            below = middle
+    return above
+
+
+@njit(cache=True, inline="always")
+def due_age(entry: Any, theta: float, most: Ints) -> Any:
+    """Age at which an entry falls due; `most` holds maximal ages by number, or is empty."""
+    due = first_age(entry, theta)
+    if most.size:
+        due = min(due, most[entry.number])
+    return due
+
+
+@njit(cache=True)
+def check_blocks(calendar: Calendar) -> None:
+    """Raise if a block was wanted where none was free: entries are lost then.
+
+    There is always one in a calendar `with_room`.
+    """
+    if calendar.free[2]:
+        raise MemoryError("the calendar is out of blocks")
+
+
+@njit(cache=True)
+def fresh_block(calendar: Calendar, after: int) -> Any:
+    """Take a free block and chain it before another."""
+    fresh = np.int32(calendar.free[0])
+    calendar.free[2] |= fresh < 0
+    calendar.free[0] = calendar.link[fresh]
+    calendar.free[1] -= 1
+    calendar.link[fresh] = after
+    return fresh
+
+
+@njit(cache=True, inline="always")
+def push(calendar: Calendar, entry: Any, earliest: int) -> None:
+    """Put an entry into the bucket of the epoch at which it falls due, `earliest` or later."""
+    if entry.due == NEVER:
+        bucket = DORMANT
+    else:
+        bucket = min(max(entry.last + entry.due, earliest), earliest + RING - 2) & (RING - 1)
+    block = calendar.head[bucket]
+    if block < 0 or calendar.fill[bucket] == BLOCK:
+        # Written out, and with a flag for an exception: a call or a raise in this loop would count
+        # references to the arrays for every entry, and take four times as long.
+        fresh = np.int32(calendar.free[0])
+        calendar.free[2] |= fresh < 0
+        calendar.free[0] = calendar.link[fresh]
+        calendar.free[1] -= 1
+        calendar.link[fresh] = block
+        calendar.head[bucket] = block = fresh
+        calendar.fill[bucket] = 0
+    place = np.int64(block) * BLOCK + calendar.fill[bucket]
+    calendar.pool[place] = entry
+    calendar.fill[bucket] += 1
+    prefetch(calendar.pool.ctypes.data + (place + AHEAD) * SIZE)  # for the next one in this bucket
+
+
+@njit(cache=True, inline="always")
+def release(calendar: Calendar, block: int) -> int:
+    """Free a block; return the one after it in its chain."""
+    after = calendar.link[block]
+    calendar.link[block] = calendar.free[0]
+    calendar.free[0] = block
+    calendar.free[1] += 1
+    return after
+
+
+@njit(cache=True)
+def bucket_size(calendar: Calendar, epoch: int) -> int:
+    """Return the number of entries in the bucket of an epoch."""
+    bucket = epoch & (RING - 1)
+    block = calendar.head[bucket]
+    size = 0 if block < 0 else calendar.fill[bucket] - BLOCK
+    while block >= 0:
+        size += BLOCK
+        block = calendar.link[block]
+    return size
+
+
+@njit(cache=True)
+def insert(calendar: Calendar, entries: Entries, epoch: int, theta: float, most: Ints) -> None:
+    """Put entries into the calendar, due under theta."""
+    for j in range(entries.size):
+        entry = entries[j]
+        entry.due = due_age(entry, theta, most)
+        push(calendar, entry, epoch)
+    check_blocks(calendar)
+
+
+@njit(cache=True)
+def gather(calendar: Calendar) -> tuple[int, int]:
+    """Empty all buckets into one chain; return its first block, alone not full, and its fill.
+
+    So the old blocks that are partly full do not take the room of the new ones.
+    """
+    first, fill = -1, BLOCK
+    for bucket in range(RING + 1):
+        block, size = calendar.head[bucket], calendar.fill[bucket]
+        calendar.head[bucket] = -1
+        while block >= 0:
+            after = calendar.link[block]
+            if size == BLOCK and first < 0:
+                calendar.link[block] = -1
+                first = block
+            elif size == BLOCK:
+                calendar.link[block] = calendar.link[first]
+                calendar.link[first] = block
+            else:
+                for j in range(size):
+                    if fill == BLOCK:
+                        first, fill = fresh_block(calendar, first), 0
+                    place = np.int64(first) * BLOCK + fill
+                    calendar.pool[place] = calendar.pool[np.int64(block) * BLOCK + j]
+                    fill += 1
+                release(calendar, block)
+            block, size = after, BLOCK
+    return first, fill
+
+
+@njit(cache=True)
+def rebuild(calendar: Calendar, epoch: int, theta: float, most: Ints) -> None:
+    """Sort all entries anew under another threshold, in place."""
+    block, size = gather(calendar)
+    while block >= 0:
+        for j in range(np.int64(block) * BLOCK, np.int64(block) * BLOCK + size):
+            entry = calendar.pool[j]
+            entry.due = due_age(entry, theta, most)
+            push(calendar, entry, epoch)
+        block, size = release(calendar, block), BLOCK
+    check_blocks(calendar)
+
+
+@njit(cache=True)
+def extract(calendar: Calendar, wanted: NDArray[np.bool_], out: Entries, leave: bool) -> int:
+    """Copy the entries of the wanted numbers to `out`; take them away, unless they are to stay.
+
+    Returns how many there were.
+    """
+    found = 0
+    for bucket in range(RING + 1):
+        block, j = calendar.head[bucket], 0
+        while block >= 0:
+            head = calendar.head[bucket]
+            if j == (calendar.fill[bucket] if block == head else BLOCK):
+                block, j = calendar.link[block], 0
+                continue
+            place = np.int64(block) * BLOCK + j
+            if not wanted[calendar.pool[place].number]:
+                j += 1
+                continue
+            out[found] = calendar.pool[place]
+            found += 1
+            if leave:
+                j += 1
+                continue
+            # The last entry of the first block fills the hole. It has been looked at already,
+            # unless the hole is in that block, too.
+            calendar.fill[bucket] -= 1
+            calendar.pool[place] = calendar.pool[np.int64(head) * BLOCK + calendar.fill[bucket]]
+            if block != head:
+                j += 1
+            if calendar.fill[bucket] == 0:
+                calendar.head[bucket] = release(calendar, head)
+                calendar.fill[bucket] = BLOCK
+                if block == head:
+                    block, j = calendar.head[bucket], 0
+    return found

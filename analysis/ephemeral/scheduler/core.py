@@ -1,0 +1,367 @@
+"""The Whittle index policy for millions of sources: who is crawled at this epoch.
+
+At every epoch the policy crawls in order of index (Theorem 1 of the report) until the budget is
+spent. It looks only at sources that are due under a threshold theta (see `calendar`)
+and accepts the result only if the lowest index that it crawls is above theta; else theta is too
+high, the calendar is sorted anew under a lower one, and the choice is made again. So the crawled
+sources are those of a full sort at every epoch, with costs, ties and budgets that change.
+
+The rules, in full:
+
+* Sources below their minimal age (politeness: a crawl delay) are never crawled.
+* Sources at their maximal age come first, the longest overdue before the others.
+* The rest come in order of index. Ties, among the overdue too, go to the smaller number.
+* A source whose cost exceeds the whole budget of the epoch is passed over. Otherwise crawling stops
+  at the first source that does not fit into what is left of the budget.
+
+Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), section 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from zipfile import BadZipFile
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.checks import check_integer, check_number
+from analysis.ephemeral.scheduler import calendar as kernel
+from analysis.ephemeral.scheduler import epoch as today
+from analysis.ephemeral.scheduler.admission import (
+    CHUNK,
+    costs_with,
+    limits,
+    set_rates,
+    whole_numbers,
+)
+from analysis.ephemeral.scheduler.budget import Choice, choose
+from analysis.ephemeral.scheduler.threshold import Threshold
+from analysis.ephemeral.sources import Sources
+
+Numbers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Scheduler:
+    """Crawl sources in order of Whittle index, at a cost per crawl and not per source.
+
+    Sources are numbered from 0 in the order in which they came; a number is never used again.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    budget : float
+        Cost that an epoch may spend; the number of crawls if every crawl costs 1.
+    ages : int or array_like of int, shape (N,)
+        Epochs since the last crawl of each source, 1 at the epoch that follows it.
+    min_age : int or array_like of int, shape (N,)
+        Politeness: least number of epochs between two crawls of a source.
+    max_age : int or array_like of int, shape (N,), optional
+        Age from which on a source comes before all others.
+
+    Attributes
+    ----------
+    epoch : int
+        Number of the next epoch, from 0.
+    budget : float
+        May be set at any time.
+    marginal_index : float
+        Index at which the last crawl ran out of budget, negative if it did not.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the maximal ages ask for more than the budget.
+    """
+
+    def __init__(
+        self,
+        sources: Sources,
+        budget: float,
+        ages: int | ArrayLike = 1,
+        *,
+        min_age: int | ArrayLike = 0,
+        max_age: int | ArrayLike | None = None,
+    ) -> None:
+        self.budget = check_number("budget", budget, 0, low_open=True, high_open=True)
+        self.epoch = 0
+        self._threshold = Threshold()
+        self.marginal_index = np.nan
+        self._size = self._total = 0  # sources here now, and ever
+        self._cost = sources.cost[:1]  # one for all, or one a number
+        self._most = np.empty(0, np.int32)  # none, or one a number
+        self._calendar = kernel.empty_calendar()
+        self._have_room(0)
+        self.add(sources, ages, min_age=min_age, max_age=max_age)
+
+    def _have_room(self, room: int) -> None:
+        """Make arrays for what is known of so many sources of a bucket."""
+        self._number, self._rank = np.empty(room, np.int32), np.empty(room)
+        self._content = np.empty(room)
+
+    @property
+    def threshold(self) -> float:
+        """Index from which on sources are looked at; moves by itself."""
+        return self._threshold.level
+
+    @property
+    def rebuilds(self) -> int:
+        """How often the calendar was sorted anew."""
+        return self._threshold.rebuilds
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def ages(self) -> Numbers:
+        """Epochs since the last crawl of each source, by number; 0 where it was removed."""
+        entries = self._extract(np.ones(self._total, dtype=bool), leave=True)
+        ages = np.zeros(self._total, dtype=np.int64)
+        ages[entries["number"]] = self.epoch - entries["last"]
+        return ages
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held now."""
+        arrays = (*self._calendar, self._cost, self._most, self._number, self._rank, self._content)
+        return sum(array.nbytes for array in arrays)
+
+    def crawl(self, budget: float | None = None) -> tuple[Numbers, Floats]:
+        """Crawl the sources of this epoch, and go on to the next.
+
+        Parameters
+        ----------
+        budget : float, optional
+            Budget of this epoch alone, if it is another.
+
+        Returns
+        -------
+        sources : ndarray of int
+            Numbers of the crawled sources, in no particular order.
+        expected_rewards : ndarray
+            Content expected from each at its age.
+
+        Raises
+        ------
+        ValueError
+            If the budget is negative or not finite.
+        """
+        budget = self.budget if budget is None else budget
+        budget = check_number("budget", budget, 0, high_open=True)
+        ranked = self._rank_bucket()
+        cut, tie, count = self._select(ranked, budget)
+        want = 1.0
+        while self._threshold.above(cut) and self.threshold > 0:
+            want *= 1.3
+            self._threshold.lower(want * budget, self._calendar, self.epoch, self._cost, self._most)
+            ranked = self._rank_bucket()
+            cut, tie, count = self._select(ranked, budget)
+        self.marginal_index = cut
+        self._threshold.follow(cut, count, ranked, self.epoch)
+        numbers, rewards = np.empty(count, np.int64), np.empty(count)
+        today.settle(
+            self._calendar,
+            self.epoch,
+            self.threshold,
+            cut,
+            tie,
+            self._most,
+            self._rank,
+            self._content,
+            numbers,
+            rewards,
+        )
+        if self._cost.size > 1 or self._cost[0] != 1.0:
+            rewards *= self._cost[numbers] if self._cost.size > 1 else self._cost[0]
+        self.epoch += 1
+        return numbers, rewards
+
+    def demand(self, subsidy: float) -> float:
+        """Cost of all sources that may be crawled now and have an index of at least `subsidy`.
+
+        It is the answer of a part of a crawler to the multiplier that all parts share.
+        """
+        subsidy = check_number("subsidy", subsidy, 0)
+        if self._threshold.above(subsidy):
+            return float(today.demand(self._calendar, self.epoch, subsidy, self._cost)[0])
+        ranked = self._rank_bucket()
+        wanted = self._rank[:ranked] >= subsidy
+        if self._cost.size == 1:
+            return float(np.count_nonzero(wanted) * self._cost[0])
+        return float(self._cost[self._number[:ranked][wanted]].sum())
+
+    def add(
+        self,
+        sources: Sources,
+        ages: int | ArrayLike = 1,
+        *,
+        min_age: int | ArrayLike = 0,
+        max_age: int | ArrayLike | None = None,
+    ) -> Numbers:
+        """Take in more sources; see the class for the parameters. Returns their numbers."""
+        count, first = len(sources), self._total
+        ages = whole_numbers("ages", ages, count, 0)
+        least, most = limits(min_age, max_age, sources, self.budget)
+        if most.size or self._most.size:
+            none = np.array([kernel.NEVER], np.int32)
+            parts = ((self._most, first), (most, count))
+            filled = [np.broadcast_to(part if part.size else none, size) for part, size in parts]
+            most = np.concatenate(filled)
+        self._most = most
+        numbers = np.arange(first, first + count)
+        self._cost = costs_with(self._cost, first, numbers, sources.cost)
+        self._size, self._total = self._size + count, first + count
+        self._calendar = kernel.with_room(self._calendar, self._size)
+        for start in range(0, count, CHUNK):
+            part = slice(start, min(start + CHUNK, count))
+            entries = np.empty(part.stop - start, kernel.ENTRY)
+            set_rates(entries, sources, part)
+            entries["number"] = np.arange(first + start, first + part.stop)
+            entries["last"] = self.epoch - (ages[part] if ages.size > 1 else ages)
+            entries["least"] = least[part] if least.size > 1 else least
+            kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._most)
+        return numbers
+
+    def remove(self, numbers: ArrayLike) -> None:
+        """Drop sources, by number.
+
+        Raises
+        ------
+        ValueError
+            If there is no such source, or a number occurs twice.
+        """
+        gone = self._take_out(numbers)
+        if self._most.size:
+            self._most[gone["number"]] = kernel.NEVER
+        self._size -= gone.size
+
+    def rerate(self, numbers: ArrayLike, sources: Sources) -> None:
+        """Give sources new rates, utilities and costs; they keep their ages and limits.
+
+        Parameters
+        ----------
+        numbers : array_like of int
+            Which sources.
+        sources : Sources
+            What they are from now on, in the same order.
+
+        Raises
+        ------
+        ValueError
+            If there is no such source, a number occurs twice, or the lengths differ.
+        """
+        numbers = np.atleast_1d(np.asarray(numbers))
+        if numbers.shape != (len(sources),):
+            raise ValueError(
+                f"numbers must have one entry for each of the {len(sources)} sources, "
+                f"got shape {numbers.shape}"
+            )
+        entries = self._take_out(numbers)
+        entries = entries[np.argsort(entries["number"])[np.argsort(np.argsort(numbers))]]
+        set_rates(entries, sources, slice(0, len(sources)))
+        self._cost = costs_with(self._cost, self._total, numbers, sources.cost)
+        kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._most)
+
+    def plan(self, epochs: int, names: Sequence[str] | None = None) -> pd.DataFrame:
+        """Crawl for some epochs and return the schedule as a data frame.
+
+        Parameters
+        ----------
+        epochs : int
+            How many, at least 1.
+        names : sequence of str, optional
+            A label for each number, such as ``sources.names``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns epoch, source (the number, or its label) and expected_reward, in order of epoch
+            and number. It writes itself with ``to_csv`` or ``to_parquet``.
+
+        Raises
+        ------
+        ValueError
+            If `epochs` is out of range or a number has no label.
+        """
+        if names is not None and len(names) < self._total:
+            raise ValueError(
+                f"names must have a label for each of {self._total} numbers, got {len(names)}"
+            )
+        frames = []
+        for _ in range(check_integer("epochs", epochs, 1)):
+            epoch = self.epoch
+            numbers, rewards = self.crawl()
+            order = np.argsort(numbers)
+            labels = numbers[order] if names is None else [names[i] for i in numbers[order]]
+            columns = {"epoch": epoch, "source": labels, "expected_reward": rewards[order]}
+            frames.append(pd.DataFrame(columns))
+        return pd.concat(frames, ignore_index=True)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the whole state to a NumPy archive (.npz), from which `load` goes on."""
+        with open(path, "wb") as file:
+            np.savez(
+                file,
+                entries=self._extract(np.ones(self._total, dtype=bool), leave=True),
+                cost=self._cost,
+                most=self._most,
+                counts=np.array([self.epoch, self._total]),
+                levels=np.array([self.budget, self.threshold]),
+            )
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Scheduler:
+        """Return a scheduler that goes on to the same crawls as the one that was saved.
+
+        Raises
+        ------
+        ValueError
+            If the file does not hold a saved scheduler.
+        """
+        self = cls.__new__(cls)
+        try:
+            with np.load(path, allow_pickle=False) as saved:
+                entries, self._cost, self._most = saved["entries"], saved["cost"], saved["most"]
+                self.epoch, self._total = (int(count) for count in saved["counts"])
+                self.budget, level = (float(number) for number in saved["levels"])
+        except (KeyError, ValueError, EOFError, BadZipFile) as error:
+            raise ValueError(f"{path} must be a file that `save` wrote") from error
+        self._size, self.marginal_index = entries.size, np.nan
+        self._threshold = Threshold(level)
+        self._have_room(0)
+        self._calendar = kernel.with_room(kernel.empty_calendar(), self._size)
+        kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._most)
+        return self
+
+    def _rank_bucket(self) -> int:
+        size = kernel.bucket_size(self._calendar, self.epoch)
+        if size > self._rank.size:
+            self._have_room(min(size + size // 4, self._size))
+        arrays = (self._number, self._rank, self._content)
+        today.rank_bucket(self._calendar, self.epoch, self._most, *arrays)
+        return size
+
+    def _select(self, size: int, budget: float) -> Choice:
+        return choose(budget, self._number[:size], self._rank[:size], self._cost)
+
+    def _extract(self, wanted: NDArray[np.bool_], leave: bool) -> NDArray[np.void]:
+        out = np.empty(min(int(np.count_nonzero(wanted)), self._size), kernel.ENTRY)
+        return out[: kernel.extract(self._calendar, wanted, out, leave)]
+
+    def _take_out(self, numbers: ArrayLike) -> NDArray[np.void]:
+        chosen = np.atleast_1d(np.asarray(numbers))
+        wanted = np.zeros(self._total, dtype=bool)
+        for number in chosen.tolist():
+            if wanted[check_integer("numbers", number, 0, self._total - 1)]:
+                raise ValueError(f"numbers must differ, got {number} twice")
+            wanted[number] = True
+        entries = self._extract(wanted, leave=False)
+        if entries.size < chosen.size:
+            wanted[entries["number"]] = False
+            kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._most)
+            raise ValueError(f"there is no source {int(np.argmax(wanted))} any more")
+        return entries

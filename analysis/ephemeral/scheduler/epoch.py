@@ -1,0 +1,135 @@
+"""An epoch of the calendar: rank who is due today, crawl, and move all of them on.
+
+The entries of today's bucket are read in order, block by block, while the next block is on its way
+from memory. Sources at their maximal age rank above all others, and sources that are in the bucket
+before they are due rank below.
+
+Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), Theorem 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from analysis.ephemeral.scheduler.calendar import (
+    BLOCK,
+    RING,
+    SIZE,
+    Calendar,
+    Floats,
+    Ints,
+    check_blocks,
+    due_age,
+    prefetch,
+    push,
+    release,
+)
+from analysis.ephemeral.scheduler.vector_index import shares
+
+OVERDUE = 1e200
+"""Rank of a source at its maximal age; it grows with every epoch that the source is overdue."""
+WAITING = -1.0
+"""Rank of a source that is in today's bucket and not due (it was due beyond the ring)."""
+
+
+@njit(cache=True)
+def rank_bucket(
+    calendar: Calendar, epoch: int, most: Ints, number: Ints, rank: Floats, content: Floats
+) -> None:
+    """Rank today's bucket: number, index and content per unit of cost of each entry, in order."""
+    limit, decay, bend, age = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    bucket = epoch & (RING - 1)
+    block, size = calendar.head[bucket], calendar.fill[bucket]
+    start = 0
+    while block >= 0:
+        entries = calendar.pool[np.int64(block) * BLOCK : np.int64(block) * BLOCK + size]
+        numbers, ranks = number[start : start + size], rank[start : start + size]
+        contents = content[start : start + size]
+        waiting = False
+        after = calendar.pool.ctypes.data + np.int64(calendar.link[block]) * BLOCK * SIZE
+        for j in range(size):
+            entry = entries[j]
+            prefetch(after + j * SIZE)
+            limit[j], decay[j], bend[j] = entry.limit, entry.decay, entry.bend
+            age[j] = epoch - entry.last
+            numbers[j] = entry.number
+            waiting |= entry.last + entry.due > epoch
+        for j in range(size):
+            index, there = shares(decay[j], bend[j], age[j])
+            ranks[j], contents[j] = limit[j] * index, limit[j] * there
+        if waiting:
+            for j in range(size):
+                if entries[j].last + entries[j].due > epoch:
+                    ranks[j] = WAITING
+        if most.size:
+            for j in range(size):
+                if age[j] >= most[numbers[j]]:
+                    ranks[j] = OVERDUE * (1.0 + age[j] - most[numbers[j]])
+        start += size
+        block, size = calendar.link[block], BLOCK
+
+
+@njit(cache=True)
+def settle(
+    calendar: Calendar,
+    epoch: int,
+    theta: float,
+    cut: float,
+    tie: int,
+    most: Ints,
+    rank: Floats,
+    content: Floats,
+    numbers: NDArray[np.int64],
+    rewards: Floats,
+) -> None:
+    """Crawl the sources in today's bucket above the cut, and those on it up to number `tie`.
+
+    All entries move on: a source that was crawled to its next due epoch, one that was not to the
+    next epoch, or to its due epoch under theta if that has risen.
+    """
+    bucket = epoch & (RING - 1)
+    block, size = calendar.head[bucket], calendar.fill[bucket]
+    calendar.head[bucket] = -1
+    start = taken = 0
+    while block >= 0:
+        first = np.int64(block) * BLOCK
+        after = calendar.pool.ctypes.data + np.int64(calendar.link[block]) * BLOCK * SIZE
+        for j in range(size):
+            entry = calendar.pool[first + j]
+            prefetch(after + j * SIZE)
+            value = rank[start + j]
+            if value > cut or (value == cut and entry.number <= tie):
+                numbers[taken] = entry.number
+                rewards[taken] = content[start + j]
+                taken += 1
+                entry.last = epoch
+            elif WAITING < value < theta:
+                entry.due = due_age(entry, theta, most)
+            push(calendar, entry, epoch + 1)
+        start += size
+        block, size = release(calendar, block), BLOCK
+    check_blocks(calendar)
+
+
+@njit(cache=True)
+def demand(calendar: Calendar, epoch: int, theta: float, cost: Floats) -> tuple[float, float]:
+    """Cost of all sources that may be crawled now and have an index of at least theta.
+
+    Also returns the largest index.
+    """
+    total = largest = 0.0
+    for bucket in range(RING + 1):
+        block, size = calendar.head[bucket], calendar.fill[bucket]
+        while block >= 0:
+            for j in range(np.int64(block) * BLOCK, np.int64(block) * BLOCK + size):
+                entry = calendar.pool[j]
+                age = epoch - entry.last
+                if age >= entry.least:
+                    index = entry.limit * shares(entry.decay, entry.bend, float(age))[0]
+                    largest = max(largest, index)
+                    if index >= theta:
+                        total += cost[entry.number] if cost.size > 1 else cost[0]
+            block, size = calendar.link[block], BLOCK
+    return total, largest

@@ -1,0 +1,191 @@
+"""Sources whose content is seen before a crawl: one pass over all of them, and no index for most.
+
+With random content the index depends on what is there, X_i(t+1) = alpha_i X_i(t) + U_i(t), so every
+source has to be looked at in every epoch. It need not be ranked: the index rises with the content,
+so a threshold theta gives every source the content at which its index is theta, and one comparison
+tells who is a candidate. If the M-th largest index among the candidates is above theta, the M
+largest of them are the M largest of all; else theta was too high, and all sources are ranked. The
+content moves on in the same pass.
+
+With s = x/u*, m = mu T and h(y) = exp(-y) - 1 + y, Theorem 1 on the piece where eta = k is
+gamma = (u*/C) [k (1 - e^-m) s - h(m k) + k h(m)], which gives s at gamma = theta; beyond u* the
+index is x/C.
+
+Reference: report 8702, (19) and section 6.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.checks import check_number
+from analysis.ephemeral.index import _h
+from analysis.ephemeral.kernels import h, relative_index
+from analysis.ephemeral.optimum.relaxed import due_ages
+from analysis.ephemeral.scheduler.budget import choose
+from analysis.ephemeral.simulation import initial_content
+from analysis.ephemeral.sources import Sources
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+MEMORY = 64
+SAFETY = 1.0 + 1e-6
+
+
+class ObservedScheduler:
+    """Crawl in order of the Whittle index of what is there.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    budget : float
+        Cost that an epoch may spend; the number of crawls if every crawl costs 1.
+    initial_state : {"empty", "fresh", "full"} or array_like, shape (N,)
+        Content at epoch 0.
+
+    Attributes
+    ----------
+    state : ndarray, shape (N,)
+        Content of each source now, before the crawl of the epoch to come.
+    threshold : float
+        Index from which on sources are ranked; moves by itself.
+    rebuilds : int
+        How often all sources were ranked.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+
+    def __init__(
+        self, sources: Sources, budget: float, initial_state: str | ArrayLike = "empty"
+    ) -> None:
+        self.sources = sources
+        self.budget = check_number("budget", budget, 0, low_open=True, high_open=True)
+        self.state = initial_content(sources, initial_state)
+        self.threshold = np.inf
+        self.rebuilds = 0
+        uniform = bool((sources.cost == sources.cost[0]).all())
+        self._cost = sources.cost[:1] if uniform else sources.cost
+        self._level = np.full(len(sources), np.inf)
+        self._found = np.empty(len(sources), np.int32)
+        self._candidates = 0
+        self._margin = 0.005
+        self._cuts: deque[float] = deque(maxlen=MEMORY)
+
+    def crawl(
+        self, brought: ArrayLike, budget: float | None = None
+    ) -> tuple[NDArray[np.int64], Floats]:
+        """Crawl the sources of this epoch; then the content moves on to the next.
+
+        Parameters
+        ----------
+        brought : array_like, shape (N,)
+            What this epoch brings to each source until the next one, U_i(t); not negative.
+        budget : float, optional
+            Budget of this epoch alone, if it is another.
+
+        Returns
+        -------
+        sources : ndarray of int
+            Numbers of the crawled sources, in increasing order.
+        rewards : ndarray
+            Content taken from each.
+
+        Raises
+        ------
+        ValueError
+            If the budget is negative or `brought` has another shape.
+        """
+        budget = self.budget if budget is None else budget
+        budget = check_number("budget", budget, 0, high_open=True)
+        arrived = np.asarray(brought, dtype=np.float64)
+        if arrived.shape != self.state.shape:
+            raise ValueError(f"brought must have shape {self.state.shape}, got {arrived.shape}")
+        numbers, cut = self._choose(self._found[: self._candidates], budget)
+        if self.threshold > 0 and cut < self.threshold * SAFETY:
+            self.rebuilds += 1
+            self._margin = min(2 * self._margin, 0.5)
+            numbers, cut = self._choose(np.arange(self.state.size, dtype=np.int32), budget)
+            self._set_threshold(min(cut, *self._cuts) if self._cuts else cut)
+        self._cuts.append(cut)
+        if len(self._cuts) == MEMORY and self._candidates > 2 * numbers.size:
+            if min(self._cuts) * (1.0 - self._margin) > 1.01 * self.threshold:
+                self._set_threshold(min(self._cuts))
+            self._cuts.clear()
+        rewards = self.state[numbers]
+        self.state[numbers] = 0.0
+        alpha, level = self.sources.alpha, self._level
+        self._candidates = advance(self.state, alpha, arrived, level, self._found)
+        return numbers, rewards
+
+    def _choose(self, candidates: Ints, budget: float) -> tuple[NDArray[np.int64], float]:
+        rank = np.empty(candidates.size)
+        sources = self.sources
+        rank_found(candidates, self.state, sources.u_star, sources.decay, sources.cost, rank)
+        choice = choose(budget, candidates, rank, self._cost)
+        return candidates[choice.taken(candidates, rank)].astype(np.int64), choice.cut
+
+    def _set_threshold(self, lowest: float) -> None:
+        """Put the threshold a little below an index that has been the lowest crawled."""
+        self.threshold = lowest * (1.0 - self._margin) if 0 < lowest < np.inf else 0.0
+        self._level = content_at_index(self.sources, self.threshold) * (1.0 - 1e-9)
+
+
+def content_at_index(sources: Sources, index: float) -> Floats:
+    """Content at which the Whittle index of each source has a given value.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    index : float
+        Not negative.
+
+    Returns
+    -------
+    ndarray, shape (N,)
+
+    Raises
+    ------
+    ValueError
+        If the index is negative.
+    """
+    check_number("index", index, 0)
+    limit = sources.u_star / sources.cost
+    eta = due_ages(sources, index)
+    below = np.isfinite(eta) & (index < limit)
+    k, decay = np.where(below, eta, 1.0), sources.decay
+    ratio = np.divide(index, limit, out=np.zeros_like(limit), where=below)
+    share = (ratio + _h(decay * k) - k * _h(decay)) / (-k * np.expm1(-decay))
+    return np.where(below, np.maximum(share, 0.0) * sources.u_star, index * sources.cost)
+
+
+@njit(cache=True)
+def rank_found(
+    found: Ints, state: Floats, u_star: Floats, decay: Floats, cost: Floats, rank: Floats
+) -> None:
+    """Whittle index of some of the sources, from what is there."""
+    for j in range(found.size):
+        i = found[j]
+        rank[j] = state[i] / cost[i]
+        if state[i] < u_star[i]:
+            share = state[i] / u_star[i]
+            rank[j] = u_star[i] / cost[i] * relative_index(decay[i], h(decay[i]), share)
+
+
+@njit(cache=True)
+def advance(state: Floats, alpha: Floats, brought: Floats, level: Floats, found: Ints) -> int:
+    """Move the content on by an epoch and find who has reached the level; return how many."""
+    count = 0
+    for i in range(state.size):
+        state[i] = alpha[i] * state[i] + brought[i]
+        found[count] = i
+        count += state[i] >= level[i]
+    return count

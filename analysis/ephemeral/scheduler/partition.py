@@ -1,0 +1,109 @@
+"""Sources on many machines: each crawls its own, and all share one multiplier.
+
+The relaxed problem splits into one problem a source under a common subsidy (report, section 3), so
+a crawler splits the same way. Every machine runs the index policy on its own sources; what must be
+agreed is how much of the budget each may spend. In every epoch
+
+1. the coordinator sends the subsidy lambda;
+2. each part answers with its claim: the cost of its sources whose index is at least lambda;
+3. the coordinator sends each part its quota, the budget shared in proportion to the claims;
+4. each part crawls, and answers with its marginal index, at which its quota ran out;
+5. the next lambda is the average of the marginal indices, weighted with the quotas.
+
+The budget holds in every epoch. The parts crawl what one machine would, up to sources whose index
+lies between the parts' marginal indices. A part sends and receives four numbers an epoch, whatever
+the number of its sources.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.checks import check_number
+from analysis.ephemeral.scheduler.core import Scheduler
+from analysis.ephemeral.sources import Sources
+
+Floats = NDArray[np.float64]
+NUMBERS_EXCHANGED = 4
+"""Subsidy and quota to a part, claim and marginal index from it, eight bytes each."""
+
+
+class PartitionedScheduler:
+    """The index policy on several machines, simulated on one.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    part : array_like of int, shape (N,)
+        Machine of each source, from 0; every machine up to the largest has one.
+    budget : float
+        Cost that an epoch may spend on all machines together.
+    ages : int or array_like of int, shape (N,)
+        Epochs since the last crawl of each source.
+    exchange : bool
+        Share one multiplier; otherwise every machine keeps a quota in proportion to the cost of its
+        sources.
+
+    Attributes
+    ----------
+    subsidy : float
+        The multiplier for the next epoch.
+    quotas : ndarray
+        Budget of each part in the last epoch.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+
+    def __init__(
+        self,
+        sources: Sources,
+        part: ArrayLike,
+        budget: float,
+        ages: int | ArrayLike = 1,
+        *,
+        exchange: bool = True,
+    ) -> None:
+        where = np.asarray(part)
+        if where.shape != (len(sources),) or not np.issubdtype(where.dtype, np.integer):
+            raise ValueError(f"part must be {len(sources)} integers, got {part!r}")
+        self.budget = check_number("budget", budget, 0, low_open=True, high_open=True)
+        self.exchange = exchange
+        self.unit = float(sources.cost[0]) if np.ptp(sources.cost) == 0 else 0.0
+        age = np.broadcast_to(ages, len(sources))
+        count = int(where.max()) + 1
+        if where.min() < 0 or np.bincount(where).min() == 0:
+            raise ValueError(f"part must use every number from 0 to {count - 1}")
+        self.members = [np.flatnonzero(where == p) for p in range(count)]
+        self.parts = [Scheduler(sources.subset(own), budget, age[own]) for own in self.members]
+        self.quotas = self._share(np.array([sources.cost[own].sum() for own in self.members]))
+        self.subsidy = np.nan
+
+    def crawl(self) -> tuple[NDArray[np.int64], Floats]:
+        """Crawl on every machine; see `Scheduler.crawl`."""
+        if self.exchange and np.isfinite(self.subsidy):
+            claims = np.array([part.demand(self.subsidy) for part in self.parts])
+            if claims.sum() > 0:
+                self.quotas = self._share(claims)
+        crawls = [part.crawl(quota) for part, quota in zip(self.parts, self.quotas, strict=True)]
+        marginal = np.array([part.marginal_index for part in self.parts])
+        told = np.isfinite(marginal) & (marginal > 0)
+        if told.any():
+            self.subsidy = float(np.average(marginal[told], weights=self.quotas[told]))
+        numbers = [own[chosen] for own, (chosen, _) in zip(self.members, crawls, strict=True)]
+        return np.concatenate(numbers), np.concatenate([rewards for _, rewards in crawls])
+
+    def _share(self, claims: Floats) -> Floats:
+        """Share the budget in proportion to the claims; in whole crawls, if all cost the same."""
+        quotas = self.budget * claims / claims.sum()
+        if not self.unit:
+            return quotas
+        exact = quotas / self.unit
+        whole = np.floor(exact)
+        left = int(np.floor(self.budget / self.unit * (1 + 1e-12)) - whole.sum())
+        whole[np.argsort(whole - exact, kind="stable")[: max(left, 0)]] += 1
+        return whole * self.unit

@@ -1,0 +1,81 @@
+"""The threshold of a scheduler: a matter of speed alone, so that it may follow the crawls loosely.
+
+Today's bucket of the calendar holds every source whose index is at least the threshold. Just below
+the lowest index crawled few sources wait in vain; above it the calendar has to be sorted anew.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from analysis.ephemeral.scheduler import calendar as kernel
+from analysis.ephemeral.scheduler import epoch as today
+from analysis.ephemeral.scheduler.calendar import Calendar, Floats, Ints
+
+MEMORY = 16
+"""Epochs over which the threshold looks back before it rises."""
+MARGIN = 0.0015
+"""How far the threshold stays below the lowest index crawled; doubles when it was too little."""
+CROWDED = 8
+"""So many times the crawls in today's bucket are too many to look at."""
+SAFETY = 1.0 + 1e-9
+"""An index this much above the threshold is above it beyond rounding."""
+
+
+class Threshold:
+    """Index from which on sources are looked at.
+
+    Attributes
+    ----------
+    level : float
+        The threshold.
+    rebuilds : int
+        How often the calendar was sorted anew under a lower one.
+    """
+
+    def __init__(self, level: float = np.inf) -> None:
+        self.level = level
+        self.rebuilds = 0
+        self._margin = MARGIN
+        self._cuts: deque[float] = deque(maxlen=MEMORY)
+
+    def above(self, index: float) -> bool:
+        """Say whether an index is too close to the threshold, or below it."""
+        return index < self.level * SAFETY
+
+    def follow(self, cut: float, crawls: int, looked_at: int, epoch: int) -> None:
+        """Rise to a little less than the lowest index that was crawled of late."""
+        self._cuts.append(cut)
+        if len(self._cuts) == MEMORY and epoch % MEMORY == 0:
+            lowest = min(self._cuts)
+        elif looked_at > CROWDED * (crawls + MEMORY):
+            # Ages that rise from a common start raise the index at every epoch.
+            lowest = min(list(self._cuts)[-4:])
+        else:
+            return
+        raised = lowest * (1.0 - self._margin)
+        if 1.002 * self.level < raised < today.OVERDUE:
+            self.level = raised
+
+    def lower(self, want: float, calendar: Calendar, epoch: int, cost: Floats, most: Ints) -> None:
+        """Sort the calendar anew under a threshold at which more than so much cost is due."""
+        total, high = today.demand(calendar, epoch, 0.0, cost)
+        low = 0.0
+        if total > want:
+            for _ in range(60):
+                middle = 0.5 * (low + high)
+                total, _ = today.demand(calendar, epoch, middle, cost)
+                if total >= want:
+                    low = middle
+                else:
+                    high = middle
+                if want <= total <= 1.2 * want:
+                    break
+        if self.rebuilds:
+            self._margin = min(2 * self._margin, 0.5)
+        self.level = low
+        self.rebuilds += 1
+        self._cuts.clear()
+        kernel.rebuild(calendar, epoch, low, most)

@@ -1,0 +1,298 @@
+"""The Whittle index of a source whose random content is observed, by definition.
+
+With content U arriving in each epoch, the dynamic programming equation of one source under a
+subsidy lambda is, up to a shift of the value function,
+
+    W(x) = max( x, g + E W(alpha x + U) ),   C lambda = g + E W(U),   beta = E W(U),
+
+where g = C lambda - beta <= 0 is what one epoch of waiting costs. For a threshold a (crawl when
+x >= a) the excess D = W - x vanishes above a and solves a linear system below,
+
+    D(x) = g + u - (1 - alpha) x + E[ D(alpha x + U) ],   x < a,
+
+and a is the threshold that belongs to g when waiting at a is worth nothing either. On a lattice of
+states the systems of all thresholds are the leading blocks of one matrix I - Q, so that a single LU
+factorisation solves them all: with y, z the forward substitutions of L y = 1 and
+L z = u - (1 - alpha) x, and w = (law of U) U^{-1},
+
+    g(x_j) = -z_j / y_j,
+    C gamma(x_j) = g + u + sum_{i<j} w_i (g y_i + z_i),
+    epochs between crawls = 1 + sum_{i<j} w_i y_i.
+
+States between lattice points are split linearly, so the error is of order step^2. Two lattices
+estimate it and take its leading term out (Richardson); they are refined until it is small enough.
+
+Reference: report 8702, (20) and (21), with the term after a crawl restored; the slides announce
+numerical procedures for this index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from analysis.checks import check_integer, check_number
+from analysis.ephemeral.arrivals import Arrivals, Utility
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.stochastic.content_law import content_law
+from analysis.ephemeral.stochastic.simulation import IndexTable
+from analysis.mdp import NotConverged
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class StochasticIndex:
+    """Index curve of one source with random content.
+
+    Attributes
+    ----------
+    state : ndarray, shape (points,)
+        Lattice of contents, from 0.
+    index : ndarray, shape (points,)
+        Whittle index in each state, per unit of cost.
+    waiting : ndarray, shape (points,)
+        g, what one epoch of waiting adds when the state is the threshold; at most 0.
+    frequency : ndarray, shape (points,)
+        Crawls per epoch when the state is the threshold.
+    error : float
+        Estimated largest error of `index` before its leading term was taken out.
+    """
+
+    state: Floats
+    index: Floats
+    waiting: Floats
+    frequency: Floats
+    error: float
+
+    @property
+    def indexable(self) -> bool:
+        """Whether the index increases with the content, up to rounding."""
+        slack = 1e-9 * float(np.abs(self.index).max())
+        return bool((np.diff(self.index) >= -slack).all())
+
+
+def lattice_chain(alpha: float, law: Floats) -> Floats:
+    """Transition probabilities of the content when waiting, below the end of the lattice.
+
+    Parameters
+    ----------
+    alpha : float
+        Share of content that is left after an epoch.
+    law : ndarray, shape (points,)
+        Probabilities of one epoch's content on the lattice.
+
+    Returns
+    -------
+    ndarray, shape (points, points)
+        Rows sum to the probability of staying below the end.
+    """
+    size = law.size
+    chain = np.zeros((size, size))
+    for j in range(size):
+        position = alpha * j
+        below = int(position)
+        weight = position - below
+        chain[j, below:] += (1.0 - weight) * law[: size - below]
+        chain[j, below + 1 :] += weight * law[: size - below - 1]
+    return chain
+
+
+def lattice_index(alpha: float, mean: float, law: Floats, step: float) -> tuple[Floats, ...]:
+    """Index curve of a source whose content lives on a lattice, by one LU factorisation.
+
+    Parameters
+    ----------
+    alpha : float
+        Share of content that is left after an epoch.
+    mean : float
+        E U = u, the content above the lattice's end included.
+    law : ndarray, shape (points,)
+        Probabilities of one epoch's content on the lattice.
+    step : float
+        Distance of the lattice points.
+
+    Returns
+    -------
+    index, waiting, frequency : ndarray, shape (points,)
+        At a cost of one.
+    """
+    size = law.size
+    state = step * np.arange(size)
+    # The rows of I - Q are dominated by their diagonal, so that elimination needs no pivoting.
+    packed = _factor(np.eye(size) - lattice_chain(alpha, law))
+    right = np.column_stack([np.ones(size), mean - (1.0 - alpha) * state])
+    y, z = solve_triangular(packed, right, lower=True, unit_diagonal=True).T
+    w = solve_triangular(packed, law, trans="T")
+    waiting = -z / y
+    epochs = 1.0 + _sum_before(w * y)
+    index = mean + waiting * epochs + _sum_before(w * z)
+    return index, waiting, 1.0 / epochs
+
+
+def stochastic_index(
+    sources: Sources,
+    arm: int,
+    utility: Utility,
+    *,
+    tolerance: float = 5e-4,
+    points: int = 250,
+    max_points: int = 2000,
+    reach: float = 6.0,
+) -> StochasticIndex:
+    """Whittle index of one source with random, observed content.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    arm : int
+        Which one, from 0.
+    utility : Utility
+        Law of an item's utility.
+    tolerance : float
+        Largest estimated error of the index, in units of u*/C.
+    points : int
+        Size of the first lattice; it is doubled until the tolerance is met.
+    max_points : int
+        Where to give up.
+    reach : float
+        The lattice ends this many standard deviations (of the content of a source that is never
+        crawled) above u*; u*/2 stands in for a standard deviation that is infinite.
+
+    Returns
+    -------
+    StochasticIndex
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    NotConverged
+        If `max_points` lattice points do not meet the tolerance.
+    """
+    check_integer("arm", arm, 0, len(sources) - 1)
+    check_number("tolerance", tolerance, 0, low_open=True)
+    check_integer("points", points, 20)
+    check_number("reach", reach, 0, low_open=True)
+    alpha, u, cost = (float(v[arm]) for v in (sources.alpha, sources.u, sources.cost))
+    if u == 0:
+        raise ValueError(f"arm must be a source with content, got source {arm} with none")
+    variance = float(Arrivals(sources, utility).variance[arm]) / -np.expm1(-2 * sources.decay[arm])
+    u_star = float(sources.u_star[arm])
+    spread = float(np.sqrt(variance)) if np.isfinite(variance) else 0.5 * u_star
+    end = u_star + reach * max(spread, 1e-3 * u_star)
+    previous: Floats | None = None
+    while True:
+        step = end / points
+        law = content_law(
+            float(sources.arrival_rate[arm] * sources.period),
+            float(sources.decay[arm]),
+            utility,
+            step,
+            points,
+            float(sources.mean_utility[arm]),
+        )
+        curve: Floats = np.array(lattice_index(alpha, u, law, step))
+        if previous is not None:
+            # Halving the step divides an error of order step^2 by four.
+            correction: Floats = (curve[:, ::2] - previous) / 3.0
+            error = float(np.abs(correction[0]).max())
+            if error <= tolerance * u_star:
+                state = np.asarray(2 * step * np.arange(points // 2), np.float64)
+                index, waiting, frequency = np.asarray(curve[:, ::2] + correction, np.float64)
+                return StochasticIndex(state, index / cost, waiting, frequency, error / cost)
+            if 2 * points > max_points:
+                raise NotConverged(
+                    f"the index still errs by about {error / u_star:.1e} u* on {points} points; "
+                    f"raise max_points = {max_points} or the tolerance"
+                )
+        previous, points = curve, 2 * points
+
+
+def index_table(indices: Sequence[StochasticIndex]) -> IndexTable:
+    """Put the index curves of all sources in one table, to be played as a policy.
+
+    Parameters
+    ----------
+    indices : sequence of StochasticIndex
+        One curve a source.
+
+    Returns
+    -------
+    IndexTable
+    """
+    size = max(curve.index.size for curve in indices)
+    values = np.empty((len(indices), size))
+    for row, curve in zip(values, indices, strict=True):
+        grid = np.linspace(0.0, curve.state[-1], size)
+        row[:] = np.interp(grid, curve.state, curve.index)
+    return IndexTable(values, np.array([curve.state[-1] / (size - 1) for curve in indices]))
+
+
+def stochastic_bound(
+    sources: Sources, indices: Sequence[StochasticIndex], budget: float
+) -> tuple[float, float]:
+    """Relaxed bound on every policy that observes the random content, and its subsidy.
+
+    Under a subsidy lambda, source i earns -g_i(lambda) more than the subsidy alone, so that
+
+        bound = min over lambda of  lambda M - sum_i g_i(lambda).
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    indices : sequence of StochasticIndex
+        Index curve of each.
+    budget : float
+        Cost per epoch, in (0, sum of costs].
+
+    Returns
+    -------
+    bound, subsidy : float
+        Accurate to the lattices' error.
+    """
+    check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)
+    subsidies = np.unique(np.concatenate([curve.index for curve in indices]))
+    subsidies = subsidies[subsidies >= 0.0]
+    dual = subsidies * budget
+    for curve in indices:
+        # Below the curve the source is crawled always and earns u - lambda C.
+        dual -= np.interp(subsidies, curve.index, curve.waiting)
+    best = int(np.argmin(dual))
+    return float(dual[best]), float(subsidies[best])
+
+
+def _factor(matrix: Floats, block: int = 64) -> Floats:
+    """LU factors without pivoting, in one array: L below the unit diagonal, U on and above it."""
+    size = len(matrix)
+    for start in range(0, size, block):
+        stop = min(start + block, size)
+        _factor_block(matrix[start:stop, start:stop])
+        corner = matrix[start:stop, start:stop]
+        across = solve_triangular(corner, matrix[start:stop, stop:], lower=True, unit_diagonal=True)
+        down = solve_triangular(corner, matrix[stop:, start:stop].T, trans="T").T
+        matrix[start:stop, stop:] = across
+        matrix[stop:, start:stop] = down
+        matrix[stop:, stop:] -= down @ across
+    return matrix
+
+
+@njit(cache=True)
+def _factor_block(matrix: Floats) -> None:
+    """LU factors of a small matrix, in place."""
+    for k in range(len(matrix)):
+        for i in range(k + 1, len(matrix)):
+            matrix[i, k] /= matrix[k, k]
+            matrix[i, k + 1 :] -= matrix[i, k] * matrix[k, k + 1 :]
+
+
+def _sum_before(values: Floats) -> Floats:
+    """Sum the entries before each position."""
+    return np.concatenate([[0.0], np.cumsum(values)[:-1]])

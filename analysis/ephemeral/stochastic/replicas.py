@@ -1,0 +1,301 @@
+"""Many copies of each source: the Weber-Weiss limit, and when it fails.
+
+With R copies of each of N sources and a budget of R M crawls, the relaxed bound per copy does not
+depend on R. Weber and Weiss (1990) show that the index policy reaches it as R grows, if the fluid
+limit of the copies' ages has a globally attracting fixed point. Expected contents are without
+noise: ages of copies that start alike stay alike, phases never mix, and the condition can fail. The
+condition is met when contents are random and observed.
+
+Copies of one source at one age are alike, so a deterministic run needs only their number: its cost
+does not grow with R. A random run plays every copy, with the stochastic index of its source. Its
+gap to the bound is far smaller than its noise, so the relaxed policy is played beside it on the
+same content: with lambda* for each crawl more or fewer than the budget, that one earns the bound
+on average, and the difference of the two is nearly free of noise.
+
+Reference: Weber and Weiss, J. Appl. Prob. 27 (1990); Verloop (2016); slides, slide on the policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from analysis.checks import check_choice, check_integer, check_number
+from analysis.ephemeral.arrivals import Arrivals
+from analysis.ephemeral.index import whittle_index_at_age
+from analysis.ephemeral.kernels import mark_top
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.stochastic.content_law import content_law
+from analysis.ephemeral.stochastic.index import StochasticIndex, index_table
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+STARTS = ("together", "random")
+_DRAWS = 8000  # lattice points that contents are drawn from
+
+
+@dataclass(frozen=True)
+class ReplicaRun:
+    """What the index policy earns on many copies.
+
+    Attributes
+    ----------
+    average_reward : float
+        Reward per epoch and copy.
+    period : int
+        Epochs averaged over if they are one exact period, else 0.
+    relaxed_reward : float
+        What the relaxed policy earns per epoch and copy on the same content, less the subsidy for
+        each crawl above the budget; ``nan`` if it was not played.
+    """
+
+    average_reward: float
+    period: int
+    relaxed_reward: float = np.nan
+
+
+def simulate_replicas(
+    sources: Sources,
+    budget: float,
+    copies: int,
+    *,
+    start: str = "together",
+    oldest_start: int = 20,
+    horizon: int = 4000,
+    rng: np.random.Generator | None = None,
+) -> ReplicaRun:
+    """Run the index policy on copies of each source, with expected contents.
+
+    Parameters
+    ----------
+    sources : Sources
+        N types of source, with costs of one.
+    budget : float
+        Crawls per epoch and copy, in (0, N]; times `copies` it must be whole.
+    copies : int
+        Copies of each type, at least 1.
+    start : {"together", "random"}
+        All ages 1, or ages drawn uniformly from 1 to `oldest_start` for every copy.
+    oldest_start : int
+        Largest age at a random start, at least 1.
+    horizon : int
+        Epochs after which the search for a period ends; the second half is then averaged.
+    rng : numpy.random.Generator, optional
+        Needed for a random start.
+
+    Returns
+    -------
+    ReplicaRun
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
+    crawls = _whole_budget(sources, budget, copies)
+    check_choice("start", start, STARTS)
+    check_integer("oldest_start", oldest_start, 1)
+    check_integer("horizon", horizon, 2)
+    oldest = int(np.ceil(-np.log(np.finfo(float).eps / 4) / sources.decay.min()))
+    oldest = max(oldest, oldest_start)
+    ages = np.arange(1, oldest + 1)[:, None] * np.ones(len(sources))
+    order = np.argsort(-whittle_index_at_age(sources, ages).T.ravel(), kind="stable")
+    content = sources.state_at_age(ages).T.copy()
+    counts = np.zeros((len(sources), oldest), dtype=np.int64)
+    if start == "together":
+        counts[:, 0] = copies
+    else:
+        if rng is None:
+            raise ValueError("rng must be a numpy.random.Generator for a random start")
+        shares = np.full(oldest_start, 1 / oldest_start)
+        counts[:, :oldest_start] = rng.multinomial(copies, shares, size=len(sources))
+    seen: dict[bytes, int] = {}
+    rewards = np.empty(horizon)
+    first, last = horizon // 2, horizon
+    for epoch in range(horizon):
+        key = counts.tobytes()
+        if key in seen:
+            first, last = seen[key], epoch
+            break
+        seen[key] = epoch
+        rewards[epoch] = _crawl_groups(counts, content, order, crawls)
+    period = last - first if last < horizon else 0
+    return ReplicaRun(float(rewards[first:last].mean()) / copies, period)
+
+
+def simulate_random_replicas(
+    arrivals: Arrivals,
+    curves: Sequence[StochasticIndex],
+    budget: float,
+    copies: int,
+    horizon: int,
+    rng: np.random.Generator,
+    *,
+    start: str = "together",
+    warm_up: int = 50,
+    subsidy: float | None = None,
+) -> ReplicaRun:
+    """Run the stochastic index policy on copies of each source, with observed random contents.
+
+    Contents are drawn from their law on a fine lattice that keeps the mean.
+
+    Parameters
+    ----------
+    arrivals : Arrivals
+        N types of source, with costs of one, and the laws of their utilities.
+    curves : sequence of StochasticIndex
+        Index of each type.
+    budget : float
+        Crawls per epoch and copy, in (0, N]; times `copies` it must be whole.
+    copies : int
+        Copies of each type, at least 1.
+    horizon : int
+        Epochs, more than `warm_up`.
+    rng : numpy.random.Generator
+        Source of randomness.
+    start : {"together", "random"}
+        All copies empty, or each with its limit u* times a uniform number.
+    warm_up : int
+        Epochs left out of the average.
+    subsidy : float, optional
+        Multiplier of the relaxed problem, not negative: the relaxed policy, which crawls whatever
+        has a larger index, is then played beside the index policy on the same content.
+
+    Returns
+    -------
+    ReplicaRun
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
+    sources = arrivals.sources
+    crawls = _whole_budget(sources, budget, copies)
+    check_choice("start", start, STARTS)
+    check_integer("horizon", horizon, 2)
+    check_integer("warm_up", warm_up, 0, horizon - 1)
+    level = np.inf if subsidy is None else check_number("subsidy", subsidy, 0)
+    table = index_table(curves)
+    brought = np.array([float(curve.state[-1]) for curve in curves]) / _DRAWS
+    laws = [
+        content_law(
+            float(sources.arrival_rate[i] * sources.period),
+            float(sources.decay[i]),
+            law,
+            float(brought[i]),
+            _DRAWS,
+            float(sources.mean_utility[i]),
+        )
+        for i, law in enumerate(arrivals.laws)
+    ]
+    total = np.stack([np.cumsum(law) / law.sum() for law in laws])
+    kind = np.repeat(np.arange(len(sources)), copies)
+    state = np.zeros(kind.size)
+    if start == "random":
+        state = sources.u_star[kind] * rng.random(kind.size)
+    rewards, relaxed = np.empty(horizon), np.empty(horizon)
+    guide = np.stack([np.searchsorted(row, np.linspace(0, 1, 4097)) for row in total])
+    _play_copies(
+        kind, state, sources.alpha, table.values, table.step, total, guide, brought,
+        crawls, level, rewards, relaxed, rng,
+    )  # fmt: skip
+    beside = np.nan if subsidy is None else float(relaxed[warm_up:].mean()) / copies
+    return ReplicaRun(float(rewards[warm_up:].mean()) / copies, 0, beside)
+
+
+def _whole_budget(sources: Sources, budget: float, copies: int) -> int:
+    """Crawls per epoch, after checking the arguments."""
+    check_number("budget", budget, 0, len(sources), low_open=True)
+    check_integer("copies", copies, 1)
+    if (sources.cost != 1.0).any():
+        raise ValueError(f"sources must all have a cost of 1, got {sources.cost}")
+    crawls = round(budget * copies)
+    if crawls < 1 or abs(crawls - budget * copies) > 1e-9 * crawls:
+        raise ValueError(f"budget times copies must be a whole number, got {budget * copies:g}")
+    return crawls
+
+
+@njit(cache=True)
+def _crawl_groups(counts: Ints, content: Floats, order: Ints, crawls: int) -> float:
+    """Crawl copies in the order of their groups, then let all others age; return the reward."""
+    kinds, oldest = counts.shape
+    fresh = np.zeros(kinds, dtype=np.int64)
+    earned, left = 0.0, crawls
+    for cell in order:
+        kind, age = cell // oldest, cell % oldest
+        taken = min(left, counts[kind, age])
+        if taken:
+            counts[kind, age] -= taken
+            fresh[kind] += taken
+            earned += taken * content[kind, age]
+            left -= taken
+            if left == 0:
+                break
+    for kind in range(kinds):
+        counts[kind, oldest - 1] += counts[kind, oldest - 2]
+        for age in range(oldest - 2, 0, -1):
+            counts[kind, age] = counts[kind, age - 1]
+        counts[kind, 0] = fresh[kind]
+    return earned
+
+
+@njit(cache=True)
+def _read(row: Floats, step: float, state: float) -> float:
+    """Index in a state, from its row of the table; slope 1 beyond the last point."""
+    last = row.size - 1
+    position = state / step
+    if position >= last:
+        return row[last] + (position - last) * step
+    below = int(position)
+    weight = position - below
+    return (1.0 - weight) * row[below] + weight * row[below + 1]
+
+
+@njit(cache=True)
+def _play_copies(
+    kind: Ints,
+    state: Floats,
+    alpha: Floats,
+    index: Floats,
+    step: Floats,
+    total: Floats,
+    guide: Ints,
+    brought: Floats,
+    crawls: int,
+    subsidy: float,
+    rewards: Floats,
+    relaxed: Floats,
+    rng: np.random.Generator,
+) -> None:
+    """Play every copy; `guide` speeds up drawing from the distribution functions `total`."""
+    size, most = state.size, total.shape[1] - 1
+    priority, work = np.empty(size), np.empty(size)
+    chosen = np.zeros(size, dtype=np.bool_)
+    cells = guide.shape[1] - 1
+    beside = state.copy()
+    for epoch in range(rewards.size):
+        for i in range(size):
+            priority[i] = _read(index[kind[i]], step[kind[i]], state[i])
+        mark_top(priority, crawls, work, chosen)
+        rewards[epoch] = 0.0
+        relaxed[epoch] = crawls * subsidy if subsidy < np.inf else 0.0
+        for i in range(size):
+            k = kind[i]
+            if subsidy < np.inf and _read(index[k], step[k], beside[i]) > subsidy:
+                relaxed[epoch] += beside[i] - subsidy
+                beside[i] = 0.0
+            if chosen[i]:
+                rewards[epoch] += state[i]
+                state[i] = 0.0
+            uniform = rng.random()
+            point = guide[k, int(uniform * cells)]
+            while point < most and total[k, point] < uniform:
+                point += 1
+            state[i] = alpha[k] * state[i] + point * brought[k]
+            beside[i] = alpha[k] * beside[i] + point * brought[k]

@@ -1,0 +1,194 @@
+"""Studies of observation: what seeing some of the contents is worth.
+
+`bunched` makes items rarer and dearer by one factor, which leaves every expected content, and so
+every static list, as it is: what a policy then gains, it gains by looking. Three questions of the
+report's introduction and conclusion follow: how the reward depends on who is watched; whether less
+popular sources are crawled when the popular ones hold little; and whether an index that is fed with
+wrong rates tunes itself where it sees contents.
+
+Reference: report 8702, introduction, section 7 (mixed case) and conclusion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.checks import check_integer, check_number
+from analysis.ephemeral.arrivals import Arrivals, Utility
+from analysis.ephemeral.environment import Environment
+from analysis.ephemeral.policies import WhittlePolicy
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.stochastic.simulation import compare, simulate_random
+
+Floats = NDArray[np.float64]
+Watchers = Mapping[str, ArrayLike]
+
+_WARM_UP = 50
+INFORMED = "told the truth"
+
+
+def bunched(sources: Sources, factor: float) -> Sources:
+    """Return sources whose items are so many times rarer and worth as much more.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    factor : float
+        Positive; 1 leaves them as they are.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
+    check_number("factor", factor, 0, low_open=True)
+    return replace(
+        sources,
+        arrival_rate=sources.arrival_rate / factor,
+        mean_utility=sources.mean_utility * factor,
+    )
+
+
+def reward_by_observation(
+    sources: Sources,
+    law: Utility,
+    factors: Sequence[float],
+    watchers: Watchers,
+    budget: int,
+    horizon: int,
+    runs: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Measure the index policy's reward by how contents are bunched and who is watched.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    law : Utility
+        Law of the utilities.
+    factors : sequence of float
+        See `bunched`.
+    watchers : mapping of str to bool or array_like of bool, shape (N,)
+        Which sources are observed, by a name.
+    budget, horizon, runs : int
+        Sources crawled per epoch, epochs of a run, and replications, at least 2.
+    seed : int
+        Seed of the contents, common to all watchers.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``factor``, ``observed``, ``reward`` and its 95% interval ``low`` to ``high``.
+    """
+    rows = []
+    for factor in factors:
+        arrivals = Arrivals(bunched(sources, factor), law)
+        for name, observed in watchers.items():
+            result = compare(
+                arrivals, ["whittle"], budget, horizon, runs, np.random.default_rng([seed, 3]),
+                observed=observed, warm_up=_WARM_UP,
+            )  # fmt: skip
+            estimate = result.reward("whittle")
+            rows.append((float(factor), name, estimate.mean, *estimate.interval))
+    return pd.DataFrame(rows, columns=["factor", "observed", "reward", "low", "high"])
+
+
+def visits_by_content(
+    sources: Sources, law: Utility, popular: int, horizon: int, runs: int, seed: int
+) -> Floats:
+    """Measure how often the others are crawled, by how much the popular sources hold.
+
+    The index policy observes everything and crawls one source an epoch.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources, the popular ones first.
+    law : Utility
+        Law of the utilities.
+    popular : int
+        How many are popular, in [1, N - 1].
+    horizon, runs : int
+        Epochs of a run, at least 4, and number of runs, at least 1.
+    seed : int
+        Seed of the contents.
+
+    Returns
+    -------
+    ndarray, shape (4,)
+        Share of crawls that go to the others, in the quarters of all epochs from the one at which
+        the popular sources hold least to the one at which they hold most.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
+    check_integer("popular", popular, 1, len(sources) - 1)
+    check_integer("horizon", horizon, 4)
+    check_integer("runs", runs, 1)
+    policy, arrivals = WhittlePolicy(sources), Arrivals(sources, law)
+    held, elsewhere = [], []
+    for stream in np.random.default_rng([seed, 4]).spawn(runs):
+        game = Environment(sources, arrivals.sample(horizon, stream))
+        while game.epoch < game.horizon:
+            chosen = policy.select(game.observation, 1)
+            held.append(float(game.state[:popular].sum()))
+            elsewhere.append(bool(chosen[0] >= popular))
+            game.step(chosen)
+    quarters = np.array_split(np.argsort(held, kind="stable"), 4)
+    return np.array([np.mean(np.array(elsewhere)[quarter]) for quarter in quarters])
+
+
+def self_tuning(
+    believed: Sources,
+    truth: Sources,
+    law: Utility,
+    watchers: Watchers,
+    horizon: int,
+    runs: int,
+    seed: int,
+) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """Play the index of believed rates against contents of the true ones, one crawl an epoch.
+
+    Parameters
+    ----------
+    believed, truth : Sources
+        N sources as the policy has them, and as they are.
+    law : Utility
+        Law of the utilities.
+    watchers : mapping of str to bool or array_like of bool, shape (N,)
+        Which sources are observed, by a name.
+    horizon, runs : int
+        Epochs of a run, more than 50, and number of runs, at least 1.
+    seed : int
+        Seed of the contents, common to all.
+
+    Returns
+    -------
+    rewards : dict of str to ndarray, shape (runs,)
+        Average reward by watcher, and ``INFORMED`` for a policy that is told the truth and
+        observes everything.
+    frequencies : dict of str to ndarray, shape (runs, N)
+        Crawls per epoch of each source.
+    """
+    check_integer("runs", runs, 1)
+    players = {name: (believed, observed) for name, observed in watchers.items()}
+    players[INFORMED] = (truth, True)
+    rewards = {name: np.empty(runs) for name in players}
+    frequencies = {name: np.empty((runs, len(truth))) for name in players}
+    for r, stream in enumerate(np.random.default_rng([seed, 6]).spawn(runs)):
+        content = Arrivals(truth, law).sample(horizon, stream)
+        for name, (belief, observed) in players.items():
+            run = simulate_random(
+                belief, "whittle", 1, content, observed=observed, warm_up=_WARM_UP
+            )
+            rewards[name][r], frequencies[name][r] = run.average_reward, run.frequency
+    return rewards, frequencies

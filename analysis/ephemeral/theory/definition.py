@@ -1,0 +1,229 @@
+"""The index by its definition, three ways that share nothing with the closed form.
+
+The Whittle index in state x is the subsidy at which crawling and waiting tie in the average-reward
+dynamic program of one source (report, section 3 and (10)),
+
+    V(x) + beta = max( C lambda + V(alpha x + u), x + V(u) ).
+
+`index_by_definition` solves this with decimal arithmetic. Write b = beta - C lambda for what the
+best cycle earns beyond the subsidy. Waiting s epochs from x and then crawling beats crawling now by
+x_s - x - b s, and the best cycle crawls at an age k, so
+
+    tie at x:       max_{s >= 1} (x_s - x) - b s = 0        gives b, by policy iteration,
+    best cycle:     max_{k >= 1} (X_k - C lambda) / k = b   gives C lambda = max_k X_k - b k.
+
+Above u* waiting never gains, and the tie is with never crawling again.
+
+`index_by_solver` hands the truncated orbit to the generic solver of `analysis.mdp` and bisects on
+the subsidy. `simulated_index` estimates the index in a random environment from first passages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.checks import check_array, check_integer, check_number
+from analysis.ephemeral.arrivals import Arrivals
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.stochastic.simulation import Estimate
+from analysis.mdp import NotConverged, maximum_mean_cycle
+
+Floats = NDArray[np.float64]
+
+
+def index_by_definition(sources: Sources, state: ArrayLike, *, digits: int = 60) -> Floats:
+    """Whittle index of each source in a state, from the dynamic program in decimal arithmetic.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    state : array_like, shape (N,)
+        Content of each; not negative.
+    digits : int
+        Decimal digits to work with, at least 40.
+
+    Returns
+    -------
+    ndarray, shape (N,)
+
+    Raises
+    ------
+    ValueError
+        If a state is negative, the shape is wrong, or there are too few digits.
+    """
+    contents = check_array("state", state, 0)
+    if contents.shape != (len(sources),):
+        raise ValueError(f"state must have shape ({len(sources)},), got {contents.shape}")
+    check_integer("digits", digits, 40)
+    with localcontext() as context:
+        context.prec = digits
+        return np.array(
+            [
+                float(_tie(Decimal(float(mu)), Decimal(float(x)), Decimal(float(limit)))) / cost
+                for mu, x, limit, cost in zip(
+                    sources.decay, contents, sources.u_star, sources.cost, strict=True
+                )
+            ]
+        )
+
+
+def index_by_solver(
+    sources: Sources, arm: int, state: float, *, ages: int = 400, steps: int = 60
+) -> float:
+    """Whittle index by bisection on the subsidy, each time with a generic solver.
+
+    The states are the orbit of `state` without a crawl and the orbit that follows a crawl, both cut
+    off after `ages` epochs; the last state of each repeats itself.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    arm : int
+        Which one, from 0; its interest must have faded after `ages` epochs.
+    state : float
+        Content, not negative.
+    ages : int
+        Epochs of each orbit.
+    steps : int
+        Bisections.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
+    check_integer("arm", arm, 0, len(sources) - 1)
+    check_number("state", state, 0)
+    check_integer("ages", ages, 2)
+    decay, cost = float(sources.decay[arm]), float(sources.cost[arm])
+    u_star = float(sources.u_star[arm])
+    if decay * ages < 36:
+        raise ValueError(f"ages must be at least 36 / (mu T) = {36 / decay:g}, got {ages}")
+    epochs = np.arange(ages)
+    off_orbit = u_star + (state - u_star) * np.exp(-decay * epochs)
+    on_orbit = u_star * -np.expm1(-decay * (epochs + 1))
+    content = np.concatenate([off_orbit, on_orbit])
+    wait = np.arange(1, 2 * ages + 1)
+    wait[[ages - 1, 2 * ages - 1]] -= 1
+    successors = np.array([wait, np.full(2 * ages, ages)])
+    low, high = 0.0, max(state, u_star) / cost
+    for _ in range(steps):
+        subsidy = 0.5 * (low + high)
+        rewards = np.array([np.full(2 * ages, cost * subsidy), content])
+        bias = maximum_mean_cycle(successors, rewards, start=ages)[0].bias
+        gain_of_crawling = rewards[1, 0] + bias[ages] - rewards[0, 0] - bias[1]
+        low, high = (subsidy, high) if gain_of_crawling > 0 else (low, subsidy)
+    return 0.5 * (low + high)
+
+
+def simulated_index(
+    arrivals: Arrivals, arm: int, state: float, epochs: int, rng: np.random.Generator
+) -> Estimate:
+    """Estimate the index in a random environment from first passages, at a cost of one crawl.
+
+    With the state a as threshold, let the content start from a, and from 0 after a crawl, and wait
+    for the first epoch at which it is a or more:
+
+        g = (a - E_a X) / E_a epochs,   C gamma(a) = E_0 X + g E_0 epochs.
+
+    Parameters
+    ----------
+    arrivals : Arrivals
+        Sources and the laws of their utilities.
+    arm : int
+        Which source, from 0.
+    state : float
+        Positive content at which the index is wanted.
+    epochs : int
+        Epochs of content drawn; they are cut into 20 batches.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    Estimate
+        Over the batches, each a ratio estimate.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    NotConverged
+        If the content hardly ever reaches the state within a batch.
+    """
+    sources = arrivals.sources
+    check_integer("arm", arm, 0, len(sources) - 1)
+    check_number("state", state, 0, low_open=True)
+    check_integer("epochs", epochs, 1000)
+    alpha, values = float(sources.alpha[arm]), []
+    for batch in np.array_split(arrivals.sample(epochs, rng)[arm], 20):
+        half = batch.size // 2
+        from_state = _passages(batch[:half], alpha, state, state)
+        from_empty = _passages(batch[half:], alpha, 0.0, state)
+        if min(from_state[0], from_empty[0]) < 20:
+            raise NotConverged(f"fewer than 20 passages to state {state:g} in a batch; draw more")
+        passages, content, waits = from_state
+        waiting = (state * passages - content) / waits
+        passages, content, waits = from_empty
+        values.append((content + waiting * waits) / passages / sources.cost[arm])
+    return Estimate.of(values)
+
+
+@njit(cache=True)
+def _passages(content: Floats, alpha: float, start: float, level: float) -> tuple:
+    """Count passages from `start` to `level` or more; sum their content and epochs."""
+    passages, total, waits, x, since = 0, 0.0, 0, start, 0
+    for brought in content:
+        x = alpha * x + brought
+        since += 1
+        if x >= level:
+            passages += 1
+            total += x
+            waits += since
+            x, since = start, 0
+    return passages, total, waits
+
+
+def _tie(mu: Decimal, x: Decimal, u_star: Decimal) -> Decimal:
+    """Subsidy, times the cost, at which crawling and waiting tie."""
+    if x >= u_star:
+        return x
+
+    def off_orbit(s: int) -> Decimal:  # x_s - x: what waiting s epochs adds to the content
+        return (u_star - x) * (1 - (-mu * s).exp())
+
+    def on_orbit(k: int) -> Decimal:
+        return u_star * (1 - (-mu * k).exp())
+
+    excess, wait = Decimal(0), 1
+    while (better := off_orbit(wait) / wait) > excess:
+        excess = better
+        wait = _best(off_orbit, excess)
+    age = _best(on_orbit, excess)  # b = max_k (X_k - C lambda) / k, solved for C lambda
+    return on_orbit(age) - excess * age
+
+
+def _best(content: Callable[[int], Decimal], price: Decimal) -> int:
+    """Argument k >= 1 that maximises content(k) - price k, for a concave content."""
+    high = 1
+    while content(high + 1) - content(high) > price:
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        if content(middle + 1) - content(middle) > price:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -1,0 +1,1 @@
+"""The 2019 scheme: LSPE(0) with a threshold policy gradient, as printed and corrected."""

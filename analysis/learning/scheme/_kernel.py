@@ -1,0 +1,303 @@
+"""Compiled steps of the LSPE(0) scheme; see `analysis.learning.scheme.lspe` for the equations.
+
+Codes of the options are positions in the tuples of names there.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from analysis.learning.environment import advance, collect
+
+
+class Model(NamedTuple):
+    """Constants of a run; u and u_star are divided by scale, the rest is as in LspeOptions."""
+
+    alpha: NDArray[np.float64]
+    decay: NDArray[np.float64]
+    u: NDArray[np.float64]
+    u_star: NDArray[np.float64]
+    scale: float
+    kappa: float
+    offset: float
+    step: float
+    value_step: float
+    regularisation: float
+    limit: float
+    projected: bool
+    selection: int
+    reward: int
+    signal: int
+    gradient: int
+    threshold: int
+    features: int
+    regulariser: int
+    averaging: int
+
+
+class State(NamedTuple):
+    """What a run carries from step to step (arrays, changed in place).
+
+    `steps` holds the number of steps taken and the step of divergence (-1 before), `grad` the
+    derivative of log p by each arm's threshold, `inverse` B^{-1} for rank-one updates.
+    """
+
+    x: NDArray[np.float64]
+    q: NDArray[np.float64]
+    r: NDArray[np.float64]
+    eta: NDArray[np.float64]
+    A: NDArray[np.float64]
+    B: NDArray[np.float64]
+    b: NDArray[np.float64]
+    steps: NDArray[np.int64]
+    grad: NDArray[np.float64]
+    chance: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+
+
+def start(model: Model, thresholds: NDArray[np.float64], initial_matrix: float) -> State:
+    """Return the state before the first step."""
+    size = model.u.size
+    length = size if model.features == 0 else size + size * (size + 1) // 2
+    q = np.zeros((size, 3))
+    q[:, 0] = thresholds
+    return State(
+        np.zeros(size),
+        q,
+        np.zeros(length),
+        np.zeros(1),
+        np.zeros((length, length)),
+        initial_matrix * np.eye(length),
+        np.zeros(length),
+        np.array([0, -1]),
+        np.zeros(size),
+        np.zeros(size),
+        np.eye(length) / initial_matrix,
+    )
+
+
+@njit(cache=True, nogil=True)
+def thresholds(model, q, x, out):  # type: ignore[no-untyped-def]
+    """T_i(x_{-i}) of every arm."""
+    total = x.sum()
+    for i in range(x.size):
+        s = total - x[i]
+        level = q[i, 0]
+        if model.threshold == 1:
+            level += q[i, 1] * (s + s * s)
+        elif model.threshold == 2:
+            level += q[i, 1] * s + q[i, 2] * s * s
+        if model.projected:
+            level = min(max(level, model.u[i]), model.u_star[i])
+        out[i] = level
+
+
+@njit(cache=True, nogil=True)
+def choose(model, state, budget, rng, active):  # type: ignore[no-untyped-def]
+    """Draw the crawled arms, and write d log p / d T_i of the draw into `state.grad`."""
+    size = active.size
+    excess, grad, chance = state.grad, state.grad, state.chance
+    thresholds(model, state.q, state.x, excess)
+    for i in range(size):
+        chance[i] = model.kappa * (state.x[i] - excess[i] - model.offset)
+    if model.selection == 0:
+        for i in range(size):
+            f = 1.0 / (1.0 + np.exp(-chance[i]))
+            active[i] = rng.random() < f
+            grad[i] = -model.kappa * (1.0 - f) if active[i] else model.kappa * f
+        return
+    active[:] = False
+    grad[:] = 0.0
+    for _ in range(budget):
+        peak = -np.inf
+        for i in range(size):
+            if not active[i]:
+                peak = max(peak, chance[i])
+        mass = 0.0
+        for i in range(size):
+            if not active[i]:
+                mass += np.exp(chance[i] - peak)
+        left = rng.random() * mass
+        drawn = -1
+        for i in range(size):
+            if not active[i]:
+                weight = np.exp(chance[i] - peak)
+                grad[i] += model.kappa * weight / mass
+                if left >= 0.0:
+                    drawn = i
+                left -= weight
+        grad[drawn] -= model.kappa
+        active[drawn] = True
+
+
+@njit(cache=True, nogil=True)
+def write_features(model, x, phi):  # type: ignore[no-untyped-def]
+    """Write x_1..x_N and, if asked for, x_1^2, x_1 x_2, ..., x_N^2."""
+    size = x.size
+    phi[:size] = x
+    if model.features == 1:
+        m = size
+        for i in range(size):
+            for j in range(i, size):
+                phi[m] = x[i] * x[j]
+                m += 1
+
+
+@njit(cache=True, nogil=True)
+def solve(matrix, right):  # type: ignore[no-untyped-def]
+    """Solve a linear system by elimination with row pivots, in place; False if it is singular.
+
+    Pivots on purpose, where a Cholesky factor would be cheaper: the printed scheme's matrices lose
+    their definiteness to rounding, and a general solver goes on with what is left, as the paper's
+    program must have done.
+    """
+    size = right.size
+    for j in range(size):
+        top = j
+        for i in range(j + 1, size):
+            if abs(matrix[i, j]) > abs(matrix[top, j]):
+                top = i
+        if matrix[top, j] == 0.0 or not np.isfinite(matrix[top, j]):
+            return False
+        if top != j:
+            for k in range(j, size):
+                matrix[j, k], matrix[top, k] = matrix[top, k], matrix[j, k]
+            right[j], right[top] = right[top], right[j]
+        for i in range(j + 1, size):
+            ratio = matrix[i, j] / matrix[j, j]
+            for k in range(j + 1, size):
+                matrix[i, k] -= ratio * matrix[j, k]
+            right[i] -= ratio * right[j]
+    for i in range(size - 1, -1, -1):
+        for k in range(i + 1, size):
+            right[i] -= matrix[i, k] * right[k]
+        right[i] /= matrix[i, i]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def precondition(model, state, v):  # type: ignore[no-untyped-def]
+    """Replace v by B^{-1} v, with B regularised as the options say; False if that fails."""
+    size = v.size
+    if model.regulariser == 3:
+        v[:] = state.inverse @ v
+        return True
+    if model.regulariser == 2:
+        matrix = state.B @ state.B
+        v[:] = state.B @ v
+    else:
+        matrix = state.B.copy()
+    if model.regulariser != 0:
+        for i in range(size):
+            matrix[i, i] += model.regularisation
+    return solve(matrix, v)
+
+
+@njit(cache=True, nogil=True)
+def update_inverse(inverse, phi, b):  # type: ignore[no-untyped-def]
+    """Turn the inverse of B into that of (1 - b) B + b phi phi^T (Sherman-Morrison)."""
+    image = inverse @ phi
+    scale = (1.0 - b) / b + phi @ image
+    for i in range(phi.size):
+        for j in range(phi.size):
+            inverse[i, j] = (inverse[i, j] - image[i] * image[j] / scale) / (1.0 - b)
+
+
+@njit(cache=True, nogil=True)
+def ascend(model, state, weight):  # type: ignore[no-untyped-def]
+    """Add `weight` times grad log p, equation (8), to the threshold coefficients."""
+    size = state.x.size
+    total = state.x.sum()
+    sums = np.zeros(3)
+    for i in range(size):
+        s = total - state.x[i]
+        terms = (1.0, s, s * s)
+        if model.threshold == 0:
+            terms = (1.0, 0.0, 0.0)
+        elif model.threshold == 1:
+            terms = (1.0, s + s * s, 0.0)
+        for j in range(3):
+            if model.gradient == 1:
+                state.q[i, j] += weight * state.grad[i] * terms[j]
+            sums[j] += weight * state.grad[i] * terms[j]
+    if model.gradient == 0:
+        for i in range(size):
+            state.q[i] += sums
+
+
+@njit(cache=True, nogil=True)
+def learn(model, state, active, harvest):  # type: ignore[no-untyped-def]
+    """Take one step of the scheme; `harvest` is the content collected, not scaled."""
+    state.steps[0] += 1
+    n = state.steps[0]
+    a = model.step / np.ceil(n / 500.0)
+    b = 1.0 / (n + 1.0)
+    if model.averaging == 1:
+        b = model.step / np.ceil(n / 1000.0) ** (2.0 / 3.0)
+    x, size, length = state.x, active.size, state.r.size
+    y = np.empty(size)
+    for i in range(size):
+        y[i] = model.u[i] if active[i] else model.alpha[i] * x[i] + model.u[i]
+    reward = x.sum() if model.reward == 0 else harvest / model.scale
+    phi, phi_next = np.empty(length), np.empty(length)
+    write_features(model, x, phi)
+    write_features(model, y, phi_next)
+
+    value, value_next = state.r @ phi, state.r @ phi_next
+    signal = value_next
+    if model.signal == 1:
+        signal = reward - state.eta[0] + value_next - value
+    ascend(model, state, a * signal)
+
+    surprise = reward - state.eta[0]
+    state.eta[0] += b * surprise
+    for i in range(length):
+        left = b * phi[i]
+        for j in range(length):
+            state.B[i, j] += left * phi[j] - b * state.B[i, j]
+            state.A[i, j] += left * (phi_next[j] - phi[j]) - b * state.A[i, j]
+        state.b[i] += left * surprise - b * state.b[i]
+    if model.regulariser == 3:
+        update_inverse(state.inverse, phi, b)
+    move = state.A @ state.r + state.b
+    fine = precondition(model, state, move)
+    for i in range(length):
+        state.r[i] += model.value_step * move[i]
+        fine = fine and abs(state.r[i]) <= model.limit
+    for i in range(size):
+        for j in range(3):
+            fine = fine and abs(state.q[i, j]) <= model.limit
+    if not fine:
+        state.steps[1] = n - 1
+
+
+@njit(cache=True, nogil=True)
+def play(model, state, alpha, decay, u_star, content, budget, rng):  # type: ignore[no-untyped-def]
+    """Run on one stream of arrivals; arrays are cut at the epoch of divergence.
+
+    alpha, decay and u_star (not scaled) are the world's, the model's are what is believed.
+    """
+    horizon, size = content.shape
+    held, age = -np.expm1(-decay) * u_star, np.ones(size, dtype=np.int64)
+    active = np.zeros(size, dtype=np.bool_)
+    found = np.empty(size)
+    reward, expected = np.zeros(horizon), np.zeros(horizon)
+    engaged, crawls = np.zeros(horizon, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    last = horizon
+    for epoch in range(horizon):
+        for i in range(size):
+            state.x[i] = -np.expm1(-model.decay[i] * age[i]) * model.u_star[i]
+        choose(model, state, budget, rng, active)
+        arms = np.flatnonzero(active)
+        reward[epoch], expected[epoch] = collect(decay, u_star, held, age, arms, found, crawls)
+        engaged[epoch] = arms.size
+        learn(model, state, active, reward[epoch])
+        if state.steps[1] >= 0:
+            last = epoch
+            break
+        advance(alpha, content[epoch], held, age)
+    return reward[:last], expected[:last], engaged[:last], crawls

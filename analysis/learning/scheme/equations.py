@@ -1,0 +1,334 @@
+"""The 2019 paper's equations evaluated as they are printed, to hold against what is meant.
+
+Content (sections II, (1) to (3)), with Z_i(n) what epoch n brings, worth alpha^age, and items
+dropped when they are M_i epochs old::
+
+    X(n) = sum_{m = n-M+1}^{n} alpha^{n-m} Z(m),        xi(n) = Z(n) - alpha^M Z(n-M).
+
+Index, (4) and (5), and the inverse of section IV::
+
+    gamma = [ zeta ((1-alpha) x - u) + u (1-alpha^zeta)/(1-alpha) ] / C,
+    zeta  = least integer exceeding log^+_alpha (u - (1-alpha) x)/u,
+    B^-1(n) = n/(n-1) ( B^-1(n-1) - B^-1(n) phi phi^T B^-1(n-1) / (n-1 + phi^T B^-1(n-1) phi) ).
+
+Reference: the 2019 paper, sections II to V.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import binom, poisson
+
+from analysis.checks import check_array, check_choice, check_integer, check_number
+from analysis.ephemeral import Sources, long_run_cycle
+from analysis.learning.scheme.lspe import GreedyThresholdPolicy, LspeOptions, model
+from analysis.learning.scheme.thresholds import whittle_threshold
+
+Floats = NDArray[np.float64]
+ROUNDINGS = ("exceeding", "ceil")
+
+
+def shot_noise(rate: float, decay: float, horizon: int, rng: np.random.Generator) -> Floats:
+    """Draw Z(0..T-1): items of one epoch, each worth 1 at first, as they are at its end.
+
+    Parameters
+    ----------
+    rate, decay : float
+        Items an epoch, and c per epoch; positive.
+    horizon : int
+        Number of epochs T.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray, shape (T,)
+    """
+    check_number("rate", rate, 0, low_open=True)
+    check_number("decay", decay, 0, low_open=True)
+    count = rng.poisson(rate, check_integer("horizon", horizon, 1))
+    worth = np.exp(-decay * rng.random(int(count.sum())))
+    sums = np.bincount(np.repeat(np.arange(horizon), count), weights=worth, minlength=horizon)
+    return sums.astype(np.float64)
+
+
+def windowed_content(
+    arrivals: Floats, decay: float, lifetime: int, crawls: ArrayLike = ()
+) -> tuple[Floats, Floats]:
+    """Content by its definition, and the most by which (1) misses it.
+
+    Parameters
+    ----------
+    arrivals : ndarray, shape (T,)
+        Z.
+    decay : float
+        c per epoch.
+    lifetime : int
+        M, epochs that an item is kept.
+    crawls : sequence of int
+        Epochs at whose end all content is taken.
+
+    Returns
+    -------
+    content : ndarray, shape (T,)
+        X before a crawl.
+    miss : ndarray, shape (T - 1,)
+        X(n+1) - alpha X(n+) - xi(n+1), where X(n+) is 0 after a crawl.
+    """
+    check_integer("lifetime", lifetime, 1)
+    alpha, horizon = np.exp(-decay), arrivals.size
+    taken = -1
+    content, miss = np.empty(horizon), np.empty(horizon - 1)
+    emptied = {int(epoch) for epoch in np.asarray(crawls, dtype=int).ravel()}
+    left = 0.0
+    for n in range(horizon):
+        since = max(n - lifetime + 1, taken + 1, 0)
+        content[n] = np.sum(alpha ** (n - np.arange(since, n + 1)) * arrivals[since : n + 1])
+        if n > 0:
+            dropped = arrivals[n - lifetime] if n >= lifetime else 0.0
+            miss[n - 1] = content[n] - alpha * left - (arrivals[n] - alpha**lifetime * dropped)
+        left = content[n]
+        if n in emptied:
+            taken, left = n, 0.0
+    return content, miss
+
+
+def thinning_error(rate: float, share: float, most: int = 60) -> float:
+    """Largest error of 'uniform given their number' for Poisson counts with the printed p(k).
+
+    Given k arrivals in an interval, the number in a share s of it must be binomial(k, s); by
+    independent increments it is P(j in s) P(k - j in the rest) / P(k).
+
+    Parameters
+    ----------
+    rate, share : float
+        Mean number in the interval, and s in (0, 1).
+    most : int
+        Largest k.
+
+    Returns
+    -------
+    float
+    """
+    check_number("rate", rate, 0, low_open=True)
+    check_number("share", share, 0, 1, low_open=True, high_open=True)
+    worst = 0.0
+    for k in range(check_integer("most", most, 0) + 1):
+        j = np.arange(k + 1)
+        both = poisson.logpmf(j, share * rate) + poisson.logpmf(k - j, (1 - share) * rate)
+        given = np.exp(both - poisson.logpmf(k, rate))
+        worst = max(worst, float(np.abs(given - binom.pmf(j, k, share)).max()))
+    return worst
+
+
+def index_as_printed(sources: Sources, state: ArrayLike, rounding: str = "exceeding") -> Floats:
+    """Equations (4) and (5) to the letter.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    state : array_like, shape (N,)
+        Content of each.
+    rounding : {"exceeding", "ceil"}
+        The bracket of (5): the least integer exceeding, as explained, or not below, as drawn.
+
+    Returns
+    -------
+    ndarray, shape (N,)
+    """
+    check_choice("rounding", rounding, ROUNDINGS)
+    x, u, alpha = check_array("state", state, 0), sources.u, sources.alpha
+    left = (u - (1 - alpha) * x) / u
+    inside: Floats = np.log(np.where(left > 0, left, 1.0)) / np.log(alpha)
+    inside = np.asarray(
+        np.round(np.maximum(inside, 0.0), 9), dtype=np.float64
+    )  # log^+; ages come out as integers
+    zeta: Floats = np.floor(inside) + 1.0 if rounding == "exceeding" else np.ceil(inside)
+    zeta = np.where(left > 0, zeta, 0.0)
+    return (zeta * ((1 - alpha) * x - u) + u * (1 - alpha**zeta) / (1 - alpha)) / sources.cost
+
+
+def engaged_law(rate: ArrayLike) -> Floats:
+    """Law of the number of arms engaged when arm i is, with probability `rate[i]`, on its own.
+
+    Parameters
+    ----------
+    rate : array_like, shape (N,)
+        Probabilities.
+
+    Returns
+    -------
+    ndarray, shape (N + 1,)
+    """
+    law = np.ones(1)
+    for chance in check_array("rate", rate, 0, 1):
+        law = np.convolve(law, [1 - chance, chance])
+    return law
+
+
+def features(x: Floats) -> Floats:
+    """Return phi of section V: x_1..x_N, x_1^2, x_1 x_2, ..., x_N^2.
+
+    Parameters
+    ----------
+    x : ndarray, shape (..., N)
+        States.
+
+    Returns
+    -------
+    ndarray, shape (..., N + N (N + 1) / 2)
+    """
+    first, second = np.triu_indices(x.shape[-1])
+    return np.concatenate([x, x[..., first] * x[..., second]], axis=-1)
+
+
+def inverse_errors(phi: Floats, initial: float = 1.0) -> tuple[Floats, Floats]:
+    """Follow B^-1 by the printed recursion and by the corrected one.
+
+    Parameters
+    ----------
+    phi : ndarray, shape (T, L)
+        Features at n = 0, 1, ...
+    initial : float
+        B(0) is this times the identity, from which both start at n = 1 with step 1/(n + 1); the
+        printed one at n = 2, since it divides by zero at n = 1.
+
+    Returns
+    -------
+    printed, corrected : ndarray, shape (T - 2,)
+        Largest relative error of each against a matrix inversion, for n = 2, 3, ...; the printed
+        one with B^-1(n-1) on the right, since with B^-1(n) it would define itself by itself.
+    """
+    size = phi.shape[1]
+    matrix = initial * np.eye(size)
+    matrix += (np.outer(phi[1], phi[1]) - matrix) / 2
+    literal = sound = np.linalg.inv(matrix)
+    printed, corrected = [], []
+    for n in range(2, len(phi)):
+        v, s = phi[n], 1 / (n + 1)
+        matrix += s * (np.outer(v, v) - matrix)
+        true = np.linalg.inv(matrix)
+        left, right = literal @ v, v @ literal
+        literal = n / (n - 1) * (literal - np.outer(left, right) / (n - 1 + v @ left))
+        image = sound @ v
+        sound = (sound - np.outer(image, image) / ((1 - s) / s + v @ image)) / (1 - s)
+        printed.append(np.abs(literal - true).max() / np.abs(true).max())
+        corrected.append(np.abs(sound - true).max() / np.abs(true).max())
+    return np.array(printed), np.array(corrected)
+
+
+def value_step_limit(x: Floats, law: Floats, transition: Floats, reward: Floats) -> Floats:
+    """Find where the recursion of r ends when its averages are exact, and how fast it gets there.
+
+    Parameters
+    ----------
+    x : ndarray, shape (S, N)
+        States of a chain.
+    law, reward : ndarray, shape (S,)
+        Stationary law and mean reward of each state.
+    transition : ndarray, shape (S, S)
+        Transition matrix.
+
+    Returns
+    -------
+    ndarray, shape (2,)
+        Spectral radius of r -> r + gamma B^-1 A r at gamma = 1, below which 1 is stable, and the
+        relative size of A r + b at the limit.
+    """
+    phi = features(x)
+    weighted = phi * law[:, None]
+    a = weighted.T @ (transition @ phi - phi)
+    b = weighted.T @ (reward - law @ reward)
+    matrix = np.linalg.solve(weighted.T @ phi, a)
+    radius = np.abs(np.linalg.eigvals(np.eye(len(a)) + matrix)).max()
+    r = np.linalg.lstsq(a, -b, rcond=None)[0]
+    return np.array([radius, np.abs(a @ r + b).max() / np.abs(b).max()])
+
+
+def feature_condition(
+    sources: Sources, visited: Floats, *, scale: float | None = None, centred: bool = False
+) -> float:
+    """Condition number of the mean of phi phi^T over given states.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    visited : ndarray, shape (T, N)
+        States, in units of content.
+    scale : float, optional
+        Content by which states are divided; the largest u* by default.
+    centred : bool
+        Subtract each feature's mean and divide by its deviation first; products are then taken of
+        standardised states.
+
+    Returns
+    -------
+    float
+    """
+    x = visited / model(sources, LspeOptions(scale=scale)).scale
+    if not centred:
+        phi = features(x)
+    else:
+        phi = features((x - x.mean(axis=0)) / x.std(axis=0))
+        phi = (phi - phi.mean(axis=0)) / phi.std(axis=0)
+    return float(np.linalg.cond(phi.T @ phi / len(phi)))
+
+
+@dataclass(frozen=True)
+class ThresholdFit:
+    """How well the forms of section V fit the index policy's thresholds.
+
+    Attributes
+    ----------
+    squares : dict of str to float
+        Share of the thresholds' variance that the form explains, the least of all arms.
+    rewards : dict of str to float
+        Long-run reward of crawling where the fitted thresholds say so.
+    """
+
+    squares: dict[str, float]
+    rewards: dict[str, float]
+
+
+def fitted_thresholds(
+    sources: Sources, budget: int, *, oldest: int = 11, seed: int = 0
+) -> ThresholdFit:
+    """Fit T_i = q_0 + q_1 s + q_2 s^2, or with q_1 twice, to the index policy's thresholds.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    budget : int
+        Arms crawled at each epoch by the fitted policy.
+    oldest, seed : int
+        States to fit at: 150 draws of ages from 1 to `oldest`.
+
+    Returns
+    -------
+    ThresholdFit
+    """
+    ages = np.random.default_rng(seed).integers(1, oldest + 1, (150, len(sources)))
+    states = sources.state_at_age(ages)
+    scale = model(sources, LspeOptions()).scale
+    levels = np.array([whittle_threshold(sources, x) for x in states]) / scale
+    others = (states.sum(axis=1, keepdims=True) - states) / scale
+    squares, rewards = {}, {}
+    for form in ("shared", "quadratic"):
+        q, share = np.zeros((len(sources), 3)), []
+        for arm in range(len(sources)):
+            s = others[:, arm]
+            one, powers = np.ones_like(s), [s + s * s] if form == "shared" else [s, s * s]
+            basis = np.stack([one, *powers], axis=1)
+            found = np.linalg.lstsq(basis, levels[:, arm], rcond=None)[0]
+            q[arm, : found.size] = found
+            share.append(1 - (levels[:, arm] - basis @ found).var() / levels[:, arm].var())
+        policy = GreedyThresholdPolicy(sources, q, LspeOptions(threshold=form))
+        squares[form] = float(np.min(share))
+        rewards[form] = long_run_cycle(sources, policy, budget).average_reward
+    return ThresholdFit(squares, rewards)

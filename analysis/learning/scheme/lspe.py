@@ -1,0 +1,316 @@
+"""LSPE(0) with a threshold policy gradient: the 2019 paper's scheme, as printed and corrected.
+
+The policy crawls arm i more likely the more its expected content x_i exceeds a threshold ::
+
+    T_i(x_{-i}) = q_0 + q_1 s + q_2 s^2,   s = sum_{k != i} x_k,
+
+the value function is V(x) = r . phi(x) with phi all products of one or two states, and for n >= 1::
+
+    eta += b(n) (R - eta)
+    A   += b(n) (phi (phi_next - phi)^T - A)
+    B   += b(n) (phi phi^T - B)
+    b   += b(n) (phi (R - eta) - b)
+    r   += gamma B^{-1} (A r + b)
+    q   += a(n) grad log p(x_next|x) * signal                                          (9)
+    a(n) = c / ceil(n/500),   b(n) = c / ceil(n/1000)^(2/3)
+
+`LspeOptions` names each place where the print and a working scheme part. `as_printed()` keeps the
+print wherever it can be run at all: what is set right there is A (its dimensions), the inverse of B
+(a division by zero at the first step) and the first step size (the same). `corrected()` crawls
+exactly the budget, values the harvest, and weighs the gradient with R - eta + V(x') - V(x). Both
+need u_i and alpha_i for the states of arms that were not crawled.
+
+Rule for divergence: a run has diverged at the first step at which B (regularised) is singular, or
+an entry of q or r is not finite or exceeds `limit`. It stops there, says so, and takes no part in
+averages; how many did is to be stated beside them.
+
+Reference: the 2019 paper, sections III to V.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.checks import check_array, check_choice, check_integer, check_number
+from analysis.ephemeral import Observation, Sources
+from analysis.learning.environment import Floats, Ints, Run, by_epoch
+from analysis.learning.scheme import _kernel as kernel
+
+# Positions in these tuples are the codes that the kernel knows.
+SELECTIONS = ("independent", "one-of-n")
+REWARDS = ("all", "crawled")
+SIGNALS = ("next value", "advantage")
+GRADIENTS = ("every arm", "own arm")
+THRESHOLDS = ("constant", "shared", "quadratic")
+FEATURES = ("linear", "quadratic")
+REGULARISERS = ("none", "ridge", "tikhonov", "sherman-morrison")
+AVERAGINGS = ("mean", "step")
+
+
+@dataclass(frozen=True)
+class LspeOptions:
+    """What the 2019 paper prints, leaves open, or misprints, one option each.
+
+    Parameters
+    ----------
+    selection : {"one-of-n", "independent"}
+        Crawl exactly the budget, drawn without replacement with weights exp(kappa (x_i - T_i)); or
+        each arm on its own with probability f_i, which no budget bounds (as printed).
+    reward : {"crawled", "all"}
+        R: the content of the crawled arms; or of all arms, as (6) prints.
+    signal : {"advantage", "next value"}
+        What weighs grad log p in (9): R - eta + V(x') - V(x); or V(x'), as printed.
+    gradient : {"own arm", "every arm"}
+        In the component of q^i only arm i's term of (8); or the sum over all arms, as printed.
+    threshold : {"quadratic", "shared", "constant"}
+        T_i with q_2 on the squared term; with q_1 twice, as printed; or q_0 alone.
+    features : {"quadratic", "linear"}
+        phi with or without the products of two states.
+    regulariser : {"ridge", "tikhonov", "none", "sherman-morrison"}
+        How B is inverted: (B + d I)^{-1}; (B^2 + d I)^{-1} B, the second cure; B^{-1}; or B^{-1} by
+        rank-one updates, in the corrected form.
+    averaging : {"mean", "step"}
+        b(n) is 1/(n + 1), as the recursions print; or the slower-falling step above, which the
+        paper offers in its place.
+    kappa : float
+        Steepness of the logit, per unit of scaled content; positive.
+    offset : float
+        The constant inside the logit, 0.5 in print.
+    projected : bool
+        Keep thresholds in [u_i, u*_i], the first cure.
+    step : float
+        c of the step sizes, in (0, 1); not printed.
+    value_step : float
+        gamma, step of r; in (0, 1].
+    regularisation : float
+        d above; positive; not printed.
+    initial_matrix : float
+        B(0) is this times the identity; positive; not printed.
+    scale : float or None
+        Content by which states are divided; None is the largest u*, 1 leaves states raw.
+    limit : float
+        Largest size of an entry of q or r that is not a divergence.
+    """
+
+    selection: str = "one-of-n"
+    reward: str = "crawled"
+    signal: str = "advantage"
+    gradient: str = "own arm"
+    threshold: str = "quadratic"
+    features: str = "quadratic"
+    regulariser: str = "ridge"
+    averaging: str = "mean"
+    kappa: float = 10.0
+    offset: float = 0.0
+    projected: bool = False
+    step: float = 0.003
+    value_step: float = 0.05
+    regularisation: float = 1e-6
+    initial_matrix: float = 1.0
+    scale: float | None = None
+    limit: float = 1e12
+
+    def __post_init__(self) -> None:
+        check_choice("selection", self.selection, SELECTIONS)
+        check_choice("reward", self.reward, REWARDS)
+        check_choice("signal", self.signal, SIGNALS)
+        check_choice("gradient", self.gradient, GRADIENTS)
+        check_choice("threshold", self.threshold, THRESHOLDS)
+        check_choice("features", self.features, FEATURES)
+        check_choice("regulariser", self.regulariser, REGULARISERS)
+        check_choice("averaging", self.averaging, AVERAGINGS)
+        for name in ("kappa", "regularisation", "initial_matrix", "limit"):
+            check_number(name, getattr(self, name), 0, low_open=True, high_open=True)
+        check_number("offset", self.offset)
+        check_number("step", self.step, 0, 1, low_open=True, high_open=True)
+        check_number("value_step", self.value_step, 0, 1, low_open=True)
+        if self.scale is not None:
+            check_number("scale", self.scale, 0, low_open=True, high_open=True)
+        if self.gradient == "every arm" and self.selection != "independent":
+            raise ValueError(
+                "gradient must be 'own arm' with selection 'one-of-n': (8) is of independent arms, "
+                "got 'every arm'"
+            )
+
+    @classmethod
+    def as_printed(cls, **changes: Any) -> LspeOptions:
+        """Return the scheme of the 2019 paper as it is printed, both cures included."""
+        printed = cls(
+            selection="independent",
+            reward="all",
+            signal="next value",
+            gradient="every arm",
+            threshold="shared",
+            regulariser="tikhonov",
+            averaging="step",
+            kappa=2.0,
+            offset=0.5,
+            projected=True,
+            step=0.1,
+        )
+        return replace(printed, **changes)
+
+    @classmethod
+    def corrected(cls, **changes: Any) -> LspeOptions:
+        """Return the scheme with its equations set right."""
+        return replace(cls(), **changes)
+
+
+class Lspe:
+    """The scheme as a learner.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources; u and alpha give the states of arms that are not crawled.
+    options : LspeOptions
+        Which reading.
+    initial_thresholds : array_like, shape (N,), optional
+        q_0 at the start, in scaled content; 0 by default.
+
+    Attributes
+    ----------
+    q : ndarray, shape (N, 3)
+        Threshold coefficients, in scaled content.
+    r : ndarray, shape (L,)
+        Coefficients of the value function.
+    matrix : ndarray, shape (L, L)
+        B, the mean of phi phi^T.
+    diverged_at : int or None
+        Epoch at which the run diverged.
+    """
+
+    def __init__(
+        self,
+        sources: Sources,
+        options: LspeOptions | None = None,
+        initial_thresholds: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.sources = sources
+        self.options = options or LspeOptions()
+        self._model = model(sources, self.options)
+        start = np.zeros(len(sources))
+        if initial_thresholds is not None:
+            start = check_array("initial_thresholds", initial_thresholds)
+            if start.shape != (len(sources),):
+                raise ValueError(
+                    f"initial_thresholds must have shape ({len(sources)},), got {start.shape}"
+                )
+        self._state = kernel.start(self._model, start, self.options.initial_matrix)
+        self._active = np.zeros(len(sources), dtype=np.bool_)
+
+    @property
+    def q(self) -> Floats:
+        """Threshold coefficients, shape (N, 3)."""
+        return self._state.q.copy()
+
+    @property
+    def r(self) -> Floats:
+        """Coefficients of the value function, shape (L,)."""
+        return self._state.r.copy()
+
+    @property
+    def matrix(self) -> Floats:
+        """B, shape (L, L)."""
+        return self._state.B.copy()
+
+    @property
+    def diverged_at(self) -> int | None:
+        """Epoch at which the run diverged, or None."""
+        at = int(self._state.steps[1])
+        return None if at < 0 else at
+
+    def thresholds(self, state: NDArray[np.float64]) -> Floats:
+        """Return T_i(x_{-i}) for states in units of content, in units of content; shape (N,)."""
+        out = np.empty(len(self.sources))
+        kernel.thresholds(self._model, self._state.q, np.asarray(state) / self._model.scale, out)
+        return out * self._model.scale
+
+    def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
+        """Draw the arms to crawl; reading "independent" knows no budget."""
+        self._state.x[:] = self.sources.state_at_age(observation.age) / self._model.scale
+        kernel.choose(self._model, self._state, budget, rng, self._active)
+        return np.flatnonzero(self._active)
+
+    def update(self, arms: Ints, rewards: Floats) -> None:
+        """Take one step of the scheme with the content found at `arms`."""
+        if self.diverged_at is None:
+            kernel.learn(self._model, self._state, self._active, float(np.sum(rewards)))
+
+    def play(self, sources: Sources, content: Floats, budget: int, rng: np.random.Generator) -> Run:
+        """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop.
+
+        `sources` is the world that pays; what the learner was made with is what it believes.
+        """
+        stream = by_epoch(sources, content, budget)
+        check_integer("the number of sources", len(sources), *(len(self.sources),) * 2)
+        known = (sources.alpha, sources.decay, sources.u_star)
+        reward, expected, engaged, crawls = kernel.play(
+            self._model, self._state, *known, stream, budget, rng
+        )
+        return Run(reward, expected, engaged, crawls, self.diverged_at)
+
+    def greedy(self) -> GreedyThresholdPolicy:
+        """Return the learned thresholds as a policy that no longer draws or learns."""
+        return GreedyThresholdPolicy(self.sources, self.q, self.options)
+
+
+@dataclass(frozen=True, eq=False)
+class GreedyThresholdPolicy:
+    """Crawl the arms whose expected content exceeds their threshold the most.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    q : ndarray, shape (N, 3)
+        Threshold coefficients, in scaled content.
+    options : LspeOptions
+        Form and scale of the thresholds.
+    """
+
+    sources: Sources
+    q: Floats
+    options: LspeOptions
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Ints:
+        """Return the `budget` arms of largest x_i - T_i(x_{-i}), by their ages."""
+        check_integer("budget", budget, 1, len(self.sources))
+        constants = model(self.sources, self.options)
+        x = self.sources.state_at_age(observation.age) / constants.scale
+        level = np.empty(x.size)
+        kernel.thresholds(constants, self.q, x, level)
+        return np.sort(np.argsort(level - x, kind="stable")[:budget])
+
+
+def model(sources: Sources, options: LspeOptions) -> kernel.Model:
+    """Collect what the compiled scheme needs, states divided by the scale."""
+    scale = float(sources.u_star.max()) if options.scale is None else float(options.scale)
+    return kernel.Model(
+        sources.alpha,
+        sources.decay,
+        sources.u / scale,
+        sources.u_star / scale,
+        scale,
+        float(options.kappa),
+        float(options.offset),
+        float(options.step),
+        float(options.value_step),
+        float(options.regularisation),
+        float(options.limit),
+        options.projected,
+        SELECTIONS.index(options.selection),
+        REWARDS.index(options.reward),
+        SIGNALS.index(options.signal),
+        GRADIENTS.index(options.gradient),
+        THRESHOLDS.index(options.threshold),
+        FEATURES.index(options.features),
+        REGULARISERS.index(options.regulariser),
+        AVERAGINGS.index(options.averaging),
+    )

@@ -1,0 +1,1 @@
+"""The controlled queue: model, solvers, structure of the optimal policy."""

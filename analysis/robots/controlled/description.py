@@ -1,0 +1,166 @@
+"""What a policy of the controlled queue does (law, averages, residual), and first policies."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from analysis.robots.controlled import censored, elimination, ordering
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@njit(cache=True)
+def _reachable(start: int, departure: Ints, arrival: Ints) -> Bools:
+    """Mark the states that a policy reaches from a state."""
+    found = np.zeros(departure.size, dtype=np.bool_)
+    stack = np.empty(2 * departure.size, dtype=np.int64)
+    stack[0], height = start, 1
+    found[start] = True
+    while height:
+        height -= 1
+        state = stack[height]
+        for target in (departure[state], arrival[state]):
+            if target >= 0 and not found[target]:
+                found[target] = True
+                stack[height] = target
+                height += 1
+    return found
+
+
+@njit(cache=True)
+def _pass_on(
+    order: Ints,
+    departure: Ints,
+    arrival: Ints,
+    cut: Ints,
+    width: int,
+    at_cut: Floats,
+    arrival_rate: float,
+    service_rate: float,
+) -> Floats:
+    """Return the stationary law of all states from the visits to the cut."""
+    visits = np.zeros(cut.size)
+    law = np.zeros(cut.size)
+    for position in range(order.size - 1, -1, -1):
+        state = order[position]
+        if cut[state] >= 0:
+            visits[state] = at_cut[cut[state]]
+        served = service_rate if departure[state] >= 0 else 0.0
+        arrived = arrival_rate * (state % width) if arrival[state] >= 0 else 0.0
+        law[state] = visits[state] / (served + arrived)
+        for target, rate in ((departure[state], served), (arrival[state], arrived)):
+            if target >= 0 and cut[target] < 0:
+                visits[target] += rate * law[state]
+    return law / law.sum()
+
+
+def occupancy(
+    after_departure: Bools, after_arrival: Bools, arrival_rate: float, service_rate: float
+) -> tuple[Floats, Bools]:
+    """Return the stationary law of a policy with one recurrent class, and that class.
+
+    Raises as `analysis.robots.controlled.censored.evaluate` does.
+    """
+    levels, width = after_departure.shape
+    moves = ordering.successors(after_departure, after_arrival)
+    order, cut = ordering.cut_and_order(after_arrival, *moves)
+    rates = arrival_rate, service_rate
+    chain, _, times = censored.censor(order, *moves, cut, levels, *rates, 0.0)
+    law = _pass_on(order, *moves, cut, width, elimination.cycle_visits(chain, times), *rates)
+    return law, _reachable(int(law.argmax()), *moves)
+
+
+@njit(cache=True)
+def optimality_residual(
+    bias: Floats, gain: float, arrival_rate: float, service_rate: float, gamma: float
+) -> float:
+    """Return the largest violation of the optimality equation by a gain and a bias.
+
+    `bias` has shape (levels, width); the unit is that of the gain.
+    """
+    levels, width = bias.shape
+    top = width - 1
+    largest = 0.0
+    for q in range(levels):
+        above = min(q + 1, levels - 1)
+        for r in range(width):
+            if q == 0 and r == 0:
+                continue
+            violation = (gamma if q == 0 else 0.0) - gain
+            if q > 0:
+                best = bias[q - 1, min(r + 1, top)]
+                if q > 1 or r > 0:
+                    best = min(best, bias[q - 1, r])
+                violation += service_rate * (best - bias[q, r])
+            if r > 0:
+                best = min(bias[above, r - 1], bias[above, r]) - bias[q, r]
+                if q == levels - 1:
+                    best += 1.0
+                violation += arrival_rate * r * best
+            largest = max(largest, abs(violation))
+    return largest
+
+
+@njit(cache=True)
+def averages(law: Floats, recurs: Bools, width: int) -> tuple[float, float, float, int, int]:
+    """Return starvation, mean robots at a full queue and at all, fewest and most robots."""
+    full = law.size - width
+    starvation, robots_when_full, robots = 0.0, 0.0, 0.0
+    fewest, most = width, -1
+    for state in range(law.size):
+        r = state % width
+        robots += r * law[state]
+        if state < width:
+            starvation += law[state]
+        if state >= full:
+            robots_when_full += r * law[state]
+        if recurs[state]:
+            fewest, most = min(fewest, r), max(most, r)
+    return starvation, robots_when_full, robots, fewest, most
+
+
+@njit(cache=True)
+def line_policy(levels: int, width: int, balance: float) -> Bools:
+    """Return a switching curve near most optima: K/2 at load 1 (r = balance), falling slowly."""
+    policy = np.zeros((levels, width), dtype=np.bool_)
+    for r in range(width - 1):
+        height = 0.5 * (levels - 1) + 0.3 * (balance - r)
+        for q in range(levels):
+            policy[q, r] = q <= height
+    policy[0, 0] = True
+    return policy
+
+
+@njit(cache=True)
+def improve_values(
+    bias: Floats, updates: int, arrival_rate: float, service_rate: float, gamma: float
+) -> None:
+    """Run value iteration in place, relative to (0, N): a start for policies that do not settle."""
+    levels, width = bias.shape
+    top = width - 1
+    event_rate = arrival_rate * top + service_rate
+    image = bias.copy()
+    for _ in range(updates):
+        for q in range(levels):
+            above = min(q + 1, levels - 1)
+            for r in range(width):
+                if q == 0 and r == 0:
+                    continue
+                here = bias[q, r]
+                change = gamma if q == 0 else 0.0
+                if q > 0:
+                    best = bias[q - 1, min(r + 1, top)]
+                    if q > 1 or r > 0:
+                        best = min(best, bias[q - 1, r])
+                    change += service_rate * (best - here)
+                if r > 0:
+                    best = min(bias[above, r - 1], bias[above, r]) - here
+                    if q == levels - 1:
+                        best += 1.0
+                    change += arrival_rate * r * best
+                image[q, r] = here + change / event_rate
+        bias[:] = image - image[0, top]

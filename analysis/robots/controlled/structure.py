@@ -1,0 +1,292 @@
+r"""Is the optimal policy always a switching curve?  What is proved, and what is only seen.
+
+With U(q, r) = min{V(q, r), V(q, r+1)} for r < N, U(q, N) = V(q, N), and the boundary values
+V(K+1, r) = V(K, r) + 1 and U(-1, r) = V(0, r) + gamma/mu, the operator of the controlled queue is
+
+    nu TV(q, r) = mu U(q-1, r) + lambda r U(q+1, r-1) + lambda (N-r) V(q, r).
+
+Closed forms (part B of the chapter on proofs): with rho = lambda N / mu and P the M/M/1/K law,
+
+* no policy starves less than P_0, so the cost is at least gamma P_0;
+* the curve K-1-r (a robot is started while q + r < K) loses nothing and starves least among the
+  policies that lose nothing: cost gamma / sum_q prod_{j<q} lambda min(N, K-j) / mu, optimal for
+  small gamma;
+* the curve K, ..., K, K-1 starves P_0: cost gamma P_0 + lambda (N-1) P_K, optimal for large gamma,
+  and for every gamma when N = 1.
+
+In between the conjecture reduces to inequality (W), one a row.  `inequalities` measures it and its
+companions; `exact_optimum` certifies an optimum in rational arithmetic.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.robots.controlled.control import RobotControl
+
+Table = NDArray[Any]
+
+
+def starvation_bound(model: RobotControl) -> float:
+    """Return gamma P_0, a lower bound on the cost of every policy."""
+    rho = model.robots * model.arrival_rate / model.service_rate
+    return model.gamma / float((rho ** np.arange(model.capacity + 1)).sum())
+
+
+def lossless_cost(model: RobotControl) -> float:
+    """Return the least cost among the policies that lose no page."""
+    capacity = model.capacity
+    births = np.minimum(model.robots, capacity - np.arange(capacity)) * model.arrival_rate
+    return model.gamma / float(1.0 + np.cumprod(births / model.service_rate).sum())
+
+
+def lossless_curve(model: RobotControl) -> NDArray[np.int64]:
+    """Return the curve K - 1 - r: a robot is started while q + r < K."""
+    return np.maximum(model.capacity - 1 - np.arange(model.robots), -1)
+
+
+def saturated_cost(model: RobotControl) -> float:
+    """Return gamma P_0 + lambda (N - 1) P_K, the least cost among those that starve P_0."""
+    rho = model.robots * model.arrival_rate / model.service_rate
+    law = rho ** np.arange(model.capacity + 1)
+    lost = (model.robots - 1) * model.arrival_rate * law[-1]
+    return float((model.gamma * law[0] + lost) / law.sum())
+
+
+def exact_costs(
+    robots: int, arrival_rate: Fraction, service_rate: Fraction, capacity: int, gamma: Fraction
+) -> tuple[Fraction, Fraction]:
+    """Return the costs of the lossless and of the saturated curve as fractions."""
+    births = [arrival_rate * min(robots, capacity - j) / service_rate for j in range(capacity)]
+    lossless = sum(itertools.accumulate(births, operator.mul, initial=Fraction(1)))
+    law = [(arrival_rate * robots / service_rate) ** i for i in range(capacity + 1)]
+    lost = arrival_rate * (robots - 1) * law[-1]
+    return gamma / lossless, (gamma * law[0] + lost) / sum(law)
+
+
+def saturated_curve(model: RobotControl) -> NDArray[np.int64]:
+    """Return the curve K, ..., K, K - 1: all robots are kept but one at a full queue."""
+    curve = np.full(model.robots, model.capacity)
+    curve[-1] = model.capacity - 1
+    return curve
+
+
+def starting_values(bias: Table, gamma_over_mu: Any, loss: Any = 1) -> tuple[Table, Table]:
+    """Return V on 0..K+1 and U on -1..K+1 (its row i is queue length i - 1)."""
+    extended = np.vstack([bias, bias[-1:] + loss])
+    best = extended.copy()
+    best[:, :-1] = np.minimum(extended[:, :-1], extended[:, 1:])
+    return extended, np.vstack([bias[:1] + gamma_over_mu, best])
+
+
+def apply_operator(bias: Table, arrival_rate: Any, service_rate: Any, gamma: Any) -> Table:
+    """Return nu TV, for floats or fractions, on the states (q, r) with (0, 0) included.
+
+    U(0, 0) is here the smaller of V(0, 0) and V(0, 1), the model without the forced start.
+    """
+    extended, best = starting_values(bias, gamma / service_rate)
+    levels, width = bias.shape
+    image = np.empty_like(bias)
+    for q in range(levels):
+        for r in range(width):
+            value = service_rate * best[q, r] + arrival_rate * (width - 1 - r) * extended[q, r]
+            if r > 0:
+                value += arrival_rate * r * best[q + 2, r - 1]
+            image[q, r] = value
+    return image
+
+
+def inequalities(bias: Table, gamma_over_mu: Any, loss: Any = 1) -> dict[str, Any]:
+    """Return the smallest slack of each inequality of the structure (negative: it fails).
+
+    Parameters
+    ----------
+    bias : ndarray, shape (K + 1, N + 1)
+        V(q, r), floats or fractions.
+    gamma_over_mu : number
+        gamma / mu, which sets the value below an empty queue.
+    loss : number
+        Cost of a lost page; both in the unit of V.
+
+    Returns
+    -------
+    dict
+        ``S``: d(q+1, r) >= d(q, r) for d(q, r) = V(q, r+1) - V(q, r); ``R``: d(q, r+1) >= d(q, r);
+        ``C``: V convex in q; ``CU``: U convex in q; ``W``: V(q+1, r) + V(q-1, r+1) >= 2 U(q, r)
+        for r < N, q >= 1; ``X2``: U(q+1, r) + U(q-1, r+1) >= U(q, r) + U(q, r+1); ``D``:
+        V(q+1, r-1) + V(q-1, r+1) >= 2 V(q, r); ``early``: d(q, r) <= 0 while q + r < K.
+    """
+    levels, width = bias.shape
+    extended, best = starting_values(bias, gamma_over_mu, loss)
+    d = extended[:, 1:] - extended[:, :-1]
+    capacity = levels - 1
+    q_sum = np.add.outer(np.arange(levels), np.arange(width - 1))
+    middle = best[1:-1, :]  # U(q, .) for q = 0..K
+    slacks = {
+        "S": d[1:levels] - d[: levels - 1],
+        "R": d[:levels, 1:] - d[:levels, :-1],
+        "C": extended[2:] - 2 * extended[1:-1] + extended[:-2],
+        "CU": best[2:] - 2 * middle + best[:-2],
+        "W": extended[2:, :-1] + extended[:-2, 1:] - 2 * best[2:-1, :-1],
+        "X2": best[2:, :-1] + best[:-2, 1:] - middle[:, :-1] - middle[:, 1:],
+        "D": extended[2:, :-2] + extended[:-2, 2:] - 2 * extended[1:-1, 1:-1],
+        "early": np.where(q_sum < capacity, -d[:levels], 0 * d[:levels]),
+    }
+    return {name: slack.min() for name, slack in slacks.items() if slack.size}
+
+
+def iterate_slacks(
+    robots: int,
+    arrival_rate: Fraction,
+    service_rate: Fraction,
+    capacity: int,
+    gamma: Fraction,
+    steps: int,
+) -> dict[str, Fraction]:
+    """Return the smallest slack of each inequality over the iterates T 0, ..., T^steps 0.
+
+    V is held in units of mu nu^n, with all rates whole, so that every number is an integer.
+    """
+    scale = math.lcm(arrival_rate.denominator, service_rate.denominator, gamma.denominator)
+    lam, mu, weight = (int(rate * scale) for rate in (arrival_rate, service_rate, gamma))
+    active = np.arange(robots + 1).astype(object)
+    values = np.full((capacity + 1, robots + 1), 0, dtype=object)
+    loss = mu
+    least: dict[str, Fraction] = {}
+    for _ in range(steps):
+        extended, best = starting_values(values, weight * loss // mu, loss)
+        values = mu * best[:-2] + lam * (robots - active) * extended[:-1]
+        values[:, 1:] += lam * active[1:] * best[2:, :-1]
+        loss *= lam * robots + mu
+        for name, slack in inequalities(values, weight * loss // mu, loss).items():
+            share = Fraction(int(slack), loss)
+            least[name] = min(share, least.get(name, share))
+    return least
+
+
+@dataclass(frozen=True)
+class ExactOptimum:
+    """An optimum in rational arithmetic.
+
+    Attributes
+    ----------
+    gain : Fraction
+        The optimal cost per unit of time, exactly.
+    bias : ndarray of Fraction, shape (K + 1, N + 1)
+        V(q, r); at (0, 0), which is never entered, a value far above all others.
+    curve : tuple of int
+        An optimal curve f(r), r < N.
+    """
+
+    gain: Fraction
+    bias: Table = field(repr=False)
+    curve: tuple[int, ...]
+
+
+def exact_optimum(
+    robots: int, arrival_rate: Fraction, service_rate: Fraction, capacity: int, gamma: Fraction
+) -> ExactOptimum:
+    """Return an optimum whose optimality equation holds without rounding.
+
+    The policy found in floating point is evaluated in fractions and improved there until it is
+    optimal, so that the result does not rest on floating point.
+
+    Raises
+    ------
+    ValueError
+        If the optimal table is not a switching curve: a counter-example to the conjecture.
+    """
+    model = RobotControl(robots, float(arrival_rate), float(service_rate), capacity, float(gamma))
+    found = model.solve()
+    policy = found.policy.copy()
+    places = np.argsort(found.occupancy, axis=None, kind="stable")
+    order = [(int(place) // (robots + 1), int(place) % (robots + 1)) for place in places]
+    order.remove((0, 0))
+    rates = arrival_rate, service_rate, gamma
+    for _ in range(100):
+        gain, bias = _evaluate_exactly(policy, order, *rates)
+        gap = bias[:, 1:] - bias[:, :-1]
+        better = policy.copy()
+        better[:, :-1] = np.where(gap == 0, policy[:, :-1], gap < 0)
+        better[0, 0] = True
+        if (better == policy).all():
+            break
+        policy = better
+    curve = policy[:, :-1].sum(axis=0) - 1
+    expected = np.arange(capacity + 1)[:, None] <= curve
+    if (expected != policy[:, :-1]).any() or (np.diff(curve) > 0).any():
+        raise ValueError(f"the optimal policy is no switching curve: {policy[:, :-1].tolist()}")
+    return ExactOptimum(gain, bias, tuple(int(height) for height in curve))
+
+
+def _evaluate_exactly(
+    policy: NDArray[np.bool_],
+    order: list[tuple[int, int]],
+    arrival_rate: Fraction,
+    service_rate: Fraction,
+    gamma: Fraction,
+) -> tuple[Fraction, Table]:
+    """Return gain and bias of a policy in fractions, by eliminating the states in this order.
+
+    The last one has to be recurrent. The value at (0, 0), which is forbidden, is set far above all.
+    """
+    levels, width = policy.shape
+    states = order
+    rows: dict[tuple[int, int], dict[tuple[int, int], Fraction]] = {}
+    cost: dict[tuple[int, int], Fraction] = {}
+    time: dict[tuple[int, int], Fraction] = {}
+    for q, r in states:
+        moves: dict[tuple[int, int], Fraction] = {}
+        if q > 0:
+            target = (q - 1, r + int(r < width - 1 and policy[q - 1, r]))
+            moves[target] = service_rate
+        if r > 0:
+            above = min(q + 1, levels - 1)
+            target = (above, r - 1 + int(policy[above, r - 1]))
+            moves[target] = moves.get(target, Fraction(0)) + arrival_rate * r
+        moves.pop((q, r), None)
+        total = sum(moves.values(), Fraction(0))
+        lost = arrival_rate * r if q == levels - 1 else Fraction(0)
+        cost[q, r] = ((gamma if q == 0 else Fraction(0)) + lost) / total
+        time[q, r] = 1 / total
+        rows[q, r] = {key: rate / total for key, rate in moves.items()}
+    done: list[tuple[int, int]] = []
+    for state in order[:-1]:
+        row = rows[state]
+        done.append(state)
+        for other in states:
+            share = rows[other].pop(state, None) if other not in done else None
+            if share is None:
+                continue
+            cost[other] += share * cost[state]
+            time[other] += share * time[state]
+            for target, chance in row.items():
+                rows[other][target] = rows[other].get(target, Fraction(0)) + share * chance
+            stay = rows[other].pop(other, Fraction(0))
+            if stay and other != order[-1]:  # a return to the last state ends its cycle
+                scale = 1 / (1 - stay)
+                cost[other] *= scale
+                time[other] *= scale
+                rows[other] = {key: chance * scale for key, chance in rows[other].items()}
+    last = order[-1]
+    gain = cost[last] / time[last]
+    values = {last: Fraction(0)}
+    for state in reversed(done):
+        values[state] = (
+            cost[state]
+            - gain * time[state]
+            + sum((p * values[target] for target, p in rows[state].items()), Fraction(0))
+        )
+    bias = np.full((levels, width), Fraction(0), dtype=object)
+    for state, value in values.items():
+        bias[state] = value
+    bias[0, 0] = bias[0, 1] + 1000 * (1 + max(values.values()) - min(values.values()))
+    return gain, bias

@@ -1,0 +1,1 @@
+"""General indexing times, robots that differ, and a simulation of the queue."""

@@ -1,0 +1,261 @@
+r"""Robots that differ: how many of each kind, fixed or controlled (the study's final remarks).
+
+Robots of kind i bring pages at rate lambda_i and cost c_i per unit of time while active (travel,
+politeness, the region that they crawl).  Held fixed, n_i robots of each kind feed the queue at rate
+Lambda = sum n_i lambda_i, a Poisson stream, so that the cost is C(Lambda/mu) + sum c_i n_i.
+
+Controlled, the state between events is (q, r_1, ..., r_m).  An arriving robot is stopped and may be
+restarted; after a departure one robot of any kind may be started.  With V the relative values,
+
+    theta + (mu 1(q>0) + sum_i lambda_i r_i) V(q, r) = gamma 1(q=0) + Lambda(r) 1(q=K) + sum c_i r_i
+        + mu 1(q>0) min{V(q-1, r), min_i V(q-1, r+e_i)}
+        + sum_i lambda_i r_i min{V(q+, r-e_i), V(q+, r)},
+
+and a robot must be started when the queue empties with none active, as in the draft's (17).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from analysis.checks import check_integer, check_number
+from analysis.mdp import policy_iteration, stationary_law
+from analysis.robots.checks import positive
+from analysis.robots.static.mm1k import static_cost
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LARGEST_CHOICE = 5_000_000
+
+
+@dataclass(frozen=True)
+class RobotKind:
+    """Robots that are alike.
+
+    Parameters
+    ----------
+    arrival_rate : float
+        Pages that one of them brings per unit of time, positive.
+    available : int
+        How many there are, at least 1.
+    running_cost : float
+        Cost per unit of time of an active one, at least 0.
+    """
+
+    arrival_rate: float
+    available: int
+    running_cost: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "arrival_rate", positive("arrival_rate", self.arrival_rate))
+        object.__setattr__(self, "available", check_integer("available", self.available, 1))
+        cost = check_number("running_cost", self.running_cost, 0.0, high_open=True)
+        object.__setattr__(self, "running_cost", cost)
+
+
+def _checked(kinds: Sequence[RobotKind]) -> tuple[RobotKind, ...]:
+    if not kinds or not all(isinstance(kind, RobotKind) for kind in kinds):
+        raise ValueError(f"kinds must be one RobotKind or more, got {kinds!r}")
+    return tuple(kinds)
+
+
+def optimal_fleet(
+    kinds: Sequence[RobotKind], gamma: float, capacity: int, service_rate: float = 1.0
+) -> tuple[tuple[int, ...], float]:
+    """Return how many robots of each kind to keep active, and the cost.
+
+    Every combination with at least one robot is compared; of equal ones the first in
+    lexicographic order is returned.
+
+    Parameters
+    ----------
+    kinds : sequence of RobotKind
+        The kinds.
+    gamma : float
+        Weight of starvation.
+    capacity : int
+        Places in the queue.
+    service_rate : float
+        Pages indexed per unit of time.
+
+    Raises
+    ------
+    ValueError
+        If there are more than five million combinations.
+    """
+    kinds = _checked(kinds)
+    total = math.prod(kind.available + 1 for kind in kinds)
+    if total > LARGEST_CHOICE:
+        raise ValueError(f"kinds must allow at most {LARGEST_CHOICE} combinations, got {total}")
+    service_rate = positive("service_rate", service_rate)
+    counts = np.indices([kind.available + 1 for kind in kinds]).reshape(len(kinds), -1)[:, 1:]
+    rates = np.array([kind.arrival_rate for kind in kinds])
+    running = np.array([kind.running_cost for kind in kinds])
+    costs = static_cost(rates @ counts / service_rate, gamma, capacity, service_rate)
+    costs = np.asarray(costs) + running @ counts
+    best = int(np.argmin(costs))
+    return tuple(int(n) for n in counts[:, best]), float(costs[best])
+
+
+@dataclass(frozen=True)
+class FleetSolution:
+    """An optimal control of a fleet.
+
+    Attributes
+    ----------
+    gain : float
+        Cost per unit of time.
+    bias : ndarray, shape (K + 1, N_1 + 1, ...)
+        Relative values; nan where the queue is empty and no robot is active.
+    start : ndarray of int, shape (K + 1, N_1 + 1, ...)
+        Kind that is started when a departure leaves that state, -1 for none.
+    occupancy : ndarray, shape (K + 1, N_1 + 1, ...)
+        Stationary probabilities.
+    starvation, loss_rate, running_cost : float
+        Fraction of time with an empty queue, pages lost and running costs per unit of time.
+    mean_robots : tuple of float
+        Mean number of active robots of each kind.
+    iterations : int
+        Policies that were evaluated.
+    residual : float
+        Largest violation of the optimality equation, in the unit of the gain.
+    """
+
+    gain: float
+    bias: Floats = field(repr=False)
+    start: Ints = field(repr=False)
+    occupancy: Floats = field(repr=False)
+    starvation: float
+    loss_rate: float
+    running_cost: float
+    mean_robots: tuple[float, ...]
+    iterations: int
+    residual: float
+
+
+@dataclass(frozen=True)
+class FleetControl:
+    """The controlled queue with robots of several kinds.
+
+    Parameters
+    ----------
+    kinds : sequence of RobotKind
+        The kinds; the state space has (K + 1) prod (N_i + 1) states.
+    service_rate : float
+        Pages indexed per unit of time.
+    capacity : int
+        Places in the queue, at least 2.
+    gamma : float
+        Weight of starvation.
+    """
+
+    kinds: tuple[RobotKind, ...]
+    service_rate: float
+    capacity: int
+    gamma: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kinds", _checked(self.kinds))
+        object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 2))
+        for name in ("service_rate", "gamma"):
+            object.__setattr__(self, name, positive(name, getattr(self, name)))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of everything that is indexed by state."""
+        return (self.capacity + 1, *(kind.available + 1 for kind in self.kinds))
+
+    @property
+    def _event_rate(self) -> float:
+        return self.service_rate + sum(k.arrival_rate * k.available for k in self.kinds)
+
+    def _action(self, started: int, restarts: tuple[int, ...]) -> sparse.csr_array:
+        """Return the uniformised chain when kind `started` (-1: none) follows a departure."""
+        grid = np.indices(self.shape).reshape(len(self.shape), -1)
+        queue, robots = grid[0], grid[1:]
+        states = np.arange(queue.size)
+        moves: list[tuple[Ints, Floats]] = []
+        after = robots.copy()
+        if started >= 0:
+            limit = self.kinds[started].available
+            after[started] = np.minimum(after[started] + 1, limit)
+        forced = (queue == 1) & (robots.sum(axis=0) == 0) & (started < 0)
+        after[0, forced] = 1
+        target = np.ravel_multi_index((np.maximum(queue - 1, 0), *after), self.shape)
+        moves.append((target, self.service_rate * (queue > 0)))
+        for kind, (restart, count) in enumerate(zip(restarts, robots, strict=True)):
+            after = robots.copy()
+            after[kind] = np.maximum(after[kind] - 1 + restart, 0)
+            above = np.minimum(queue + 1, self.capacity)
+            target = np.ravel_multi_index((above, *after), self.shape)
+            moves.append((target, self.kinds[kind].arrival_rate * count))
+        idle = self._event_rate - sum(rate for _, rate in moves)
+        moves.append((states, np.maximum(idle, 0.0)))
+        chances = np.concatenate([rate for _, rate in moves]) / self._event_rate
+        targets = np.concatenate([target for target, _ in moves])
+        chain = sparse.csr_array(
+            (chances, (np.tile(states, len(moves)), targets)), shape=(queue.size, queue.size)
+        )
+        return chain[1:, 1:]
+
+    def solve(self) -> FleetSolution:
+        """Return an optimal control, by policy iteration with sparse elimination.
+
+        Raises
+        ------
+        NotConverged
+            If it does not settle.
+        """
+        grid = np.indices(self.shape).reshape(len(self.shape), -1)
+        queue, robots = grid[0], grid[1:]
+        arrivals = np.array([k.arrival_rate for k in self.kinds]) @ robots
+        running = np.array([k.running_cost for k in self.kinds]) @ robots
+        losses = arrivals * (queue == self.capacity)
+        cost = self.gamma * (queue == 0) + losses + running
+        restarts = list(itertools.product((0, 1), repeat=len(self.kinds)))
+        actions = [(kind, r) for kind in range(-1, len(self.kinds)) for r in restarts]
+        chains = [self._action(*action) for action in actions]
+        first = np.full(queue.size - 1, actions.index((0, (1,) * len(self.kinds))))
+        rewards = -np.tile(cost[1:], (len(actions), 1))
+        solution = policy_iteration(chains, rewards, initial=first)
+        chosen = sparse.csr_array(
+            sparse.vstack(chains)[solution.policy * (queue.size - 1) + np.arange(queue.size - 1)]
+        )
+        # (0, 1, 0, ..., 0) is where the forced start of the first kind leads.
+        start = int(np.ravel_multi_index((0, 1, *([0] * (len(self.kinds) - 1))), self.shape)) - 1
+        law = np.append(0.0, stationary_law(chosen, start))
+        bias = np.append(np.nan, -solution.bias).reshape(self.shape) / self._event_rate
+        return FleetSolution(
+            gain=-solution.gain,
+            bias=bias,
+            start=self._starts(bias),
+            occupancy=law.reshape(self.shape),
+            starvation=float(law[queue == 0].sum()),
+            loss_rate=float(law @ losses),
+            running_cost=float(law @ running),
+            mean_robots=tuple(float(law @ count) for count in robots),
+            iterations=solution.iterations,
+            residual=solution.residual,
+        )
+
+    def _starts(self, bias: Floats) -> Ints:
+        """Return the kind that is best started in each state, -1 for none."""
+        values = [bias]
+        for axis, kind in enumerate(self.kinds, start=1):
+            moved = np.full(self.shape, np.inf)
+            source = [slice(None)] * len(self.shape)
+            target = [slice(None)] * len(self.shape)
+            source[axis], target[axis] = slice(1, None), slice(None, kind.available)
+            moved[tuple(target)] = bias[tuple(source)]
+            values.append(moved)
+        stacked = np.stack(values)
+        stacked[0].flat[0] = np.inf  # with an empty queue and no robot one must be started
+        return stacked.argmin(axis=0) - 1

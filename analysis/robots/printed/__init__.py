@@ -1,0 +1,1 @@
+"""The draft's own decision process and algorithm."""

@@ -1,0 +1,186 @@
+r"""Relative value iteration on the draft's own chain, exactly as Proposition 4 runs it.
+
+The robot study, section 3.1.  States x = (q, r, s) are read just before an event of type s: 0
+departure, 1 arrival, 2 fictitious; events come at rate nu = lambda N + mu.  With the misprints of
+(19) and (20) corrected, the next event after a state is left with q' pages and r' robots is a
+departure with probability mu 1(q'>0)/nu, an arrival with lambda r'/nu, else fictitious.  From
+h_0 = 0
+
+    h_{k+1}(x) = (1 - tau) h_k(x) + tau (T h_k(x) - T h_k(x_hat)),
+    T h(x) = c(x) + min_a E[h(x') | x, a],   c(x) = gamma 1(q=0) + nu 1(q=K, s=1),
+
+until ``max |(h_{k+1} - h_k)/h_k| < 1e-5`` over the states, those where both are 0 left out (the
+reference always is one).  The optimal cost is then T h(x_hat), not tau T h(x_hat) as printed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from analysis.mdp import NotConverged
+from analysis.robots.controlled.control import RobotControl
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class PrintedRun:
+    """Where Proposition 4 stops.
+
+    Attributes
+    ----------
+    cost : float
+        T h(x_hat) at the last h: what the draft prints as the cost, not yet the optimum.
+    updates : int
+        Updates of h until the stopping rule held.  Figures 6 to 8 print this number, Table 1 one
+        more.
+    values : ndarray, shape (3, K + 1, N + 1)
+        h(q, r, s) with s first; nan outside the state space.
+    policy : ndarray of bool, shape (2, K + 1, N + 1)
+        Whether the action at (q, r, s) is 1, s first.
+    """
+
+    cost: float
+    updates: int
+    values: Floats = field(repr=False)
+    policy: Bools = field(repr=False)
+
+
+@njit(cache=True)
+def _next_event(h: Floats, arrival_rate: float, service_rate: float, event_rate: float) -> Floats:
+    """Return E[h(x')] for each pair (q', r') that a state may be left with."""
+    _, levels, width = h.shape
+    ahead = np.empty((levels, width))
+    for q in range(levels):
+        for r in range(width):
+            served = service_rate / event_rate if q > 0 else 0.0
+            arrived = arrival_rate * r / event_rate
+            value = 0.0
+            if q > 0:
+                value += served * h[0, q, r]
+            if r > 0:
+                value += arrived * h[1, q, r]
+            if q > 0 or r > 0:
+                value += (1.0 - served - arrived) * h[2, q, r]
+            ahead[q, r] = value
+    return ahead
+
+
+@njit(cache=True)
+def _operator(h: Floats, arrival_rate: float, service_rate: float, gamma: float) -> Floats:
+    """Return T h on the whole state space; the entries outside stay 0."""
+    _, levels, width = h.shape
+    top = width - 1
+    event_rate = arrival_rate * top + service_rate
+    ahead = _next_event(h, arrival_rate, service_rate, event_rate)
+    image = np.zeros(h.shape)
+    for q in range(levels):
+        cost = gamma if q == 0 else 0.0
+        above = min(q + 1, levels - 1)
+        for r in range(width):
+            if q > 0:
+                started = ahead[q - 1, min(r + 1, top)]
+                if q == 1 and r == 0:
+                    image[0, q, r] = cost + started
+                else:
+                    image[0, q, r] = cost + min(ahead[q - 1, r], started)
+            if r > 0:
+                lost = event_rate if q == levels - 1 else 0.0
+                image[1, q, r] = cost + lost + min(ahead[above, r - 1], ahead[above, r])
+            if q > 0 or r > 0:
+                image[2, q, r] = cost + ahead[q, r]
+    return image
+
+
+@njit(cache=True)
+def _run(
+    shape: tuple[int, int, int],
+    arrival_rate: float,
+    service_rate: float,
+    gamma: float,
+    reference: tuple[int, int, int],
+    step: float,
+    tolerance: float,
+    max_updates: int,
+) -> tuple[Floats, int]:
+    """Iterate until the printed stopping rule holds; updates is -1 at the limit."""
+    h = np.zeros(shape)
+    for update in range(1, max_updates + 1):
+        image = _operator(h, arrival_rate, service_rate, gamma)
+        offset = image[reference]
+        largest = 0.0
+        for s in range(3):
+            for q in range(1 if s == 0 else 0, shape[1]):
+                for r in range(1 if s == 1 or q == 0 else 0, shape[2]):
+                    old = h[s, q, r]
+                    new = (1.0 - step) * old + step * (image[s, q, r] - offset)
+                    h[s, q, r] = new
+                    if new != old:
+                        largest = max(largest, abs(new - old) / abs(old) if old else np.inf)
+        if largest < tolerance:
+            return h, update
+    return h, -1
+
+
+def proposition_4(
+    model: RobotControl,
+    *,
+    step: float = 0.99999,
+    tolerance: float = 1e-5,
+    reference: tuple[int, int, int] = (1, 1, 1),
+    max_updates: int = 200_000,
+) -> PrintedRun:
+    """Run the draft's relative value iteration to its own stopping rule.
+
+    Parameters
+    ----------
+    model : RobotControl
+        The controlled queue.
+    step : float, in (0, 1)
+        The draft's tau.
+    tolerance : float
+        Largest relative change of h at which to stop.
+    reference : tuple of int
+        The state x_hat = (q, r, s).
+    max_updates : int
+        Limit on the number of updates.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or `reference` is no state.
+    NotConverged
+        If the limit is reached.
+    """
+    if not 0.0 < step < 1.0:
+        raise ValueError(f"step must be in (0, 1), got {step}")
+    if not tolerance > 0.0:
+        raise ValueError(f"tolerance must be positive, got {tolerance}")
+    q, r, s = reference
+    inside = 0 <= q <= model.capacity and 0 <= r <= model.robots and s in (0, 1, 2)
+    if not inside or (s == 0 and q == 0) or (s == 1 and r == 0) or (q == r == 0):
+        raise ValueError(
+            f"reference must be a state (q, r, s) with q from 0 to {model.capacity}, r from 0 to "
+            f"{model.robots} and an event s that can occur, got {reference}"
+        )
+    rates = (model.arrival_rate, model.service_rate, model.gamma)
+    h, updates = _run((3, *model.shape), *rates, (s, q, r), step, tolerance, max_updates)
+    if updates < 0:
+        raise NotConverged(f"Proposition 4's stopping rule did not hold in {max_updates} updates")
+    event_rate = model.arrival_rate * model.robots + model.service_rate
+    ahead = _next_event(h, model.arrival_rate, model.service_rate, event_rate)
+    cost = float(_operator(h, *rates)[s, q, r])
+    better = np.zeros(model.shape, dtype=np.bool_)
+    better[:, :-1] = ahead[:, 1:] < ahead[:, :-1]
+    policy = np.zeros((2, *model.shape), dtype=np.bool_)
+    policy[0, 1:] = better[:-1]
+    policy[0, 1, 0] = True
+    policy[1, :-1, 1:] = better[1:, :-1]
+    policy[1, -1, 1:] = better[-1, :-1]
+    h[0, 0], h[1, :, 0], h[2, 0, 0] = np.nan, np.nan, np.nan
+    return PrintedRun(cost, updates, h, policy)

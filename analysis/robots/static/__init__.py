@@ -1,0 +1,1 @@
+"""A fixed number of robots in front of an exponential indexing engine."""

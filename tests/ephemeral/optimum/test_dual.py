@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+from analysis.ephemeral import Sources, four_sources, relaxed_problem
+from analysis.ephemeral.arrivals import Arrivals, Utility
+from analysis.ephemeral.optimum.dual import dual_descent
+from analysis.ephemeral.stochastic.index import stochastic_bound, stochastic_index
+
+
+def priced_sources():
+    return Sources(
+        [250.0] * 4, [1.0, 0.7, 0.2, 0.08], [0.7, 0.35, 0.7, 0.21], cost=[2.0, 1.0, 0.5, 1.5]
+    )
+
+
+@pytest.mark.parametrize("sources", [four_sources(), priced_sources()], ids=["ones", "costs"])
+@pytest.mark.parametrize("budget", [1.0, 2.0, 2.7])
+def test_subsidy_tends_to_the_multiplier(sources, budget):
+    run = dual_descent(sources, budget, 60_000)
+    exact = relaxed_problem(sources, budget)
+    late = slice(30_000, None)
+    low = exact.smallest_subsidy - 0.02 * exact.subsidy
+    assert low <= run.subsidy[late].mean() <= 1.02 * exact.subsidy
+    assert run.spent[late].mean() == pytest.approx(budget, rel=2e-3)
+    assert run.reward[late].mean() == pytest.approx(exact.bound, rel=2e-3)
+
+
+def test_it_starts_where_it_is_told_and_follows_its_recursion():
+    run = dual_descent(four_sources(), 2, 50, step=3.0, power=0.7, start=12.0)
+    moves = 3.0 / np.arange(1, 51) ** 0.7 * (run.spent - 2)
+    assert run.subsidy[0] == 12.0
+    np.testing.assert_allclose(run.subsidy[1:], np.maximum(0, run.subsidy + moves)[:-1])
+
+
+def test_random_content_is_priced_as_well():
+    """The closed form stands in for the stochastic index; few items make the difference small."""
+    sources = four_sources()
+    content = Arrivals(sources, Utility("uniform")).sample(20_000, np.random.default_rng(1))
+    run = dual_descent(sources, 1, 20_000, content=content)
+    late = slice(10_000, None)
+    assert run.spent[late].mean() == pytest.approx(1, rel=5e-3)
+    curves = [stochastic_index(sources, i, Utility("uniform"), tolerance=0.02) for i in range(4)]
+    bound, _ = stochastic_bound(sources, curves, 1)
+    assert run.reward[late].mean() == pytest.approx(bound, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"budget": 5}, r"budget must be a number in \(0, 4\], got 5"),
+        ({"horizon": 0}, "horizon must be"),
+        ({"step": 0}, "step must be"),
+        ({"power": 2}, r"power must be a number in \[0, 1\], got 2"),
+        ({"start": -1}, "start must be"),
+        ({"content": np.ones((4, 3))}, r"content must have shape \(4, 10\), got \(4, 3\)"),
+    ],
+)
+def test_wrong_input_is_named(change, message):
+    with pytest.raises(ValueError, match=message):
+        dual_descent(four_sources(), **{"budget": 1, "horizon": 10, **change})

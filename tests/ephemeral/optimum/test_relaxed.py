@@ -1,0 +1,176 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.ephemeral import Sources, four_sources, long_run_cycle, whittle_index_at_age
+from analysis.ephemeral.optimum.exact import optimal_average_reward, optimal_cycle
+from analysis.ephemeral.optimum.relaxed import due_ages, relaxed_bound, relaxed_problem
+from analysis.mdp import NotConverged
+
+
+def random_sources(rng, size, *, costs=False):
+    return Sources(
+        10 ** rng.uniform(-1, 3, size),
+        10 ** rng.uniform(-2, 1, size),
+        10 ** rng.uniform(-1.5, 1, size),
+        cost=rng.uniform(0.3, 3, size) if costs else 1.0,
+    )
+
+
+def bound_by_enumeration(sources, budget, subsidies):
+    """The dual function over a grid of subsidies, with every age up to 3000 tried."""
+    ages = np.arange(1, 3001)[:, None]
+    content = sources.state_at_age(ages)
+    values = [
+        subsidy * budget
+        + np.maximum(0, (content - subsidy * sources.cost) / ages).max(axis=0, initial=0).sum()
+        for subsidy in subsidies
+    ]
+    return min(values)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 6), st.booleans(), st.floats(0.05, 1))
+def test_bound_is_the_minimum_of_the_dual_function(seed, size, costs, share):
+    sources = random_sources(np.random.default_rng(seed), size, costs=costs)
+    budget = share * sources.cost.sum()
+    solution = relaxed_problem(sources, budget)
+    subsidies = solution.subsidy * np.r_[1, np.linspace(0, 2, 41)]
+    brute = bound_by_enumeration(sources, budget, subsidies)
+    assert solution.bound == pytest.approx(brute, rel=1e-6)
+    assert solution.bound <= brute * (1 + 1e-12)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 200), st.floats(0.01, 1))
+def test_bound_is_attained_by_spending_the_budget_on_average(seed, size, share):
+    sources = random_sources(np.random.default_rng(seed), size, costs=True)
+    budget = share * sources.cost.sum()
+    solution = relaxed_problem(sources, budget)
+    assert solution.primal == pytest.approx(solution.bound, rel=1e-9)
+    assert (solution.frequency * sources.cost).sum() == pytest.approx(budget, rel=1e-9)
+    assert (solution.frequency <= 1).all()
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**6), st.floats(0, 3))
+def test_due_age_is_the_first_age_whose_index_reaches_the_subsidy(seed, factor):
+    sources = random_sources(np.random.default_rng(seed), 5, costs=True)
+    subsidy = factor * float(np.median(whittle_index_at_age(sources, [3] * 5)))
+    ages = due_ages(sources, subsidy)
+    never = np.isinf(ages)
+    assert (sources.u_star[never] / sources.cost[never] <= subsidy).all()
+    due = np.where(never, 1, ages)
+    slack = 1e-12 * subsidy
+    assert (whittle_index_at_age(sources, due)[~never] >= subsidy - slack).all()
+    assert (whittle_index_at_age(sources, due - 1)[~never & (due > 1)] <= subsidy + slack).all()
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**6), st.floats(0.1, 0.9))
+def test_bound_scales_and_does_not_care_about_order(seed, share):
+    rng = np.random.default_rng(seed)
+    sources = random_sources(rng, 6)
+    order = rng.permutation(6)
+    other = Sources(
+        7 * sources.arrival_rate[order], sources.mean_utility[order], sources.decay_rate[order]
+    )
+    bound, subsidy = relaxed_bound(sources, 6 * share)
+    assert relaxed_bound(other, 6 * share) == pytest.approx((7 * bound, 7 * subsidy), rel=1e-9)
+
+
+def test_a_larger_budget_earns_more_at_a_smaller_subsidy():
+    solutions = [relaxed_problem(four_sources(), m) for m in np.linspace(0.1, 4, 40)]
+    assert (np.diff([s.bound for s in solutions]) > 0).all()
+    assert (np.diff([s.subsidy for s in solutions]) <= 0).all()
+
+
+def test_a_full_budget_crawls_everything_always():
+    sources = four_sources()
+    assert relaxed_bound(sources, 4)[0] == pytest.approx(sources.u.sum(), rel=1e-14)
+
+
+def test_multipliers_are_an_interval_where_the_dual_function_is_flat():
+    """At M = 1 sources 1 and 2 share the crawler over a whole interval of subsidies."""
+    sources = four_sources()
+    ends = relaxed_problem(sources, 1)
+    assert ends.smallest_subsidy == pytest.approx(sources.u_star[3], rel=1e-12)
+    second = whittle_index_at_age(sources, [2] * 4)[:2].min()
+    assert ends.subsidy == pytest.approx(second, rel=1e-12)
+    for subsidy in np.linspace(ends.smallest_subsidy, ends.subsidy, 5):
+        assert bound_by_enumeration(sources, 1, [subsidy]) == pytest.approx(ends.bound, rel=1e-9)
+    single = relaxed_problem(sources, 2)
+    assert single.smallest_subsidy == pytest.approx(single.subsidy, rel=1e-9)
+
+
+def test_sources_without_content_are_never_worth_a_crawl():
+    sources = Sources([1.0, 0.0], [1.0, 1.0], [1.0, 1.0])
+    bound, subsidy = relaxed_bound(sources, 2)
+    assert (bound, subsidy) == (pytest.approx(sources.u[0]), 0.0)
+
+
+def test_slow_fading_does_not_lose_digits():
+    """With content that hardly fades, X_k = Lambda xibar k: any schedule earns all of it."""
+    sources = Sources([3.0, 3.0], [1.0, 1.0], [1e-10, 1e-10])
+    assert relaxed_bound(sources, 0.5)[0] == pytest.approx(6.0, rel=1e-8)
+
+
+@pytest.mark.parametrize("budget", [1, 2, 3])
+def test_index_policy_is_optimal_for_the_four_sources(budget):
+    sources = four_sources()
+    optimum = optimal_cycle(sources, budget)
+    assert optimum.upper == pytest.approx(optimum.average_reward, rel=1e-9)
+    index = long_run_cycle(sources, "whittle", budget).average_reward
+    assert index == pytest.approx(optimum.average_reward, rel=1e-12)
+    assert optimum.average_reward <= relaxed_bound(sources, budget)[0] * (1 + 1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 3), st.integers(1, 2))
+def test_optimum_lies_between_every_policy_and_the_bound(seed, size, budget):
+    rng = np.random.default_rng(seed)
+    sources = Sources(rng.uniform(1, 9, size), rng.uniform(0.5, 2, size), rng.uniform(0.3, 2, size))
+    optimum = optimal_average_reward(sources, budget)
+    assert optimum <= relaxed_bound(sources, budget)[0] * (1 + 1e-9)
+    for policy in ("whittle", "myopic", "round-robin"):
+        earned = long_run_cycle(sources, policy, budget).average_reward
+        assert earned <= optimum * (1 + 1e-9)
+
+
+def test_best_cycle_earns_what_it_says():
+    sources = four_sources()
+    optimum = optimal_cycle(sources, 2)
+    ages, rewards = np.ones(4), []
+    for arms in optimum.crawls * 40:
+        rewards.append(sources.state_at_age(ages)[list(arms)].sum())
+        ages += 1
+        ages[list(arms)] = 1
+    last = rewards[-len(optimum.crawls) :]
+    assert np.mean(last) == pytest.approx(optimum.average_reward, rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        (0, r"budget must be a number in \(0, 4\], got 0"),
+        (-1, "budget must be"),
+        (4.5, r"budget must be a number in \(0, 4\], got 4.5"),
+        ("two", "budget must be a number"),
+    ],
+)
+@pytest.mark.parametrize("function", [relaxed_bound, optimal_average_reward])
+def test_wrong_budget_is_named(function, budget, message):
+    with pytest.raises(ValueError, match=message):
+        function(four_sources(), budget)
+
+
+def test_wrong_sizes_are_named():
+    with pytest.raises(ValueError, match="budget must be at least the smallest cost, 1, got"):
+        optimal_average_reward(four_sources(), 0.5)
+    with pytest.raises(ValueError, match="sources must be at most 12"):
+        optimal_average_reward(Sources([1.0] * 13, [1.0] * 13, [1.0] * 13), 1)
+    with pytest.raises(ValueError, match="subsidy must be"):
+        due_ages(four_sources(), -1.0)
+    with pytest.raises(NotConverged, match="max_states = 10"):
+        optimal_cycle(four_sources(), 2, max_states=10)

@@ -1,0 +1,66 @@
+"""The calendar keeps every entry, however buckets and thresholds fall."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.ephemeral.index import _h
+from analysis.ephemeral.scheduler import calendar as kernel
+
+NO_LIMIT = np.empty(0, np.int32)
+
+
+def entries_of(limit, decay, least):
+    entries = np.zeros(len(decay), kernel.ENTRY)
+    entries["limit"], entries["decay"], entries["bend"] = limit, decay, _h(np.asarray(decay))
+    entries["number"], entries["least"] = np.arange(len(decay)), least
+    return entries
+
+
+def filled(entries, theta):
+    calendar = kernel.with_room(kernel.empty_calendar(), entries.size)
+    kernel.insert(calendar, entries, 0, theta, NO_LIMIT)
+    return calendar
+
+
+def numbers_in(calendar, size):
+    out = np.empty(size, kernel.ENTRY)
+    assert kernel.extract(calendar, np.ones(size, bool), out, True) == size
+    return np.sort(out["number"]).tolist()
+
+
+def test_a_bucket_that_spreads_over_all_others_loses_no_entry():
+    # A thousand entries due at once; then one in each of a thousand buckets, while six hundred
+    # buckets that hold one entry wait to be sorted anew.
+    spreading = 0.2 / np.arange(2, 1002)  # index 0.02 at about these ages
+    decay = np.concatenate([spreading, np.full(600, 1.0)])
+    limit = np.concatenate([np.ones(1000), np.full(600, 1e9)])
+    least = np.concatenate([np.ones(1000, int), np.arange(2, 602)])
+    calendar = filled(entries_of(limit, decay, least), 0.0)
+    kernel.rebuild(calendar, 0, 0.02, NO_LIMIT)
+    assert (calendar.head >= 0).sum() > 900
+    assert numbers_in(calendar, 1600) == list(range(1600))
+
+
+@given(st.integers(1, 3000), st.integers(0, 2**32 - 1), st.lists(st.floats(0, 1), max_size=4))
+@settings(deadline=None, max_examples=60)
+def test_sorting_anew_keeps_every_entry_and_every_block(size, seed, thetas):
+    rng = np.random.default_rng(seed)
+    entries = entries_of(rng.lognormal(0, 1, size), rng.lognormal(-4, 2, size), rng.integers(0, 9))
+    calendar = filled(entries, 0.01)
+    for theta in thetas:
+        kernel.rebuild(calendar, 0, theta, NO_LIMIT)
+        assert numbers_in(calendar, size) == list(range(size))
+        used = sum(-(-kernel.bucket_size(calendar, e) // kernel.BLOCK) for e in range(kernel.RING))
+        dormant, block = 0, calendar.head[kernel.DORMANT]
+        while block >= 0:
+            dormant, block = dormant + 1, calendar.link[block]
+        assert used + dormant + calendar.free[1] == calendar.link.size
+
+
+def test_a_calendar_that_is_too_small_says_so():
+    entries = entries_of(np.ones(4000), np.full(4000, 0.1), np.arange(4000) % 1000)
+    calendar = kernel.with_room(kernel.empty_calendar(), 0)
+    with pytest.raises(MemoryError, match="out of blocks"):
+        kernel.insert(calendar, np.tile(entries, 100), 0, 0.0, NO_LIMIT)

@@ -1,0 +1,172 @@
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import gamma, lognorm, pareto, poisson
+
+from analysis.ephemeral import Sources, four_sources, whittle_index
+from analysis.ephemeral.arrivals import LAWS, Arrivals, Utility
+from analysis.ephemeral.optimum.relaxed import relaxed_bound
+from analysis.ephemeral.stochastic.content_law import content_law, stop_loss
+from analysis.ephemeral.stochastic.index import (
+    index_table,
+    lattice_chain,
+    lattice_index,
+    stochastic_bound,
+    stochastic_index,
+)
+from analysis.ephemeral.stochastic.simulation import compare
+from analysis.ephemeral.theory.definition import simulated_index
+from analysis.mdp import NotConverged, policy_iteration
+
+EVERY_LAW = [
+    Utility("deterministic"),
+    Utility("exponential"),
+    Utility("uniform"),
+    Utility("gamma", variation=4.0),
+    Utility("lognormal", variation=2.0),
+    Utility("pareto", tail_index=3.0),
+]
+
+
+def few_items():
+    return Sources([0.5, 2.0], [1.0, 0.4], [0.7, 0.3])
+
+
+@pytest.mark.parametrize("law", EVERY_LAW, ids=LAWS)
+@pytest.mark.parametrize("level", [0.0, 0.3, 0.9, 1.7, 4.0])
+def test_stop_loss_is_the_integral_of_the_tail(law, level):
+    tails = {
+        "deterministic": lambda z: float(z < 1),
+        "exponential": lambda z: np.exp(-z),
+        "uniform": lambda z: max(0.0, 1 - z / 2),
+        "gamma": gamma(0.25, scale=4.0).sf,
+        "lognormal": lognorm(np.sqrt(np.log(3)), scale=3**-0.5).sf,
+        "pareto": pareto(3.0, scale=2 / 3).sf,
+    }
+    expected = sum(
+        quad(tails[law.law], a, b, limit=200)[0]
+        for a, b in [(level, max(level, 1)), (max(level, 1), max(level, 2))]
+    )
+    expected += quad(tails[law.law], max(level, 2), np.inf, limit=200)[0]
+    assert stop_loss(law, np.array([level]))[0] == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("law", EVERY_LAW, ids=LAWS)
+def test_law_of_content_has_its_mean_and_nearly_its_variance(law):
+    sources = few_items()
+    step, size = 0.01, 4000
+    p = content_law(0.5, 0.7, law, step, size)
+    grid = step * np.arange(size)
+    assert p.sum() == pytest.approx(1, abs=1e-4)
+    assert (p * grid).sum() == pytest.approx(sources.u[0], rel=2e-3)
+    variance = (p * grid**2).sum() - (p * grid).sum() ** 2
+    exact = Arrivals(sources, law).variance[0]
+    heavy = {"lognormal": 0.02, "pareto": 0.2}  # what lies above the lattice's end counts
+    assert variance == pytest.approx(exact, rel=heavy.get(law.law, 1e-3))
+
+
+def test_law_of_content_is_poisson_when_nothing_fades():
+    p = content_law(3.0, 1e-12, Utility("deterministic"), 0.25, 100)
+    np.testing.assert_allclose(p[::4], poisson.pmf(np.arange(25), 3.0), atol=1e-12)
+    assert np.abs(p.reshape(-1, 4)[:, 1:]).max() < 1e-11
+
+
+def test_one_factorisation_gives_what_a_generic_solver_gives_state_by_state():
+    """Content on 0..11 that stays below 48: no state is cut off, so both are exact."""
+    rng = np.random.default_rng(1)
+    alpha, size = 0.75, 49
+    law = np.zeros(size)
+    law[:12] = rng.dirichlet(np.ones(12))
+    mean = float(law @ np.arange(size))
+    index, waiting, frequency = lattice_index(alpha, mean, law, 1.0)
+    assert (np.diff(index) > 0).all()
+    chain = lattice_chain(alpha, law)
+    np.testing.assert_allclose(chain.sum(axis=1), 1, atol=1e-12)
+    transitions = np.array([chain, np.tile(law, (size, 1))])
+    for j in (5, 12, 20, 31):
+        for side in (-1e-6, 1e-6):
+            subsidy = index[j] + side
+            rewards = np.array([np.full(size, subsidy), np.arange(size, dtype=float)])
+            solution = policy_iteration(transitions, rewards)
+            assert solution.policy[j] == (side < 0)
+        assert solution.gain == pytest.approx(index[j] - waiting[j], abs=1e-5)
+        crawls = solution.policy.astype(float)
+        kernel = np.where(solution.policy[:, None] == 1, law, chain)
+        vector = np.ones(size) / size
+        for _ in range(3000):
+            vector = vector @ kernel
+        # just above the index state j is passive: its threshold is the next state
+        assert vector @ crawls == pytest.approx(frequency[j + 1], rel=1e-6)
+
+
+@pytest.mark.parametrize("law", EVERY_LAW, ids=LAWS)
+def test_index_agrees_with_simulation(law):
+    sources = few_items()
+    curve = stochastic_index(sources, 1, law)
+    assert curve.indexable
+    assert curve.error <= 5e-4 * sources.u_star[1]
+    for share in (0.4, 1.0):
+        state = float(share * sources.u_star[1])
+        estimate = simulated_index(
+            Arrivals(sources, law), 1, state, 60_000, np.random.default_rng(2)
+        )
+        computed = np.interp(state, curve.state, curve.index)
+        assert abs(computed - estimate.mean) < 2.5 * estimate.half_width + curve.error
+
+
+def test_many_small_items_bring_back_the_closed_form():
+    gaps = []
+    for items in (25.0, 250.0, 2500.0):
+        sources = Sources([items], [1 / items], [0.7])
+        curve = stochastic_index(sources, 0, Utility("exponential"), tolerance=2e-2)
+        inside = curve.state < 0.8 * sources.u_star[0]
+        exact = whittle_index(sources, curve.state[:, None])[:, 0]
+        gaps.append(np.abs(curve.index - exact)[inside].max() / sources.u_star[0])
+    assert gaps[0] > gaps[1] > gaps[2]
+    assert gaps[2] < 0.01
+
+
+def test_index_scales_with_utility_and_falls_with_cost():
+    one = stochastic_index(Sources([2.0], [1.0], [0.5]), 0, Utility("exponential"))
+    other = stochastic_index(Sources([2.0], [3.0], [0.5], cost=2.0), 0, Utility("exponential"))
+    np.testing.assert_allclose(other.state, 3 * one.state)
+    np.testing.assert_allclose(other.index, 1.5 * one.index, rtol=1e-9, atol=1e-12)
+
+
+def test_bound_holds_over_every_policy_and_exceeds_the_blind_one():
+    """Seeing the content can only help, so the bound lies above that of hidden content."""
+    sources = few_items()
+    law = Utility("gamma", variation=3.0)
+    curves = [stochastic_index(sources, arm, law) for arm in range(2)]
+    bound, subsidy = stochastic_bound(sources, curves, 1)
+    assert bound > relaxed_bound(sources, 1)[0]
+    assert 0 < subsidy < sources.u_star.max()
+    result = compare(
+        Arrivals(sources, law),
+        {"true": index_table(curves), "closed": "whittle", "myopic": "myopic"},
+        1,
+        3000,
+        20,
+        np.random.default_rng(3),
+        warm_up=50,
+    )
+    for policy in ("true", "closed", "myopic"):
+        estimate = result.reward(policy)
+        assert estimate.mean < bound + 2.5 * estimate.half_width
+    assert result.reward("true").mean > 0.9 * bound
+
+
+def test_errors_are_named():
+    sources = four_sources()
+    with pytest.raises(ValueError, match=r"arm must be an integer in \[0, 3\]"):
+        stochastic_index(sources, 4, Utility())
+    with pytest.raises(ValueError, match="tolerance must be"):
+        stochastic_index(sources, 0, Utility(), tolerance=0)
+    with pytest.raises(NotConverged, match="max_points = 200"):
+        stochastic_index(sources, 3, Utility(), tolerance=1e-6, points=100, max_points=200)
+    with pytest.raises(ValueError, match="source with content"):
+        stochastic_index(Sources([0.0], [1.0], [1.0]), 0, Utility())
+    with pytest.raises(ValueError, match=r"budget must be a number in \(0, 2\]"):
+        stochastic_bound(few_items(), [], 3)
+    with pytest.raises(ValueError, match="items must be"):
+        content_law(-1.0, 1.0, Utility(), 0.1, 10)

@@ -1,0 +1,99 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from analysis.ephemeral import (
+    Arrivals,
+    Environment,
+    PrintedIndexPolicy,
+    Sources,
+    Utility,
+    average_random_value,
+    discounted_random_value,
+    follow_random,
+    four_sources,
+    random_source,
+    simulate_random,
+    stopping_value,
+)
+from analysis.ephemeral.stochastic import index as stochastic_index
+
+
+def one(cost=1.0, rate=3.0):
+    return Sources([rate], [1.0], [0.6], cost=[cost])
+
+
+@pytest.mark.parametrize("law", [Utility(), Utility("deterministic"), Utility("gamma", 9.0)])
+def test_lattice_keeps_the_mean(law):
+    sources = one()
+    source = random_source(sources, 0, law, reach=3.0)  # so short that content passes the end
+    following = source.chain @ source.state + source.excess
+    np.testing.assert_allclose(following, source.alpha * source.state + source.mean, rtol=1e-10)
+    np.testing.assert_allclose(source.chain.sum(axis=1), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("cost", [1.0, 2.5])
+def test_average_value_ties_at_the_whittle_index(cost):
+    """Under the index of a state as subsidy, that state is the threshold and gives the gain."""
+    sources = one(cost)
+    curve = stochastic_index(sources, 0, Utility())
+    source = random_source(sources, 0, Utility(), points=300)
+    for at in (60, 100):
+        solution, gain = average_random_value(source, float(curve.index[at]))
+        threshold = source.state[solution.crawl][0]
+        assert abs(threshold - curve.state[at]) < 0.02 * sources.u_star[0]
+        expected = cost * curve.index[at] - curve.waiting[at]
+        assert gain == pytest.approx(expected, rel=2e-3)
+        assert solution.residual < 1e-9
+
+
+def test_discounted_value_is_what_its_policy_earns():
+    sources, discount = one(), 0.8
+    source = random_source(sources, 0, Utility(), points=300)
+    solution = discounted_random_value(source, 1.0, discount)
+    threshold = source.state[solution.crawl][0]
+    content = Arrivals(sources).sample(60 * 4000, np.random.default_rng(5)).reshape(4000, 60)
+    x, earned = np.full(4000, 1.2), np.zeros(4000)
+    for t in range(60):
+        crawl = x >= threshold
+        earned += discount**t * np.where(crawl, x, 1.0)
+        x = np.where(crawl, 0.0, source.alpha * x) + content[:, t]
+    value = np.interp(1.2, source.state, solution.value)
+    assert abs(earned.mean() - value) < 4 * earned.std() / np.sqrt(4000)
+
+
+def test_waiting_worth_more_raises_the_stopping_value():
+    source = random_source(one(), 0, Utility())
+    values = [stopping_value(source, g) for g in (-1.0, -0.5, -0.2)]
+    for less, more in pairwise(values):
+        assert (more.value >= less.value - 1e-12).all()
+        assert (less.crawl >= more.crawl).all()
+
+
+def test_followed_run_is_the_simulated_one():
+    sources = four_sources()
+    content = Arrivals(sources).sample(200, np.random.default_rng(1))
+    for form in ("theorem", "remark"):
+        run = follow_random(sources, PrintedIndexPolicy(sources, form), 2, content)
+        fast = simulate_random(sources, form, 2, content)
+        np.testing.assert_allclose(run.reward, fast.reward)
+        np.testing.assert_allclose(run.crawled.mean(axis=1), fast.frequency)
+        game = Environment(sources, content)
+        game.step(np.flatnonzero(run.crawled[:, 0]))
+        np.testing.assert_allclose(run.state[:, 1], game.state)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s: random_source(one(), 1, Utility()), r"arm must be an integer in \[0, 0\]"),
+        (lambda s: random_source(one(), 0, Utility("pareto", tail_index=1.5)), "second moment"),
+        (lambda s: discounted_random_value(s, 1.0, 1.0), "discount must be"),
+        (lambda s: stopping_value(s, 0.0), "waiting must be"),
+        (lambda s: PrintedIndexPolicy(one(), "short"), "form must be one of"),
+    ],
+)
+def test_wrong_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(random_source(one(), 0, Utility(), points=40))

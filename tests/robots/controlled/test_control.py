@@ -1,0 +1,249 @@
+"""The controlled queue: solvers against each other, closed forms, theorems and bad input."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.mdp import relative_value_iteration
+from analysis.robots import RobotControl, static_cost, without_cap
+from analysis.robots.controlled import censored, description, structure
+from analysis.robots.controlled.uniformised import uniformised
+
+models = st.builds(
+    RobotControl,
+    robots=st.integers(1, 7),
+    arrival_rate=st.floats(0.02, 3),
+    service_rate=st.floats(0.3, 3),
+    capacity=st.integers(2, 7),
+    gamma=st.floats(0.02, 50),
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(models)
+def test_both_evaluations_find_the_same_optimum(model):
+    ours, other = model.solve(), model.solve("sparse")
+    assert ours.residual < 1e-9
+    assert other.residual < 1e-9
+    assert ours.gain == pytest.approx(other.gain, rel=1e-9)
+    assert ours.gain == pytest.approx(
+        model.gamma * ours.starvation + ours.loss_rate, rel=1e-9, abs=1e-12
+    )
+    assert ours.occupancy.sum() == pytest.approx(1.0)
+
+
+@settings(deadline=None, max_examples=30)
+@given(models)
+def test_cost_is_starvation_and_throughput(model):
+    # Every page indexed was brought: mu (1 - S) = lambda mean - L.
+    solution = model.solve()
+    mu, lam, gamma = model.service_rate, model.arrival_rate, model.gamma
+    expected = (gamma + mu) * solution.starvation + lam * solution.mean_robots - mu
+    assert solution.gain == pytest.approx(expected, rel=1e-8, abs=1e-10)
+
+
+@pytest.mark.parametrize("gamma", [0.3, 1.4, 5.0])
+def test_policy_iteration_agrees_with_value_iteration(gamma):
+    model = RobotControl(4, 0.4, 1.1, 3, gamma)
+    transitions, costs = uniformised(model)
+    other = relative_value_iteration(transitions, -costs, tolerance=1e-12)
+    assert model.solve().gain == pytest.approx(-other.gain, abs=1e-10)
+
+
+@settings(deadline=None, max_examples=40)
+@given(models)
+def test_all_robots_always_active_cost_what_the_static_model_says(model):
+    rho = model.robots * model.arrival_rate / model.service_rate
+    static = model.evaluate(model.static_policy())
+    assert static.gain == pytest.approx(
+        static_cost(rho, model.gamma, model.capacity, model.service_rate), rel=1e-9
+    )
+    assert static.min_robots == static.max_robots == model.robots
+    assert static.residual < 1e-9
+    assert model.solve().gain <= static.gain * (1 + 1e-12)
+
+
+@settings(deadline=None, max_examples=40)
+@given(models, st.integers(0, 2**32 - 1))
+def test_no_random_curve_beats_the_optimum(model, seed):
+    rng = np.random.default_rng(seed)
+    curve = np.sort(rng.integers(-1, model.capacity + 1, size=model.robots))[::-1]
+    curve[0] = max(curve[0], 1)
+    assert model.evaluate(model.curve_policy(curve)).gain >= model.solve().gain * (1 - 1e-10)
+
+
+@settings(deadline=None, max_examples=40)
+@given(models)
+def test_the_optimal_policy_is_a_switching_curve(model):
+    assert model.solve().is_switching_curve
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.floats(0.05, 5), st.floats(0.2, 5), st.integers(2, 12), st.floats(0.01, 100))
+def test_one_robot_starves_least_and_loses_nothing(arrival_rate, service_rate, capacity, gamma):
+    model = RobotControl(1, arrival_rate, service_rate, capacity, gamma)
+    rho = arrival_rate / service_rate
+    least = gamma / sum(rho**i for i in range(capacity + 1))
+    assert model.solve().gain == pytest.approx(least, rel=1e-9)
+
+
+@settings(deadline=None, max_examples=30)
+@given(models)
+def test_small_gamma_has_its_closed_form(model):
+    n, lam, mu, k = model.robots, model.arrival_rate, model.service_rate, model.capacity
+    terms = np.cumprod([1.0] + [lam * min(n, k - j) / mu for j in range(k)])
+    small = RobotControl(n, lam, mu, k, 1e-6)
+    lossless = small.evaluate(small.curve_policy(k - 1 - np.arange(n)))
+    assert lossless.starvation == pytest.approx(1 / terms.sum(), rel=1e-9)
+    assert lossless.loss_rate == pytest.approx(0.0, abs=1e-12)
+
+
+@settings(deadline=None, max_examples=30)
+@given(models)
+def test_optimal_cost_lies_between_its_bounds(model):
+    n, lam, mu, k = model.robots, model.arrival_rate, model.service_rate, model.capacity
+    rho = n * lam / mu
+    law = rho ** np.arange(k + 1) / sum(rho**i for i in range(k + 1))
+    lossless = 1 / np.cumprod([1.0] + [lam * min(n, k - j) / mu for j in range(k)]).sum()
+    gain = model.solve().gain
+    assert gain >= model.gamma * law[0] * (1 - 1e-9)
+    assert gain <= model.gamma * lossless * (1 + 1e-9)
+    assert gain <= (model.gamma * law[0] + lam * (n - 1) * law[-1]) * (1 + 1e-9)
+
+
+@settings(deadline=None, max_examples=25)
+@given(models, st.floats(0.1, 10))
+def test_costs_scale_with_the_unit_of_time(model, unit):
+    scaled = RobotControl(
+        model.robots,
+        model.arrival_rate * unit,
+        model.service_rate * unit,
+        model.capacity,
+        model.gamma * unit,
+    )
+    assert scaled.solve().gain == pytest.approx(unit * model.solve().gain, rel=1e-8)
+
+
+@settings(deadline=None, max_examples=25)
+@given(models, st.floats(1.01, 20))
+def test_cost_is_concave_and_rising_in_gamma(model, factor):
+    gains = [
+        RobotControl(model.robots, model.arrival_rate, model.service_rate, model.capacity, g)
+        .solve()
+        .gain
+        for g in (model.gamma, model.gamma * (1 + factor) / 2, model.gamma * factor)
+    ]
+    assert gains[0] <= gains[1] * (1 + 1e-9)
+    assert gains[1] >= (gains[0] + gains[2]) / 2 * (1 - 1e-9)
+
+
+def test_a_large_queue_is_solved_to_a_small_residual():
+    solution = RobotControl(300, 1 / 300, 1.0, 30, 1.1).solve()
+    assert solution.residual < 1e-9
+    assert solution.is_switching_curve
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RobotControl(200, 10.0, 1.0, 4, 1.0),
+        RobotControl(3, 1e-5, 1.0, 6, 1e-5),
+        RobotControl(3, 1e4, 1.0, 6, 1e6),
+        RobotControl(2, 0.01, 1.0, 200, 1.0),
+        RobotControl(40, 1.0, 1.0, 40, 0.01),
+    ],
+)
+def test_extreme_rates_are_solved(model):
+    solution = model.solve()
+    assert solution.residual < 1e-8 * model.arrival_rate * model.robots + 1e-9
+    assert solution.gain == pytest.approx(model.solve("sparse").gain, rel=1e-7, abs=1e-13)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RobotControl(19, 0.0071853760636864964, 1.0, 2, 0.018755174498325925),
+        RobotControl(54, 0.0032473344506071026, 1.0, 2, 0.01999655879986414),
+    ],
+)
+def test_several_recurrent_classes_on_the_way_do_not_stop_it(model):
+    transitions, costs = uniformised(model)
+    other = relative_value_iteration(transitions, -costs, step=1.0, tolerance=1e-11)
+    solution = model.solve()
+    assert solution.gain == pytest.approx(-other.gain, abs=1e-10)
+    assert solution.residual < 1e-12
+
+
+def test_a_policy_with_several_recurrent_classes_is_refused():
+    # The draft's own example: N = 2, always restart at arrivals, never start at departures.
+    model = RobotControl(2, 0.4, 1.0, 3, 1.0)
+    never, always = np.zeros(model.shape, bool), np.ones(model.shape, bool)
+    with pytest.raises(ValueError, match=r"got 2, with active robots \[\[1\], \[2\]\]"):
+        model.evaluate(never, always)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"robots": 0}, "robots must be an integer of at least 1, got 0"),
+        ({"capacity": 1}, "capacity must be an integer of at least 2, got 1"),
+        ({"arrival_rate": 0.0}, "arrival_rate must be a number in .0, inf., got 0.0"),
+        ({"service_rate": -1.0}, "service_rate must be a number in .0, inf., got -1.0"),
+        ({"gamma": 0}, "gamma must be a number in .0, inf., got 0"),
+        ({"gamma": float("inf")}, "gamma must be a number in .0, inf., got inf"),
+    ],
+)
+def test_wrong_models_are_refused(change, message):
+    right = {"robots": 3, "arrival_rate": 0.5, "service_rate": 1.0, "capacity": 4, "gamma": 1.0}
+    with pytest.raises(ValueError, match=message):
+        RobotControl(**(right | change))
+
+
+def test_wrong_calls_are_refused():
+    model = RobotControl(3, 0.5, 1.0, 4, 1.0)
+    with pytest.raises(ValueError, match="method must be"):
+        model.solve("magic")
+    with pytest.raises(ValueError, match="curve must have one height"):
+        model.curve_policy([1, 2])
+    with pytest.raises(ValueError, match=r"policy must have shape \(5, 4\)"):
+        model.evaluate(np.ones((2, 2)))
+
+
+def test_a_cut_that_is_too_long_falls_back_on_sparse_elimination(monkeypatch):
+    model = RobotControl(3, 0.4, 1.0, 4, 1.0)
+    expected = model.solve()
+
+    def too_long(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(censored, "iterate_policies", too_long)
+    monkeypatch.setattr(censored, "evaluate", too_long)
+    monkeypatch.setattr(description, "occupancy", too_long)
+    assert model.solve().gain == pytest.approx(expected.gain, rel=1e-12)
+    again = model.evaluate(expected.policy)
+    assert again.gain == pytest.approx(expected.gain, rel=1e-12)
+    assert again.residual < 1e-12
+    np.testing.assert_allclose(again.occupancy, expected.occupancy, atol=1e-12)
+    assert (again.min_robots, again.max_robots) == (expected.min_robots, expected.max_robots)
+
+
+@pytest.mark.parametrize("capacity", [2, 5, 9])
+def test_more_robots_than_without_cap_do_not_help(capacity):
+    model, solution = without_cap(0.2, 1.0, capacity, 1.3)
+    assert solution.max_robots < model.robots
+    larger = RobotControl(4 * model.robots, 0.2, 1.0, capacity, 1.3).solve()
+    assert larger.gain == pytest.approx(solution.gain, rel=1e-10)
+    fewer = RobotControl(solution.max_robots - 1, 0.2, 1.0, capacity, 1.3).solve()
+    assert fewer.gain > solution.gain
+    assert larger.last_start == solution.last_start
+
+
+@pytest.mark.parametrize(
+    "parameters", [(5, 1e3, 1.0, 3, 1e-9), (2, 1e6, 1e-6, 4, 1.0), (8, 0.5, 1.0, 30, 1e-6)]
+)
+def test_the_residual_bounds_the_error_of_a_gain_that_rounding_hides(parameters):
+    model = RobotControl(*parameters)
+    solution = model.solve()
+    assert structure.starvation_bound(model) <= solution.gain * (1 + 1e-9)
+    assert solution.gain - structure.lossless_cost(model) <= solution.residual
