@@ -20,6 +20,7 @@ test: $(READY)  ## lint, types, unit tests, and the quick-profile book: executed
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo --no-cache
 	@$(BIN)/python -m pytest
 
 run: $(READY)  ## one notebook with other parameters: NB=four-sources P="budget=2 horizon=200" [SOURCES=my.csv]

@@ -1,11 +1,17 @@
-"""The one result type of every solver in the package."""
+"""The result types of all parts: estimates with their intervals, solutions with their residuals."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
+from scipy.stats import binom
+
+from analysis.checks import check_array, check_integer, check_number
+
+Floats = NDArray[np.float64]
 
 
 class NotConverged(RuntimeError):
@@ -13,29 +19,158 @@ class NotConverged(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Solution:
-    """What a Markov decision problem's solver found.
+class Estimate:
+    """A number known from independent replications, with its confidence interval.
 
     Attributes
     ----------
-    gain : float
-        Average reward (or cost) per epoch; for a discounted problem, ``nan``.
-    bias : ndarray, shape (states,)
-        Relative values, zero at the reference state; for a discounted problem, the values.
+    value : float
+        The estimate.
+    low, high : float
+        Ends of the interval.
+    replications : int
+        Number of independent values behind it.
+    """
+
+    value: float
+    low: float
+    high: float
+    replications: int
+
+    @classmethod
+    def of(cls, values: ArrayLike, level: float = 0.95) -> Estimate:
+        """Estimate a mean with Student's interval.
+
+        Parameters
+        ----------
+        values : array_like
+            One number a replication, at least two.
+        level : float
+            Coverage, in (0, 1).
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than two values, one is not finite, or the level is out of range.
+
+        Examples
+        --------
+        >>> Estimate.of([1.0, 2.0, 3.0])  # doctest: +ELLIPSIS
+        Estimate(value=2.0, low=-0.48..., high=4.48..., replications=3)
+        """
+        sample = check_array("values", values).ravel()
+        value, low, high = student_band(sample, level)
+        return cls(float(value), float(low), float(high), sample.size)
+
+    @classmethod
+    def median_of(cls, values: ArrayLike, level: float = 0.95) -> Estimate:
+        """Estimate a median with an interval between order statistics, whatever the distribution.
+
+        Parameters
+        ----------
+        values : array_like
+            One number a replication, at least two; ``inf`` stands for "not within the horizon".
+        level : float
+            Least coverage, in (0, 1).
+        """
+        check_number("level", level, 0, 1, low_open=True, high_open=True)
+        ordered = np.sort(np.asarray(values, dtype=np.float64).ravel())
+        if ordered.size < 2 or np.isnan(ordered).any():
+            raise ValueError(f"values must hold at least two numbers and no nan, got {values!r}")
+        below = max(int(binom.ppf((1 - level) / 2, ordered.size, 0.5)) - 1, 0)
+        middle = ordered[[(ordered.size - 1) // 2, ordered.size // 2]].mean()
+        return cls(float(middle), float(ordered[below]), float(ordered[-1 - below]), ordered.size)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Lower and upper end of the interval."""
+        return self.low, self.high
+
+    @property
+    def half_width(self) -> float:
+        """Half the length of the interval."""
+        return (self.high - self.low) / 2
+
+
+def student_band(values: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
+    """Mean over the first axis and Student's interval, entry by entry.
+
+    Parameters
+    ----------
+    values : array_like, shape (R, ...)
+        R replications, at least two.
+    level : float
+        Coverage, in (0, 1).
+
+    Returns
+    -------
+    mean, low, high : ndarray, shape (...)
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two replications, a value is not finite, or the level is out of
+        range.
+    """
+    sample = check_array("values", values)
+    check_number("level", level, 0, 1, low_open=True, high_open=True)
+    check_integer("replications of values", sample.shape[0] if sample.ndim else 0, 2)
+    mean = sample.mean(axis=0)
+    error = sample.std(axis=0, ddof=1) / np.sqrt(sample.shape[0])
+    half = stdtrit(sample.shape[0] - 1, (1 + level) / 2) * error
+    return mean, mean - half, mean + half
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solution:
+    """What a solver of a Markov decision problem found.
+
+    Attributes
+    ----------
     policy : ndarray of int, shape (states,)
         The optimal action in each state.
     iterations : int
         Iterations that were run.
     residual : float
-        Largest violation of the optimality equation by `gain` and `bias`.
+        Largest violation of the optimality equation.
     converged : bool
         Whether the solver met its tolerance. Solvers raise `NotConverged` rather than return
         ``False``, unless the caller asked for a fixed number of iterations.
+    method : str
+        The algorithm that ran.
     """
 
-    gain: float
-    bias: NDArray[np.float64] = field(repr=False)
     policy: NDArray[np.int64] = field(repr=False)
     iterations: int
     residual: float
     converged: bool
+    method: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AverageSolution(Solution):
+    """Solution of an average-reward (or average-cost) problem.
+
+    Attributes
+    ----------
+    gain : float
+        Average reward (or cost) per epoch.
+    bias : ndarray, shape (states,)
+        Relative values, zero at the reference state.
+    """
+
+    gain: float
+    bias: Floats = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscountedSolution(Solution):
+    """Solution of a discounted problem.
+
+    Attributes
+    ----------
+    values : ndarray, shape (states,)
+        Discounted reward (or cost) from each state.
+    """
+
+    values: Floats = field(repr=False)

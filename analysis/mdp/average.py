@@ -15,63 +15,14 @@ state, and say so when it is not.  To minimise costs, pass their negatives and n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from analysis.mdp.chains import recurrent_classes
-from analysis.results import NotConverged, Solution
-
-Transitions = NDArray[np.float64] | Sequence[sparse.spmatrix]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-
-def _stacked(transitions: Transitions, rewards: ArrayLike) -> tuple[sparse.csr_array, Floats]:
-    """Return the checked problem: all actions' rows in one CSR matrix, and the rewards."""
-    earned = np.asarray(rewards, dtype=np.float64)
-    if earned.ndim != 2 or earned.size == 0:
-        raise ValueError(f"rewards must have shape (actions, states), got shape {earned.shape}")
-    actions, states = earned.shape
-    if len(transitions) != actions:
-        raise ValueError(
-            f"transitions must hold one matrix for each of {actions} actions, "
-            f"got {len(transitions)}"
-        )
-    for action in range(actions):
-        if transitions[action].shape != (states, states):
-            raise ValueError(
-                f"transitions[{action}] must have shape ({states}, {states}), "
-                f"got {transitions[action].shape}"
-            )
-    if np.isnan(earned).any() or np.isposinf(earned).any():
-        raise ValueError("rewards must be finite, or -inf for an action that is not allowed")
-    allowed = np.isfinite(earned)
-    if not allowed.any(axis=0).all():
-        state = int(np.flatnonzero(~allowed.any(axis=0))[0])
-        raise ValueError(f"rewards must allow at least one action in state {state}, got none")
-    rows = sparse.csr_array(
-        sparse.vstack([sparse.csr_array(transitions[action]) for action in range(actions)])
-    )
-    sums = np.asarray(rows.sum(axis=1)).reshape(actions, states)
-    wrong = allowed & ~(np.abs(sums - 1.0) < 1e-9)
-    if rows.nnz and rows.data.min() < -1e-12:
-        raise ValueError(f"transitions must be non-negative, got {rows.data.min()}")
-    if wrong.any():
-        action, state = np.argwhere(wrong)[0]
-        raise ValueError(
-            f"transitions must have rows that sum to 1, got {sums[action, state]} "
-            f"for action {action}, state {state}"
-        )
-    return rows, earned
-
-
-def _action_values(rows: sparse.csr_array, rewards: Floats, bias: Floats) -> Floats:
-    """Return rewards + transitions @ bias, shape (actions, states)."""
-    return rewards + (rows @ bias).reshape(rewards.shape)
+from analysis.mdp.problem import Floats, Ints, Transitions, action_values, policy_chain, stacked
+from analysis.results import AverageSolution, NotConverged
 
 
 def relative_value_iteration(
@@ -82,7 +33,7 @@ def relative_value_iteration(
     step: float = 0.5,
     tolerance: float = 1e-10,
     max_iterations: int = 100_000,
-) -> Solution:
+) -> AverageSolution:
     """Solve an average-reward problem by relative value iteration.
 
     Parameters
@@ -102,7 +53,7 @@ def relative_value_iteration(
 
     Returns
     -------
-    Solution
+    AverageSolution
         With ``residual`` half the span of the last step, a bound on the error of ``gain``.
 
     Raises
@@ -112,7 +63,7 @@ def relative_value_iteration(
     NotConverged
         If the limit is reached first, as in a problem whose gain depends on the state.
     """
-    rows, earned = _stacked(transitions, rewards)
+    rows, earned = stacked(transitions, rewards)
     states = earned.shape[1]
     if not 0 <= reference < states:
         raise ValueError(f"reference must be a state from 0 to {states - 1}, got {reference}")
@@ -121,27 +72,27 @@ def relative_value_iteration(
     bias = np.zeros(states)
     residual = np.inf
     for iteration in range(1, max_iterations + 1):
-        values = _action_values(rows, earned, bias)
+        values = action_values(rows, earned, bias)
         best = values.max(axis=0)
         change = best - bias
         low, high = float(change.min()), float(change.max())
         residual = (high - low) / 2
         if residual < tolerance:
             bias = bias - bias[reference]
-            return Solution(
-                (low + high) / 2, bias, values.argmax(axis=0), iteration, residual, True
+            return AverageSolution(
+                gain=(low + high) / 2,
+                bias=bias,
+                policy=values.argmax(axis=0),
+                iterations=iteration,
+                residual=residual,
+                converged=True,
+                method="relative value iteration",
             )
         bias = bias + step * (change - change[reference])
     raise NotConverged(
         f"relative value iteration left a residual of {residual:.3g}, above the tolerance "
         f"{tolerance:.3g}, after {max_iterations} iterations"
     )
-
-
-def _chain(rows: sparse.csr_array, policy: Ints) -> sparse.csr_array:
-    """Return the transition matrix of a policy, shape (states, states)."""
-    states = policy.size
-    return rows[policy * states + np.arange(states)]
 
 
 def _most_visited(chain: sparse.csr_array, members: Ints) -> int:
@@ -182,7 +133,7 @@ def _lead_to(rows: sparse.csr_array, rewards: Floats, policy: Ints, target: Ints
     policy = policy.copy()
     reached = np.zeros(states, dtype=bool)
     reached[target] = True
-    chain = _chain(rows, policy)
+    chain = policy_chain(rows, policy)
     while (more := ~reached & ((chain @ reached.astype(float)) > 0)).any():
         reached |= more
     while not reached.all():
@@ -207,7 +158,7 @@ def policy_iteration(
     initial: ArrayLike | None = None,
     tolerance: float = 1e-9,
     max_iterations: int = 200,
-) -> Solution:
+) -> AverageSolution:
     """Solve an average-reward problem by policy iteration.
 
     A policy with several recurrent classes keeps the best of them, and its other states are led
@@ -228,7 +179,7 @@ def policy_iteration(
 
     Returns
     -------
-    Solution
+    AverageSolution
         Exact up to rounding, which ``residual`` measures.
 
     Raises
@@ -238,14 +189,14 @@ def policy_iteration(
     NotConverged
         If the limit is reached, or rounding leaves a residual above the tolerance.
     """
-    rows, earned = _stacked(transitions, rewards)
+    rows, earned = stacked(transitions, rewards)
     states = earned.shape[1]
     everyone = np.arange(states)
     policy = earned.argmax(axis=0) if initial is None else np.asarray(initial, dtype=np.int64)
     if policy.shape != (states,) or not np.isfinite(earned[policy, everyone]).all():
         raise ValueError(f"initial must name an allowed action in each of {states} states")
     for iteration in range(1, max_iterations + 1):
-        chain = _chain(rows, policy)
+        chain = policy_chain(rows, policy)
         classes = recurrent_classes(chain)
         kept = classes[0]
         if len(classes) > 1:
@@ -256,10 +207,10 @@ def policy_iteration(
             ]
             kept = classes[int(np.argmax(gains))]
             policy = _lead_to(rows, earned, policy, kept)
-            chain = _chain(rows, policy)
+            chain = policy_chain(rows, policy)
         reference = _most_visited(chain, kept)
         gain, bias = _evaluate(chain, earned[policy, everyone], reference)
-        values = _action_values(rows, earned, bias)
+        values = action_values(rows, earned, bias)
         current = values[policy, everyone]
         slack = 1e-12 * max(1.0, float(np.abs(bias).max()))
         better = values.max(axis=0) > current + slack
@@ -270,6 +221,14 @@ def policy_iteration(
                     f"policy iteration left a residual of {residual:.3g}: the last policy's "
                     "linear system is too ill-conditioned"
                 )
-            return Solution(gain, bias, policy, iteration, residual, True)
+            return AverageSolution(
+                gain=gain,
+                bias=bias,
+                policy=policy,
+                iterations=iteration,
+                residual=residual,
+                converged=True,
+                method="policy iteration",
+            )
         policy = np.where(better, values.argmax(axis=0), policy)
     raise NotConverged(f"policy iteration had not settled after {max_iterations} policies")

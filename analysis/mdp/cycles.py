@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.results import NotConverged, Solution
+from analysis.results import AverageSolution, NotConverged
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -92,7 +92,7 @@ def _improve(
 
 def maximum_mean_cycle(
     successors: ArrayLike, rewards: ArrayLike, *, start: int = 0, max_iterations: int = 1000
-) -> tuple[Solution, Ints]:
+) -> tuple[AverageSolution, Ints]:
     """Solve a deterministic average-reward problem by Howard's policy iteration.
 
     Parameters
@@ -108,7 +108,7 @@ def maximum_mean_cycle(
 
     Returns
     -------
-    solution : Solution
+    solution : AverageSolution
         Gain from `start`, and the bias and action of every state.
     cycle : ndarray of int, shape (length,)
         The states of the cycle that the policy reaches from `start`, in order.
@@ -163,5 +163,13 @@ def maximum_mean_cycle(
     cycle = [state]
     while (state := int(target[policy[state], state])) != cycle[0]:
         cycle.append(state)
-    solution = Solution(float(eta[start]), bias, policy, policies, residual, True)
+    solution = AverageSolution(
+        gain=float(eta[start]),
+        bias=bias,
+        policy=policy,
+        iterations=policies,
+        residual=residual,
+        converged=True,
+        method="policy iteration",
+    )
     return solution, np.array(cycle, dtype=np.int64)

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from analysis.checks import check_integer, check_number
-from analysis.mdp import NotConverged, Solution
 from analysis.restarts.arm import RestartArm, check_discount
+from analysis.results import AverageSolution, NotConverged
 
 
-def solve_subsidised(arm: RestartArm, discount: float, subsidy: float) -> Solution:
+def solve_subsidised(arm: RestartArm, discount: float, subsidy: float) -> AverageSolution:
     """Solve one arm with a penalty on activity by policy iteration.
 
     Parameters
@@ -37,7 +37,7 @@ def solve_subsidised(arm: RestartArm, discount: float, subsidy: float) -> Soluti
 
     Returns
     -------
-    Solution
+    AverageSolution
         `bias` holds the normalised values V, or at discount 1 the relative values with Q h = 0.
 
     Raises
@@ -60,7 +60,15 @@ def solve_subsidised(arm: RestartArm, discount: float, subsidy: float) -> Soluti
         if not better.any():
             target = values + (gain if discount == 1 else 0.0)
             residual = float(np.abs(np.minimum(passive, active) - target).max())
-            return Solution(gain, values, policy, iteration, residual, True)
+            return AverageSolution(
+                gain=gain,
+                bias=values,
+                policy=policy,
+                iterations=iteration,
+                residual=residual,
+                converged=True,
+                method="policy iteration",
+            )
         policy = np.where(better, 1 - policy, policy)
     raise NotConverged(f"policy iteration did not settle in {iteration} rounds")
 

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_choice, check_number
-from analysis.mdp import NotConverged, Solution
 from analysis.restarts.policies import RestartBandit, Scores, check_scores
+from analysis.results import DiscountedSolution, NotConverged
 
 #: Joint systems beyond this many states are refused rather than started.
 MOST_JOINT_STATES = 2_000_000
@@ -156,7 +156,7 @@ def solve_joint(
     tolerance: float = 1e-10,
     start: NDArray[np.float64] | None = None,
     model: JointModel | None = None,
-) -> Solution:
+) -> DiscountedSolution:
     """Solve the joint problem by value iteration with enclosing bounds.
 
     Parameters
@@ -171,8 +171,8 @@ def solve_joint(
 
     Returns
     -------
-    Solution
-        `bias` holds the normalised values and `policy` the action numbers, both of the joint
+    DiscountedSolution
+        `values` holds the normalised values and `policy` the action numbers, both of the joint
         shape; `residual` is the half-width of the bounds on every value.
 
     Raises
@@ -192,7 +192,7 @@ def evaluate_scores(
     tolerance: float = 1e-10,
     start: NDArray[np.float64] | None = None,
     model: JointModel | None = None,
-) -> Solution:
+) -> DiscountedSolution:
     """Value a priority policy exactly.
 
     Parameters
@@ -208,7 +208,7 @@ def evaluate_scores(
 
     Returns
     -------
-    Solution
+    DiscountedSolution
         As `solve_joint`.
 
     Raises
@@ -234,7 +234,7 @@ def _iterate(
     tolerance: float,
     start: NDArray[np.float64] | None,
     worst: bool = False,
-) -> Solution:
+) -> DiscountedSolution:
     """Iterate on the least (or greatest) cost-to-go of the allowed actions, all if not given."""
     bandit = model.bandit
     check_number("tolerance", tolerance, 0, low_open=True)
@@ -251,7 +251,14 @@ def _iterate(
         if high - low <= 2 * tolerance * (1e-300 + np.abs(values).max()):
             values = values + (low + high) / 2
             chosen = _greedy(model, values, allowed, worst)
-            return Solution(np.nan, values, chosen, iteration, (high - low) / 2, True)
+            return DiscountedSolution(
+                values=values,
+                policy=chosen,
+                iterations=iteration,
+                residual=(high - low) / 2,
+                converged=True,
+                method="value iteration",
+            )
     raise NotConverged(f"bounds are still {high - low:.3g} apart after {limit} iterations")
 
 

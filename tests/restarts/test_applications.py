@@ -57,9 +57,9 @@ def test_crawler_index_tends_to_the_average_reward_index_at_first_order():
 @pytest.mark.parametrize("arms", [example_machines(4), example_queues(5)[:3]])
 def test_examples_are_ordered_optimum_index_and_rules(arms):
     bandit = RestartBandit(tuple(arms), 1, 0.95)
-    best = solve_joint(bandit).bias.flat[0]
+    best = solve_joint(bandit).values.flat[0]
     by = [
-        evaluate_scores(bandit, scores).bias.flat[0]
+        evaluate_scores(bandit, scores).values.flat[0]
         for scores in (index_scores(bandit), myopic_scores(bandit), state_scores(arms))
     ]
     assert best <= min(by) + 1e-9

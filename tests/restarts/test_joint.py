@@ -50,7 +50,7 @@ def test_optimum_agrees_with_a_public_solver(seed, budget):
     rewards, kernel = enumerated(bandit)
     theirs = DiscreteDP(rewards, kernel, bandit.discount).solve("policy_iteration")
     ours = solve_joint(bandit)
-    assert np.allclose(ours.bias.ravel(), -(1 - bandit.discount) * theirs.v, atol=1e-8)
+    assert np.allclose(ours.values.ravel(), -(1 - bandit.discount) * theirs.v, atol=1e-8)
     assert (ours.policy.ravel() == theirs.sigma).all()
 
 
@@ -64,7 +64,7 @@ def test_value_of_a_priority_policy_solves_its_linear_equations(budget):
         rows = np.arange(len(chosen))
         system = np.eye(len(chosen)) - bandit.discount * kernel[rows, chosen]
         exact = np.linalg.solve(system, -(1 - bandit.discount) * rewards[rows, chosen])
-        assert np.allclose(evaluate_scores(bandit, scores).bias.ravel(), exact, atol=1e-8)
+        assert np.allclose(evaluate_scores(bandit, scores).values.ravel(), exact, atol=1e-8)
 
 
 def test_ties_go_to_the_lower_arm():
@@ -79,11 +79,11 @@ def test_ties_broken_in_the_best_and_worst_way_bound_every_order_of_the_arms(bud
     # Every arm has a score of 0, 1 or 2, so that many tie; an order of the arms breaks ties.
     bandit = small(5, budget)
     scores = [np.arange(k) % 3.0 for k in bandit.shape]
-    extreme = evaluate_scores(bandit, scores, ties=ties).bias
+    extreme = evaluate_scores(bandit, scores, ties=ties).values
     sign = 1 if ties == "best" else -1
     for order in permutations(range(3)):
         ranked = [table - 0.1 * order[n] for n, table in enumerate(scores)]
-        assert (sign * (evaluate_scores(bandit, ranked).bias - extreme) >= -1e-8).all()
+        assert (sign * (evaluate_scores(bandit, ranked).values - extreme) >= -1e-8).all()
     # No tie is broken better (worse) in one step, and the action taken is one of the highest.
     model = JointModel(bandit)
     allowed = model.highest_actions(scores)
@@ -96,7 +96,7 @@ def test_ties_broken_in_the_best_and_worst_way_bound_every_order_of_the_arms(bud
 def test_without_ties_there_is_nothing_to_break():
     bandit = small(1)
     index = index_scores(bandit)
-    values = [evaluate_scores(bandit, index, ties=t).bias for t in ("lower arm", "best", "worst")]
+    values = [evaluate_scores(bandit, index, ties=t).values for t in ("lower arm", "best", "worst")]
     assert np.allclose(values, values[0], atol=1e-8)
 
 
@@ -124,11 +124,11 @@ def test_bound_optimum_index_and_lowest_index_are_ordered(
     for budget in (1, 2):
         bandit = RestartBandit(tuple(slide_arms(kernel, 4, 4, rng)), budget, 0.9)
         index = index_scores(bandit)
-        best = solve_joint(bandit).bias
+        best = solve_joint(bandit).values
         for start in ((0, 0, 0, 0), (3, 1, 0, 2)):
             bound, _ = relaxed_bound(bandit, start)
-            by_index = evaluate_scores(bandit, index).bias[start]
-            by_lowest = evaluate_scores(bandit, lowest_first(index)).bias[start]
+            by_index = evaluate_scores(bandit, index).values[start]
+            by_lowest = evaluate_scores(bandit, lowest_first(index)).values[start]
             assert bound <= best[start] + 1e-9 <= by_index + 2e-9
             assert by_index < by_lowest
 

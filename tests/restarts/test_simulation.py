@@ -25,7 +25,7 @@ def test_simulated_costs_agree_with_exact_values(budget):
         bandit, policies, paths=40_000, epochs=250, rng=np.random.default_rng(1), start=start
     )
     for name, scores in policies.items():
-        exact = evaluate_scores(bandit, scores).bias[start]
+        exact = evaluate_scores(bandit, scores).values[start]
         _, low, high = found.mean(name, level=0.9999)
         assert low - found.tail <= exact <= high + found.tail
 
@@ -38,7 +38,7 @@ def test_deterministic_arms_are_simulated_exactly_ties_included():
     policies = {"index": index_scores(bandit), "tied": [np.zeros(4)] * 4}
     found = simulate(bandit, policies, paths=3, epochs=200, rng=np.random.default_rng(0))
     for name, scores in policies.items():
-        exact = evaluate_scores(bandit, scores).bias.flat[0]
+        exact = evaluate_scores(bandit, scores).values.flat[0]
         assert np.allclose(found.costs[found.names.index(name)], exact, atol=1e-9)
 
 
@@ -92,7 +92,7 @@ def test_saving_of_a_policy_over_itself_is_zero_and_its_interval_covers_the_exac
     policies = {"index": index_scores(bandit), "myopic": myopic_scores(bandit)}
     found = simulate(bandit, policies, paths=20_000, epochs=250, rng=np.random.default_rng(5))
     assert found.saving("index", "index") == (0.0, 0.0, 0.0)
-    by = {name: evaluate_scores(bandit, s).bias.flat[0] for name, s in policies.items()}
+    by = {name: evaluate_scores(bandit, s).values.flat[0] for name, s in policies.items()}
     _, low, high = found.saving("index", "myopic", level=0.9999)
     assert low <= 100 * (1 - by["index"] / by["myopic"]) <= high
 

@@ -122,12 +122,12 @@ def _ratios(
         }
         values = {
             name: evaluate_scores(
-                bandit, table, ties=ties, tolerance=TOLERANCE, start=best.bias, model=model
+                bandit, table, ties=ties, tolerance=TOLERANCE, start=best.values, model=model
             )
             for name, (table, ties) in plans.items()
         }
-        optimal = float(best.bias.flat[0])
-        costs = {name: float(found.bias.flat[0]) for name, found in values.items()}
+        optimal = float(best.values.flat[0])
+        costs = {name: float(found.values.flat[0]) for name, found in values.items()}
         rows.append(
             {
                 "budget": budget,
@@ -137,8 +137,8 @@ def _ratios(
                 "alpha": 100 * optimal / costs["index"],
                 "alpha_best": 100 * optimal / costs["index_best"],
                 "alpha_worst": 100 * optimal / costs["index_worst"],
-                "alpha_least": 100 * float((best.bias / values["index"].bias).min()),
-                "alpha_best_least": 100 * float((best.bias / values["index_best"].bias).min()),
+                "alpha_least": 100 * float((best.values / values["index"].values).min()),
+                "alpha_best_least": 100 * float((best.values / values["index_best"].values).min()),
                 "eps": 100 * (1 - costs["index"] / costs["myopic"]),
                 "residual": max(best.residual, *(v.residual for v in values.values())),
             }

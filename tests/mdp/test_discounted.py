@@ -1,0 +1,68 @@
+"""Discounted solvers against each other and a public package."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from quantecon.markov import DiscreteDP
+from scipy import sparse
+
+from analysis.mdp import NotConverged, policy_iteration, solve_discounted
+from analysis.mdp.discounted import METHODS
+from tests.mdp.test_average import random_problem
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(seed=st.integers(0, 10_000), discount=st.sampled_from([0.3, 0.9, 0.99]))
+@settings(max_examples=15, deadline=None)
+def test_every_method_agrees_with_a_public_package(method, seed, discount):
+    transitions, rewards = random_problem(seed)
+    found = solve_discounted(transitions, rewards, discount, method=method)
+    peer = DiscreteDP(rewards.T, transitions.transpose(1, 0, 2), discount).solve()
+    np.testing.assert_allclose(found.values, peer.v, rtol=1e-8, atol=1e-8)
+    assert found.method == method
+    worth = rewards + discount * transitions @ found.values
+    assert np.abs(worth.max(axis=0) - found.values).max() <= found.residual + 1e-12
+
+
+def test_a_forbidden_action_is_never_taken():
+    transitions, rewards = random_problem(3)
+    rewards[np.argmax(rewards, axis=0), np.arange(rewards.shape[1])] = -np.inf
+    for method in METHODS:
+        found = solve_discounted(transitions, rewards, 0.95, method=method)
+        assert np.isfinite(rewards[found.policy, np.arange(rewards.shape[1])]).all()
+
+
+def test_sparse_and_dense_problems_have_the_same_values():
+    transitions, rewards = random_problem(4)
+    dense = solve_discounted(transitions, rewards, 0.9)
+    rows = [sparse.csr_array(matrix) for matrix in transitions]
+    np.testing.assert_allclose(solve_discounted(rows, rewards, 0.9).values, dense.values)
+
+
+def test_the_values_grow_into_the_average_problem():
+    transitions, rewards = random_problem(5)
+    gain = policy_iteration(transitions, rewards).gain
+    found = solve_discounted(transitions, rewards, 1 - 1e-7)
+    np.testing.assert_allclose(1e-7 * found.values, gain, atol=1e-5)
+
+
+def test_too_few_sweeps_are_not_passed_off_as_a_solution():
+    transitions, rewards = random_problem(6)
+    with pytest.raises(NotConverged, match="after 3 iterations"):
+        solve_discounted(transitions, rewards, 0.99, method="value iteration", max_iterations=3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"discount": 1.0}, "discount"),
+        ({"discount": 0.5, "method": "guess"}, "method"),
+        ({"discount": 0.5, "tolerance": 0.0}, "tolerance"),
+        ({"discount": 0.5, "max_iterations": 0}, "max_iterations"),
+    ],
+)
+def test_wrong_arguments_are_named(options, message):
+    transitions, rewards = random_problem(7)
+    with pytest.raises(ValueError, match=message):
+        solve_discounted(transitions, rewards, **options)
