@@ -1,10 +1,12 @@
 """Every number, statement and figure that the five documents print, as data.
 
-One CSV a document (`id, place, kind, printed, unit, note`), typed from the document and nowhere
-else repeated; `unit` is the rounding unit of an approximate print ("around 160" is 160 in units of
-10). `errata/` holds one CSV a document (`id, place, printed, corrected, record, verdict`): an
-erratum stands on a row whose verdict is its evidence. `documents.csv` says how many rows each
-document has in all, so that rows still to come are counted.
+One CSV a document (`id, place, kind, printed, unit, unit_reason, lost, note`), typed from the
+document and nowhere else repeated; `unit` is the rounding unit of an approximate print and
+`unit_reason` the document's words for it ("around 160" is 160 in units of 10); `lost` says what is
+missing of an image that the text at hand does not hold. `errata/` holds one CSV a document
+(`id, place, printed, corrected, record, verdict`): an erratum stands on a row whose verdict is its
+evidence. `documents.csv` says how many rows each document has in all, so that rows still to come
+are counted.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ KINDS = (
     "algorithm",
     "claim",
     "parameter",
+    "premise",
     "future",
+    "reference",
 )
 
 
@@ -46,6 +50,10 @@ class Printed:
         What is printed there.
     unit : float or None
         Rounding unit of an approximate print.
+    unit_reason : str
+        The words of the document that make the print approximate; given where `unit` is.
+    lost : str
+        What is lost of an image; empty where the text holds what the image shows.
     note : str
         A remark for readers of the scorecard.
     """
@@ -56,7 +64,9 @@ class Printed:
     kind: str
     printed: str
     unit: float | None
-    note: str
+    unit_reason: str = ""
+    lost: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,7 +112,8 @@ def printed_rows() -> dict[str, Printed]:
     Raises
     ------
     ValueError
-        If an id stands twice or a kind is unknown.
+        If an id stands twice, a kind is unknown, a rounding unit has no reason, or something other
+        than an image is lost.
     """
     rows: dict[str, Printed] = {}
     for key in documents():
@@ -112,12 +123,21 @@ def printed_rows() -> dict[str, Printed]:
             row = Printed(**{**raw, "document": key, "unit": unit})  # type: ignore[arg-type]
             if row.id in rows:
                 raise ValueError(f"{path.name}: the id {row.id!r} stands twice")
-            if row.kind not in KINDS:
-                raise ValueError(
-                    f"{path.name}: {row.id}: kind must be one of {KINDS}, got {row.kind}"
-                )
+            _check(path.name, row)
             rows[row.id] = row
     return rows
+
+
+def _check(file: str, row: Printed) -> None:
+    if row.kind not in KINDS:
+        raise ValueError(f"{file}: {row.id}: kind must be one of {KINDS}, got {row.kind}")
+    if (row.unit is None) != (not row.unit_reason):
+        raise ValueError(
+            f"{file}: {row.id}: unit and unit_reason go together, got {row.unit} and "
+            f"{row.unit_reason!r}"
+        )
+    if row.lost and row.kind != "figure":
+        raise ValueError(f"{file}: {row.id}: only a figure is lost, this is a {row.kind}")
 
 
 @cache

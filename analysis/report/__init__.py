@@ -4,18 +4,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from analysis.report.claims import Claim
     from analysis.report.figures import save_figure
-    from analysis.report.records import is_document_run, record, save_value
+    from analysis.report.records import is_document_run, record, record_claims, save_value
     from analysis.report.style import COLOURS, figure
 
-__all__ = ["COLOURS", "figure", "is_document_run", "record", "save_figure", "save_value"]
+__all__ = [
+    "COLOURS",
+    "Claim",
+    "figure",
+    "is_document_run",
+    "record",
+    "record_claims",
+    "save_figure",
+    "save_value",
+]
 
 #: Loaded when asked for: the process that starts a notebook's kernel draws and records nothing.
 _HOMES = {
     "COLOURS": "style",
+    "Claim": "claims",
     "figure": "style",
     "is_document_run": "records",
     "record": "records",
+    "record_claims": "records",
     "save_figure": "figures",
     "save_value": "records",
 }

@@ -21,17 +21,20 @@ import yaml
 
 from analysis import __version__
 from analysis.published import documents, errata, printed_rows
+from analysis.report.claims import Claim
 from analysis.report.paths import BOOK, ROOT
-from analysis.report.records import Record
 from analysis.report.run import write_json
 from analysis.report.scorecard import RecordError, judge
 
 DATA = "collated.json"
 _QUOTED = re.compile(r"\{(?P<kind>computed|value)\}`(?P<id>[^`:]+):?(?P<style>[^`]*)`")
+_THEOREM = re.compile(
+    r"^`{3,}\{prf:(?:theorem|proposition|lemma|corollary)\}[^\n]*\n:label: (?P<label>\S+)$", re.M
+)
 _TEX_SPECIAL = re.compile(r"[&%$#_{}]")
 SCORECARD = [
     "id", "document", "place", "kind", "printed", "computed", "interval_low", "interval_high",
-    "verdict", "page",
+    "verdict", "page", "basis", "assumes",
 ]  # fmt: skip
 ERRATA = ["id", "document", "place", "printed", "corrected", "record", "page"]
 
@@ -51,7 +54,7 @@ class Collation:
     document : bool
         Whether they have the documents' own parameters.
     records : dict
-        id -> {"page", and the fields of `analysis.report.records.Record`}.
+        id -> {"page", and the other fields of `analysis.report.Claim`}.
     values : dict
         id -> {"page", "value", "interval", "replications"}.
     figures : dict
@@ -101,13 +104,14 @@ def collate(
         entry = found.records.get(id)
         if entry is None and not complete:
             continue
-        record = Record(**{k: v for k, v in entry.items() if k != "page"}) if entry else None
+        claim = Claim(id, **{k: v for k, v in entry.items() if k != "page"}) if entry else None
         try:
-            judgement = judge(row, record, found.figures)
+            judgement = judge(row, claim, found.figures)
         except RecordError as error:
             problems.append(str(error))
             continue
         found.verdicts[id] = vars(judgement) | {"page": entry["page"] if entry else ""}
+    problems += _unproved(found)
     if complete:
         problems += [
             f"{id}: no notebook records this row"
@@ -148,6 +152,22 @@ def _add(found: Collation, folder: Path) -> list[str]:
     return problems
 
 
+def _unproved(found: Collation) -> list[str]:
+    """Name the rows whose proof is no theorem of the book."""
+    known = proof_labels(BOOK)
+    return [
+        f"{id}: it is proved by {verdict['proof']!r}, which no page has as a theorem"
+        for id, verdict in found.verdicts.items()
+        if verdict["proof"] and verdict["proof"] not in known
+    ]
+
+
+def proof_labels(book: Path) -> set[str]:
+    """Return the labels of the theorems, propositions, lemmas and corollaries on a book's pages."""
+    pages = (page.read_text(encoding="utf-8") for page in book.glob("*/*.md"))
+    return {match["label"] for page in pages for match in _THEOREM.finditer(page)}
+
+
 def _failed_errata(found: Collation) -> list[str]:
     unknown = [
         f"erratum {erratum.id}: it quotes {match[0]}, which no notebook leaves behind"
@@ -169,6 +189,8 @@ def summary(found: Collation) -> str:
     counts = Counter(verdict["verdict"] for verdict in found.verdicts.values())
     total = sum(document.rows for document in documents().values())
     parts = [f"{number} {verdict}" for verdict, number in counts.most_common()]
+    judged = sum(verdict["basis"] == "judged" for verdict in found.verdicts.values())
+    parts.append(f"{judged} judged by a person")
     to_come = total - len(printed_rows())
     return (
         f"scorecard: {len(printed_rows())} rows: {', '.join(parts)}; {to_come} rows still to come"
@@ -270,6 +292,8 @@ def _scorecard(found: Collation) -> list[dict[str, Any]]:
             "interval_high": verdict["interval"][1] if verdict["interval"] else "",
             "verdict": verdict["verdict"],
             "page": verdict["page"],
+            "basis": verdict["basis"],
+            "assumes": "; ".join(verdict["assumes"]),
         }
         for id, verdict in found.verdicts.items()
     ]

@@ -1,37 +1,48 @@
-"""The rules by which a computed record is held against what a document prints.
+"""The rules by which a claim is held against what a document prints.
 
 A printed number stands for all numbers that round to it: half a unit of its last digit (or of the
 row's own rounding unit) either side. A row gets one verdict:
 
-* numbers and cells: *matches*; *within the interval*; *explained*; *differs*; *not determined*;
+* numbers and cells: *matches*; *matches under* choices that the document does not print; *within
+  the interval*; *explained*; *differs*; *not determined*;
 * ranges: the verdict of the worse of its two ends, each with its own interval, so that a better
   known range never turns a right answer into a wrong one;
 * statements, claims, algorithms: *holds*; *holds under*; *does not hold*; *not determined*;
-* figures: *redrawn* or *not determined*; announced work: *done* or *open*;
+* figures: *redrawn* or *not determined*, which a lost image always is; announced work: *done* or
+  *open*;
 * parameters: *used*, or *does not hold* where the document's other numbers contradict them;
-* prose that nothing can be computed from: *context*.
+* prose, premises and bibliographic data that nothing can be computed from: *context*.
 
-A row that no notebook speaks of is *missing*, and fails the build.
+Each verdict rests on a basis: *computed*, *proved* in the book and checked in numbers, *judged* by
+a person, or *context*. What only a person judges is never a number. A row that no notebook speaks
+of is *missing*, and fails the build.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.published import Printed
-from analysis.report.records import Record
+from analysis.report.claims import Claim
 
 VERDICTS = (
-    "matches", "within the interval", "explained", "differs", "not determined",
+    "matches", "matches under", "within the interval", "explained", "differs", "not determined",
     "holds", "holds under", "does not hold",
     "redrawn", "used", "done", "open", "context", "missing",
 )  # fmt: skip
 NUMERIC = ("number", "table-cell")
-SAID = ("statement", "algorithm", "claim")
-_ORDER = ("matches", "within the interval", "differs")
+SAID = ("statement", "algorithm", "claim", "premise", "reference")
+#: Kinds that a page may set in context instead of computing, and leave undetermined, and judge.
+IN_CONTEXT = ("claim", "premise", "reference")
+UNDETERMINED = (*NUMERIC, "figure", "statement", "claim")
+JUDGED = (*SAID, "future")
+#: Greatest width of an interval that a print can lie within, as a share of the print. A wider one
+#: would not tell the print from a number that is off by a twentieth, and so says nothing for it.
+GREATEST_WIDTH = 0.05
+_ORDER = ("matches", "within the interval", "not determined", "differs")
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
@@ -49,27 +60,37 @@ class Judgement:
         Confidence interval of the computed value.
     reason : str
         Cause, condition, evidence, or what is missing.
+    basis : str
+        What the verdict rests on: computed, proved, judged, context, or nothing where the document
+        leaves the row open.
+    proof : str
+        Label of the proof, where the row is proved.
+    assumes : tuple of str
+        Choices that the document does not print.
     """
 
     verdict: str
     computed: str = ""
     interval: tuple[float, float] | None = None
     reason: str = ""
+    basis: str = ""
+    proof: str = ""
+    assumes: tuple[str, ...] = ()
 
 
 class RecordError(ValueError):
     """A record that cannot stand for its row: the build fails, naming the row and the reason."""
 
 
-def judge(row: Printed, record: Record | None, figures: Collection[str] = ()) -> Judgement:
-    """Hold a record against its printed row.
+def judge(row: Printed, claim: Claim | None, figures: Collection[str] = ()) -> Judgement:
+    """Hold a claim against its printed row.
 
     Parameters
     ----------
     row : Printed
         What the document prints.
-    record : Record or None
-        What the book computes; None if no notebook speaks of the row.
+    claim : Claim or None
+        What the book says to it; None if no notebook speaks of the row.
     figures : collection of str
         Ids of the figures that the book has.
 
@@ -80,55 +101,99 @@ def judge(row: Printed, record: Record | None, figures: Collection[str] = ()) ->
     Raises
     ------
     RecordError
-        If the record lacks what its kind of row needs.
+        If the claim lacks what its kind of row needs, or says what its kind does not allow.
     """
-    if record is None:
+    if claim is None:
         return Judgement("missing")
-    if record.context:
-        if record.value is not None:
-            raise RecordError(f"{row.id}: context is for prose, but {record.value} was computed")
-        return Judgement("context", reason=record.context)
-    if record.missing:
-        computed = "" if record.value is None else _text(record.value, row)
-        return Judgement("not determined", computed, _pair(record.interval), record.missing)
+    _allow(row, claim.context, IN_CONTEXT, "is set in context")
+    _allow(row, claim.missing, UNDETERMINED, "is left undetermined")
+    _allow(row, claim.basis == "judged", JUDGED, "is judged by a person")
+    _allow(row, claim.assumes, (*NUMERIC, *SAID), "rests on choices (assumes)")
+    found = _verdict(row, claim, figures)
+    return replace(found, basis=claim.basis, proof=claim.proof, assumes=claim.assumes)
+
+
+def _allow(row: Printed, said: Any, kinds: Collection[str], what: str) -> None:
+    if said and row.kind not in kinds:
+        raise RecordError(f"{row.id}: a {row.kind} never {what}; only {', '.join(kinds)} may be")
+
+
+def _verdict(row: Printed, claim: Claim, figures: Collection[str]) -> Judgement:
+    if claim.context:
+        if claim.value is not None:
+            raise RecordError(f"{row.id}: context is for prose, but {claim.value} was computed")
+        return Judgement("context", reason=claim.context)
+    if row.lost:
+        return _judge_lost(row, claim, figures)
+    if claim.missing:
+        computed = "" if claim.value is None else _text(claim.value, row)
+        return Judgement("not determined", computed, _pair(claim.interval), claim.missing)
     if row.kind in NUMERIC:
-        return _judge_number(row, record)
+        return _judge_number(row, claim)
     if row.kind in SAID:
-        return _judge_statement(row, record)
+        return _judge_statement(row, claim)
     if row.kind == "figure":
-        if record.figure not in figures:
-            raise RecordError(f"{row.id}: there is no figure {record.figure!r} that redraws it")
-        return Judgement("redrawn", record.figure, reason=record.leaves_open)
+        _need_figure(row, claim, figures)
+        return Judgement("redrawn", claim.figure, reason=claim.leaves_open)
     if row.kind == "parameter":
-        return _judge_parameter(row, record)
-    _need_truth(row, record)
-    return Judgement("done" if record.value else "open", reason=record.evidence)
+        return _judge_parameter(row, claim)
+    _need_truth(row, claim)
+    return Judgement("done" if claim.value else "open", reason=claim.evidence)
 
 
-def _judge_number(row: Printed, record: Record) -> Judgement:
-    if record.value is None or isinstance(record.value, bool):
+def _judge_lost(row: Printed, claim: Claim, figures: Collection[str]) -> Judgement:
+    """Say of an image that is lost what is lost, and what the book shows in its place."""
+    if claim.figure:
+        _need_figure(row, claim, figures)
+    said = [f"lost: {row.lost}", claim.missing, claim.leaves_open]
+    return Judgement("not determined", claim.figure, reason="; ".join(s for s in said if s))
+
+
+def _judge_number(row: Printed, claim: Claim) -> Judgement:
+    if claim.value is None or isinstance(claim.value, bool):
         raise RecordError(f"{row.id}: a printed number needs a computed value")
     ends = row.printed.strip("[]").split(",") if row.printed.startswith("[") else [row.printed]
-    values = record.value if isinstance(record.value, list) else [record.value]
+    values = claim.value if isinstance(claim.value, list) else [claim.value]
     if len(ends) != len(values):
         raise RecordError(f"{row.id}: a printed range needs two computed ends, a number needs one")
-    intervals: list[Any] = [record.interval] if len(ends) == 1 else record.interval or [None] * 2
-    nested = record.interval is None or _is_nested(record.interval) == (len(ends) == 2)
+    intervals: list[Any] = [claim.interval] if len(ends) == 1 else claim.interval or [None] * 2
+    nested = claim.interval is None or _is_nested(claim.interval) == (len(ends) == 2)
     if len(intervals) != len(ends) or not nested:
         raise RecordError(f"{row.id}: a range needs an interval for each end, a number one")
     verdicts = [_compare(row, *end) for end in zip(ends, values, intervals, strict=True)]
     verdict = max(verdicts, key=_ORDER.index)
-    pair = _pair(record.interval)
-    computed = _text(record.value, row)
-    if verdict == "differs" and record.explained is not None:
-        _need(row, record.because, "because")
-        if len(ends) > 1 or _compare(row, row.printed, record.explained, None) != "matches":
+    reason = claim.because
+    if verdict == "differs" and claim.explained is not None:
+        _need(row, claim.because, "because")
+        if len(ends) > 1 or _compare(row, row.printed, claim.explained, None) != "matches":
             raise RecordError(
-                f"{row.id}: the cause gives {record.explained}, which is not the printed "
+                f"{row.id}: the cause gives {claim.explained}, which is not the printed "
                 f"{row.printed}: it explains nothing"
             )
-        return Judgement("explained", computed, pair, record.because)
-    return Judgement(verdict, computed, pair, record.because)
+        verdict = "explained"
+    elif verdict == "not determined":
+        reason = f"the interval is too wide to tell: more replications are needed. {reason}"
+    elif verdict != "differs" and claim.assumes:
+        reason = " ".join([_sensitivity(row, claim, ends), reason])
+        verdict = "matches under"
+    return Judgement(verdict, _text(claim.value, row), _pair(claim.interval), reason.strip())
+
+
+def _sensitivity(row: Printed, claim: Claim, ends: list[str]) -> str:
+    """Say how many of the other choices give the printed digits too."""
+    if not claim.alternatives:
+        raise RecordError(
+            f"{row.id}: it rests on {list(claim.assumes)}: record the value under other choices "
+            "(alternatives)"
+        )
+    others = [entry if isinstance(entry, list) else [entry] for entry in claim.alternatives]
+    if any(len(entry) != len(ends) for entry in others):
+        raise RecordError(f"{row.id}: an alternative has as many ends as the print")
+    same = sum(
+        all(_compare(row, *pair, None) == "matches" for pair in zip(ends, other, strict=True))
+        for other in others
+    )
+    return f"Of {len(others)} other choices {same} give the printed digits."
 
 
 def _compare(row: Printed, printed: str, value: float, interval: Any) -> str:
@@ -136,51 +201,54 @@ def _compare(row: Printed, printed: str, value: float, interval: Any) -> str:
     slack = 1e-9 * half  # a computed value on the very edge rounds either way
     if abs(value - number) <= half + slack:
         return "matches"
-    if interval is not None and interval[0] - half <= number <= interval[1] + half:
-        return "within the interval"
-    return "differs"
+    if interval is None or not interval[0] - half <= number <= interval[1] + half:
+        return "differs"
+    greatest = max(GREATEST_WIDTH * abs(number), 2 * half)
+    return "within the interval" if interval[1] - interval[0] <= greatest else "not determined"
 
 
 def _printed_number(row: Printed, text: str) -> tuple[float, float]:
     """Return a printed number and half its rounding unit."""
     found = _NUMBER.fullmatch(text.strip())
     if found is None:
-        raise RecordError(f"{row.id}: {row.printed!r} is not a number; it needs context or missing")
+        raise RecordError(f"{row.id}: {row.printed!r} is not a number; it can only be missing")
     mantissa, _, exponent = found[0].lower().partition("e")
     digits = len(mantissa.partition(".")[2]) - int(exponent or 0)
     return float(found[0]), (row.unit or 10.0**-digits) / 2
 
 
-def _judge_statement(row: Printed, record: Record) -> Judgement:
-    _need_truth(row, record)
-    if not record.value:
-        return Judgement("does not hold", reason=record.evidence)
-    if record.condition:
-        return Judgement("holds under", reason=f"{record.condition}. {record.evidence}")
-    return Judgement("holds", reason=record.evidence)
+def _judge_statement(row: Printed, claim: Claim) -> Judgement:
+    _need_truth(row, claim)
+    if not claim.value:
+        return Judgement("does not hold", reason=claim.evidence)
+    reason = ". ".join(filter(None, [claim.condition, claim.evidence]))
+    return Judgement("holds under" if claim.condition or claim.assumes else "holds", reason=reason)
 
 
-def _judge_parameter(row: Printed, record: Record) -> Judgement:
+def _judge_parameter(row: Printed, claim: Claim) -> Judgement:
     """Compare numbers among the printed words with those that were used; words need evidence."""
     numbers = _NUMBER.findall(row.printed)
-    if not numbers:
-        _need(row, record.evidence, "evidence")
-        return Judgement("used", reason=record.evidence)
-    if record.value is None:
+    if claim.value is False or not numbers:
+        _need_truth(row, claim)
+        # False: the document contradicts itself, and the other reading is right.
+        return Judgement("used" if claim.value else "does not hold", reason=claim.evidence)
+    if claim.value is None or claim.value is True:
         raise RecordError(f"{row.id}: {row.printed!r} holds numbers: record those that were used")
-    if record.value is False:  # the document contradicts itself, and the other reading is right
-        _need(row, record.evidence, "evidence")
-        return Judgement("does not hold", reason=record.evidence)
-    values = record.value if isinstance(record.value, list) else [record.value]
+    values = claim.value if isinstance(claim.value, list) else [claim.value]
     if [float(number) for number in numbers] != [float(value) for value in values]:
-        return Judgement("differs", str(record.value), reason=record.evidence)
-    return Judgement("used", ", ".join(f"{value:g}" for value in values), reason=record.evidence)
+        return Judgement("differs", str(claim.value), reason=claim.evidence)
+    return Judgement("used", ", ".join(f"{value:g}" for value in values), reason=claim.evidence)
 
 
-def _need_truth(row: Printed, record: Record) -> None:
-    if not isinstance(record.value, bool):
-        raise RecordError(f"{row.id}: a {row.kind} needs True or False, got {record.value!r}")
-    _need(row, record.evidence, "evidence")
+def _need_figure(row: Printed, claim: Claim, figures: Collection[str]) -> None:
+    if claim.figure not in figures:
+        raise RecordError(f"{row.id}: there is no figure {claim.figure!r} that redraws it")
+
+
+def _need_truth(row: Printed, claim: Claim) -> None:
+    if not isinstance(claim.value, bool):
+        raise RecordError(f"{row.id}: a {row.kind} needs True or False, got {claim.value!r}")
+    _need(row, claim.evidence, "evidence")
 
 
 def _need(row: Printed, text: str, name: str) -> None:

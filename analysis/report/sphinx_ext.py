@@ -154,15 +154,15 @@ class Verdicts(BookDirective):
                 where = f"{documents()[row.document].short}, {row.place}"
                 name = nodes.inline("", where, ids=[f"row-{id}"])
                 name["classes"].append("book-row")
-                rows.append(
-                    [name, row.printed, _computed(verdict), _badge(verdict), verdict["reason"]]
-                )
+                computed, badge = _computed(verdict), _badge(verdict)
+                basis, why = self.basis(verdict), _why(verdict)
+                rows.append([name, row.printed, computed, badge, basis, why])
         if not rows:
             text = (
                 "Verdicts are about the documents' own parameters; this page was run with others."
             )
             return [nodes.paragraph("", text)]
-        header = ["Where", "Printed", "Computed", "Verdict", "Why"]
+        header = ["Where", "Printed", "Computed", "Verdict", "Basis", "Why"]
         # Folded away, but a link to one of its rows unfolds it.
         count = f"{len(rows)} rows" if len(rows) > 1 else "row"
         opening = f"<details class='book-rows'><summary>The {count} of this page</summary>"
@@ -171,6 +171,12 @@ class Verdicts(BookDirective):
             _table(header, rows, "book-verdicts"),
             nodes.raw("", "</details>", format="html"),
         ]
+
+    def basis(self, verdict: dict[str, Any]) -> Cell:
+        """Return what a verdict rests on, with the number of its proof."""
+        if not verdict["proof"]:
+            return str(verdict["basis"])
+        return self.markdown(f"proved ({{prf:ref}}`{verdict['proof']}`)")
 
 
 class Scorecard(BookDirective):
@@ -186,10 +192,11 @@ class Scorecard(BookDirective):
                 computed = self.link(
                     _computed(verdict) or "shown here", verdict["page"], f"row-{id}"
                 )
-                rows.append(
-                    [id, title, row.place, row.kind, row.printed, computed, _badge(verdict)]
-                )
+                where: list[Cell] = [id, title, row.place, row.kind, row.printed, computed]
+                assumed = "; ".join(verdict["assumes"])
+                rows.append([*where, _badge(verdict), verdict["basis"], assumed])
         header = ["Row", "Document", "Place", "Kind", "Printed", "Computed", "Verdict"]
+        header += ["Basis", "Assumes"]
         return [_table(header, rows, "book-scorecard")]
 
 
@@ -207,8 +214,14 @@ class Coverage(BookDirective):
             said = [f"{number} {verdict}" for verdict, number in counts.most_common()]
             to_come = document.rows - counts.total()
             said += [f"{to_come} still to come"] * bool(to_come)
-            rows.append([document.title, str(document.rows), ", ".join(said)])
-        return [_table(["Document", "Rows", "Verdicts"], rows, "book-coverage")]
+            judged = sum(
+                self.data["verdicts"][id]["basis"] == "judged"
+                for id in mine
+                if id in self.data["verdicts"]
+            )
+            rows.append([document.title, str(document.rows), ", ".join(said), str(judged)])
+        header = ["Document", "Rows", "Verdicts", "Judged by a person"]
+        return [_table(header, rows, "book-coverage")]
 
 
 class Errata(BookDirective):
@@ -345,6 +358,12 @@ def _computed(verdict: dict[str, Any]) -> str:
     style = ".4g" if "e" in computed else f".{len(decimals[1]) if decimals else 0}f"
     low, high = (format(end, style) for end in verdict["interval"])
     return f"{computed} ({low} to {high})"
+
+
+def _why(verdict: dict[str, Any]) -> str:
+    """Return the reason of a verdict, and the choices that it rests on."""
+    assumed = "Assumes: " + "; ".join(verdict["assumes"]) + "." if verdict["assumes"] else ""
+    return " ".join(filter(None, [verdict["reason"], assumed]))
 
 
 def _badge(verdict: dict[str, Any]) -> nodes.Node:

@@ -1,4 +1,4 @@
-// Filters of the scorecard: by document, kind, verdict, and any word. Works from disk.
+// Filters of the scorecard: by document, kind, verdict, basis, and any word. Works from disk.
 document.addEventListener("DOMContentLoaded", () => {
   const table = document.querySelector("table.book-scorecard");
   if (!table) return;
@@ -7,7 +7,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const bar = document.createElement("form");
   bar.className = "book-filter";
   bar.setAttribute("aria-label", "Filter the scorecard");
-  const columns = { Document: 1, Kind: 3, Verdict: 6 };
+  const columns = { Document: 1, Kind: 3, Verdict: 6, Basis: 7 };
   const choices = Object.entries(columns).map(([name, column]) => {
     const select = document.createElement("select");
     select.id = `filter-${name.toLowerCase()}`;

@@ -11,7 +11,7 @@ from analysis.published import FOLDER, KINDS, documents, errata, printed_number,
 from analysis.report.paths import BOOK
 from analysis.report.scorecard import NUMERIC, VERDICTS, RecordError, _printed_number
 
-ROW = ["id", "place", "kind", "printed", "unit", "note"]
+ROW = ["id", "place", "kind", "printed", "unit", "unit_reason", "lost", "note"]
 DIGITS = re.compile(r"[-+.,eE\s\[\]\d]+")
 ERRATUM = ["id", "place", "printed", "corrected", "record", "verdict"]
 
@@ -126,7 +126,7 @@ def test_a_printed_number_for_tables():
 
 # The loader itself.
 
-HEADER = "id,place,kind,printed,unit,note\n"
+HEADER = "id,place,kind,printed,unit,unit_reason,lost,note\n"
 ERRATA_HEADER = "id,place,printed,corrected,record,verdict\n"
 
 
@@ -145,7 +145,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_what_is_printed_is_kept_to_the_letter(folder):
-    text = 'a,Table 1,table-cell,1.00,,\nb,"1, 2",claim,NA,,"x, y"\nc,,number,160,10,\n'
+    text = 'a,Table 1,table-cell,1.00,,,,\nb,"1, 2",claim,NA,,,,"x, y"\nc,,number,160,10,around,,\n'
     (folder / "x.csv").write_text(HEADER + text)
     rows = printed_rows()
     assert rows["a"].printed == "1.00"
@@ -156,9 +156,12 @@ def test_what_is_printed_is_kept_to_the_letter(folder):
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ("a,,number,1,,\na,,number,2,,\n", r"x\.csv: the id 'a' stands twice"),
-        ("a,,numbr,1,,\n", "a: kind must be one of .*, got numbr"),
-        ("a,,number,1,ten,\n", "ten"),
+        ("a,,number,1,,,,\na,,number,2,,,,\n", r"x\.csv: the id 'a' stands twice"),
+        ("a,,numbr,1,,,,\n", "a: kind must be one of .*, got numbr"),
+        ("a,,number,1,ten,around,,\n", "ten"),
+        ("a,,number,1,10,,,\n", "a: unit and unit_reason go together, got 10.0 and ''"),
+        ("a,,number,1,,around,,\n", "a: unit and unit_reason go together, got None"),
+        ("a,,claim,words,,,the picture,\n", "a: only a figure is lost, this is a claim"),
     ],
 )
 def test_malformed_rows_are_refused(folder, rows, said):
@@ -168,7 +171,7 @@ def test_malformed_rows_are_refused(folder, rows, said):
 
 
 def test_a_malformed_erratum_is_refused(folder):
-    (folder / "x.csv").write_text(HEADER + "a,,number,1,,\n")
+    (folder / "x.csv").write_text(HEADER + "a,,number,1,,,,\n")
     (folder / "errata/x.csv").write_text(ERRATA_HEADER + "E,p,1,2,b,differs\n")
     with pytest.raises(ValueError, match="there is no row 'b'"):
         errata()
@@ -179,6 +182,6 @@ def test_a_malformed_erratum_is_refused(folder):
 
 
 def test_words_are_no_printed_number(folder):
-    (folder / "x.csv").write_text(HEADER + "a,,number,around 160,10,\n")
+    (folder / "x.csv").write_text(HEADER + "a,,number,around 160,10,around,,\n")
     with pytest.raises(RecordError):
         _printed_number(printed_rows()["a"], "around 160")

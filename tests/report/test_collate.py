@@ -54,7 +54,9 @@ def test_every_row_is_judged(start_run):
     }
     assert found.verdicts["X-1"]["page"] == "part/first"
     assert found.runs["part/first"]["seconds"] == 1.0
-    said = "scorecard: 2 rows: 1 matches, 1 does not hold; 1 rows still to come"
+    said = (
+        "scorecard: 2 rows: 1 matches, 1 does not hold, 0 judged by a person; 1 rows still to come"
+    )
     assert summary(found) == said
 
 
@@ -150,6 +152,35 @@ def test_one_notebook_alone_judges_its_own_rows_only(start_run):
     assert list(gather(folder, complete=False).verdicts) == ["X-1"]
 
 
+@pytest.mark.parametrize("kind", ["theorem", "proposition", "lemma", "corollary"])
+def test_a_proof_is_a_theorem_of_the_book(start_run, monkeypatch, tmp_path, kind):
+    (tmp_path / "part").mkdir()
+    page = tmp_path / "part/page.md"
+    page.write_text(f"```{{prf:{kind}}} Its title\n:label: the-theorem\n\nWords.\n```\n")
+    monkeypatch.setattr(collating, "BOOK", tmp_path)
+    folder = start_run()
+    record("X-1", 1.5)
+    record("X-2", False, evidence="a case", proof="the-theorem")
+    assert gather(folder).verdicts["X-2"]["proof"] == "the-theorem"
+    page.write_text("```{prf:proof}\n:label: the-theorem\n```\n(the-theorem)=\n")
+    with pytest.raises(CollationError, match="X-2: it is proved by 'the-theorem', which no page"):
+        gather(folder)
+
+
+def test_basis_and_assumptions_stand_in_the_table(start_run, tmp_path):
+    folder = start_run()
+    record("X-1", 1.5, assumes=("the start is zero", "time is whole"), alternatives=[1.5, 2])
+    record("X-2", False, evidence="a case", basis="judged")
+    (folder / "notebook.ipynb").write_text("{}\n")
+    found = gather(folder)
+    assert "1 judged by a person" in summary(found)
+    write_data(found, tmp_path / "site")
+    table = pd.read_csv(tmp_path / "site/scorecard.csv", dtype=str, keep_default_na=False)
+    assert list(table["verdict"]) == ["matches under", "does not hold"]
+    assert list(table["basis"]) == ["computed", "judged"]
+    assert list(table["assumes"]) == ["the start is zero; time is whole", ""]
+
+
 # The files beside the pages.
 
 
@@ -168,7 +199,7 @@ def test_the_files_beside_the_pages(run, tmp_path):
     site = tmp_path / "site"
     scorecard = pd.read_csv(site / "scorecard.csv", dtype=str)
     columns = "id,document,place,kind,printed,computed,interval_low,interval_high,verdict,page"
-    assert ",".join(scorecard.columns) == columns
+    assert ",".join(scorecard.columns) == f"{columns},basis,assumes"
     assert list(scorecard["verdict"]) == ["matches", "does not hold"]
     errata = pd.read_csv(site / "errata.csv", dtype=str)
     assert ",".join(errata.columns) == "id,document,place,printed,corrected,record,page"

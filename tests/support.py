@@ -1,0 +1,75 @@
+"""What the tests of all chapters share: verdicts of claims, and falsified models that turn them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from analysis.published import printed_rows
+from analysis.report import Claim
+from analysis.report.scorecard import SAID, RecordError, judge
+
+Arguments = tuple[Any, ...] | Mapping[str, Any]
+Claims = Callable[..., Iterable[Claim]]
+
+
+def verdicts(claims: Iterable[Claim]) -> dict[str, str]:
+    """Return the verdict on each row by id; "refused" where a claim cannot stand for its row.
+
+    Every figure that a claim names is taken to be there: no picture is drawn in these tests.
+    """
+    return {claim.id: _verdict(claim) for claim in claims}
+
+
+def _verdict(claim: Claim) -> str:
+    try:
+        return judge(printed_rows()[claim.id], claim, {claim.figure} - {""}).verdict
+    except RecordError:
+        return "refused"
+
+
+def assert_turns(
+    function: Claims, true: Arguments, falsified: Arguments, ids: Collection[str]
+) -> None:
+    """Assert that the verdict on each of `ids` is another one when a falsified model is given."""
+    right, wrong = _run(function, true), _run(function, falsified)
+    same = {id: right[id] for id in ids if right[id] == wrong[id]}
+    assert not same, f"verdicts that a falsified model does not turn: {same}"
+
+
+def assert_all_turn(function: Claims, true: Arguments, falsified: Mapping[str, Arguments]) -> None:
+    """Assert that each statement, claim and algorithm whose truth is computed can turn.
+
+    Parameters
+    ----------
+    function : callable
+        The `claims` of a study.
+    true : tuple or mapping
+        Its positional or named arguments, of the true model.
+    falsified : mapping of str to tuple or mapping
+        Arguments of falsified models, by what is wrong with them. Each must turn some row, and each
+        computed row must be turned by one of them.
+    """
+    claims = list(_call(function, true))
+    right = verdicts(claims)
+    turned = {}
+    for name, arguments in falsified.items():
+        wrong = _run(function, arguments)
+        turned[name] = {id for id in right if wrong[id] != right[id]}
+        assert turned[name], f"the falsified model {name!r} turns no verdict"
+    computed = {
+        claim.id
+        for claim in claims
+        if claim.basis in ("computed", "proved") and printed_rows()[claim.id].kind in SAID
+    }
+    assert computed <= set().union(*turned.values()), (
+        f"no falsified model turns {sorted(computed - set().union(*turned.values()))}"
+    )
+
+
+def _run(function: Claims, arguments: Arguments) -> dict[str, str]:
+    return verdicts(_call(function, arguments))
+
+
+def _call(function: Claims, arguments: Arguments) -> Iterable[Claim]:
+    return function(**arguments) if isinstance(arguments, Mapping) else function(*arguments)
