@@ -8,7 +8,7 @@ epochs and sources run at machine speed. `RULES` numbers the priorities that the
     remark       the short form of the Remark, used off the orbit where it does not hold
     myopic       content now per cost (by age where not observed)
     greedy       expected content at the age
-    round-robin  age
+    round-robin  turns taken in the order of the numbers, whatever the content
     table        an index given on a grid of states, continued with slope 1/C
 """
 
@@ -96,8 +96,6 @@ def _priority(
     step: Floats,
 ) -> float:
     """Priority of source i under a rule."""
-    if rule == ROUND_ROBIN:
-        return float(age)
     if rule == GREEDY or (rule == MYOPIC and not seen):
         return -np.expm1(-decay[i] * age) * u_star[i] / (1.0 if rule == GREEDY else cost[i])
     if rule == MYOPIC:
@@ -116,6 +114,19 @@ def _priority(
     if rule == WHITTLE:
         return relative_index(decay[i], h_decay[i], share) * u_star[i] / cost[i]
     return printed_relative_index(decay[i], share, rule == REMARK) * u_star[i] / cost[i]
+
+
+@njit(cache=True)
+def next_in_turn(age: Ints, crawls: int) -> int:
+    """Return the source after those crawled last: the first older one after one of least age.
+
+    Ages that are all equal tell nothing; after so many crawls in turn it is then `crawls` modulo N.
+    """
+    youngest = age.min()
+    for i in range(age.size):
+        if age[i] > youngest and age[i - 1] == youngest:
+            return i
+    return crawls % age.size
 
 
 @njit(cache=True)
@@ -198,11 +209,17 @@ def play(
     priority, work = np.empty(size), np.empty(size)
     chosen = np.zeros(size, dtype=np.bool_)
     for epoch in range(horizon):
-        for i in range(size):
-            priority[i] = _priority(
-                rule, i, state[i], age[i], observed[i], decay, h_decay, u_star, cost, table, step
-            )
-        mark_top(priority, budget, work, chosen)
+        if rule == ROUND_ROBIN:
+            first = next_in_turn(age, epoch * budget)
+            for i in range(size):
+                chosen[i] = (i - first) % size < budget
+        else:
+            for i in range(size):
+                priority[i] = _priority(
+                    rule, i, state[i], age[i], observed[i], decay, h_decay, u_star, cost, table,
+                    step,
+                )  # fmt: skip
+            mark_top(priority, budget, work, chosen)
         earned = 0.0
         for i in range(size):
             if chosen[i]:

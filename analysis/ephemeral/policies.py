@@ -2,7 +2,7 @@
 
 A policy is an object with one method, ``select(observation, budget, rng) -> arms``. The observation
 holds what the model lets a policy see: the age of every source, and the content of those that are
-observed. Ties go to the source with the smaller number, so that a run repeats itself.
+observed. Ties of a rank go to the source with the smaller number, so that a run repeats itself.
 
 References: the index policy is Theorem 1 of the report; greedy and round robin are the policies
 that the slides compare it with.
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from analysis.checks import check_choice, check_integer
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
+from analysis.ephemeral.kernels import next_in_turn
 from analysis.ephemeral.sources import Sources
 
 Arms = NDArray[np.int64]
@@ -110,13 +111,20 @@ class GreedyPolicy:
 
 @dataclass(frozen=True)
 class RoundRobinPolicy:
-    """Crawl every source in turn: always those that have waited longest."""
+    """Crawl every source in turn, in the order of their numbers, the first after the last.
+
+    The turn goes on after the sources that were crawled last, which the ages tell; ages that are
+    all equal tell nothing, and the turn is then where it is after `epoch` epochs of this budget.
+    """
 
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
-        """Return the `budget` sources of largest age."""
-        return top(observation.age.astype(np.float64), budget)
+        """Return the `budget` sources whose turn it is."""
+        size = observation.age.size
+        check_integer("budget", budget, 1, size)
+        first = next_in_turn(observation.age, observation.epoch * budget)
+        return np.sort((first + np.arange(budget)) % size)
 
 
 @dataclass(frozen=True)

@@ -163,8 +163,8 @@ def long_run_cycle(
 ) -> Cycle:
     """Find the cycle that a policy settles in, by exact integer ages.
 
-    All sources start empty. The policy must depend on ages alone (it is shown the content that
-    belongs to the age, and epoch 0 always). Ages at which a source holds its limit u* to machine
+    All sources start empty. The policy must depend on ages alone (content is hidden from it, and it
+    is shown epoch 0 always). Ages from 2 on at which a source holds its limit u* to machine
     precision count as one.
 
     Parameters
@@ -192,6 +192,7 @@ def long_run_cycle(
     check_integer("budget", budget, 1, len(sources))
     chooser = named_policy(policy, sources) if isinstance(policy, str) else policy
     oldest = np.ceil(-np.log(np.finfo(float).eps / 4) / sources.decay).astype(np.int64)
+    oldest = np.maximum(oldest, 2)  # the age of 1 alone tells who was crawled last
     age = np.zeros(len(sources), dtype=np.int64)
     seen: dict[tuple[int, ...], int] = {}
     history: list[tuple[int, ...]] = []

@@ -1,9 +1,13 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from analysis.ephemeral import (
     Observation,
+    RoundRobinPolicy,
     SingleSourcePolicy,
+    Sources,
     WhittlePolicy,
     four_sources,
     long_run_cycle,
@@ -34,6 +38,57 @@ def test_round_robin_visits_every_source_in_turn():
     assert sorted(cycle.crawls) == [(0,), (1,), (2,), (3,)]
     expected = four_sources().state_at_age([4, 4, 4, 4]).mean()
     assert cycle.average_reward == pytest.approx(expected, rel=1e-14)
+
+
+def different_sources(size):
+    """Sources of all speeds: some hold their limit after one epoch, some after a thousand."""
+    decay = np.geomspace(50.0, 0.05, size)
+    return Sources(np.arange(1.0, size + 1), np.ones(size), decay)
+
+
+@given(st.integers(1, 12), st.data())
+@settings(deadline=None, max_examples=40)
+def test_round_robin_is_cyclic_whatever_the_numbers(size, data):
+    """N crawls in a row are one of each source, from the first epoch on and for ever."""
+    budget = data.draw(st.integers(1, size))
+    start = data.draw(st.sampled_from(["empty", "fresh", "full"]))
+    run = simulate(different_sources(size), "round-robin", budget, 30, initial_state=start)
+    turns = (np.arange(30)[:, None] * budget + np.arange(budget)) % size
+    expected = np.zeros((size, 30), dtype=bool)
+    expected[turns, np.arange(30)[:, None]] = True
+    np.testing.assert_array_equal(run.crawled, expected)
+
+
+@given(st.integers(1, 12), st.data())
+@settings(deadline=None, max_examples=40)
+def test_the_cycle_of_round_robin_gives_every_source_its_share(size, data):
+    budget = data.draw(st.integers(1, size))
+    sources = different_sources(size)
+    cycle = long_run_cycle(sources, "round-robin", budget)
+    np.testing.assert_allclose(cycle.frequency, budget / size, rtol=1e-14)
+    # Of its gaps, of mean N/M, a share is the whole number below and the rest the one above.
+    below, rest = divmod(size, budget)
+    gaps = np.array([[below], [below + 1]]) * np.ones(size)
+    content = sources.state_at_age(gaps)
+    mean = ((budget - rest) * content[0] + rest * content[1]).sum() / size
+    assert cycle.average_reward == pytest.approx(mean, rel=1e-13)
+
+
+@given(
+    st.lists(st.integers(1, 5), min_size=2, max_size=9),
+    st.lists(st.integers(1, 9), min_size=8, max_size=8),
+)
+@settings(deadline=None, max_examples=40)
+def test_the_turn_goes_on_from_any_ages_and_through_changes_of_budget(ages, budgets):
+    age, size, crawled = np.array(ages), len(ages), []
+    for epoch, wanted in enumerate(budgets):
+        seen = Observation(epoch, age, np.full(size, np.nan))
+        arms = RoundRobinPolicy().select(seen, min(wanted, size - 1))
+        (first,) = arms[~np.isin((arms - 1) % size, arms)]  # they are one block around the circle
+        crawled += ((first + np.arange(arms.size)) % size).tolist()
+        age = age + 1
+        age[arms] = 1
+    np.testing.assert_array_equal(np.diff(crawled) % size, 1)
 
 
 def test_one_source_alone_earns_u():

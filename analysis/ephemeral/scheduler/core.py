@@ -37,7 +37,7 @@ from analysis.ephemeral.scheduler.admission import (
     set_rates,
     whole_numbers,
 )
-from analysis.ephemeral.scheduler.budget import Choice, choose
+from analysis.ephemeral.scheduler.budget import ROOM, Choice, choose
 from analysis.ephemeral.scheduler.threshold import Threshold
 from analysis.ephemeral.sources import Sources
 
@@ -154,10 +154,12 @@ class Scheduler:
         budget = check_number("budget", budget, 0, high_open=True)
         ranked = self._rank_bucket()
         cut, tie, count = self._select(ranked, budget)
-        want = 1.0
+        want, room = budget, budget * ROOM
+        state = (self._calendar, self.epoch, self._cost, self._most)
         while self._threshold.above(cut) and self.threshold > 0:
             want *= 1.3
-            self._threshold.lower(want * budget, self._calendar, self.epoch, self._cost, self._most)
+            if not self._threshold.lower(want, room, *state):
+                break  # the budget is below every cost, or everyone waits for a minimal age
             ranked = self._rank_bucket()
             cut, tie, count = self._select(ranked, budget)
         self.marginal_index = cut
@@ -187,7 +189,7 @@ class Scheduler:
         """
         subsidy = check_number("subsidy", subsidy, 0)
         if self._threshold.above(subsidy):
-            return float(today.demand(self._calendar, self.epoch, subsidy, self._cost)[0])
+            return float(today.demand(self._calendar, self.epoch, subsidy, self._cost, np.inf)[0])
         ranked = self._rank_bucket()
         wanted = self._rank[:ranked] >= subsidy
         if self._cost.size == 1:

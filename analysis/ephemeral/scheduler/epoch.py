@@ -114,10 +114,12 @@ def settle(
 
 
 @njit(cache=True)
-def demand(calendar: Calendar, epoch: int, theta: float, cost: Floats) -> tuple[float, float]:
+def demand(
+    calendar: Calendar, epoch: int, theta: float, cost: Floats, most_cost: float
+) -> tuple[float, float]:
     """Cost of all sources that may be crawled now and have an index of at least theta.
 
-    Also returns the largest index.
+    Only sources count that cost at most `most_cost`. Also returns their largest index.
     """
     total = largest = 0.0
     for bucket in range(RING + 1):
@@ -126,10 +128,11 @@ def demand(calendar: Calendar, epoch: int, theta: float, cost: Floats) -> tuple[
             for j in range(np.int64(block) * BLOCK, np.int64(block) * BLOCK + size):
                 entry = calendar.pool[j]
                 age = epoch - entry.last
-                if age >= entry.least:
+                price = cost[entry.number] if cost.size > 1 else cost[0]
+                if age >= entry.least and price <= most_cost:
                     index = entry.limit * shares(entry.decay, entry.bend, float(age))[0]
                     largest = max(largest, index)
                     if index >= theta:
-                        total += cost[entry.number] if cost.size > 1 else cost[0]
+                        total += price
             block, size = calendar.link[block], BLOCK
     return total, largest

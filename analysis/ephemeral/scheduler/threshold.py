@@ -59,14 +59,28 @@ class Threshold:
         if 1.002 * self.level < raised < today.OVERDUE:
             self.level = raised
 
-    def lower(self, want: float, calendar: Calendar, epoch: int, cost: Floats, most: Ints) -> None:
-        """Sort the calendar anew under a threshold at which more than so much cost is due."""
-        total, high = today.demand(calendar, epoch, 0.0, cost)
+    def lower(
+        self,
+        want: float,
+        budget: float,
+        calendar: Calendar,
+        epoch: int,
+        cost: Floats,
+        most: Ints,
+    ) -> bool:
+        """Sort the calendar anew under a threshold at which more than so much cost is due.
+
+        Only sources count that cost no more than the budget. If there is none that may be crawled
+        now, no threshold helps: nothing is changed, and the answer is False.
+        """
+        total, high = today.demand(calendar, epoch, 0.0, cost, budget)
+        if total == 0.0:
+            return False
         low = 0.0
         if total > want:
             for _ in range(60):
                 middle = 0.5 * (low + high)
-                total, _ = today.demand(calendar, epoch, middle, cost)
+                total, _ = today.demand(calendar, epoch, middle, cost, budget)
                 if total >= want:
                     low = middle
                 else:
@@ -75,7 +89,9 @@ class Threshold:
                     break
         if self.rebuilds:
             self._margin = min(2 * self._margin, 0.5)
-        self.level = low
+        # Many sources may share one index; a threshold on it would be too close to be trusted.
+        self.level = low / SAFETY**2
         self.rebuilds += 1
         self._cuts.clear()
-        kernel.rebuild(calendar, epoch, low, most)
+        kernel.rebuild(calendar, epoch, self.level, most)
+        return True

@@ -204,6 +204,47 @@ def test_four_sources_end_in_the_known_cycle(budget):
     assert np.mean(rewards) == pytest.approx(cycle.average_reward, rel=1e-12)
 
 
+@pytest.mark.parametrize("budget", [0.0, 0.3, 0.999])
+def test_a_budget_below_every_cost_crawls_nothing_and_sorts_nothing(budget):
+    cost = np.random.default_rng(0).choice([1.0, 2.0, 5.0], 500)
+    scheduler = Scheduler(many_sources(500, cost=cost), 20)
+    for _ in range(40):
+        scheduler.crawl()
+    before, level = scheduler.rebuilds, scheduler.threshold
+    for _ in range(5):
+        assert scheduler.crawl(budget)[0].size == 0
+    assert scheduler.rebuilds == before
+    assert scheduler.threshold == level
+    assert level > 0
+
+
+def test_the_first_epoch_may_have_no_budget():
+    cost = np.random.default_rng(0).choice([1.0, 2.0], 50)
+    scheduler = Scheduler(many_sources(50, cost=cost), 5)
+    assert scheduler.crawl(0)[0].size == 0
+    assert scheduler.rebuilds == 0
+
+
+def test_a_budget_for_few_sources_is_found_in_one_sorting():
+    """Only 30 of 3,000 sources cost less than the budget, and none of these is near its turn."""
+    cost, rate = np.full(3000, 50.0), np.full(3000, 100.0)
+    cost[::100], rate[::100] = 1.0, 0.001
+    scheduler = Scheduler(Sources(rate, np.ones(3000), np.full(3000, 0.1), cost=cost), 500.0)
+    reference = FullSort(Sources(rate, np.ones(3000), np.full(3000, 0.1), cost=cost), 500.0)
+    for _ in range(40):
+        same_crawl(scheduler, reference)
+    before = scheduler.rebuilds
+    same_crawl(scheduler, reference, 10.0)
+    assert scheduler.rebuilds <= before + 1
+
+
+def test_sources_that_are_all_alike_are_sorted_once():
+    """All are tied, and a threshold on the tie itself would never be low enough."""
+    scheduler = Scheduler(Sources(np.ones(3000), np.ones(3000), np.ones(3000)), 1)
+    scheduler.crawl()
+    assert scheduler.rebuilds == 1
+
+
 def test_reward_stays_below_the_relaxed_bound_and_comes_close():
     sources = many_sources(20_000, seed=2)
     scheduler = Scheduler(sources, 400, spread_ages(sources, 400, np.random.default_rng(0)))

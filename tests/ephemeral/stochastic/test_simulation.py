@@ -34,15 +34,29 @@ def some_sources():
 @pytest.mark.parametrize("policy", ["whittle", "myopic", "greedy", "round-robin"])
 @pytest.mark.parametrize("observed", [True, False, [True, False, False, True, True]])
 @pytest.mark.parametrize("lifetime", [np.inf, [2, 3, 1, np.inf, 5]])
-def test_compiled_run_is_the_policy_object_step_by_step(policy, observed, lifetime):
+@pytest.mark.parametrize(("budget", "start"), [(2, "fresh"), (3, "empty")])
+def test_compiled_run_is_the_policy_object_step_by_step(policy, observed, lifetime, budget, start):
     sources = some_sources()
     content = Arrivals(sources).sample(300, np.random.default_rng(1))
-    options = {"observed": observed, "lifetime": lifetime, "initial_state": "fresh", "warm_up": 7}
-    fast = simulate_random(sources, policy, 2, content, **options)
-    slow = simulate_random(sources, named_policy(policy, sources), 2, content, **options)
+    options = {"observed": observed, "lifetime": lifetime, "initial_state": start, "warm_up": 7}
+    fast = simulate_random(sources, policy, budget, content, **options)
+    slow = simulate_random(sources, named_policy(policy, sources), budget, content, **options)
     np.testing.assert_allclose(fast.reward, slow.reward, rtol=1e-10)
     np.testing.assert_array_equal(fast.frequency, slow.frequency)
-    assert fast.frequency.sum() == pytest.approx(2)
+    assert fast.frequency.sum() == pytest.approx(budget)
+
+
+@pytest.mark.parametrize("start", ["empty", "fresh"])
+@pytest.mark.parametrize(("size", "budget"), [(4, 3), (5, 2), (7, 5), (3, 3), (6, 1)])
+def test_compiled_round_robin_crawls_in_turn(start, size, budget):
+    """After k epochs k M crawls have gone round: each source has had its share to within one."""
+    sources = Sources(np.arange(1.0, size + 1), np.ones(size), np.geomspace(0.1, 40, size))
+    for horizon in range(1, 3 * size):
+        content = np.ones((size, horizon))
+        run = simulate_random(sources, "round-robin", budget, content, initial_state=start)
+        crawls = np.rint(run.frequency * horizon).astype(int)
+        expected = np.bincount(np.arange(horizon * budget) % size, minlength=size)
+        np.testing.assert_array_equal(crawls, expected)
 
 
 class PrintedTheorem:
