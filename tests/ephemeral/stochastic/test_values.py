@@ -17,7 +17,7 @@ from analysis.ephemeral import (
     simulate_random,
     stopping_value,
 )
-from analysis.ephemeral.stochastic import index as stochastic_index
+from analysis.ephemeral.stochastic.simulation import index as stochastic_index
 
 
 def one(cost=1.0, rate=3.0):
