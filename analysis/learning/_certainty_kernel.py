@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from analysis.ephemeral.kernels import h, relative_index_at_age
 from analysis.learning.environment import advance, collect, largest
 
+#: "forced" crawls an arm again once so much of the time watched has passed since its last crawl.
+OVERDUE = 0.75
+
 
 class Model(NamedTuple):
     """Constants: the grid, and g and log g at ages 1 to A on it, shape (points, A)."""
@@ -24,16 +27,19 @@ class Model(NamedTuple):
     exploration: int
     forced: int
     confidence: float
+    memory: float
 
 
 class State(NamedTuple):
     """Running sums of each arm, on the grid (N, points) or not (N,), and the estimates from them.
 
-    `profile` is p(mu) and `top` the place of its maximum; `width` is the standard deviation of
-    log mu when phi is 1.
+    `pairs` counts all crawls at a positive age, `weight` those that are remembered. `profile` is
+    p(mu) and `top` the place of its maximum; `width` is the standard deviation of log mu when phi
+    is 1, ``inf`` where the profile has no curvature there.
     """
 
     pairs: NDArray[np.int64]
+    weight: NDArray[np.float64]
     total: NDArray[np.float64]
     weighted: NDArray[np.float64]
     exposure: NDArray[np.float64]
@@ -77,9 +83,9 @@ def _estimate(model, state, i):  # type: ignore[no-untyped-def]
     left, middle, right = profile[inner - 1], profile[inner], profile[inner + 1]
     spacing = model.log_mu[1] - model.log_mu[0]
     bend = 2.0 * middle - left - right
-    log_mu, width = model.log_mu[top], model.log_mu[-1] - model.log_mu[0]
+    log_mu, width = model.log_mu[top], np.inf
     if bend > 1e-12 * total:
-        width = min(width, spacing / np.sqrt(bend))
+        width = spacing / np.sqrt(bend)
         if inner == top:
             log_mu += 0.5 * spacing * (right - left) / bend
     state.top[i] = top
@@ -94,17 +100,25 @@ def _estimate(model, state, i):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def learn(model, state, arms, age, found):  # type: ignore[no-untyped-def]
-    """Add (age, content) pairs to the running sums and estimate anew."""
+    """Add (age, content) pairs to the running sums and estimate anew.
+
+    A crawl at age 0 must find nothing and says nothing. The sums of an arm fade by the epochs since
+    its last crawl, which is its age.
+    """
     state.epoch[0] += 1
     for m in range(arms.size):
         i = arms[m]
+        if age[m] < 1:
+            continue
+        keep = np.exp(-age[m] / model.memory)
         state.pairs[i] += 1
-        state.total[i] += found[m]
+        state.weight[i] = keep * state.weight[i] + 1.0
+        state.total[i] = keep * state.total[i] + found[m]
         for point in range(model.log_mu.size):
             g, log_g = _reach(model, point, age[m])
-            state.weighted[i, point] += found[m] * log_g
-            state.exposure[i, point] += g
-            state.squares[i, point] += found[m] * found[m] / g
+            state.weighted[i, point] = keep * state.weighted[i, point] + found[m] * log_g
+            state.exposure[i, point] = keep * state.exposure[i, point] + g
+            state.squares[i, point] = keep * state.squares[i, point] + found[m] * found[m] / g
         _estimate(model, state, i)
 
 
@@ -115,17 +129,34 @@ def _index(log_mu, u_star, age):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _optimistic(model, state, i, age, slack):  # type: ignore[no-untyped-def]
-    """Largest index of arm i over the points whose profile is within `slack` of the best.
+def upper(total, slack):  # type: ignore[no-untyped-def]
+    """Largest mean m >= total with m - total - total log(m/total) <= slack.
 
-    Given mu, u* may exceed R/S by the factor at which the quasi-likelihood has lost the rest of the
-    slack, R (x - 1)^2 / 2 for a factor x near 1.
+    With x = m/total and y = slack/total that is x - 1 - log x = y, a branch of Lambert's function:
+    one Newton step from its lower bound 1 + sqrt(2y) + 2y/3. A total of 0 leaves m = slack.
+    """
+    if total <= 0.0:
+        return slack
+    y = slack / total
+    x = 1.0 + np.sqrt(2.0 * y) + y / 1.5
+    if y > 1e-6:
+        x -= (x - 1.0 - np.log(x) - y) / (1.0 - 1.0 / x)
+    return total * x
+
+
+@njit(cache=True, nogil=True)
+def _optimistic(model, state, i, age, slack):  # type: ignore[no-untyped-def]
+    """Largest index of arm i over all (mu, u*) whose likelihood is within `slack` of the best.
+
+    Given mu, u* may be what `upper` makes of R with the slack that the profile leaves, over S. An
+    arm that found nothing has a flat profile: its index is slack/S(mu) where that helps most, and
+    grows with its age, so that it is tried again at ages that grow with the time watched.
     """
     total = state.total[i]
-    if total <= 0.0:
-        return 0.0
-    stretch = 1.0 + np.sqrt(2.0 * slack / total)
-    highest = stretch * _index(state.log_mu[i], state.u_star[i], age)
+    highest = 0.0
+    if total > 0.0:
+        scale = upper(total, slack) / total
+        highest = _index(state.log_mu[i], scale * state.u_star[i], age)
     top, profile = state.top[i], state.profile[i]
     for direction in (-1, 1):
         g = top if direction < 0 else top + 1
@@ -133,38 +164,75 @@ def _optimistic(model, state, i, age, slack):  # type: ignore[no-untyped-def]
             left = slack - (profile[top] - profile[g])
             if left <= 0.0:
                 break
-            u_star = total / state.exposure[i, g] * (1.0 + np.sqrt(2.0 * left / total))
+            u_star = upper(total, left) / state.exposure[i, g]
             highest = max(highest, _index(model.log_mu[g], u_star, age))
             g += direction
     return highest
 
 
 @njit(cache=True, nogil=True)
+def _drawn(model, state, i, age, phi, rng):  # type: ignore[no-untyped-def]
+    """Index of arm i at a draw of mu and, given mu, of u*.
+
+    log mu is normal, or, where that would cover the grid, a point of it drawn by its likelihood.
+    Given mu, R/phi is nearly Poisson, so that Jeffreys' posterior of u* S/phi is gamma of shape
+    R/phi + 1/2.
+    """
+    lowest, span = model.log_mu[0], model.log_mu[-1] - model.log_mu[0]
+    deviation = np.sqrt(phi) * state.width[i]
+    if deviation < 0.5 * span:
+        log_mu = state.log_mu[i] + deviation * rng.standard_normal()
+        log_mu = min(max(log_mu, lowest), lowest + span)
+    else:
+        log_mu, profile = state.log_mu[i], state.profile[i]
+        for _ in range(64):  # rejection: seldom more than a few, since the profile is flat
+            g = int(rng.random() * profile.size)
+            if rng.random() < np.exp((profile[g] - profile[state.top[i]]) / phi):
+                log_mu = model.log_mu[g]
+                break
+    drawn = phi * rng.standard_gamma(state.total[i] / phi + 0.5)
+    return _index(log_mu, drawn / _exposure(model, state.exposure[i], log_mu), age)
+
+
+@njit(cache=True, nogil=True)
+def _pool(state):  # type: ignore[no-untyped-def]
+    """Dispersion over all arms, and for an arm that found nothing: what a crawl finds, if more."""
+    surplus, freedom, found, crawls = 0.0, 0.0, 0.0, 0.0
+    for i in range(state.pairs.size):
+        surplus += state.chi_square[i]
+        freedom += max(state.weight[i] - 2.0, 0.0)
+        found += state.total[i]
+        crawls += state.weight[i]
+    pooled = surplus / max(freedom, 1.0)
+    unseen = max(pooled, found / max(crawls, 1.0))
+    return pooled, unseen if unseen > 0.0 else 1.0
+
+
+@njit(cache=True, nogil=True)
 def priorities(model, state, age, rng, values):  # type: ignore[no-untyped-def]
     """Write what each arm is worth crawling; arms that lack forced crawls come first."""
-    surplus, freedom = 0.0, 0
-    for i in range(values.size):
-        surplus += state.chi_square[i]
-        freedom += max(state.pairs[i] - 2, 0)
-    pooled = surplus / max(freedom, 1)
+    pooled, unseen = _pool(state)
+    watched = min(float(state.epoch[0]), model.memory)
     for i in range(values.size):
         count = state.pairs[i]
         if count < model.forced:
             again = model.forced if count % 2 == 1 else 0
             values[i] = 1e200 * (2 * model.forced + again - count)
             continue
-        phi = (state.chi_square[i] + 2.0 * pooled) / count  # count - 2 degrees of freedom and 2
-        phi = max(phi, 1e-12 * state.total[i])
+        if model.exploration == 0:
+            overdue = age[i] > OVERDUE * watched
+            values[i] = 1e190 if overdue else _index(state.log_mu[i], state.u_star[i], age[i])
+            continue
+        phi = unseen
+        if state.total[i] > 0.0:  # weight - 2 degrees of freedom and 2
+            phi = (state.chi_square[i] + 2.0 * pooled) / state.weight[i]
+            phi = max(phi, 1e-12 * state.total[i])
+        phi *= np.exp(min(age[i] / model.memory, 60.0))  # what is known has faded since
         if model.exploration == 1:
-            slack = phi * model.confidence * np.log(1.0 + state.epoch[0])
+            slack = phi * model.confidence * np.log1p(watched)
             values[i] = _optimistic(model, state, i, age[i], slack)
-        elif model.exploration == 2 and phi > 0.0:
-            log_mu = state.log_mu[i] + np.sqrt(phi) * state.width[i] * rng.standard_normal()
-            log_mu = min(max(log_mu, model.log_mu[0]), model.log_mu[-1])
-            drawn = phi * rng.standard_gamma(state.total[i] / phi)
-            values[i] = _index(log_mu, drawn / _exposure(model, state.exposure[i], log_mu), age[i])
         else:
-            values[i] = _index(state.log_mu[i], state.u_star[i], age[i])
+            values[i] = _drawn(model, state, i, age[i], phi, rng)
 
 
 @njit(cache=True, nogil=True)

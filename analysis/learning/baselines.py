@@ -5,8 +5,8 @@ actions as there are sets of M arms. It needs no structure, and pays for that in
 
     Q(s, a) += alpha [ r + max_b Q(s', b) - Q(reference) - Q(s, a) ],
 
-with reference the state of all ages 1 and its first action. `AgeBlindUcb` is UCB1 as one would
-write it in a hurry: an arm's reward is what a crawl of it found, whenever that was, ::
+with reference the state of all ages 1 and its first action. `AgeBlindUcb` is standard
+UCB1, which ignores ages: an arm's reward is what a crawl of it found, whenever that was, ::
 
     mean content + (largest content so far) sqrt(2 log n / crawls).
 
@@ -217,11 +217,12 @@ def _joint_play(constants, state, alpha, decay, u_star, content, rng):  # type: 
 
 @njit(cache=True, nogil=True)
 def _ucb_choose(state, values, arms):  # type: ignore[no-untyped-def]
+    scale = state.highest[0] if state.highest[0] > 0.0 else 1.0  # any, while nothing was found
     for i in range(values.size):
         values[i] = np.inf
         if state.pairs[i] > 0:
             radius = np.sqrt(2.0 * np.log(state.epoch[0]) / state.pairs[i])
-            values[i] = state.total[i] / state.pairs[i] + state.highest[0] * radius
+            values[i] = state.total[i] / state.pairs[i] + scale * radius
     largest(values, arms)
 
 

@@ -13,12 +13,28 @@ kept on a grid of mu by adding each pair to running sums, and refined by a parab
 dispersion phi is Pearson's chi-square over its degrees of freedom, pooled a little over the arms.
 The crawled arms are those of largest index gamma(age; u*, mu), where (u*, mu) is ::
 
-    forced      the estimate, after every arm has been crawled a few times
-    ucb         what makes the index largest within l >= max l - phi c log t
-    thompson    a draw: log mu normal around the estimate, u* gamma given mu
+    forced      the estimate; an arm is crawled a few times at first, and again whenever three
+                quarters of all epochs so far have passed since its last crawl
+    ucb         what makes the index largest within l >= max l - phi c log(1 + t): given mu, the
+                largest u* with u* S - R - R log(u* S/R) <= phi c log(1 + t) - (max p - p(mu))
+    thompson    a draw: log mu normal around the estimate, or by its likelihood where that is
+                flat; given mu, u* S/phi gamma of shape R/phi + 1/2, the posterior under Jeffreys'
+                prior of a Poisson mean
 
-This is the "adaptive version" that the report announces in its conclusion: only ages and contents
-of crawled arms are used.
+All three go on exploring, also where nothing was found (R = 0). The bound of "ucb" is the Poisson
+family's own (kl-UCB), which tends to u* <= slack/S as R falls to 0; Jeffreys' posterior is proper
+there; and the crawls that "forced" asks for are of logarithmic number. An arm without content says
+nothing of phi, the weight of one item: the larger of the pooled phi and of what a crawl finds on
+average stands for it. Maximised over mu, such an index grows with the age in proportion to the time
+watched, so that an arm that stays silent is tried at ages that grow geometrically.
+
+With a `memory` of H epochs all sums of an arm fade as e^{-epochs/H} and t is at most H, as in
+discounted UCB, so that the estimates follow sources that change.
+
+References: Garivier and Cappe, The KL-UCB algorithm for bounded stochastic bandits and beyond
+(2011); Garivier and Moulines, On upper-confidence bound policies for switching bandit problems
+(2011). This is the "adaptive version" that the report announces in its conclusion: only ages and
+contents of crawled arms are used.
 """
 
 from __future__ import annotations
@@ -42,16 +58,18 @@ class CertaintyEquivalenceOptions:
     Parameters
     ----------
     exploration : {"ucb", "forced", "thompson"}
-        See the module. "forced" needs a larger `forced` than the others, which go on exploring.
+        See the module. "forced" needs a larger `forced` than the others.
     forced : int
         Crawls of each arm before its estimate is used, in pairs of one at a high age and one right
-        after it; at least 2.
+        after it; at least 2. A crawl at age 0 does not count.
     confidence : float
         c of "ucb"; positive.
     slowest, fastest : float
         Ends of the grid of mu, per epoch; 0 < slowest < fastest.
     points : int
         Points of the grid, equally spaced in log mu; at least 16.
+    memory : float
+        H, epochs after which a crawl counts e times less; positive, ``inf`` to forget nothing.
     """
 
     exploration: str = "ucb"
@@ -60,6 +78,7 @@ class CertaintyEquivalenceOptions:
     slowest: float = 1e-3
     fastest: float = 20.0
     points: int = 121
+    memory: float = np.inf
 
     def __post_init__(self) -> None:
         check_choice("exploration", self.exploration, EXPLORATIONS)
@@ -68,6 +87,7 @@ class CertaintyEquivalenceOptions:
         check_number("slowest", self.slowest, 0, low_open=True, high_open=True)
         check_number("fastest", self.fastest, self.slowest, low_open=True, high_open=True)
         check_integer("points", self.points, 16)
+        check_number("memory", self.memory, 0, low_open=True)
 
 
 class CertaintyEquivalence:
@@ -83,7 +103,7 @@ class CertaintyEquivalence:
     Attributes
     ----------
     u_star, decay : ndarray, shape (N,)
-        Present estimates, ``nan`` before the first crawl.
+        Present estimates, ``nan`` before the first crawl at a positive age.
     """
 
     def __init__(self, arms: int, options: CertaintyEquivalenceOptions | None = None) -> None:
@@ -100,10 +120,12 @@ class CertaintyEquivalence:
             EXPLORATIONS.index(self.options.exploration),
             self.options.forced,
             float(self.options.confidence),
+            float(self.options.memory),
         )
         grid = (arms, self.options.points)
         self._state = kernel.State(
             np.zeros(arms, dtype=np.int64),
+            np.zeros(arms),
             np.zeros(arms),
             np.zeros(grid),
             np.zeros(grid),

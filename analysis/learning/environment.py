@@ -2,9 +2,10 @@
 
 A learner plays `analysis.ephemeral.Environment` with no source observed: it sees every age and,
 afterwards, the content of the arms that it crawled; never another state. All arms start one epoch
-old with content u_i. What each epoch brings is drawn before any learner runs and handed to all of
-them (`Arrivals.sample`), so that differences between learners are free of most of the noise; with
-`mean_content` in its place the scheme is the deterministic one, (2) and (3) of the 2019 paper.
+old with content u_i or, where `play` is told so, empty. What each epoch brings is drawn before any
+learner runs and handed to all of them (`Arrivals.sample`), so that differences between learners are
+free of most of the noise; with `mean_content` in its place the scheme is the deterministic one, (2)
+and (3) of the 2019 paper.
 
 `play` is the definition. Each learner also has a `play` of its own, the same loop compiled, which
 must earn the same on the same arrivals.
@@ -22,7 +23,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from analysis.checks import check_array, check_integer
+from analysis.checks import check_array, check_choice, check_integer
 from analysis.ephemeral import Environment, Observation, Policy, Sources
 
 Floats = NDArray[np.float64]
@@ -128,7 +129,13 @@ def by_epoch(sources: Sources, content: Floats, budget: int) -> Floats:
 
 
 def play(
-    sources: Sources, learner: Learner, content: Floats, budget: int, rng: np.random.Generator
+    sources: Sources,
+    learner: Learner,
+    content: Floats,
+    budget: int,
+    rng: np.random.Generator,
+    *,
+    initial_state: str = "fresh",
 ) -> Run:
     """Let any learner meet a stream of arrivals, one epoch at a time.
 
@@ -144,13 +151,22 @@ def play(
         Arms that may be crawled at each epoch.
     rng : numpy.random.Generator
         For learners that draw.
+    initial_state : {"fresh", "empty"}
+        Content u_i at age 1, or none at age 0. "fresh" pays every first crawl, so that no source
+        looks silent; "empty" does not.
 
     Returns
     -------
     Run
+
+    Raises
+    ------
+    ValueError
+        If the content has another shape, the budget is not in [1, N], or the start is unknown.
     """
     check_integer("budget", budget, 1, len(sources))
-    world = Environment(sources, content, observed=False, initial_state="fresh")
+    check_choice("initial_state", initial_state, ("fresh", "empty"))
+    world = Environment(sources, content, observed=False, initial_state=initial_state)
     reward, expected = np.zeros(world.horizon), np.zeros(world.horizon)
     engaged = np.zeros(world.horizon, dtype=np.int64)
     crawls = np.zeros(len(sources), dtype=np.int64)

@@ -2,10 +2,13 @@ from functools import partial
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from analysis.ephemeral import (
     Arrivals,
+    Observation,
     RoundRobinPolicy,
     Sources,
     Utility,
@@ -26,6 +29,7 @@ from analysis.learning import (
     mean_content,
     play,
 )
+from analysis.learning import _certainty_kernel as kernel
 
 SOURCES = four_sources()
 
@@ -117,19 +121,115 @@ def test_certainty_equivalence_loses_next_to_nothing(exploration, budget, bound)
 def test_rewards_in_another_unit_lead_to_the_same_crawls():
     grown = Sources(SOURCES.arrival_rate, SOURCES.mean_utility * 1e-4, SOURCES.decay_rate)
     content = exponential(500)
-    for name in ("forced", "ucb"):
+    for name in EXPLORATIONS:
         one = MAKERS[name]().play(SOURCES, content, 2, np.random.default_rng(0))
         two = MAKERS[name]().play(grown, content * 1e-4, 2, np.random.default_rng(0))
         np.testing.assert_array_equal(one.crawls, two.crawls)
 
 
-def test_an_arm_that_never_pays_is_left_alone():
+EXPLORATIONS = ("forced", "ucb", "thompson")
+
+
+def fed(learner, contents, epochs, start=1):
+    """Crawls of each arm when arm i always shows contents[i], whatever its age."""
+    rng = np.random.default_rng(0)
+    age, crawls = np.full(len(contents), start), np.zeros(len(contents), dtype=int)
+    for epoch in range(epochs):
+        arms = learner.select(Observation(epoch, age, np.full(age.size, np.nan)), 1, rng)
+        learner.update(arms, np.asarray(contents)[arms])
+        crawls[arms] += 1
+        age[arms] = 0
+        age += 1
+    return crawls
+
+
+@pytest.mark.parametrize("exploration", EXPLORATIONS)
+def test_an_arm_that_showed_nothing_is_tried_again_ever_less_often(exploration):
+    made = partial(CertaintyEquivalence, 2, CertaintyEquivalenceOptions(exploration))
+    early, late = fed(made(), [1.0, 0.0], 500)[1], fed(made(), [1.0, 0.0], 5000)[1]
+    assert 3 < early < 40
+    assert early < late < early + 40
+
+
+@pytest.mark.parametrize("exploration", EXPLORATIONS)
+def test_arms_that_all_showed_nothing_share_the_crawls(exploration):
+    options = CertaintyEquivalenceOptions(exploration)
+    crawls = fed(CertaintyEquivalence(3, options), [0.0, 0.0, 0.0], 300)
+    assert crawls.min() >= (4 if exploration == "forced" else 60)
+
+
+@pytest.mark.parametrize("exploration", EXPLORATIONS)
+def test_a_sparse_heavy_source_is_found_from_an_empty_start(exploration):
+    sources = Sources([100.0, 0.05], [0.01, 200.0], [0.5, 0.05])
+    for seed in range(6):
+        content = exponential(500, seed, sources)
+        learner = CertaintyEquivalence(2, CertaintyEquivalenceOptions(exploration))
+        rng = np.random.default_rng(seed)
+        run = play(sources, learner, content, 1, rng, initial_state="empty")
+        assert run.crawls[1] > 20
+
+
+@pytest.mark.parametrize("exploration", EXPLORATIONS)
+def test_a_crawl_at_age_zero_says_nothing(exploration):
+    learner = CertaintyEquivalence(2, CertaintyEquivalenceOptions(exploration))
+    fed(learner, [0.0, 0.0], 1, start=0)
+    assert np.isnan(learner.u_star).all()
+    content = exponential(100)
+    one, two = (
+        play(SOURCES, certainty(exploration)(), content, 2, np.random.default_rng(0), **start)
+        for start in ({"initial_state": "empty"}, {})
+    )
+    assert np.isfinite(one.expected).all()
+    assert one.expected[50:].sum() == pytest.approx(two.expected[50:].sum(), rel=0.1)
+
+
+@pytest.mark.parametrize("exploration", EXPLORATIONS)
+def test_an_arm_that_never_pays_costs_little(exploration):
     dead = Sources([50.0, 50.0, 0.0], np.ones(3), [0.5, 0.2, 0.3])
-    content = exponential(500, sources=dead)
-    for exploration in ("forced", "ucb", "thompson"):
-        options = CertaintyEquivalenceOptions(exploration)
-        run = CertaintyEquivalence(3, options).play(dead, content, 1, np.random.default_rng(0))
-        assert run.crawls[2] == 2
+    options = CertaintyEquivalenceOptions(exploration)
+    content = exponential(2000, sources=dead)
+    run = CertaintyEquivalence(3, options).play(dead, content, 1, np.random.default_rng(0))
+    assert 4 <= run.crawls[2] < 40
+
+
+def test_the_age_blind_bandit_tries_all_arms_while_none_has_paid():
+    assert fed(AgeBlindUcb(3), [0.0, 0.0, 0.0], 300).min() >= 90
+
+
+@given(total=st.floats(1e-6, 1e6), share=st.floats(1e-9, 1e4))
+def test_the_upper_bound_is_the_poisson_familys_own(total, share):
+    slack = share * total
+    mean = kernel.upper(total, slack)
+    assert mean >= total
+    lost = mean - total - total * np.log1p((mean - total) / total)
+    assert lost == pytest.approx(slack, rel=2e-3)
+
+
+def test_the_upper_bound_of_nothing_is_the_slack():
+    assert kernel.upper(0.0, 3.0) == 3.0
+    assert kernel.upper(1e-9, 3.0) == pytest.approx(3.0, rel=1e-6)
+
+
+def test_a_memory_follows_a_source_that_changes():
+    """Estimates of a source whose content triples: the mean of the last `memory` epochs or so."""
+    before, after = mean_content(SOURCES, 1000), 3.0 * mean_content(SOURCES, 1000)
+    content = np.concatenate([before, after], axis=1)
+    estimates = []
+    for memory in (100.0, np.inf):
+        learner = certainty("ucb", memory=memory)()
+        learner.play(SOURCES, content, 2, np.random.default_rng(0))
+        estimates.append(learner.u_star[0] / SOURCES.u_star[0])
+    assert estimates[0] == pytest.approx(3.0, rel=0.02)
+    assert estimates[1] < 2.5
+
+
+def test_without_forgetting_a_long_memory_changes_nothing():
+    content = exponential(300)
+    one, two = (
+        certainty("ucb", memory=memory)().play(SOURCES, content, 2, np.random.default_rng(0))
+        for memory in (np.inf, 1e12)
+    )
+    np.testing.assert_array_equal(one.crawls, two.crawls)
 
 
 def test_whittle_q_finds_the_index_when_it_sees_everything():
@@ -170,6 +270,7 @@ def test_the_age_blind_bandit_stays_far_behind():
         (lambda: CertaintyEquivalenceOptions(slowest=-1), r"slowest must be a number in \(0, inf"),
         (lambda: CertaintyEquivalenceOptions(fastest=1e-4), r"fastest must be a number in \(0.001"),
         (lambda: CertaintyEquivalenceOptions(points=3), "points must be an integer of at least 16"),
+        (lambda: CertaintyEquivalenceOptions(memory=0), r"memory must be a number in \(0, inf"),
         (lambda: CertaintyEquivalence(0), "arms must be an integer of at least 1, got 0"),
         (lambda: WhittleQOptions(oldest=1), "oldest must be an integer of at least 2, got 1"),
         (lambda: WhittleQOptions(step=1.5), r"step must be a number in \(0, 1\], got 1.5"),
