@@ -7,12 +7,26 @@ if TYPE_CHECKING:
     from analysis.report.figures import save_figure
     from analysis.report.records import is_document_run, record, save_value
     from analysis.report.style import COLOURS, figure
+    from analysis.report.text import as_markdown, as_mathtext, as_plain
 
-__all__ = ["COLOURS", "figure", "is_document_run", "record", "save_figure", "save_value"]
+__all__ = [
+    "COLOURS",
+    "as_markdown",
+    "as_mathtext",
+    "as_plain",
+    "figure",
+    "is_document_run",
+    "record",
+    "save_figure",
+    "save_value",
+]
 
 #: Loaded when asked for: the process that starts a notebook's kernel draws and records nothing.
 _HOMES = {
     "COLOURS": "style",
+    "as_markdown": "text",
+    "as_mathtext": "text",
+    "as_plain": "text",
     "figure": "style",
     "is_document_run": "records",
     "record": "records",
