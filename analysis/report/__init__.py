@@ -8,10 +8,14 @@ if TYPE_CHECKING:
     from analysis.report.figures import save_figure
     from analysis.report.records import is_document_run, record, record_claims, save_value
     from analysis.report.style import COLOURS, figure
+    from analysis.report.text import as_markdown, as_mathtext, as_plain
 
 __all__ = [
     "COLOURS",
     "Claim",
+    "as_markdown",
+    "as_mathtext",
+    "as_plain",
     "figure",
     "is_document_run",
     "record",
@@ -24,6 +28,9 @@ __all__ = [
 _HOMES = {
     "COLOURS": "style",
     "Claim": "claims",
+    "as_markdown": "text",
+    "as_mathtext": "text",
+    "as_plain": "text",
     "figure": "style",
     "is_document_run": "records",
     "record": "records",

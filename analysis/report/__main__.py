@@ -112,15 +112,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             serve(options.port)
     except (RuntimeError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+        return _refuse(str(error))
     except OSError as error:
-        print(f"error: {error.filename or options.command}: {error.strerror}", file=sys.stderr)
-        return 1
+        return _refuse(f"{error.filename or options.command}: {error.strerror}")
     except KeyboardInterrupt:
         print("interrupted: the last good book is as it was", file=sys.stderr)
         return 130
     return 0
+
+
+def _refuse(said: str) -> int:
+    """Print one error; what a reader's words would do to a terminal is written out."""
+    plain = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in said)
+    print(f"error: {plain}", file=sys.stderr)
+    return 1
 
 
 def _parser() -> argparse.ArgumentParser:

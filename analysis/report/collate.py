@@ -25,13 +25,13 @@ from analysis.report.claims import Claim
 from analysis.report.paths import BOOK, ROOT
 from analysis.report.run import write_json
 from analysis.report.scorecard import RecordError, judge
+from analysis.report.text import as_tex
 
 DATA = "collated.json"
 _QUOTED = re.compile(r"\{(?P<kind>computed|value)\}`(?P<id>[^`:]+):?(?P<style>[^`]*)`")
 _THEOREM = re.compile(
     r"^`{3,}\{prf:(?:theorem|proposition|lemma|corollary)\}[^\n]*\n:label: (?P<label>\S+)$", re.M
 )
-_TEX_SPECIAL = re.compile(r"[&%$#_{}]")
 SCORECARD = [
     "id", "document", "place", "kind", "printed", "computed", "interval_low", "interval_high",
     "verdict", "page", "basis", "assumes",
@@ -269,13 +269,9 @@ def bibtex(figure: dict[str, Any], commit: str, *, document: bool = True) -> str
         "  title = {Which source next? A reproducible book on scheduling web crawlers},\n"
         "  author = {{The book's contributors}},\n"
         f"  howpublished = {{\\url{{{permalink(figure, document=document)}}}}},\n"
-        f"  note = {{{_TEX_SPECIAL.sub(_tex_escape, note)}}},\n"
+        f"  note = {{{as_tex(note)}}},\n"
         "}\n"
     )
-
-
-def _tex_escape(found: re.Match[str]) -> str:
-    return f"\\{found[0]}"
 
 
 def _scorecard(found: Collation) -> list[dict[str, Any]]:

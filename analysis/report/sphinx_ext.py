@@ -101,9 +101,11 @@ class BookDirective(SphinxDirective):
         return nodes.reference("", text, refuri=up + path, classes=["book-file"])
 
     def markdown(self, text: str) -> list[nodes.Node]:
-        """Parse a line of Markdown in place."""
+        """Parse a line of Markdown in place; HTML in it is text."""
         parsed = self.parse_text_to_nodes(text)
-        return list(parsed[0].children) if len(parsed) == 1 else parsed
+        for html in [node for part in parsed for node in part.findall(nodes.raw)]:
+            html.replace_self(nodes.Text(html.astext()))
+        return list(parsed[0].children or parsed) if len(parsed) == 1 else parsed
 
 
 class ReproFigure(BookDirective):

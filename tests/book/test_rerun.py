@@ -2,11 +2,14 @@
 
 import csv
 import json
+import re
 
 import pandas as pd
 import pytest
 
 from analysis.report import __main__ as command
+from analysis.report.notebooks import all_notebooks
+from analysis.report.paths import ROOT
 
 pytestmark = pytest.mark.book
 MY_SOURCES = """name,arrival_rate,mean_utility,decay_rate
@@ -23,8 +26,8 @@ def rerun(site, read_page, monkeypatch, capsys):
     """Run one notebook beside the quick book, where an unchanged result is reused."""
     monkeypatch.setattr(command, "build_folder", lambda profile: site.build)
 
-    def run(*arguments):
-        assert command.main(["run", "four-sources", *arguments]) == 0
+    def run(*arguments, notebook="four-sources"):
+        assert command.main(["run", notebook, *arguments]) == 0
         said = dict(
             line.split(": ", 1) for line in capsys.readouterr().out.splitlines() if ": " in line
         )
@@ -74,3 +77,41 @@ def test_a_run_with_the_documents_parameters_has_its_verdicts(rerun):
     assert 'class="book-verdicts' in text
     assert "row-A-r-17979" in page.ids
     assert "has to wait a whole period" in text
+
+
+@pytest.mark.parametrize(
+    ("notebook", "parameters"),
+    [
+        ("four-sources", "horizon=20"),
+        (
+            "stochastic-arrivals",
+            "horizon=300 curve_horizon=100 replications=2 variations=[1,40]",
+        ),
+    ],
+)
+def test_the_names_of_a_readers_sources_are_text(rerun, tmp_path, notebook, parameters):
+    """On every page that shows names: no script, no mathematics, no link, no number of the book."""
+    sources = pd.read_csv(ROOT / "tests/report/odd-names.csv").head(6)
+    sources["mean_utility"] = [1.0, 0.08, 0.7, 0.2, 0.05, 0.04]
+    sources["decay_rate"] = [0.7, 0.21, 0.35, 0.7, 0.7, 0.7]
+    sources.to_csv(tmp_path / "my.csv", index=False)
+    page = rerun("--parameters", parameters, "--sources", tmp_path / "my.csv", notebook=notebook)
+    text = words(page)
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    assert "<script>alert" not in page.path.read_text(encoding="utf-8")
+    assert "x^2" in text
+    assert not [link for link in page.all("a") if "a.example" in link.get("href", "")]
+    assert not re.search(r'class="math[^>]*>[^<]*(x\^2|frac\{\$)', text)
+    assert 'class="problematic"' not in text
+    (data,) = (page.path.parent / "figures").glob("*-states.csv")
+    assert any(str(sources.name[0]) in column for column in pd.read_csv(data).columns)
+
+
+def test_every_page_that_shows_names_is_tried_with_odd_ones():
+    """A new page that reads names of sources belongs into the list above."""
+    shows = {n.name for n in all_notebooks().values() if n.takes_sources and ".names" in code(n)}
+    assert shows == {"four-sources", "stochastic-arrivals"}
+
+
+def code(notebook):
+    return "\n".join(cell.source for cell in notebook.content.cells if cell.cell_type == "code")

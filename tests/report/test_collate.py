@@ -274,6 +274,8 @@ def test_a_rerun_is_cited_by_its_own_page_and_parameters():
     assert r"\url{first.html#first-curve}" in entry
     assert "part/first" not in entry
     assert r"initial\_state = 50\%, costs = [1, 2]" in entry
+    evil = bibtex(figure | {"parameters": {"law": "\\input{x}~^"}}, "abc123", document=False)
+    assert r"law = \textbackslash{}input\{x\}\textasciitilde{}\textasciicircum{}" in evil
 
 
 def test_a_permalink_follows_the_base_address(tmp_path, monkeypatch):

@@ -65,8 +65,19 @@ def test_wrong_parameters_are_refused(capsys, given, said):
     assert said in refused(capsys, "run", "four-sources", "--parameters", given)
 
 
-def test_a_notebook_that_is_not_there_is_refused(capsys):
-    assert "four-sources" in refused(capsys, "run", "five-sources")
+@pytest.mark.parametrize("name", ["five-sources", "../../x", "four-sources\n", "\x1b[31m"])
+def test_a_notebook_that_is_not_there_is_refused(capsys, name):
+    said = refused(capsys, "run", name)
+    assert "four-sources" in said
+    assert said.isprintable()
+
+
+def test_what_a_reader_types_does_nothing_to_a_terminal(capsys, tmp_path):
+    path = tmp_path / "my.csv"
+    path.write_text("name,arrival_rate,\x1b[2Jrate,decay_rate\na,1,1,1\n")
+    said = refused(capsys, "run", "four-sources", "--sources", str(path))
+    assert r"\x1b[2Jrate" in said
+    assert said.isprintable()
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,17 @@
-"""What pages say of computed values; the directives themselves are tested on the built book."""
+"""What pages say of computed values and of figures; the rest is tested on the built book."""
+
+import json
+from types import SimpleNamespace
 
 import pytest
+from sphinx.application import Sphinx
 
+from analysis.report import sphinx_ext
+from analysis.report.collate import DATA
+from analysis.report.figures import FORMATS
 from analysis.report.sphinx_ext import _computed
+
+EVIL = "<script>alert(1)</script>"
 
 
 @pytest.mark.parametrize(
@@ -19,3 +28,35 @@ from analysis.report.sphinx_ext import _computed
 )
 def test_an_interval_has_as_many_decimals_as_its_value(computed, interval, shown):
     assert _computed({"computed": computed, "interval": interval}) == shown
+
+
+def test_html_in_a_caption_is_text_on_its_page_and_in_the_gallery(tmp_path, monkeypatch):
+    """Even where a notebook hands on a reader's words as they are."""
+    figure = {"notebook": "page", "alt": f'"{EVIL}'}
+    figures = {
+        "page-inside": figure | {"caption": f"An item of {EVIL} at $M = 1$ *rises*."},
+        "page-alone": figure | {"caption": EVIL},
+    }
+    (tmp_path / "page.md").write_text(
+        "# A page\n\n```{repro-figure} page-inside\n```\n\n```{repro-figure} page-alone\n```\n\n"
+        "```{gallery}\n```\n"
+    )
+    runs = {"page": {"given": {"law": EVIL}}}
+    data = {"figures": figures, "runs": runs, "document": False, "profile": "paper"}
+    (tmp_path / DATA).write_text(json.dumps(data))
+    (tmp_path / "_site/figures").mkdir(parents=True)
+    for name in figures:
+        for suffix in FORMATS:
+            (tmp_path / f"_site/figures/{name}.{suffix}").write_text("<svg/>")
+    extensions = ["myst_parser", "analysis.report.sphinx_ext"]
+    settings = {"extensions": extensions, "myst_enable_extensions": ["dollarmath"]}
+    out = tmp_path / "out"
+    monkeypatch.setattr(sphinx_ext, "find_notebook", lambda name: SimpleNamespace(describe=list))
+    settings |= {"root_doc": "page"}
+    app = Sphinx(tmp_path, None, out, out, "html", settings, status=None, warning=None)
+    app.build()
+    text = (out / "page.html").read_text()
+    shown = text[text.index('class="body"') :]
+    assert EVIL not in shown
+    assert shown.count("&lt;script&gt;alert(1)&lt;/script&gt;") >= 9  # captions, alt texts, note
+    assert "<em>rises</em>" in shown

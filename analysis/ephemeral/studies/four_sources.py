@@ -20,7 +20,15 @@ from analysis.ephemeral.simulation import INITIAL_STATES, Cycle, simulate
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.studies.drawing import draw_source, trajectory_frame
 from analysis.published import printed_number
-from analysis.report import COLOURS, Claim, figure, save_figure
+from analysis.report import (
+    COLOURS,
+    Claim,
+    as_markdown,
+    as_mathtext,
+    as_plain,
+    figure,
+    save_figure,
+)
 
 Floats = NDArray[np.float64]
 
@@ -306,7 +314,7 @@ def save_content_value(sources: Sources) -> None:
     fig, axis = figure(height=3.4)
     for i, label in enumerate(labels):
         style = ["-", "--", "-.", ":"][i % 4]
-        axis.plot(times, value[i], color=COLOURS[i % 7], linestyle=style, label=label)
+        axis.plot(times, value[i], color=COLOURS[i % 7], linestyle=style, label=as_mathtext(label))
     axis.set(xlabel="time since publication (time units)", ylabel="value of an item")
     axis.set_xlim(0, times[-1])
     axis.legend()
@@ -316,10 +324,11 @@ def save_content_value(sources: Sources) -> None:
         "four-sources-content-value",
         fig,
         pd.DataFrame({"time": times, **dict(zip(labels, value, strict=True))}),
-        caption=f"The value of one item of each source against its age. An item of {order[0]} "
-        f"starts highest; interest in {slowest} lasts longest. Redraws Figure 1 of the report.",
-        alt=f"Exponentially falling curves, one a source. At publication {order[0]} is highest and "
-        f"{order[-1]} lowest; {slowest} falls most slowly.",
+        caption=f"The value of one item of each source against its age. An item of "
+        f"{as_markdown(order[0])} "
+        f"starts highest; interest in {as_markdown(slowest)} lasts longest. Redraws Figure 1 of the report.",
+        alt=f"Exponentially falling curves, one a source. At publication {as_plain(order[0])} is "
+        f"highest and {as_plain(order[-1])} lowest; {as_plain(slowest)} falls most slowly.",
     )
 
 
@@ -350,10 +359,12 @@ def save_states(
     fig, axes = figure(len(shown), 1, height=1 + 1.25 * len(shown), sharex=True, squeeze=False)
     for i in shown:
         draw_source(axes[i, 0], sources, run, i, COLOURS[i % 7])
-        axes[i, 0].set_title(f"{labels[i]}: {shares[i]}", fontsize="small")
+        axes[i, 0].set_title(f"{as_mathtext(labels[i])}: {shares[i]}", fontsize="small")
     axes[-1, 0].set_xlabel("epoch")
     fig.supylabel("expected content (value units)", fontsize="medium")
-    said = "; ".join(f"{label} {share}" for label, share in zip(labels, shares, strict=True))
+    said = "; ".join(
+        f"{as_plain(label)} {share}" for label, share in zip(labels, shares, strict=True)
+    )
     save_figure(
         id,
         fig,
