@@ -324,9 +324,9 @@ def save_content_value(sources: Sources) -> None:
         "four-sources-content-value",
         fig,
         pd.DataFrame({"time": times, **dict(zip(labels, value, strict=True))}),
-        caption=f"The value of one item of each source against its age. An item of "
-        f"{as_markdown(order[0])} "
-        f"starts highest; interest in {as_markdown(slowest)} lasts longest. Redraws Figure 1 of the report.",
+        caption="The value of one item of each source against its age. An item of "
+        f"{as_markdown(order[0])} starts highest; interest in {as_markdown(slowest)} lasts longest. "
+        "Redraws Figure 1 of the report.",
         alt=f"Exponentially falling curves, one a source. At publication {as_plain(order[0])} is "
         f"highest and {as_plain(order[-1])} lowest; {as_plain(slowest)} falls most slowly.",
     )

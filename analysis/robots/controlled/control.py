@@ -14,8 +14,8 @@ left, r robots are active without the one in question; is it (re)started?
 
 `RobotControl.solve` runs the policy iteration of `improvement` with the exact evaluation of
 `censored`; where that would need a long dense system, or on request, the policy iteration of
-`analysis.mdp` on the same states.  The result says which.  The chain with the draft's own states and
-algorithm is in `analysis.robots.printed.relative`.
+`analysis.mdp` on the same states.  The result says which.  The chain with the draft's own states
+and algorithm is in `analysis.robots.printed.relative`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,213 @@
+"""Machines, queues and crawlers that restart: tables, claims and pictures of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.report import COLOURS, Claim, figure, save_figure, save_value
+from analysis.restarts.applications import crawler_index
+from analysis.restarts.arm import RestartArm
+from analysis.restarts.policies import RestartBandit, index_scores
+
+MACHINES = ("steady", "fast and cheap", "fails at once", "dear")
+QUEUES = ("steady trickle", "bursts", "busy and cheap", "rare and urgent")
+MARKS, LINES = "os^D", ("-", "--", "-.", ":")
+
+
+def arms_table(
+    arms: Sequence[RestartArm], names: Sequence[str], passive: str, active: str
+) -> pd.DataFrame:
+    """Return the kernels, restart laws and costs of arms.
+
+    Parameters
+    ----------
+    arms : sequence of RestartArm
+    names : sequence of str
+        One name an arm.
+    passive, active : str
+        Heads of the columns of the two costs.
+
+    Returns
+    -------
+    DataFrame of str
+        One row an arm and state: the law of the next state if passive, and the two costs; the last
+        row of an arm is the law after a restart. Blank where a probability is zero.
+    """
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for arm, name in zip(arms, names, strict=True):
+        for x in range(arm.states):
+            costs = {passive: f"{arm.passive_cost[x]:.4g}", active: f"{arm.active_cost[x]:.4g}"}
+            rows[name, str(x)] = _law(arm.passive[x]) | costs
+        rows[name, "restart"] = _law(arm.reset) | {passive: "", active: ""}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["arm", "state"])
+
+
+def _law(law: NDArray[np.float64]) -> dict[str, str]:
+    return {f"to {y}": f"{p:.4g}" if p > 0 else "" for y, p in enumerate(law)}
+
+
+def claims(
+    machines: RestartBandit, mended: Mapping[str, float], queues: RestartBandit,
+    emptied: Mapping[str, float],
+) -> list[Claim]:  # fmt: skip
+    """Return what the page says to the rows of slide 3.
+
+    Parameters
+    ----------
+    machines, queues : RestartBandit
+        The two examples.
+    mended, emptied : mapping of str to float
+        Cost per epoch of the optimum and of each policy, of the machines and of the queues.
+    """
+    renewed = all(arm.reset[0] == 1 and arm.only_wears for arm in machines.arms)
+    dear = all(np.ptp(arm.passive_cost) > 0 for arm in machines.arms) and any(
+        np.ptp(arm.active_cost) > 0 for arm in machines.arms
+    )
+    from_arrivals = all(np.array_equal(arm.reset, arm.passive[0]) for arm in queues.arms)
+    priced = all(
+        (np.diff(arm.passive_cost) > 0).all() and (arm.active_cost > 0).all() for arm in queues.arms
+    )
+    shared = queues.budget < len(queues.arms)
+    one_by_one = machines.budget == 1 < len(machines.arms)
+    ours = "the numbers are ours"
+    return [
+        Claim("C-app-machine", renewed, evidence=f"a worked restart arm: {_losses(mended)}"),
+        Claim(
+            "C-app-repair",
+            renewed and dear and one_by_one,
+            evidence=f"modelled as said: {len(machines.arms)} machines, {machines.budget} repaired "
+            f"at an epoch, wear at random, costs by state; {ours}",
+        ),
+        Claim(
+            "C-app-queue",
+            from_arrivals and priced,
+            evidence=f"a worked restart arm: {_losses(emptied)}",
+        ),
+        Claim(
+            "C-app-channel",
+            from_arrivals and shared,
+            evidence=f"the same example: the channel takes {queues.budget} of {len(queues.arms)} "
+            "queues at an epoch",
+        ),
+        Claim(
+            "C-app-data",
+            from_arrivals and priced and shared,
+            evidence="modelled as said: holding and transmission cost, a fixed number is served, "
+            f"and a served queue restarts from the arrivals of an epoch; {ours}",
+        ),
+        Claim("C-app-clinical", context="named without a model; nothing can be computed from it"),
+    ]
+
+
+def _losses(costs: Mapping[str, float]) -> str:
+    return (
+        f"index policy {_loss(costs, 'index policy'):.2f}% above the exact optimum, worst state "
+        f"first {_loss(costs, 'worst state first'):.1f}%"
+    )
+
+
+def _loss(costs: Mapping[str, float], policy: str) -> float:
+    """Return by how many per cent a policy costs more than the optimum."""
+    return 100 * (costs[policy] / costs["optimum"] - 1)
+
+
+def keep_numbers(found: pd.DataFrame, machines: RestartBandit, queues: RestartBandit) -> None:
+    """Keep the numbers that the page quotes; `found` has a row a policy, a column an example."""
+    grades, places = machines.arms[0].states, queues.arms[0].states
+    save_value("restart-applications-grades", grades)
+    save_value("restart-applications-capacity", places - 1)
+    save_value("restart-applications-machines-states", grades ** len(machines.arms))
+    save_value("restart-applications-queues-states", places ** len(queues.arms))
+    short = {"index policy": "loss", "worst state first": "thumb", "myopic": "myopic"}
+    for name in found:
+        for policy, word in short.items():
+            save_value(f"restart-applications-{name}-{word}", _loss(found[name], policy))
+
+
+def draw_indices(machines: RestartBandit, queues: RestartBandit) -> None:
+    """Draw the index of each arm by state, machines left and queues right."""
+    fig, axes = figure(1, 2, height=4.2)
+    drawn = []
+    examples = (("machines", machines, MACHINES), ("queues", queues, QUEUES))
+    for axis, (name, bandit, names) in zip(axes, examples, strict=True):
+        for j, (scores, label) in enumerate(zip(index_scores(bandit), names, strict=True)):
+            look = {"linestyle": LINES[j], "color": COLOURS[j], "markersize": 4, "label": label}
+            axis.plot(np.arange(scores.size), scores, MARKS[j], **look)
+            drawn += [
+                {"kind": name, "arm": label, "state": x, "index": w} for x, w in enumerate(scores)
+            ]
+        axis.set_yscale("symlog", linthresh=10)
+        axis.legend(
+            fontsize="small", title=name, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0)
+        )
+    axes[0].set(xlabel="wear (0 is new)", ylabel="Whittle index (cost per active epoch)")
+    axes[1].set(xlabel="packets held", ylabel="Whittle index (cost per active epoch)")
+    save_figure(
+        "restart-applications-index",
+        fig,
+        pd.DataFrame(drawn),
+        caption="The Whittle index of four machines and of four queues by state, "
+        f"$b = {machines.discount:g}$. Serve the arm whose point is highest; an arm alone, at no "
+        "price, would be left as it is where its index is below zero. The scale is linear up to 10 "
+        "and logarithmic beyond.",
+        alt="Two panels of four rising curves, machines on the left and queues on the right. Which "
+        "arm comes first depends on the states of all.",
+    )
+
+
+def draw_costs(found: pd.DataFrame, budget: int) -> None:
+    """Draw what each policy costs, machines left and queues right."""
+    fig, axes = figure(1, 2, height=3.2)
+    for axis, name in zip(axes, found, strict=True):
+        column = found[name]
+        places = np.arange(len(column))[::-1]
+        axis.hlines(places, column["optimum"], column, color="grey", linewidth=1)
+        axis.plot(column, places, "o", color=COLOURS[0])
+        axis.axvline(column["optimum"], color="black", linewidth=0.8, linestyle=":")
+        axis.set(yticks=places, xlabel="cost per epoch", title=name)
+        axis.set_yticklabels(column.index if name == "machines" else [])
+    losses = {name: _loss(found[name], "index policy") for name in found}
+    save_figure(
+        "restart-applications-costs",
+        fig,
+        found.reset_index(names="policy"),
+        caption="Exact discounted cost per epoch from new machines and empty queues, "
+        f"$m = {budget}$. The index policy is {losses['machines']:.2f}% above the optimum "
+        f"(dotted) for the machines, {losses['queues']:.2f}% for the queues.",
+        alt="Points for six values in each of two panels. The index policy lies at the optimum to "
+        f"within {max(losses.values()):.2f} percent; the relaxed bound is below it and the rules "
+        "of thumb are above.",
+    )
+
+
+def draw_rate(u_star: float, alpha: float, ages: ArrayLike) -> None:
+    """Draw how the discounted index of a source tends to the average-reward one."""
+    ages = np.asarray(ages)
+    gaps = np.logspace(-5, -1, 33)
+    average = crawler_index(u_star, alpha, 1.0, ages)
+    errors = np.array([crawler_index(u_star, alpha, 1 - gap, ages) - average for gap in gaps])
+    bound = 0.5 * ages * (ages + 1) * (1 - alpha) * u_star * alpha**ages
+    fig, axis = figure(height=3.6)
+    for j, age in enumerate(ages):
+        look = {"color": COLOURS[j], "linestyle": LINES[j], "label": f"age {age}"}
+        axis.loglog(gaps, errors[:, j], **look)
+        axis.loglog(gaps[::8], bound[j] * gaps[::8], MARKS[j], color=COLOURS[j], markersize=4)
+    axis.plot([], [], "o", color="grey", label="bound")
+    axis.set(xlabel="$1 - b$", ylabel=r"$w_b(k) - \gamma_k$ (value units)")
+    axis.legend()
+    slope = float(np.polyfit(np.log(gaps[:9]), np.log(errors[:9, 1]), 1)[0])
+    columns = {f"age {age}": errors[:, j] for j, age in enumerate(ages)}
+    save_figure(
+        "restart-applications-rate",
+        fig,
+        pd.DataFrame({"gap": gaps, **columns}),
+        caption="The discounted index of a source tends to the average-reward one like $1 - b$, "
+        "from above; marks are the bound of the proposition. Slope "
+        f"{slope:.4f} at the left end for age {ages[1]}.",
+        alt="Four lines of slope one on logarithmic axes, below and almost on the marks of the "
+        "bound; the lines of high ages bend down at the right end.",
+    )
