@@ -1,0 +1,280 @@
+"""One comparison of policies on a trace: training period, test period, assumptions, phases.
+
+Everything that is fitted or chosen comes from [begin, split); rewards count in [split, end). The
+same visits are replayed from several starting phases, spread over a day and over an epoch, for one
+phase moves a ratio by a percent or two. Rewards are kept by week, for `analysis.trace.bootstrap`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.checks import check_array, check_integer
+from analysis.ephemeral import Policy, RandomPolicy, Sources, simulate_random
+from analysis.trace.bounds import clairvoyant_bound
+from analysis.trace.deployed import EntryFrequency, NutchAdaptive
+from analysis.trace.forgetting import ForgettingIndex, known_from
+from analysis.trace.rates import gamma_prior, shrunk_rates, trained_rates
+from analysis.trace.replay import (
+    Clock,
+    Score,
+    Timetable,
+    score,
+    visits_at_random,
+    visits_by_age,
+    visits_of_learner,
+)
+from analysis.trace.trace import DAY, HOUR, WEEK, Trace
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a policy did in the test period.
+
+    Attributes
+    ----------
+    weekly : ndarray, shape (phases, weeks)
+        Value collected in each week.
+    stale, harmonic : float
+        Averages over sources and phases, as in `Score`.
+    used : float
+        Share of the budget that was spent.
+    """
+
+    weekly: Floats
+    stale: float
+    harmonic: float
+    used: float
+
+    @property
+    def weeks(self) -> Floats:
+        """Value collected in each week, averaged over the phases; shape (weeks,)."""
+        return self.weekly.mean(axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """Policies against one trace.
+
+    Parameters
+    ----------
+    trace : Trace
+        N sources.
+    begin, split, end : int
+        Seconds; training is [begin, split), the test [split, end) in whole weeks.
+    half_life : float or array_like, shape (N,)
+        Hours after which an item is worth half. An assumption.
+    budget : int
+        Visits per epoch.
+    value : array_like, shape (N,)
+        What an item of a source is worth when it is published. An assumption; 1 by default.
+    period : int
+        Seconds an epoch; a week must be a whole number of them.
+    phases : int
+        Starting phases.
+    warm_up : int
+        Weeks before the split from which on policies that are given their rates make visits.
+    """
+
+    trace: Trace
+    begin: int
+    split: int
+    end: int
+    half_life: Floats | float
+    budget: int
+    value: Floats | float = 1.0
+    period: int = HOUR
+    phases: int = 8
+    warm_up: int = 4
+
+    def __post_init__(self) -> None:
+        size = len(self.trace)
+        half_life = check_array("half_life", self.half_life, 0, low_open=True)
+        object.__setattr__(self, "half_life", np.broadcast_to(half_life, size))
+        object.__setattr__(
+            self, "value", np.broadcast_to(check_array("value", self.value, 0), size)
+        )
+        check_integer("budget", self.budget, 1, size)
+        check_integer("phases", self.phases, 1)
+        if WEEK % check_integer("period", self.period, 1):
+            raise ValueError(f"period must divide a week of {WEEK} seconds, got {self.period}")
+        if not self.begin < self.split < self.end or (self.end - self.split) % WEEK:
+            raise ValueError(
+                "begin, split and end must be in order, and the test period whole weeks; "
+                f"got {self.begin}, {self.split}, {self.end}"
+            )
+
+    @cached_property
+    def decay_rate(self) -> Floats:
+        """mu_i per hour; shape (N,)."""
+        return np.log(2.0) / np.asarray(self.half_life)
+
+    @cached_property
+    def trained(self) -> Floats:
+        """Items per hour in the training period; shape (N,)."""
+        return trained_rates(self.trace, self.begin, self.split)
+
+    @cached_property
+    def tested(self) -> Floats:
+        """Items per hour in the test period, which no policy can know; shape (N,)."""
+        return trained_rates(self.trace, self.split, self.end)
+
+    @cached_property
+    def prior(self) -> tuple[float, float]:
+        """Gamma prior of the rates, fitted to the training period."""
+        counts = self.trace.counts(self.begin, self.split)
+        return gamma_prior(counts, (self.split - self.begin) / HOUR)
+
+    @cached_property
+    def shrunk(self) -> Floats:
+        """Posterior means of the rates, items per hour; shape (N,)."""
+        counts = self.trace.counts(self.begin, self.split)
+        return shrunk_rates(counts, (self.split - self.begin) / HOUR, self.prior)
+
+    def sources(self, rate: Floats) -> Sources:
+        """Return the sources at some arrival rates per hour, with one epoch as the period."""
+        return Sources(
+            rate, self.value, self.decay_rate, period=self.period / HOUR, names=self.trace.names
+        )
+
+    def clock(self, phase: int, first: int | None = None) -> tuple[Clock, int]:
+        """Return the epochs of a phase from a second on, and how many of them are warm-up.
+
+        By default they begin `warm_up` weeks before the split.
+        """
+        first = max(self.split - self.warm_up * WEEK, self.begin) if first is None else first
+        before = -(-(self.split - first) // self.period)
+        shift = phase * (DAY + self.period) // self.phases
+        clock = Clock(
+            self.split - before * self.period + shift,
+            before + (self.end - self.split) // self.period,
+            self.period,
+        )
+        return clock, before
+
+    def by_age(self, policy: Policy) -> Outcome:
+        """Replay a policy that looks at ages alone."""
+        clock, _ = self.clock(0)
+        ones = np.ones(len(self.trace), dtype=np.int64)
+        return self._fixed(visits_by_age(policy, self.budget, clock.horizon, ones))
+
+    def at_random(self, policy: RandomPolicy, rng: np.random.Generator) -> Outcome:
+        """Replay a policy that draws."""
+        clock, _ = self.clock(0)
+        return self._fixed(visits_at_random(policy, self.budget, clock.horizon, rng))
+
+    def forgetting(self, memory: float) -> Outcome:
+        """Replay the index with rates that forget, `memory` in hours, and the gamma prior."""
+        played = []
+        for phase in range(self.phases):
+            clock, before = self.clock(phase)
+            age = np.ones(len(self.trace), dtype=np.int64)
+            known = known_from(self.trace, self.begin, clock.begin, memory, age)
+            sources = self.sources(self.trained)
+            policy = ForgettingIndex(sources, known, memory, self.prior, clock.begin)
+            visits = visits_of_learner(self.trace, policy, self.budget, clock)
+            played.append((visits, *self._score(visits, clock, before)))
+        return self._outcome(played)
+
+    def from_nothing(self, make: Callable[[], NutchAdaptive | EntryFrequency]) -> Outcome:
+        """Replay a policy that starts at `begin`, told nothing, and adapts ever since."""
+        played = []
+        for phase in range(self.phases):
+            clock, before = self.clock(phase, self.begin)
+            visits = visits_of_learner(self.trace, make(), self.budget, clock)
+            played.append((visits, *self._score(visits, clock, before)))
+        return self._outcome(played)
+
+    def seeing(self, rule: str, rate: Floats) -> Floats:
+        """Replay a rule of `analysis.ephemeral` that sees every content; its `Outcome.weekly`."""
+        weekly = []
+        for phase in range(self.phases):
+            clock, before = self.clock(phase)
+            run = simulate_random(
+                self.sources(rate), rule, self.budget, self.content(clock), observed=True
+            )
+            weekly.append(self._weeks(run.reward, before))
+        return np.array(weekly)
+
+    def content(self, clock: Clock) -> Floats:
+        """Return what each epoch adds, as `analysis.ephemeral.Environment` takes it.
+
+        Column t holds what is published after epoch t and up to epoch t + 1, as it is worth then;
+        shape (N, horizon).
+        """
+        low, high = np.searchsorted(self.trace.time, [clock.begin + 1, clock.end])
+        time, source = self.trace.time[low:high] - clock.begin, self.trace.source[low:high]
+        column = -(-time // self.period) - 1
+        fade = np.exp(-self.decay_rate[source] * ((column + 1) * self.period - time) / HOUR)
+        shape = len(self.trace), clock.horizon
+        flat = np.bincount(
+            source * clock.horizon + column, np.asarray(self.value)[source] * fade, np.prod(shape)
+        )
+        return flat.reshape(shape)
+
+    def clairvoyant(self) -> Floats:
+        """Clairvoyant bound on the reward per epoch, for each phase; shape (phases,)."""
+        bounds = []
+        for phase in range(self.phases):
+            clock, before = self.clock(phase)
+            facts = (self.trace, self.budget, clock, self.decay_rate, np.asarray(self.value))
+            bounds.append(clairvoyant_bound(*facts, warm_up=before)[0])
+        return np.array(bounds)
+
+    def inside_training(self) -> Experiment:
+        """Return the same experiment inside the training period: choices are made there."""
+        half = (self.split - self.begin) // 2
+        weeks = half // WEEK
+        return replace(
+            self, split=self.split - weeks * WEEK, end=self.split, phases=min(self.phases, 4)
+        )
+
+    def _fixed(self, visits: Timetable) -> Outcome:
+        clocks = [self.clock(phase) for phase in range(self.phases)]
+        return self._outcome([(visits, *self._score(visits, *clock)) for clock in clocks])
+
+    def _score(self, visits: Timetable, clock: Clock, before: int) -> tuple[Score, int]:
+        value = np.asarray(self.value)
+        scored = score(self.trace, visits, clock, self.decay_rate, value, warm_up=before)
+        return scored, before
+
+    def _outcome(self, played: Sequence[tuple[Timetable, Score, int]]) -> Outcome:
+        return Outcome(
+            np.array([self._weeks(s.reward, before) for _, s, before in played]),
+            float(np.mean([s.stale.mean() for _, s, _ in played])),
+            float(np.mean([s.harmonic.mean() for _, s, _ in played])),
+            float(np.mean([visits.used(before) for visits, _, before in played])),
+        )
+
+    def _weeks(self, reward: Floats, before: int) -> Floats:
+        return reward[before:].reshape(-1, WEEK // self.period).sum(axis=1)
+
+
+def choose_memory(experiment: Experiment, memories: Sequence[float]) -> tuple[float, Floats]:
+    """Choose the memory of rates that forget, inside the training period.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Its training period is split in two.
+    memories : sequence of float
+        Hours.
+
+    Returns
+    -------
+    memory : float
+        The one that earned most in the second half, from rates of the first.
+    earned : ndarray, shape (len(memories),)
+        What each earned there, in units of the index with fixed rates.
+    """
+    inner = experiment.inside_training()
+    fixed = inner.forgetting(np.inf).weeks.sum()
+    earned = np.array([inner.forgetting(m).weeks.sum() / fixed for m in memories])
+    return float(memories[int(np.argmax(earned))]), earned

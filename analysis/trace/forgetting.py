@@ -1,0 +1,125 @@
+"""Rates that forget: the index policy with arrival rates from a fading memory.
+
+What a source published counts with weight exp(-age/memory), and so does the time for which it was
+watched. With a gamma prior of shape a and rate b (hours) the estimate after a visit is ::
+
+    rate = (a + sum of weights of its items) / (b + integral of weights over the watched time),
+
+for an infinite memory and no prior the number of items per hour. Every visit, whatever it finds,
+brings the estimate of its source up to date; between visits it stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.checks import check_number
+from analysis.ephemeral import Observation, Sources, whittle_index_at_age
+from analysis.ephemeral.policies import Arms, top
+from analysis.trace import kernels
+from analysis.trace.trace import HOUR, Trace
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(eq=False)
+class Known:
+    """What is known of each source.
+
+    Attributes
+    ----------
+    last : ndarray, shape (N,)
+        Hour up to which the source has been watched.
+    items, hours : ndarray, shape (N,)
+        Weighted number of items, and of hours watched.
+    age : ndarray of int, shape (N,)
+        Epochs since the last visit.
+    """
+
+    last: Floats
+    items: Floats
+    hours: Floats
+    age: Ints
+
+
+class ForgettingIndex:
+    """The index policy with rates that forget.
+
+    Parameters
+    ----------
+    sources : Sources
+        Mean utilities, decay rates (per hour) and period (hours); the arrival rates are not used.
+    known : Known
+        What is known at the first epoch; updated in place.
+    memory : float
+        Hours after which an item counts 1/e; may be ``inf``.
+    prior : (float, float)
+        Shape and rate (hours) of the gamma prior; not negative.
+    begin : int
+        Second of epoch 0.
+    """
+
+    def __init__(
+        self,
+        sources: Sources,
+        known: Known,
+        memory: float,
+        prior: tuple[float, float],
+        begin: int,
+    ) -> None:
+        self.memory = min(check_number("memory", memory, 0, low_open=True), 1e15)
+        self.shape, self.rate = (check_number("prior", p, 0, high_open=True) for p in prior)
+        self.sources, self.known, self.begin = sources, known, begin
+        self.scale = sources.mean_utility / sources.decay_rate
+        unit = sources.decay_rate
+        self._unit = Sources(unit, np.ones(unit.size), unit, period=sources.period)
+        self._epoch = 0
+
+    @property
+    def estimate(self) -> Floats:
+        """Present estimates of the arrival rates, items per hour; shape (N,)."""
+        return (self.known.items + self.shape) / (self.known.hours + self.rate)
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the sources of largest index at the estimated rates."""
+        self._epoch = observation.epoch
+        relative = whittle_index_at_age(self._unit, observation.age)
+        return top(self.estimate * self.scale * relative, budget)
+
+    def read(self, arms: Arms, published: Sequence[Floats]) -> None:
+        """Bring the estimates of the visited sources up to date; times in epochs."""
+        hour = self.begin / HOUR + self._epoch * self.sources.period
+        known = self.known
+        for arm, times in zip(arms, published, strict=True):
+            hours = self.begin / HOUR + np.asarray(times) * self.sources.period
+            kernels.remember(arm, hour, hours, self.memory, known.last, known.items, known.hours)
+
+
+def known_from(trace: Trace, begin: int, end: int, memory: float, age: Ints) -> Known:
+    """Return what one knows who saw every item published in [begin, end).
+
+    Parameters
+    ----------
+    trace : Trace
+        N sources.
+    begin, end : int
+        Seconds.
+    memory : float
+        As in `ForgettingIndex`.
+    age : ndarray of int, shape (N,)
+        Epochs since the last visit, at `end`.
+    """
+    memory = min(memory, 1e15)
+    low, high = np.searchsorted(trace.time, [begin, end])
+    weight = np.exp(-(end - trace.time[low:high]) / HOUR / memory)
+    items = np.bincount(trace.source[low:high], weight, minlength=len(trace))
+    hours = memory * -np.expm1(-(end - begin) / HOUR / memory)
+    size = len(trace)
+    return Known(np.full(size, end / HOUR), items, np.full(size, hours), age.copy())

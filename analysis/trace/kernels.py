@@ -1,0 +1,193 @@
+"""Compiled loops over epochs: which sources a policy visits, and when.
+
+Each does what the `select`, `update` and `read` of a policy do, one epoch after the other. Visits
+come out as an array of shape (horizon, budget), in increasing order at each epoch, filled up with
+-1 where fewer sources are visited. Items are given source by source: those of source i are
+``item[place[i]:place[i + 1]]``, in seconds, in order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from analysis.ephemeral.kernels import mark_top
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@njit(cache=True)
+def follow_priorities(
+    weight: Floats, row: Ints, table: Floats, positive: bool, budget: int, visits: Ints, age: Ints
+) -> None:
+    """Visit the sources of largest weight times table[epoch, row, age].
+
+    The epoch is taken modulo the first axis, and only positive priorities count if `positive`.
+    """
+    size, cycle = age.size, table.shape[0]
+    priority, work = np.empty(size), np.empty(size)
+    chosen = np.empty(size, dtype=np.bool_)
+    for epoch in range(visits.shape[0]):
+        for i in range(size):
+            priority[i] = weight[i] * table[epoch % cycle, row[i], age[i]]
+        mark_top(priority, budget, work, chosen)
+        _write(epoch, chosen, priority, positive, visits, age)
+
+
+@njit(cache=True)
+def _write(
+    epoch: int, chosen: NDArray[np.bool_], priority: Floats, positive: bool, visits: Ints, age: Ints
+) -> None:
+    """List the chosen sources, and move all ages on."""
+    taken = 0
+    for i in range(age.size):
+        age[i] += 1
+        if chosen[i] and (priority[i] > 0.0 or not positive):
+            visits[epoch, taken] = i
+            taken += 1
+            age[i] = 1
+
+
+@njit(cache=True)
+def remember(
+    arm: int, hour: float, found: Floats, memory: float, last: Floats, items: Floats, hours: Floats
+) -> None:
+    """Fade what is known of a source up to a visit, and add the items found there, by their age.
+
+    `items` and `hours` are the weighted numbers of items and of hours watched, both with weight
+    exp(-age/memory).
+    """
+    passed = hour - last[arm]
+    fade = np.exp(-passed / memory)
+    hours[arm] = fade * hours[arm] + memory * -np.expm1(-passed / memory)
+    items[arm] *= fade
+    for published in found:
+        items[arm] += np.exp(-(hour - published) / memory)
+    last[arm] = hour
+
+
+@njit(cache=True)
+def follow_forgetting(
+    scale: Floats,
+    row: Ints,
+    table: Floats,
+    memory: float,
+    shape: float,
+    rate: float,
+    last: Floats,
+    items: Floats,
+    hours: Floats,
+    budget: int,
+    item: Ints,
+    place: Ints,
+    begin: int,
+    period: int,
+    visits: Ints,
+    age: Ints,
+) -> None:
+    """Visit the sources of largest index with rates that every visit updates."""
+    size = age.size
+    priority, work = np.empty(size), np.empty(size)
+    chosen = np.empty(size, dtype=np.bool_)
+    weight = (items + shape) / (hours + rate) * scale
+    following = np.empty(size, dtype=np.int64)
+    for i in range(size):
+        following[i] = place[i] + np.searchsorted(item[place[i] : place[i + 1]], begin)
+    for epoch in range(visits.shape[0]):
+        for i in range(size):
+            priority[i] = weight[i] * table[0, row[i], age[i]]
+        mark_top(priority, budget, work, chosen)
+        _write(epoch, chosen, priority, False, visits, age)
+        second = begin + epoch * period
+        for i in visits[epoch]:
+            first = following[i]
+            while following[i] < place[i + 1] and item[following[i]] <= second:
+                following[i] += 1
+            found = item[first : following[i]] / 3600.0
+            remember(i, second / 3600.0, found, memory, last, items, hours)
+            weight[i] = (items[i] + shape) / (hours[i] + rate) * scale[i]
+
+
+@njit(cache=True)
+def follow_due(
+    counts: bool,
+    constants: Floats,
+    interval: Floats,
+    due: Floats,
+    budget: int,
+    item: Ints,
+    place: Ints,
+    begin: int,
+    period: int,
+    visits: Ints,
+) -> None:
+    """Visit the sources that are longest overdue, by Nutch's rule or by the number of items.
+
+    `constants` are the shortest and longest interval in epochs, and then increase, decrease and
+    shift of Nutch's rule, or the memory in seconds and its length in minutes if it counts.
+    """
+    size = due.size
+    shortest, longest = constants[0], constants[1]
+    priority, work = np.empty(size), np.empty(size)
+    chosen = np.empty(size, dtype=np.bool_)
+    modified = np.zeros(size)
+    following, oldest = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    for i in range(size):
+        following[i] = place[i] + np.searchsorted(item[place[i] : place[i + 1]], begin)
+        oldest[i] = following[i]
+    for epoch in range(visits.shape[0]):
+        for i in range(size):
+            priority[i] = -due[i]
+        mark_top(priority, budget, work, chosen)
+        second = begin + epoch * period
+        taken = 0
+        for i in range(size):
+            if not chosen[i] or due[i] > epoch:
+                continue
+            visits[epoch, taken] = i
+            taken += 1
+            new = False
+            while following[i] < place[i + 1] and item[following[i]] <= second:
+                following[i] += 1
+                new = True
+            if counts:
+                while oldest[i] < following[i] and item[oldest[i]] <= second - constants[2]:
+                    oldest[i] += 1
+                weekly = following[i] - oldest[i]
+                minutes = np.rint(constants[3] / weekly) if weekly else np.inf
+                wait = minutes * 60.0 / period
+                due[i] = epoch + min(max(wait, shortest), longest)
+            else:
+                if new:
+                    modified[i] = epoch
+                since = epoch - modified[i]
+                wait = interval[i] * (1.0 - constants[3] if new else 1.0 + constants[2])
+                interval[i] = min(max(wait, since, shortest), longest)
+                due[i] = epoch + interval[i] - constants[4] * since
+
+
+@njit(cache=True)
+def best_visits(content: Floats, epoch: Ints, decay: float, subsidy: float, best: Floats) -> int:
+    """Return how often a clairvoyant visits one source for a subsidy; `best[-1]` is what it gains.
+
+    `content` is what a source that is never visited would hold at the epochs at which something
+    arrives. best[j] is the most that visits up to the j-th of these epochs gain, with one there;
+    visits count in the second half of `best`, and the last entry is over all j.
+    """
+    size = epoch.size
+    count = np.zeros(size, dtype=np.int64)
+    top, visits = 0.0, 0
+    for j in range(size):
+        gain, before = 0.0, 0
+        for k in range(j - 1, -1, -1):
+            left = np.exp(-decay * (epoch[j] - epoch[k])) * content[k]
+            if best[k] - left > gain:
+                gain, before = best[k] - left, count[k]
+        best[j] = content[j] - subsidy + gain
+        count[j] = before + 1
+        if best[j] > top:
+            top, visits = best[j], count[j]
+    best[size] = top
+    return visits

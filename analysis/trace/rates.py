@@ -1,0 +1,76 @@
+"""Arrival rates from a training period, with and without a prior.
+
+The plain estimate of a source's rate is its number of items over the hours watched. Sources that
+look best are partly those that were lucky (the winner's curse), and a source without an item gets
+the rate 0 for ever. With a gamma prior of shape a and rate b the numbers of items are negative
+binomial, a and b have a likelihood of their own, and the estimate is (n + a) / (hours + b).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import gammaln
+
+from analysis.checks import check_number
+from analysis.trace.trace import HOUR, Trace
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def trained_rates(trace: Trace, begin: int, end: int) -> Floats:
+    """Items per hour of each source in [begin, end), in seconds; shape (N,)."""
+    check_number("end", end, begin, low_open=True)
+    return trace.counts(begin, end) / ((end - begin) / HOUR)
+
+
+def gamma_prior(counts: Ints, hours: float) -> tuple[float, float]:
+    """Fit the gamma distribution of the rates to the numbers of items, by maximum likelihood.
+
+    Parameters
+    ----------
+    counts : ndarray of int, shape (N,)
+        Items of each source, of which there are at least two.
+    hours : float
+        Hours watched, positive.
+
+    Returns
+    -------
+    shape, rate : float
+        The rate is in hours.
+
+    Raises
+    ------
+    ValueError
+        If no source has an item.
+    RuntimeError
+        If the likelihood has no maximum that the search finds.
+    """
+    check_number("hours", hours, 0, low_open=True)
+    if counts.sum() == 0:
+        raise ValueError("counts must not all be 0: there is nothing to fit")
+    mean = counts.mean()
+
+    def minus_log_likelihood(log_parameters: Floats) -> float:
+        a, b = np.exp(log_parameters)
+        share = hours / (hours + b)
+        terms = gammaln(counts + a) - gammaln(a) + a * np.log1p(-share) + counts * np.log(share)
+        return -float(terms.sum())
+
+    begin = np.log([1.0, hours / mean])
+    fit = minimize(
+        minus_log_likelihood, begin, method="Nelder-Mead",
+        bounds=[(-12, 12), (np.log(hours) - 20, np.log(hours) + 20)],
+        options={"xatol": 1e-6, "fatol": 1e-8, "maxiter": 2000},
+    )  # fmt: skip
+    if not fit.success:
+        raise RuntimeError(f"the gamma prior did not converge: {fit.message}")
+    a, b = np.exp(fit.x)
+    return float(a), float(b)
+
+
+def shrunk_rates(counts: Ints, hours: float, prior: tuple[float, float]) -> Floats:
+    """Posterior mean of each rate, items per hour; shape (N,)."""
+    return (counts + prior[0]) / (hours + prior[1])

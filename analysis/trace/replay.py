@@ -1,0 +1,271 @@
+"""Replay: what a policy would have collected from a trace.
+
+A policy decides at the epochs t_0, t_0 + T, t_0 + 2 T, ... which sources to visit. A visit finds
+every item of its source published up to then and not found before, each worth its value times
+exp(-mu age); that, and the times at which those items were published, is all that a policy ever
+learns. So an item counts at the first visit after its publication, and the reward of a whole
+replay is a sum over items, one search each:
+
+    reward = sum over items of value_i exp(-mu_i (first visit after publication - publication)).
+
+The same visits have costs in the terms of freshness. With n_i(t) the items of source i not found
+yet, `staleness` averages 1{n_i(t) > 0} and the harmonic number H(n_i(t)) over time.
+
+Policies that look at ages alone make the same visits whatever the trace, so their visits are
+computed once and scored against as many starting phases as one likes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.checks import check_integer
+from analysis.ephemeral import (
+    GreedyPolicy,
+    Observation,
+    Policy,
+    RandomPolicy,
+    RoundRobinPolicy,
+    Sources,
+    WhittlePolicy,
+    whittle_index_at_age,
+)
+from analysis.trace import kernels
+from analysis.trace.deployed import WEEK, EntryFrequency, FrequencyPolicy, NutchAdaptive
+from analysis.trace.forgetting import ForgettingIndex
+from analysis.trace.trace import HOUR, Trace
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The epochs of a replay.
+
+    Attributes
+    ----------
+    begin : int
+        Second of the first decision.
+    horizon : int
+        Number of epochs.
+    period : int
+        Seconds from one epoch to the next.
+    """
+
+    begin: int
+    horizon: int
+    period: int = HOUR
+
+    def __post_init__(self) -> None:
+        check_integer("horizon", self.horizon, 1)
+        check_integer("period", self.period, 1)
+
+    @property
+    def end(self) -> int:
+        """Second at which the last epoch is over."""
+        return self.begin + self.horizon * self.period
+
+    def shifted(self, seconds: int) -> Clock:
+        """Return the same epochs, so many seconds later."""
+        return Clock(self.begin + seconds, self.horizon, self.period)
+
+
+class Timetable:
+    """Which sources are visited at which epochs.
+
+    Parameters
+    ----------
+    visits : ndarray of int, shape (horizon, budget)
+        Sources visited at each epoch, -1 for none.
+
+    Attributes
+    ----------
+    arm, epoch : ndarray of int, shape (K,)
+        Source and epoch of each visit, in order of source, then epoch.
+    horizon, budget : int
+        Number of epochs, and visits that an epoch has room for.
+    """
+
+    def __init__(self, visits: Ints) -> None:
+        self.horizon, self.budget = visits.shape
+        epoch, column = np.nonzero(visits >= 0)
+        arm = visits[epoch, column]
+        order = np.argsort(arm, kind="stable")
+        self.arm, self.epoch = arm[order], epoch[order]
+
+    def used(self, warm_up: int = 0) -> float:
+        """Share of the budget that is spent after the warm-up."""
+        count = np.count_nonzero(self.epoch >= warm_up)
+        return count / (self.budget * (self.horizon - warm_up))
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """What the visits of one replay were worth.
+
+    Attributes
+    ----------
+    reward : ndarray, shape (horizon,)
+        Value of what was found at each epoch; 0 in the warm-up.
+    stale : ndarray, shape (N,)
+        Share of the time in which a source had an item that was not found yet.
+    harmonic : ndarray, shape (N,)
+        Average of H(n), n the items that were not found yet.
+    """
+
+    reward: Floats
+    stale: Floats
+    harmonic: Floats
+
+
+def visits_by_age(policy: Policy, budget: int, horizon: int, age: Ints) -> Timetable:
+    """Visits of a policy that looks at ages alone.
+
+    Parameters
+    ----------
+    policy : WhittlePolicy, GreedyPolicy, RoundRobinPolicy or FrequencyPolicy
+        Costs must be 1.
+    budget, horizon : int
+        Visits per epoch, and number of epochs.
+    age : ndarray of int, shape (N,)
+        Epochs since the last visit at the first epoch.
+
+    Returns
+    -------
+    Timetable
+    """
+    check_integer("budget", budget, 1, age.size)
+    weight, row, table = priorities(policy, int(age.max()) + horizon + 1, age.size)
+    visits = np.full((horizon, budget), -1)
+    positive = isinstance(policy, FrequencyPolicy)
+    kernels.follow_priorities(weight, row, table, positive, budget, visits, age.copy())
+    return Timetable(visits)
+
+
+def priorities(policy: Policy, ages: int, size: int) -> tuple[Floats, Ints, Floats]:
+    """Return a policy's ranking as weight_i table[0, row_i, age], for ages below a number.
+
+    Raises
+    ------
+    ValueError
+        If the policy is not one of those of `visits_by_age`.
+    """
+    age = np.arange(ages)
+    one = np.ones(size), np.zeros(size, dtype=np.int64)
+    if isinstance(policy, RoundRobinPolicy):
+        return *one, age[None, None].astype(np.float64)
+    if isinstance(policy, FrequencyPolicy):
+        return policy.frequency, one[1], age[None, None].astype(np.float64)
+    if not isinstance(policy, WhittlePolicy | GreedyPolicy):
+        raise ValueError(f"policy must rank by age alone, got {type(policy).__name__}")
+    sources = policy.sources
+    if (sources.cost != 1).any():
+        raise ValueError("sources must have costs of 1")
+    decays, row = np.unique(sources.decay_rate, return_inverse=True)
+    # Sources of u* = 1 and of each decay rate that occurs: the index in units of u*.
+    unit = Sources(decays, np.ones(decays.size), decays, period=sources.period)
+    by_age = np.broadcast_to(age[:, None], (ages, decays.size))
+    index = isinstance(policy, WhittlePolicy)
+    table = whittle_index_at_age(unit, by_age) if index else unit.state_at_age(by_age)
+    return sources.u_star, row.astype(np.int64), np.ascontiguousarray(table.T)[None]
+
+
+def visits_at_random(
+    policy: RandomPolicy, budget: int, horizon: int, rng: np.random.Generator
+) -> Timetable:
+    """Visits of a policy that draws at every epoch; as `visits_by_age`."""
+    visits = np.full((horizon, budget), -1)
+    nothing = Observation(0, np.empty(0, np.int64), np.empty(0))
+    for epoch in range(horizon):
+        arms = policy.select(nothing, budget, rng)
+        visits[epoch, : arms.size] = arms
+    return Timetable(visits)
+
+
+def visits_of_learner(
+    trace: Trace,
+    policy: ForgettingIndex | NutchAdaptive | EntryFrequency,
+    budget: int,
+    clock: Clock,
+) -> Timetable:
+    """Visits that depend on what earlier ones found; the policy itself is left as it was."""
+    check_integer("budget", budget, 1, len(trace))
+    visits = np.full((clock.horizon, budget), -1)
+    items = (*trace.by_source, clock.begin, clock.period, visits)
+    if isinstance(policy, ForgettingIndex):
+        sources, known = policy.sources, policy.known
+        oldest = int(known.age.max()) + clock.horizon + 1
+        _, row, table = priorities(WhittlePolicy(sources), oldest, len(sources))
+        kernels.follow_forgetting(
+            policy.scale, row, table, policy.memory, policy.shape, policy.rate,
+            known.last.copy(), known.items.copy(), known.hours.copy(),
+            budget, *items, known.age.copy(),
+        )  # fmt: skip
+    else:
+        seconds = policy.epoch_seconds
+        counts = isinstance(policy, EntryFrequency)
+        rest = [WEEK, WEEK / 60.0]
+        if isinstance(policy, NutchAdaptive):
+            rest = [policy.INCREASE, policy.DECREASE, policy.SYNC]
+        constants = np.array([policy.SHORTEST / seconds, policy.LONGEST / seconds, *rest])
+        interval = np.zeros(len(trace)) if counts else policy.interval.copy()
+        kernels.follow_due(counts, constants, interval, policy.due.copy(), budget, *items)
+    return Timetable(visits)
+
+
+def score(
+    trace: Trace,
+    timetable: Timetable,
+    clock: Clock,
+    decay_rate: Floats,
+    value: Floats,
+    *,
+    warm_up: int = 0,
+) -> Score:
+    """Score visits against a trace.
+
+    Parameters
+    ----------
+    trace : Trace
+        N sources.
+    timetable : Timetable
+        Which sources are visited at each epoch of the clock.
+    clock : Clock
+        When the visits take place. Items published before it begins do not exist.
+    decay_rate, value : ndarray, shape (N,)
+        mu_i per hour, and the value of an item of each source when it is published.
+    warm_up : int
+        Epochs at the beginning whose rewards and staleness are not counted.
+
+    Returns
+    -------
+    Score
+        Items found in the warm-up have reward 0 and epoch -1.
+    """
+    time, place = trace.by_source
+    source = np.repeat(np.arange(len(trace)), np.diff(place))
+    exists = (time >= clock.begin) & (time < clock.end)
+    time, source = time[exists] - clock.begin, source[exists]
+    at = np.searchsorted(
+        (timetable.arm << 40) + timetable.epoch * clock.period, (source << 40) + time
+    )
+    epoch = np.append(timetable.epoch, clock.horizon)[at]
+    # The search runs on into the next source where nobody comes any more.
+    epoch[np.append(timetable.arm, -1)[at] != source] = clock.horizon
+    found = np.minimum(epoch, clock.horizon) * clock.period
+    counted = (epoch >= warm_up) & (epoch < clock.horizon)
+    fade = np.exp(-decay_rate[source] * (found - time) / HOUR)
+    first = warm_up * clock.period
+    waits = np.maximum(found, first) - np.maximum(time, first)
+    _, group, size = np.unique((source << 40) + at, return_index=True, return_counts=True)
+    rank = np.arange(source.size) - np.repeat(group, size) + 1  # the k-th item that waits
+    span = clock.horizon * clock.period - first
+    return Score(
+        np.bincount(epoch[counted], (value[source] * fade)[counted], minlength=clock.horizon),
+        np.bincount(source, waits * (rank == 1), minlength=len(trace)) / span,
+        np.bincount(source, waits / rank, minlength=len(trace)) / span,
+    )

@@ -1,0 +1,162 @@
+"""A trace: which source published an item, and when.
+
+Nothing else is known of the items. Times are whole seconds since the trace's origin, so that
+whether an item is older than a visit is never a matter of rounding. `publications` loads the trace
+that the book ships, in `book/data`; `analysis.trace.reading` reads anybody's.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.checks import check_choice
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+HOUR = 3600
+DAY = 24 * HOUR
+WEEK = 7 * DAY
+
+PUBLICATIONS = Path(__file__).resolve().parents[2] / "book" / "data" / "publications.csv.gz"
+SHA256 = "10b1519b4feb54abc346f0d1f77b1d8bde14282b17e70dc4bae5e3903b870da2"
+"""Of the decompressed CSV."""
+KINDS = ("upload", "commit", "both")
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Publications of N sources, in order of time.
+
+    Parameters
+    ----------
+    names : tuple of str, length N
+        One name a source.
+    origin : numpy.datetime64
+        Time zero, UTC.
+    source : ndarray of int, shape (n,)
+        Number of the source of each item, in [0, N).
+    time : ndarray of int, shape (n,)
+        Seconds from the origin to each publication, in increasing order.
+
+    Raises
+    ------
+    ValueError
+        If the times are not in order, or a source has no name.
+    """
+
+    names: tuple[str, ...]
+    origin: np.datetime64
+    source: Ints
+    time: Ints
+
+    def __post_init__(self) -> None:
+        if self.source.shape != self.time.shape or self.time.ndim != 1 or self.time.size == 0:
+            raise ValueError(
+                "source and time must have one entry an item, and at least one item; got shapes "
+                f"{self.source.shape} and {self.time.shape}"
+            )
+        if (np.diff(self.time) < 0).any():
+            raise ValueError("time must be in increasing order")
+        if self.source.min() < 0 or self.source.max() >= len(self.names):
+            raise ValueError(f"source must be in [0, {len(self.names) - 1}]")
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def begin(self) -> int:
+        """Midnight before the first item, in seconds."""
+        return int(self.time[0] // DAY * DAY)
+
+    @property
+    def end(self) -> int:
+        """Midnight after the last item, in seconds."""
+        return int(-(-(self.time[-1] + 1) // DAY) * DAY)
+
+    @cached_property
+    def by_source(self) -> tuple[Ints, Ints]:
+        """Times sorted by source, and the place of each source's first; shapes (n,), (N + 1,)."""
+        order = np.argsort(self.source, kind="stable")
+        counts = np.bincount(self.source, minlength=len(self))
+        return self.time[order], np.concatenate([[0], np.cumsum(counts)])
+
+    def counts(self, begin: int, end: int) -> Ints:
+        """Count the items of each source published in [begin, end); shape (N,)."""
+        low, high = np.searchsorted(self.time, [begin, end])
+        return np.bincount(self.source[low:high], minlength=len(self))
+
+    def times_of(self, arm: int) -> Ints:
+        """Return the times of one source's items."""
+        time, place = self.by_source
+        return time[place[arm] : place[arm + 1]]
+
+    def second(self, date: str) -> int:
+        """Return a date such as 2021-07-01, midnight UTC, in seconds from the origin."""
+        return int((np.datetime64(date, "s") - self.origin) / np.timedelta64(1, "s"))
+
+    def date(self, second: int) -> str:
+        """Return the date of a second from the origin."""
+        return str(self.origin + np.timedelta64(int(second), "s"))[:10]
+
+    @classmethod
+    def of(cls, names: pd.Series, times: pd.Series) -> Trace:
+        """Make a trace of one name and one UTC time (of a datetime type) an item.
+
+        Sources are numbered in the order of their names.
+        """
+        stamps = times.dt.tz_localize(None) if times.dt.tz is not None else times
+        seconds = stamps.to_numpy().astype("datetime64[s]").astype(np.int64)
+        labels, source = np.unique(names.to_numpy(dtype=str), return_inverse=True)
+        first = int(seconds.min() // WEEK * WEEK)
+        order = np.argsort(seconds, kind="stable")
+        return cls(
+            tuple(map(str, labels)),
+            np.datetime64(first, "s"),
+            source[order].astype(np.int64),
+            seconds[order] - first,
+        )
+
+
+def publications(kind: str = "both") -> Trace:
+    """Load the trace that the book ships.
+
+    Parameters
+    ----------
+    kind : {"upload", "commit", "both"}
+        Uploads of Debian source packages (2019 to 2023), commits of upstream projects (2009 to
+        2012), or one set of both. For the latter, commits are moved by a whole number of weeks, so
+        that they keep their time of the day and of the week, to begin in the week of the uploads.
+
+    Returns
+    -------
+    Trace
+        Sources are named kind/source.
+
+    Raises
+    ------
+    ValueError
+        If the kind is unknown, or the file is not the one that the book was made with.
+    """
+    check_choice("kind", kind, KINDS)
+    content = gzip.decompress(PUBLICATIONS.read_bytes())
+    if (found := hashlib.sha256(content).hexdigest()) != SHA256:
+        raise ValueError(f"{PUBLICATIONS.name} must have sha256 {SHA256}, got {found}")
+    table = pd.read_csv(io.BytesIO(content))
+    times = pd.to_datetime(table["utc"], utc=True)
+    first = times.groupby(table["kind"]).min().dt.floor("7D")
+    moved = (times + (first["upload"] - first["commit"])).where(table["kind"] == "commit", times)
+    names = table["kind"] + "/" + table["source"]
+    if kind == "both":
+        return Trace.of(names, moved)
+    chosen = table["kind"] == kind
+    return Trace.of(names[chosen], times[chosen])
