@@ -1,0 +1,282 @@
+"""Policies that are deployed or published elsewhere, from their own descriptions.
+
+All choose with ``select(observation, budget, rng) -> arms`` and see ages only. What a visit found
+reaches a learner through ``update(arms, rewards)``, and a policy that reads item times, as a feed
+shows them, through ``read(arms, published)``. Time is counted in epochs.
+
+best fixed frequencies   the visits per epoch that solve the relaxed problem, evenly spaced
+LambdaCrawl              for change rate D and importance m, visits at random at the rate ::
+
+                             rho = (-D + sqrt(D^2 + 4 m D / lambda)) / 2,
+
+                         lambda such that the rates sum to the budget; it minimises the average of
+                         m H(n), n the changes since the last visit, H(n) = 1 + 1/2 + ... + 1/n
+Nutch                    a source's interval is multiplied by 1 + 0.4 after a visit that found
+                         nothing new and by 1 - 0.2 after one that did
+entry frequency          a source's interval is a week over the items that it published last week
+
+The last two ask for a visit at a due time and know no budget: visits that the budget has no room
+for wait, longest overdue first, and budget that nobody asks for is left unspent.
+
+References: Kolobov, Peres, Lu and Horvitz, Staying up to date with online content changes using
+reinforcement learning for scheduling (NeurIPS 2019), section 4; Apache Nutch 1.x,
+AdaptiveFetchSchedule with the settings of nutch-default.xml; Miniflux 2, entry_frequency scheduler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+
+from analysis.checks import check_array, check_integer, check_number
+from analysis.ephemeral import Observation, RandomPolicy, Sources, relaxed_problem
+
+Floats = NDArray[np.float64]
+Arms = NDArray[np.int64]
+
+DAY = 86_400.0
+WEEK = 7 * DAY
+
+
+@runtime_checkable
+class FeedReader(Protocol):
+    """A policy that is shown when the items that a visit found were published."""
+
+    def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Arms:
+        """Return the numbers of at most `budget` sources to visit."""
+
+    def read(self, arms: Arms, published: Sequence[Floats]) -> None:
+        """Take note of the publication times, in epochs, of what each visited source showed."""
+
+
+@dataclass(frozen=True, eq=False)
+class FrequencyPolicy:
+    """Visit each source evenly at a fixed frequency: those furthest through their interval first.
+
+    Parameters
+    ----------
+    frequency : array_like, shape (N,)
+        Visits per epoch, in [0, 1]; a source of frequency 0 is never visited.
+    """
+
+    frequency: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "frequency", check_array("frequency", self.frequency, 0, 1))
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the sources of largest age times frequency, ties to the smaller number."""
+        check_integer("budget", budget, 1, self.frequency.size)
+        elapsed = observation.age * self.frequency
+        arms = np.argsort(-elapsed, kind="stable")[:budget]
+        return np.sort(arms[elapsed[arms] > 0])
+
+
+def best_fixed_frequencies(sources: Sources, budget: float) -> FrequencyPolicy:
+    """Return the policy of the best fixed frequencies, those that solve the relaxed problem.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    budget : float
+        Visits per epoch, in (0, N].
+
+    Returns
+    -------
+    FrequencyPolicy
+    """
+    return FrequencyPolicy(relaxed_problem(sources, budget).frequency)
+
+
+def lambdacrawl_rates(change_rate: ArrayLike, importance: ArrayLike, budget: float) -> Floats:
+    """Visit rates that minimise LambdaCrawl's harmonic penalty, at most one visit an epoch.
+
+    Parameters
+    ----------
+    change_rate : array_like, shape (N,)
+        D, changes per epoch; not negative.
+    importance : array_like, shape (N,)
+        m, weight of a source; not negative.
+    budget : float
+        Visits per epoch, in (0, n], n the number of sources where both are positive.
+
+    Returns
+    -------
+    ndarray, shape (N,)
+        Visits per epoch, which sum to the budget; 0 where a source never changes or weighs nothing.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
+    change = check_array("change_rate", change_rate, 0)
+    weight = check_array("importance", importance, 0)
+    if change.ndim != 1 or weight.shape != change.shape:
+        raise ValueError(
+            f"importance must have the shape of change_rate, {change.shape}, got {weight.shape}"
+        )
+    live = (change > 0) & (weight > 0)
+    budget = check_number("budget", budget, 0, float(live.sum()), low_open=True)
+    rates = np.zeros_like(change)
+    d, pressure = change[live], weight[live] * change[live]
+
+    def visits(log_lambda: float) -> Floats:
+        a = pressure * np.exp(-log_lambda)
+        return np.minimum(1.0, 2.0 * a / (d + np.sqrt(d * d + 4.0 * a)))
+
+    # Below `low` every source is visited at each epoch, at `high` their sum is below the budget.
+    low = float(np.log(pressure / (1.0 + d)).min())
+    high = float(np.log(pressure.sum() / d.min())) - np.log(budget) + np.log(d.size)
+    if visits(low).sum() <= budget:
+        rates[live] = visits(low)
+    else:
+        root = brentq(lambda x: visits(x).sum() - budget, low, high, xtol=1e-14, rtol=1e-14)
+        rates[live] = visits(root)
+    return rates
+
+
+def lambdacrawl(sources: Sources, budget: float) -> RandomPolicy:
+    """Return LambdaCrawl with known change rates: visits at random at `lambdacrawl_rates`.
+
+    A source's importance is the mean utility of its items, and an item is a change.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    budget : float
+        Visits per epoch.
+
+    Returns
+    -------
+    RandomPolicy
+    """
+    change = sources.arrival_rate * sources.period
+    return RandomPolicy(lambdacrawl_rates(change, sources.mean_utility, budget))
+
+
+def longest_overdue(due: Floats, epoch: int, budget: int) -> Arms:
+    """Return at most `budget` sources whose due time has come, the longest overdue first."""
+    check_integer("budget", budget, 1, due.size)
+    waiting = np.flatnonzero(due <= epoch)
+    if waiting.size > budget:
+        waiting = waiting[np.argsort(due[waiting], kind="stable")[:budget]]
+    return np.sort(waiting)
+
+
+class NutchAdaptive:
+    """Apache Nutch's adaptive fetch schedule with its default settings.
+
+    After a visit with something new the interval is 0.8 of what it was; after one without it is
+    1.4 times what it was, or the time since something new was last found if that is longer, and
+    the next visit comes 0.3 of that time earlier (Nutch's sync_delta). Intervals start at 30 days
+    and stay between a minute and a year. All sources are due at the first epoch.
+
+    Parameters
+    ----------
+    arms : int
+        N.
+    epoch_seconds : float
+        Length of an epoch; positive.
+
+    Attributes
+    ----------
+    interval, due, modified : ndarray, shape (N,)
+        Interval, next due time, and time of the last visit that found something new, in epochs.
+        With `epoch`, the whole state.
+    epoch : int
+        Epoch of the last call of `select`.
+    """
+
+    INCREASE, DECREASE, SYNC = 0.4, 0.2, 0.3
+    FIRST, SHORTEST, LONGEST = 30 * DAY, 60.0, 365 * DAY
+
+    def __init__(self, arms: int, epoch_seconds: float = 3600.0) -> None:
+        check_integer("arms", arms, 1)
+        self.epoch_seconds = check_number("epoch_seconds", epoch_seconds, 0, low_open=True)
+        self.interval = np.full(arms, self.FIRST / epoch_seconds)
+        self.due = np.zeros(arms)
+        self.modified = np.zeros(arms)
+        self.epoch = 0
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the sources that are due, at most `budget`, the longest overdue first."""
+        self.epoch = observation.epoch
+        return longest_overdue(self.due, self.epoch, budget)
+
+    def update(self, arms: Arms, rewards: Floats) -> None:
+        """Set the next due times; a source with a positive reward had something new."""
+        new = np.asarray(rewards) > 0
+        self.modified[arms] = np.where(new, self.epoch, self.modified[arms])
+        since = self.epoch - self.modified[arms]
+        interval = self.interval[arms] * np.where(new, 1.0 - self.DECREASE, 1.0 + self.INCREASE)
+        shortest, longest = self.SHORTEST / self.epoch_seconds, self.LONGEST / self.epoch_seconds
+        interval = np.clip(np.maximum(interval, since), shortest, longest)
+        self.interval[arms] = interval
+        self.due[arms] = self.epoch + interval - self.SYNC * since
+
+
+class EntryFrequency:
+    """A feed reader's entry-frequency rule (Miniflux), with its default settings.
+
+    The interval after a visit is a week divided by the number of items that the source is known to
+    have published in the last week, in whole minutes, and lies between 5 minutes and 24 hours. All
+    sources are due at the first epoch.
+
+    Parameters
+    ----------
+    arms : int
+        N.
+    epoch_seconds : float
+        Length of an epoch; positive.
+
+    Attributes
+    ----------
+    due : ndarray, shape (N,)
+        Next due time of each source, in epochs.
+    published : list of ndarray
+        Times of the items of each source in the week before its last visit, in epochs. With `due`
+        and `epoch`, the whole state.
+    epoch : int
+        Epoch of the last call of `select`.
+    """
+
+    SHORTEST, LONGEST = 300.0, DAY
+
+    def __init__(self, arms: int, epoch_seconds: float = 3600.0) -> None:
+        check_integer("arms", arms, 1)
+        self.epoch_seconds = check_number("epoch_seconds", epoch_seconds, 0, low_open=True)
+        self.due = np.zeros(arms)
+        self.published: list[Floats] = [np.empty(0)] * arms
+        self.epoch = 0
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the sources that are due, at most `budget`, the longest overdue first."""
+        self.epoch = observation.epoch
+        return longest_overdue(self.due, self.epoch, budget)
+
+    def read(self, arms: Arms, published: Sequence[Floats]) -> None:
+        """Count the items of the last week, those just found among them; set the next due times."""
+        week_ago = self.epoch - WEEK / self.epoch_seconds
+        for arm, times in zip(arms, published, strict=True):
+            known = np.concatenate([self.published[arm], np.asarray(times, dtype=np.float64)])
+            self.published[arm] = known[known > week_ago]
+            self.due[arm] = self.epoch + self.interval(self.published[arm].size)
+
+    def interval(self, weekly: int) -> float:
+        """Return the interval, in epochs, for a number of items in the last week."""
+        seconds = 60.0 * round(WEEK / 60.0 / weekly) if weekly else self.LONGEST
+        return float(np.clip(seconds, self.SHORTEST, self.LONGEST)) / self.epoch_seconds

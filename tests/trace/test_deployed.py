@@ -1,0 +1,203 @@
+"""Policies deployed elsewhere: each against its own description, worked by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from analysis.ephemeral import Observation, Sources, relaxed_problem
+from analysis.trace.deployed import (
+    EntryFrequency,
+    FeedReader,
+    FrequencyPolicy,
+    NutchAdaptive,
+    best_fixed_frequencies,
+    lambdacrawl,
+    lambdacrawl_rates,
+)
+
+
+def seen(epoch, age):
+    age = np.asarray(age)
+    return Observation(epoch, age, np.full(age.size, np.nan))
+
+
+def followed(policy, size, budget, epochs):
+    """Visits of a policy that looks at ages alone, shape (N, epochs)."""
+    age, visits = np.ones(size, dtype=np.int64), np.zeros((size, epochs), dtype=bool)
+    for epoch in range(epochs):
+        arms = policy.select(seen(epoch, age), budget, None)
+        visits[arms, epoch] = True
+        age += 1
+        age[arms] = 1
+    return visits
+
+
+# Fixed frequencies.
+
+
+def test_frequencies_are_kept_evenly():
+    visits = followed(FrequencyPolicy([0.5, 0.25, 0.25, 0.0]), 4, 1, 404)[:, 4:]
+    assert visits.sum(axis=1).tolist() == [200, 100, 100, 0]
+    assert set(np.diff(np.flatnonzero(visits[1]))) == {4}
+
+
+def test_a_source_of_frequency_zero_is_never_visited_to_fill_the_budget():
+    assert FrequencyPolicy([0.0, 1.0, 0.0]).select(seen(0, [9, 1, 9]), 2).tolist() == [1]
+
+
+def test_best_fixed_frequencies_are_those_of_the_relaxed_problem():
+    sources = Sources([3.0, 1.0, 0.2], [1.0, 2.0, 1.0], [0.3, 0.5, 0.1])
+    expected = relaxed_problem(sources, 1).frequency
+    assert best_fixed_frequencies(sources, 1).frequency == pytest.approx(expected)
+
+
+# LambdaCrawl.
+
+
+def harmonic_penalty(rates, change, importance):
+    """Average of m H(n) when visits come as a Poisson process: n is geometric."""
+    return float((importance * np.log1p(change / rates)).sum())
+
+
+def test_lambdacrawl_minimises_the_harmonic_penalty():
+    change, importance = np.array([0.05, 0.4, 2.0, 0.01]), np.array([1.0, 0.3, 2.0, 5.0])
+    rates = lambdacrawl_rates(change, importance, 1.0)
+    best = minimize(
+        harmonic_penalty, np.full(4, 0.25), (change, importance), bounds=[(1e-6, 1)] * 4,
+        constraints={"type": "eq", "fun": lambda r: r.sum() - 1.0}, tol=1e-12,
+    )  # fmt: skip
+    assert best.success
+    assert rates == pytest.approx(best.x, abs=1e-4)
+    assert harmonic_penalty(rates, change, importance) <= best.fun + 1e-9
+
+
+def test_the_penalty_of_poisson_visits_is_the_logarithm():
+    """E H(n) with n geometric of parameter D / (D + rho) is log(1 + D / rho)."""
+    change, rate = 0.7, 0.3
+    n = np.arange(1, 400)
+    harmonic = np.cumsum(1.0 / n)
+    share = change / (change + rate)
+    assert (harmonic * share**n * (1 - share)).sum() == pytest.approx(np.log1p(change / rate))
+
+
+positive = st.floats(1e-4, 50)
+
+
+@given(st.lists(st.tuples(positive, positive), min_size=1, max_size=8), st.floats(0.01, 1))
+def test_lambdacrawl_rates_spend_the_budget_and_are_stationary(pairs, share):
+    change, importance = np.array(pairs).T
+    budget = share * change.size
+    rates = lambdacrawl_rates(change, importance, budget)
+    assert rates.sum() == pytest.approx(budget, rel=1e-9)
+    assert ((rates > 0) & (rates <= 1)).all()
+    gain = importance * change / (rates * (rates + change))
+    inner = rates < 1 - 1e-9
+    multiplier = gain[inner].mean() if inner.any() else 0.0
+    assert gain[inner] == pytest.approx(np.full(inner.sum(), multiplier), rel=1e-6)
+    assert (gain[~inner] >= multiplier * (1 - 1e-6)).all()
+
+
+def test_lambdacrawl_leaves_out_sources_that_never_change():
+    assert lambdacrawl_rates([0.0, 1.0, 1.0], [1.0, 1.0, 0.0], 0.5).tolist() == [0.0, 0.5, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("change", "importance", "budget", "said"),
+    [
+        ([-1.0], [1.0], 1, "change_rate"),
+        ([1.0], [-1.0], 1, "importance"),
+        ([1.0], [1.0, 1.0], 1, "importance must have the shape"),
+        ([1.0, 0.0], [1.0, 1.0], 1.5, "budget"),
+    ],
+)
+def test_lambdacrawl_refuses_wrong_input(change, importance, budget, said):
+    with pytest.raises(ValueError, match=said):
+        lambdacrawl_rates(change, importance, budget)
+
+
+def test_lambdacrawl_visits_at_random_at_its_rates():
+    sources = Sources([0.4, 0.1, 0.02], [1.0, 1.0, 3.0], [0.3, 0.5, 0.1])
+    policy, rng = lambdacrawl(sources, 1), np.random.default_rng(1)
+    drawn = np.concatenate([policy.select(seen(e, [1, 1, 1]), 1, rng) for e in range(20_000)])
+    assert np.bincount(drawn) / 20_000 == pytest.approx(
+        lambdacrawl_rates([0.4, 0.1, 0.02], [1.0, 1.0, 3.0], 1.0), abs=0.015
+    )
+
+
+# Nutch.
+
+
+def test_nutch_shortens_after_news_and_lengthens_after_none():
+    policy = NutchAdaptive(2, 3600.0)
+    assert policy.select(seen(0, [1, 1]), 2).tolist() == [0, 1]
+    policy.update(np.array([0, 1]), np.array([0.3, 0.0]))
+    month = 30 * 24
+    assert policy.interval.tolist() == pytest.approx([0.8 * month, 1.4 * month])
+    assert policy.due.tolist() == pytest.approx([0.8 * month, 1.4 * month])
+    assert policy.select(seen(575, [1, 1]), 2).size == 0
+    assert policy.select(seen(576, [1, 1]), 2).tolist() == [0]
+
+
+def test_nutch_waits_at_least_as_long_as_nothing_was_found_and_returns_earlier():
+    policy = NutchAdaptive(1, 86_400.0)
+    policy.interval[0] = 2.0
+    policy.select(seen(10, [1]), 1)
+    policy.update(np.array([0]), np.array([0.0]))  # nothing since epoch 0
+    assert policy.interval[0] == 10.0
+    assert policy.due[0] == pytest.approx(10 + 10 - 0.3 * 10)
+
+
+def test_nutch_keeps_intervals_between_a_minute_and_a_year():
+    policy = NutchAdaptive(2, 86_400.0)
+    policy.interval[:] = [360.0, 60 / 86_400]
+    policy.select(seen(0, [1, 1]), 2)
+    policy.update(np.array([0, 1]), np.array([0.0, 1.0]))
+    assert policy.interval.tolist() == pytest.approx([365.0, 60 / 86_400])
+
+
+def test_those_that_wait_longest_go_first_where_the_budget_is_short():
+    policy = NutchAdaptive(4)
+    policy.due[:] = [3.0, 1.0, 2.0, 9.0]
+    assert policy.select(seen(5, [1] * 4), 2).tolist() == [1, 2]
+    assert policy.select(seen(5, [1] * 4), 4).tolist() == [0, 1, 2]
+
+
+# Entry frequency.
+
+
+def test_the_interval_is_a_week_over_the_items_of_the_last_week():
+    policy = EntryFrequency(3, 3600.0)
+    policy.select(seen(1000, [1] * 3), 3)
+    inside, outside = 1000 - 24 * 7 + 1, 1000 - 24 * 7 - 1
+    policy.read(np.arange(3), [np.full(14, inside), np.full(14, outside), np.full(5000, inside)])
+    assert policy.due.tolist() == pytest.approx([1012.0, 1024.0, 1000 + 5 / 60])
+
+
+def test_items_are_remembered_for_a_week():
+    policy = EntryFrequency(1, 3600.0)
+    policy.select(seen(100, [1]), 1)
+    policy.read(np.array([0]), [np.full(21, 99.0)])
+    assert policy.due[0] == pytest.approx(108.0)
+    policy.select(seen(99 + 167, [1]), 1)
+    policy.read(np.array([0]), [np.empty(0)])
+    assert policy.due[0] == pytest.approx(99 + 167 + 8)
+    policy.select(seen(99 + 168, [1]), 1)
+    policy.read(np.array([0]), [np.empty(0)])
+    assert policy.due[0] == pytest.approx(99 + 168 + 24)
+
+
+def test_only_the_feed_reader_reads():
+    assert isinstance(EntryFrequency(1), FeedReader)
+    assert not isinstance(NutchAdaptive(1), FeedReader)
+
+
+@pytest.mark.parametrize("policy", [NutchAdaptive, EntryFrequency])
+def test_arguments_are_checked(policy):
+    with pytest.raises(ValueError, match="arms"):
+        policy(0)
+    with pytest.raises(ValueError, match="epoch_seconds"):
+        policy(1, 0.0)
+    with pytest.raises(ValueError, match="budget"):
+        policy(2).select(seen(0, [1, 1]), 3)
