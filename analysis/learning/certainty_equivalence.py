@@ -39,9 +39,12 @@ contents of crawled arms are used.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.checks import check_choice, check_integer, check_number
 from analysis.ephemeral import Observation, Sources
@@ -164,6 +167,15 @@ class CertaintyEquivalence:
         kernel.learn(
             self._model, self._state, np.asarray(arms), self._age[arms], np.asarray(rewards)
         )
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return all that was learned, as arrays, for `restore`."""
+        return {name: array.copy() for name, array in self._state._asdict().items()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to what `state` returned, of as many arms and with the same options."""
+        for name, array in self._state._asdict().items():
+            array[...] = state[name]
 
     def play(self, sources: Sources, content: Floats, budget: int, rng: np.random.Generator) -> Run:
         """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""

@@ -1,0 +1,134 @@
+"""The index as a date: when to fetch each source next, for crawlers that keep a date a source.
+
+Apache Nutch and StormCrawler do not rank sources anew at every epoch; they keep for each a date of
+the next fetch and take what is due. At a threshold theta on the index a source is due at the age
+
+    k_i(theta) = min {k : gamma_i,k >= theta},
+
+so its date is that of its last fetch and k_i epochs. Dates at the multiplier of the relaxed problem
+ask for the budget on average; written anew after every fetch, they are the index policy whose
+budget holds on average only. A source that is never due gets the longest interval.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from analysis.checks import check_array, check_choice, check_number
+from analysis.ephemeral import Sources, due_ages, relaxed_problem
+
+LONGEST = 90 * 86_400.0
+"""Seconds to the next fetch at most: Nutch's own db.fetch.interval.max, 90 days."""
+KINDS = ("nutch", "stormcrawler")
+
+
+def due_dates(
+    sources: Sources,
+    urls: Sequence[str],
+    ages: ArrayLike,
+    now: pd.Timestamp,
+    *,
+    seconds: float,
+    budget: float | None = None,
+    threshold: float | None = None,
+    longest: float = LONGEST,
+) -> pd.DataFrame:
+    """Date of the next fetch of each source at a threshold on the index.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    urls : sequence of str
+        Their addresses.
+    ages : array_like, shape (N,)
+        Epochs since the last fetch; not negative.
+    now : pandas.Timestamp
+        Date of the present epoch, with a time zone.
+    seconds : float
+        Length of an epoch.
+    budget : float, optional
+        Fetches in an epoch: the threshold is then the multiplier of the relaxed problem.
+    threshold : float, optional
+        The threshold itself, such as `Scheduler.marginal_index`, in place of the budget.
+    longest : float
+        Most seconds between two fetches.
+
+    Returns
+    -------
+    pandas.DataFrame
+        url; due_age (epochs, ``inf`` for never); interval (seconds); next_fetch (UTC, whole
+        seconds); overdue (whether that date has passed).
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
+    age = check_array("ages", ages, 0)
+    if age.shape != (len(sources),) or len(urls) != len(sources):
+        raise ValueError(f"ages and urls must have {len(sources)} entries, one a source")
+    if now.tzinfo is None:
+        raise ValueError(f"now must have a time zone, got {now}")
+    if (budget is None) == (threshold is None):
+        raise ValueError("either budget or threshold must be given, and not both")
+    check_number("seconds", seconds, 0, low_open=True, high_open=True)
+    check_number("longest", longest, seconds, high_open=True)
+    if threshold is None:
+        assert budget is not None
+        threshold = relaxed_problem(sources, budget).subsidy
+    due = due_ages(sources, threshold)
+    interval = np.round(np.minimum(due * seconds, longest))
+    left = np.round(interval - age * seconds)
+    date = now.tz_convert("UTC").floor("s") + pd.to_timedelta(left, unit="s")
+    columns = {"due_age": due, "interval": interval.astype(np.int64), "next_fetch": date}
+    return pd.DataFrame({"url": list(urls), **columns, "overdue": left < 0})
+
+
+def export(dates: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Rename what `due_dates` found to the fields of a crawler.
+
+    Parameters
+    ----------
+    dates : pandas.DataFrame
+        From `due_dates`.
+    kind : {"nutch", "stormcrawler"}
+        "nutch": url, fetchTime (ISO 8601), fetchInterval (seconds), as its crawl database has them.
+        "stormcrawler": url, status, nextFetchDate (ISO 8601), as its status index has them.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    check_choice("kind", kind, KINDS)
+    iso = dates["next_fetch"].dt.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    if kind == "nutch":
+        columns = {"fetchTime": iso, "fetchInterval": dates["interval"]}
+    else:
+        columns = {"status": "FETCHED", "nextFetchDate": iso}
+    return pd.DataFrame({"url": dates["url"], **columns})
+
+
+def write_dates(dates: pd.DataFrame, kind: str, path: str | PathLike[str]) -> None:
+    """Write the dates for a crawler, as CSV (.csv) or one JSON object a line (.jsonl).
+
+    Raises
+    ------
+    ValueError
+        If the name of the file ends otherwise, or there is no such kind.
+    """
+    target, frame = Path(path), export(dates, kind)
+    if target.suffix == ".csv":
+        frame.to_csv(target, index=False, lineterminator="\n")
+    elif target.suffix == ".jsonl":
+        lines = (json.dumps(row, ensure_ascii=False) for row in frame.to_dict("records"))
+        target.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    else:
+        raise ValueError(f"path must end in .csv or .jsonl, got {target.name!r}")

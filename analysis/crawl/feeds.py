@@ -1,0 +1,271 @@
+"""A site of N feeds: items appear, are listed with their times, and lose value.
+
+The site is a function: a request (host, path, headers, time) has one reply, whatever was asked
+before, so that several crawlers can crawl it side by side and a run repeats to the byte. What a
+crawler has taken is the crawler's own memory. `analysis.crawl.server` puts the site on HTTP.
+
+A feed is RSS 2.0 with the newest items first. Each item states its time and what it is worth *at
+the time of the request*, xi exp(-mu (t - s)) for an item of utility xi published at s; a feed
+without anything new since the reply that the crawler names (If-None-Match) answers 304. Source i is
+at ``/feed/i.xml`` of its host; each host has a robots.txt.
+
+What can go wrong, per source and epoch: an error (503), silence (a time-out), or a body cut short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.checks import check_array, check_integer, check_number
+from analysis.ephemeral import Sources
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+START = 1_704_067_200
+"""Unix time at which sites start by default: 2024-01-01, 00:00 UTC."""
+SPACE = "urn:which-source-next"
+"""Namespace of the element that states an item's present value."""
+FINE, ERROR, SILENCE, CUT = range(4)
+"""What a source does in an epoch: answer, answer 503, not answer, answer half a feed."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a site answers.
+
+    Attributes
+    ----------
+    status : int
+        HTTP status.
+    headers : dict
+        Names in lower case.
+    body : bytes
+        Content.
+    delay : float
+        Seconds that pass before the answer; ``inf`` for none at all.
+    """
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    delay: float = 0.0
+
+
+class Site:
+    """N feeds that play given publications.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources; their period is the epoch.
+    published : sequence of array_like
+        For each source the times of its items in seconds after `start`, ascending; times before the
+        start are negative. Rounded down to whole seconds, as RSS states them.
+    utility : sequence of array_like
+        Utility of each of these items, not negative.
+    seconds : int
+        Length of an epoch in seconds.
+    start : int
+        Unix time of epoch 0.
+    hosts : array_like of int, shape (N,), optional
+        Host of each source, from 0; one host for each source by default.
+    length : int
+        Items that a feed lists at most.
+    faults : array_like of int, shape (N, epochs), optional
+        FINE, ERROR, SILENCE or CUT; fine after the last column.
+    delay : array_like, shape (hosts,), optional
+        Seconds that each host takes to answer.
+    robots : mapping of int to str, optional
+        Text of a host's robots.txt; other hosts answer 404, which allows everything.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
+
+    def __init__(
+        self,
+        sources: Sources,
+        published: Sequence[ArrayLike],
+        utility: Sequence[ArrayLike],
+        *,
+        seconds: int = 3600,
+        start: int = START,
+        hosts: ArrayLike | None = None,
+        length: int = 50,
+        faults: ArrayLike | None = None,
+        delay: ArrayLike | None = None,
+        robots: Mapping[int, str] | None = None,
+    ) -> None:
+        size = len(sources)
+        self.sources = sources
+        self.seconds = check_integer("seconds", seconds, 1)
+        self.start = check_integer("start", start, 0)
+        self.length = check_integer("length", length, 1)
+        self.published = _lists("published", published, size, -np.inf)
+        self.utility = _lists("utility", utility, size, 0)
+        for i, (times, worth) in enumerate(zip(self.published, self.utility, strict=True)):
+            if times.size != worth.size or (np.diff(times) < 0).any():
+                raise ValueError(
+                    f"published[{i}] must be ascending and as long as utility[{i}], "
+                    f"got {times.size} times and {worth.size} utilities"
+                )
+        self.hosts = np.arange(size) if hosts is None else np.asarray(hosts, dtype=np.int64)
+        if self.hosts.shape != (size,) or self.hosts.min() < 0:
+            raise ValueError(f"hosts must be {size} numbers from 0, got {hosts!r}")
+        self.faults = np.zeros((size, 0), int) if faults is None else np.asarray(faults)
+        if self.faults.ndim != 2 or len(self.faults) != size:
+            raise ValueError(f"faults must have shape ({size}, epochs), got {self.faults.shape}")
+        count = int(self.hosts.max()) + 1
+        self.delay = np.zeros(count) if delay is None else check_array("delay", delay, 0)
+        if self.delay.shape != (count,):
+            raise ValueError(f"delay must have shape ({count},), got {self.delay.shape}")
+        self.robots = dict(robots or {})
+
+    def time(self, epoch: int) -> int:
+        """Unix time of an epoch."""
+        return self.start + epoch * self.seconds
+
+    def reply(self, host: int, path: str, headers: Mapping[str, str], now: float) -> Reply:
+        """Answer one request; `headers` have names in lower case and `now` is Unix time."""
+        delay = float(self.delay[host])
+        if path == "/robots.txt":
+            if host not in self.robots:
+                return Reply(404, delay=delay)
+            return Reply(200, {"content-type": "text/plain"}, self.robots[host].encode(), delay)
+        source = self._source(host, path)
+        if source is None:
+            return Reply(404, delay=delay)
+        fault = self._fault(source, now)
+        if fault == SILENCE:
+            return Reply(504, delay=np.inf)
+        if fault == ERROR:
+            return Reply(503, {"retry-after": str(self.seconds)}, b"", delay)
+        count = int(np.searchsorted(self._times[source], now, "right"))
+        tag = f'"{count}"'
+        if headers.get("if-none-match") == tag:
+            return Reply(304, {"etag": tag}, b"", delay)
+        body = self._feed(source, count, now)
+        kind = {"etag": tag, "content-type": "application/rss+xml; charset=utf-8"}
+        return Reply(200, kind, body[: len(body) // 2] if fault == CUT else body, delay)
+
+    @cached_property
+    def _times(self) -> list[Ints]:
+        """Unix times of the items, in whole seconds."""
+        return [self.start + np.floor(times).astype(np.int64) for times in self.published]
+
+    @cached_property
+    def _texts(self) -> list[list[str]]:
+        """What does not change of each item in a feed."""
+        return [
+            [
+                f"<item><title>Item {j} of source {i}</title>"
+                f'<guid isPermaLink="false">{i}-{j}</guid>'
+                f"<pubDate>{formatdate(int(time), usegmt=True)}</pubDate><w:value>"
+                for j, time in enumerate(times)
+            ]
+            for i, times in enumerate(self._times)
+        ]
+
+    def _source(self, host: int, path: str) -> int | None:
+        """Return the source behind a path of a host."""
+        name = path.removeprefix("/feed/").removesuffix(".xml")
+        if path != f"/feed/{name}.xml" or not name.isdecimal() or int(name) >= len(self.sources):
+            return None
+        return int(name) if self.hosts[int(name)] == host else None
+
+    def _fault(self, source: int, now: float) -> int:
+        epoch = int((now - self.start) // self.seconds)
+        return int(self.faults[source, epoch]) if 0 <= epoch < self.faults.shape[1] else FINE
+
+    def _feed(self, source: int, count: int, now: float) -> bytes:
+        """Write the feed of the first `count` items of a source, newest first."""
+        some = slice(max(0, count - self.length), count)
+        age = (now - self._times[source][some]) / self.seconds
+        worth = self.utility[source][some] * np.exp(-self.sources.decay[source] * age)
+        items = [
+            f"{text}{value!r}</w:value></item>"
+            for text, value in zip(self._texts[source][some], worth.tolist(), strict=True)
+        ]
+        head = f'<rss version="2.0" xmlns:w="{SPACE}"><channel><title>Source {source}</title>'
+        text = f"{head}<link>/feed/{source}.xml</link><description>A feed</description>"
+        return f"{text}{''.join(reversed(items))}</channel></rss>".encode()
+
+
+def random_site(
+    sources: Sources, epochs: int, rng: np.random.Generator, *, before: int = 1, **options: object
+) -> Site:
+    """Draw a site: Poisson arrivals, exponential utilities, as the model has them.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    epochs : int
+        Epochs for which items appear.
+    rng : numpy.random.Generator
+        Source of randomness.
+    before : int
+        Epochs before the first one for which items appear too.
+    **options
+        Handed to `Site`.
+
+    Returns
+    -------
+    Site
+    """
+    check_integer("epochs", epochs, 1)
+    check_integer("before", before, 0)
+    seconds = check_integer("seconds", options.get("seconds", 3600), 1)
+    published, utility = [], []
+    for rate, mean in zip(sources.arrival_rate * sources.period, sources.mean_utility, strict=True):
+        count = rng.poisson(rate * (epochs + before))
+        times = rng.uniform(-before * seconds, epochs * seconds, count)
+        published.append(np.sort(times))
+        utility.append(mean * rng.standard_exponential(count))
+    return Site(sources, published, utility, **options)  # type: ignore[arg-type]
+
+
+def random_faults(
+    sources: int, epochs: int, share: float, rng: np.random.Generator, *, last: int = 1
+) -> Ints:
+    """Draw faults: spells of a fixed length, all kinds alike, that cover a share of the time.
+
+    Parameters
+    ----------
+    sources, epochs : int
+        Shape of the result.
+    share : float
+        Expected share of epochs with a fault, in [0, 1).
+    rng : numpy.random.Generator
+        Source of randomness.
+    last : int
+        Epochs that a spell lasts.
+
+    Returns
+    -------
+    ndarray of int, shape (sources, epochs)
+    """
+    check_number("share", share, 0, 1, high_open=True)
+    check_integer("last", last, 1)
+    spells = -(-epochs // last)
+    hit = rng.random((sources, spells)) < share
+    kind = np.where(hit, rng.integers(ERROR, CUT + 1, (sources, spells)), FINE)
+    shift = rng.integers(0, last, sources)  # spells of different sources begin at different epochs
+    return np.stack([np.roll(row, s) for row, s in zip(kind.repeat(last, 1), shift, strict=True)])[
+        :, :epochs
+    ]
+
+
+def _lists(name: str, values: Sequence[ArrayLike], size: int, low: float) -> list[Floats]:
+    if len(values) != size:
+        raise ValueError(f"{name} must have {size} entries, one a source, got {len(values)}")
+    return [check_array(f"{name}[{i}]", row, low).ravel() for i, row in enumerate(values)]

@@ -1,0 +1,22 @@
+"""A Scrapy downloader middleware that lets nothing leave this machine.
+
+Redirects, robots.txt and whatever a page asks for pass through it as well: every request does.
+"""
+
+from __future__ import annotations
+
+from scrapy import Request, Spider
+from scrapy.exceptions import IgnoreRequest
+
+from analysis.crawl.server import check_local
+
+
+class LocalOnly:
+    """Drop every request whose host is not a loopback address written in numbers."""
+
+    def process_request(self, request: Request, spider: Spider | None = None) -> None:
+        """Let a request pass, or drop it."""
+        try:
+            check_local(request.url)
+        except ValueError as error:
+            raise IgnoreRequest(str(error)) from None

@@ -1,0 +1,96 @@
+"""What a crawler makes of a reply: which items are new, what they are worth, what to remember.
+
+A reader is a function ``(reply, memory) -> Reading``; `read_feed` reads RSS. The memory of a source
+is a string that the reader alone understands, empty before the first crawl: `read_feed` keeps the
+entity tag of the last feed and the ids of its items there. A reply that says nothing about the
+source (an error, a body that is no feed) raises `Unreadable`, and the crawl counts as failed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+from analysis.crawl.feeds import SPACE, Reply
+
+VALUE = f"{{{SPACE}}}value"
+
+
+class Unreadable(ValueError):
+    """A reply from which nothing can be learned about the source."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one crawl found.
+
+    Attributes
+    ----------
+    reward : float
+        Worth of the new items.
+    items : tuple of dict
+        The new items: id, title, published (as the feed has it), value.
+    memory : str
+        What to hand to the reader the next time.
+    """
+
+    reward: float
+    items: tuple[dict[str, str | float], ...]
+    memory: str
+
+
+def read_feed(reply: Reply, memory: str) -> Reading:
+    """Read an RSS feed.
+
+    An item is new if the feed did not list it the last time. It is worth what its ``value`` element
+    (namespace `analysis.crawl.feeds.SPACE`) says, and 1 without one.
+
+    Parameters
+    ----------
+    reply : Reply
+        Status 304, for a feed without news, or 2xx with the feed.
+    memory : str
+        Of the last reading, or empty.
+
+    Returns
+    -------
+    Reading
+
+    Raises
+    ------
+    Unreadable
+        For any other status, a body that is not XML, or a value that is no number.
+    """
+    if reply.status == 304:
+        return Reading(0.0, (), memory)
+    if not 200 <= reply.status < 300:
+        raise Unreadable(f"status {reply.status}")
+    try:
+        listed = [_item(node) for node in ElementTree.fromstring(reply.body).iter("item")]
+    except (ElementTree.ParseError, ValueError) as error:
+        raise Unreadable(f"not a feed: {error}") from None
+    known = set(json.loads(memory)["ids"]) if memory else set()
+    new = tuple(item for item in listed if item["id"] not in known)
+    kept = {"tag": reply.headers.get("etag", ""), "ids": [item["id"] for item in listed]}
+    return Reading(sum(float(item["value"]) for item in new), new, json.dumps(kept))
+
+
+def conditions(memory: str) -> dict[str, str]:
+    """Return the request headers that ask for news only."""
+    tag = json.loads(memory)["tag"] if memory else ""
+    return {"If-None-Match": tag} if tag else {}
+
+
+def _item(node: ElementTree.Element) -> dict[str, str | float]:
+    title = node.findtext("title", "")
+    value = float(node.findtext(VALUE, "1"))
+    if not 0 <= value < math.inf:
+        raise ValueError(f"an item's value must be a number in [0, inf), got {value}")
+    return {
+        "id": node.findtext("guid") or node.findtext("link") or title,
+        "title": title,
+        "published": node.findtext("pubDate", ""),
+        "value": value,
+    }

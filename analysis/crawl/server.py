@@ -1,0 +1,136 @@
+"""A site on HTTP, on this machine only: one port of 127.0.0.1 for each host of the site.
+
+In virtual time every request says what time it is (header ``X-Time``, Unix seconds), so that a run
+repeats to the byte; in real time the server has a clock of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from analysis.crawl.feeds import Reply, Site
+
+ADDRESS = "127.0.0.1"
+TIME_HEADER = "X-Time"
+
+
+class Served(NamedTuple):
+    """One request that the server got."""
+
+    time: float
+    host: int
+    path: str
+    status: int
+
+
+class FeedServer:
+    """Serve a site until the block ends.
+
+    Parameters
+    ----------
+    site : Site
+        What to serve.
+    clock : callable, optional
+        Returns the site's Unix time; without one, requests bring the time (virtual time).
+
+    Attributes
+    ----------
+    served : list of Served
+        Every request, in the order in which they came.
+    """
+
+    def __init__(self, site: Site, clock: Callable[[], float] | None = None) -> None:
+        self.site, self.clock = site, clock
+        self.served: list[Served] = []
+        self._over = threading.Event()
+        self._servers: list[ThreadingHTTPServer] = []
+
+    def __enter__(self) -> FeedServer:
+        for host in range(int(self.site.hosts.max()) + 1):
+            handler = type("Handler", (_Handler,), {"owner": self, "host": host})
+            server = ThreadingHTTPServer((ADDRESS, 0), handler)
+            server.daemon_threads = True
+            server.block_on_close = False
+            threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+            self._servers.append(server)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._over.set()
+        for server in self._servers:
+            server.shutdown()
+            server.server_close()
+
+    def urls(self) -> list[str]:
+        """Addresses of the feeds, one a source."""
+        ports = [server.server_port for server in self._servers]
+        hosts = self.site.hosts.tolist()
+        return [f"http://{ADDRESS}:{ports[host]}/feed/{i}.xml" for i, host in enumerate(hosts)]
+
+    def answer(self, host: int, path: str, headers: dict[str, str]) -> Reply:
+        """Answer a request and note it down."""
+        sent = headers.get(TIME_HEADER.lower(), "")
+        try:
+            now = self.clock() if self.clock else float(sent)
+        except ValueError:
+            reply = Reply(400, {}, f"{TIME_HEADER} must be a Unix time".encode())
+            self.served.append(Served(0.0, host, path, 400))
+            return reply
+        reply = self.site.reply(host, path, headers, now)
+        self.served.append(Served(now, host, path, reply.status))
+        return reply
+
+    def wait(self, seconds: float) -> bool:
+        """Let time pass; return whether the server is still there afterwards."""
+        return not self._over.wait(min(seconds, threading.TIMEOUT_MAX))
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection to one host."""
+
+    protocol_version = "HTTP/1.1"
+    owner: FeedServer
+    host: int
+
+    def do_GET(self) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        reply = self.owner.answer(self.host, self.path, headers)
+        if reply.delay > 0 and not self.owner.wait(reply.delay):
+            self.close_connection = True
+            return
+        self.send_response(reply.status)
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
+        if reply.status != 304:
+            self.send_header("content-length", str(len(reply.body)))
+        self.end_headers()
+        try:
+            self.wfile.write(reply.body)
+        except OSError:  # the crawler has given up waiting
+            self.close_connection = True
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep quiet: `FeedServer.served` is the log."""
+
+
+def check_local(url: str) -> str:
+    """Return an address of this machine, or raise; names are not looked up.
+
+    Raises
+    ------
+    ValueError
+        If the host is not a loopback address written in numbers.
+    """
+    host = urlsplit(url).hostname or ""
+    try:
+        local = ip_address(host).is_loopback
+    except ValueError:
+        local = False
+    if not local:
+        raise ValueError(f"url must be at a loopback address, such as {ADDRESS}, got {url!r}")
+    return url

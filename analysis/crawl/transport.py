@@ -1,0 +1,159 @@
+"""Two ways from a crawl's requests to a site: over HTTP in a child process, or within this one.
+
+`crawl_over_http` runs Scrapy. Twisted's reactor starts once in the life of a process, so every call
+is a process of its own, and a notebook can make several. `crawl_in_process` hands the requests of
+the same scheduler to the site and its replies to the same callbacks, without an engine or a socket:
+in virtual time both leave the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pandas as pd
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+from twisted.python.failure import Failure
+
+from analysis.checks import check_number
+from analysis.crawl.feeds import Site
+from analysis.crawl.scheduler import EpochScheduler, FeedSpider
+from analysis.crawl.server import ADDRESS, TIME_HEADER
+from analysis.ephemeral import Sources
+
+LOCAL_SETTINGS: dict[str, Any] = {
+    "SCHEDULER": "analysis.crawl.scheduler.EpochScheduler",
+    "DOWNLOADER_MIDDLEWARES": {"analysis.crawl.local.LocalOnly": 1},
+    "ROBOTSTXT_OBEY": True,
+    "USER_AGENT": "which-source-next",
+    "TELNETCONSOLE_ENABLED": False,
+    "LOG_LEVEL": "WARNING",
+    "DOWNLOAD_TIMEOUT": 2.0,
+    "CONCURRENT_REQUESTS": 8,
+}
+"""Settings of every crawl of a site on this machine; the rest are Scrapy's."""
+
+
+def write_sources(path: str | PathLike[str], sources: Sources, urls: Sequence[str]) -> None:
+    """Write the CSV file that the setting ``CRAWL_SOURCES`` names; rates are per epoch."""
+    rates = {"arrival_rate": sources.arrival_rate * sources.period, "decay_rate": sources.decay}
+    columns = {"name": list(sources.names or ()), "url": list(urls)}
+    frame = pd.DataFrame({**columns, "mean_utility": sources.mean_utility, **rates})
+    frame.to_csv(path, index=False, lineterminator="\n")
+
+
+def crawl_over_http(crawls: Sequence[Mapping[str, Any]], *, timeout: float = 300.0) -> None:
+    """Run Scrapy crawls side by side in a child process, and wait for it.
+
+    Parameters
+    ----------
+    crawls : sequence of mapping
+        Settings of each crawl, beside `LOCAL_SETTINGS`.
+    timeout : float
+        Seconds after which the child is killed.
+
+    Raises
+    ------
+    RuntimeError
+        If the child fails; with what it wrote.
+    TimeoutError
+        If it takes too long.
+    """
+    check_number("timeout", timeout, 0, low_open=True)
+    with child(crawls) as process:
+        try:
+            _, errors = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise TimeoutError(f"the crawl took longer than {timeout:g} s") from None
+    if process.returncode != 0:
+        raise RuntimeError(f"the crawl ended with {process.returncode}: {errors[-2000:]}")
+
+
+def child(crawls: Sequence[Mapping[str, Any]]) -> subprocess.Popen[str]:
+    """Start the process that `crawl_over_http` waits for."""
+    command = [sys.executable, "-m", "analysis.crawl", "scrapy", json.dumps(list(crawls))]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+
+
+def crawl_in_process(
+    site: Site, settings: Mapping[str, Any], *, folder: str | PathLike[str] | None = None
+) -> EpochScheduler:
+    """Run one crawl in virtual time without Scrapy's engine.
+
+    Parameters
+    ----------
+    site : Site
+        What is crawled.
+    settings : mapping
+        Settings of the crawl, beside `LOCAL_SETTINGS`; ``CRAWL_SOURCES`` may be left out.
+    folder : path, optional
+        ``JOBDIR``.
+
+    Returns
+    -------
+    EpochScheduler
+        After its last epoch.
+    """
+    with tempfile.TemporaryDirectory() as around:
+        path = Path(around) / "sources.csv"
+        write_sources(path, site.sources, in_process_urls(site))
+        own = {"CRAWL_SOURCES": str(path), "CRAWL_PERIOD": site.seconds, "CRAWL_START": site.start}
+        given = {**LOCAL_SETTINGS, **own, **settings, "CRAWL_CLOCK": "virtual"}
+        crawler = Crawler(FeedSpider, given | ({"JOBDIR": str(folder)} if folder else {}))
+        scheduler = EpochScheduler.from_crawler(crawler)
+    scheduler.open(FeedSpider())
+    patience = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")
+    while scheduler.has_pending_requests():
+        request = scheduler.next_request()
+        if request is not None:
+            _fetch(site, request, scheduler, patience)
+    return scheduler
+
+
+def in_process_urls(site: Site) -> list[str]:
+    """Addresses of the feeds for `crawl_in_process`: the port is the host's number and one."""
+    return [f"http://{ADDRESS}:{host + 1}/feed/{i}.xml" for i, host in enumerate(site.hosts)]
+
+
+def _fetch(site: Site, request: Request, scheduler: EpochScheduler, patience: float) -> None:
+    """Hand one request to the site, its reply to the callback, and new requests to the scheduler.
+
+    Items go nowhere: there is no pipeline.
+    """
+    sent = request.headers.to_unicode_dict()
+    headers = {str(name).lower(): str(sent[name]) for name in sent}
+    parts = urlsplit(request.url)
+    host = int(parts.port or 0) - 1
+    reply = site.reply(host, parts.path, headers, float(headers[TIME_HEADER.lower()]))
+    assert request.errback is not None
+    if reply.delay > patience:
+        failure = Failure(TimeoutError(f"no answer within {patience:g} s"))
+        failure.request = request  # type: ignore[attr-defined]
+        request.errback(failure)
+        return
+    response = Response(request.url, reply.status, dict(reply.headers), reply.body, request=request)
+    assert request.callback is not None
+    for result in request.callback(response):
+        if isinstance(result, Request):
+            scheduler.enqueue_request(result)
+
+
+def read_log(folder: str | PathLike[str]) -> pd.DataFrame:
+    """Read the log of a crawl: one row a fetch, by epoch and source."""
+    columns = ["epoch", "source", "kind", "status", "reward", "items"]
+    path = Path(folder) / "fetches.jsonl"
+    if not path.exists() or path.stat().st_size == 0:
+        return pd.DataFrame({name: np.empty(0) for name in columns})
+    return pd.read_json(path, lines=True, precise_float=True)[columns]

@@ -1,0 +1,103 @@
+"""The site is a function of the request, and holds what the model says."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from analysis.crawl import Site, random_faults, random_site, read_feed
+from analysis.crawl.feeds import CUT, ERROR, SILENCE
+from analysis.ephemeral import Sources
+
+ONE = Sources([1.0], [1.0], [0.5])
+
+
+def worth(site, source, epoch):
+    reply = site.reply(source, f"/feed/{source}.xml", {}, site.time(epoch))
+    return read_feed(reply, "").reward
+
+
+def test_an_item_is_worth_what_its_age_has_left_of_its_utility():
+    site = Site(ONE, [[-3600.0, 1800.0]], [[2.0, 3.0]])
+    assert worth(site, 0, 0) == pytest.approx(2 * np.exp(-0.5), rel=1e-15)
+    after = 2 * np.exp(-0.5 * 3) + 3 * np.exp(-0.5 * 1.5)
+    assert worth(site, 0, 2) == pytest.approx(after, rel=1e-15)
+
+
+def test_a_feed_is_rss_with_the_newest_items_first_and_no_more_than_its_length():
+    site = Site(ONE, [np.arange(10) * 60.0], [np.ones(10)], length=3)
+    body = site.reply(0, "/feed/0.xml", {}, site.time(1)).body
+    root = ElementTree.fromstring(body)
+    assert root.tag == "rss"
+    assert [item.findtext("guid") for item in root.iter("item")] == ["0-9", "0-8", "0-7"]
+    assert root.find("channel/item/pubDate").text == "Mon, 01 Jan 2024 00:09:00 GMT"
+
+
+def test_nothing_new_is_304_and_something_new_is_not():
+    site = Site(ONE, [[600.0]], [[1.0]])
+    tag = site.reply(0, "/feed/0.xml", {}, site.start).headers["etag"]
+    asked = {"if-none-match": tag}
+    assert site.reply(0, "/feed/0.xml", asked, site.start + 599).status == 304
+    assert site.reply(0, "/feed/0.xml", asked, site.start + 600).status == 200
+
+
+def test_the_same_request_has_the_same_reply_whatever_was_asked_before():
+    site = random_site(ONE, 10, np.random.default_rng(0))
+    first = site.reply(0, "/feed/0.xml", {}, site.time(3))
+    site.reply(0, "/feed/0.xml", {}, site.time(9))
+    assert site.reply(0, "/feed/0.xml", {}, site.time(3)) == first
+
+
+def test_other_paths_and_hosts_are_not_there():
+    site = random_site(Sources([1, 1], [1, 1], [1, 1]), 2, np.random.default_rng(0))
+    for path in ("/", "/feed/2.xml", "/feed/-1.xml", "/feed/0", "/robots.txt"):
+        assert site.reply(0, path, {}, site.start).status == 404, path
+    assert site.reply(1, "/feed/0.xml", {}, site.start).status == 404
+
+
+def test_faults_are_what_they_are_called():
+    faults = [[ERROR, SILENCE, CUT]]
+    site = Site(ONE, [[-60.0]], [[1.0]], faults=faults)
+    replies = [site.reply(0, "/feed/0.xml", {}, site.time(k)) for k in range(4)]
+    assert [reply.status for reply in replies] == [503, 504, 200, 200]
+    assert replies[1].delay == np.inf
+    with pytest.raises(ValueError, match="not a feed"):
+        read_feed(replies[2], "")
+    assert read_feed(replies[3], "").items[0]["id"] == "0-0"
+
+
+def test_random_content_has_the_mean_of_the_model():
+    """u one epoch after a crawl, within four standard errors."""
+    sources = Sources([2.0], [1.5], [0.7])
+    rng = np.random.default_rng(3)
+    found = [worth(random_site(sources, 1, rng), 0, 0) for _ in range(2000)]
+    error = np.std(found) / np.sqrt(len(found))
+    assert abs(np.mean(found) - sources.u[0]) < 4 * error
+
+
+@pytest.mark.parametrize("last", [1, 7])
+def test_faults_cover_their_share_in_spells(last):
+    faults = random_faults(400, 210, 0.2, np.random.default_rng(0), last=last) > 0
+    assert abs(faults.mean() - 0.2) < 0.02
+    begins = np.count_nonzero(np.diff(faults.astype(int), axis=1) == 1)
+    assert faults.sum() / begins == pytest.approx(last / 0.8, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"published": [[2.0, 1.0]]}, r"published\[0\] must be ascending"),
+        ({"utility": [[1.0]]}, r"as long as utility\[0\]"),
+        ({"utility": [[1.0, -1.0]]}, r"utility\[0\]\[1\]"),
+        ({"hosts": [-1]}, "hosts"),
+        ({"faults": [0]}, "faults"),
+        ({"delay": [1.0, 1.0]}, "delay"),
+        ({"length": 0}, "length"),
+        ({"seconds": 0}, "seconds"),
+        ({"published": []}, "published must have 1 entries"),
+    ],
+)
+def test_what_is_wrong_is_named(options, message):
+    given = {"published": [[1.0, 2.0]], "utility": [[1.0, 1.0]]} | options
+    with pytest.raises(ValueError, match=message):
+        Site(ONE, **given)
