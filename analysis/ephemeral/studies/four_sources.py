@@ -325,8 +325,8 @@ def save_content_value(sources: Sources) -> None:
         fig,
         pd.DataFrame({"time": times, **dict(zip(labels, value, strict=True))}),
         caption="The value of one item of each source against its age. An item of "
-        f"{as_markdown(order[0])} starts highest; interest in {as_markdown(slowest)} lasts longest. "
-        "Redraws Figure 1 of the report.",
+        f"{as_markdown(order[0])} starts highest; interest in {as_markdown(slowest)} lasts "
+        "longest. Redraws Figure 1 of the report.",
         alt=f"Exponentially falling curves, one a source. At publication {as_plain(order[0])} is "
         f"highest and {as_plain(order[-1])} lowest; {as_plain(slowest)} falls most slowly.",
     )
