@@ -22,7 +22,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from analysis.checks import check_array, check_choice, check_number
-from analysis.ephemeral import Sources, due_ages, relaxed_problem
+from analysis.ephemeral.optimum.relaxed import due_ages, relaxed_problem
+from analysis.ephemeral.sources import Sources
 
 LONGEST = 90 * 86_400.0
 """Seconds to the next fetch at most: Nutch's own db.fetch.interval.max, 90 days."""

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_array, check_integer, check_number
-from analysis.ephemeral import Sources
+from analysis.ephemeral.sources import Sources
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

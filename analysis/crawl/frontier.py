@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_integer, check_number
-from analysis.ephemeral import Observation, Policy
+from analysis.ephemeral.policies import Observation, Policy
 
 Arms = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -8,15 +8,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.ephemeral import (
-    Observation,
-    RandomPolicy,
-    RoundRobinPolicy,
-    Scheduler,
-    Sources,
-    WhittlePolicy,
-)
-from analysis.learning import CertaintyEquivalence
+from analysis.ephemeral.optimum.static import RandomPolicy
+from analysis.ephemeral.policies import Observation, RoundRobinPolicy, WhittlePolicy
+from analysis.ephemeral.scheduler.core import Scheduler
+from analysis.ephemeral.sources import Sources
+from analysis.learning.certainty_equivalence import CertaintyEquivalence
 from analysis.trace.deployed import (
     FrequencyPolicy,
     NutchAdaptive,

@@ -29,7 +29,7 @@ from analysis.checks import check_number
 from analysis.crawl.feeds import Site
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider
 from analysis.crawl.server import ADDRESS, TIME_HEADER
-from analysis.ephemeral import Sources
+from analysis.ephemeral.sources import Sources
 
 LOCAL_SETTINGS: dict[str, Any] = {
     "SCHEDULER": "analysis.crawl.scheduler.EpochScheduler",

@@ -24,7 +24,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from analysis.checks import check_integer, check_number
-from analysis.ephemeral import Observation, Sources
+from analysis.ephemeral.policies import Observation
+from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats, Ints, Run, advance, by_epoch, collect, largest
 
 LARGEST_TABLE = 10_000_000

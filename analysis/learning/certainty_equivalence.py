@@ -47,7 +47,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_choice, check_integer, check_number
-from analysis.ephemeral import Observation, Sources
+from analysis.ephemeral.policies import Observation
+from analysis.ephemeral.sources import Sources
 from analysis.learning import _certainty_kernel as kernel
 from analysis.learning.environment import Floats, Ints, Run, by_epoch, largest
 

@@ -21,7 +21,9 @@ from scipy.stats import binom
 from scipy.stats import t as student
 
 from analysis.checks import check_array, check_integer, check_number
-from analysis.ephemeral import Arrivals, Sources, Utility, simulate
+from analysis.ephemeral.arrivals import Arrivals, Utility
+from analysis.ephemeral.simulation import simulate
+from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import CompiledLearner, Floats, Run, mean_content
 from analysis.sweep import mean_interval, sweep
 

@@ -24,7 +24,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from analysis.checks import check_array, check_choice, check_integer
-from analysis.ephemeral import Environment, Observation, Policy, Sources
+from analysis.ephemeral.environment import Environment
+from analysis.ephemeral.policies import Observation, Policy
+from analysis.ephemeral.sources import Sources
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -1,19 +1,5 @@
 """Average-reward and discounted solvers that the models share, with one family of results."""
 
-from analysis.mdp.average import policy_iteration, relative_value_iteration
-from analysis.mdp.chains import recurrent_classes, stationary_law
-from analysis.mdp.cycles import maximum_mean_cycle
-from analysis.mdp.discounted import solve_discounted
-from analysis.results import AverageSolution, DiscountedSolution, NotConverged
+import lazy_loader
 
-__all__ = [
-    "AverageSolution",
-    "DiscountedSolution",
-    "NotConverged",
-    "maximum_mean_cycle",
-    "policy_iteration",
-    "recurrent_classes",
-    "relative_value_iteration",
-    "solve_discounted",
-    "stationary_law",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from analysis.ephemeral import Sources
+from analysis.ephemeral.sources import Sources
 from analysis.report.collate import collate, summary
 from analysis.report.notebooks import ParameterError, find_notebook, parse_assignments
 from analysis.report.notebooks import profile_parameters as parameters_of

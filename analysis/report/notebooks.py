@@ -23,7 +23,7 @@ import jupytext
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from analysis.ephemeral import Sources
+from analysis.ephemeral.sources import Sources
 from analysis.report.paths import BOOK
 
 _LINE = re.compile(r"(?P<name>\w+): (?P<type>[\w\[\]]+) = (?P<default>.+?)  # (?P<help>.+)")

@@ -34,7 +34,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from analysis.checks import check_array, check_integer, check_number
-from analysis.ephemeral import Observation, RandomPolicy, Sources, relaxed_problem
+from analysis.ephemeral.optimum.relaxed import relaxed_problem
+from analysis.ephemeral.optimum.static import RandomPolicy
+from analysis.ephemeral.policies import Observation
+from analysis.ephemeral.sources import Sources
 
 Floats = NDArray[np.float64]
 Arms = NDArray[np.int64]

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_number
-from analysis.ephemeral import Observation, Sources, whittle_index_at_age
-from analysis.ephemeral.policies import Arms, top
+from analysis.ephemeral.index import whittle_index_at_age
+from analysis.ephemeral.policies import Arms, Observation, top
+from analysis.ephemeral.sources import Sources
 from analysis.trace import kernels
 from analysis.trace.trace import HOUR, Trace
 

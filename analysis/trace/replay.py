@@ -23,16 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_integer
-from analysis.ephemeral import (
+from analysis.ephemeral.index import whittle_index_at_age
+from analysis.ephemeral.optimum.static import RandomPolicy
+from analysis.ephemeral.policies import (
     GreedyPolicy,
     Observation,
     Policy,
-    RandomPolicy,
     RoundRobinPolicy,
-    Sources,
     WhittlePolicy,
-    whittle_index_at_age,
 )
+from analysis.ephemeral.sources import Sources
 from analysis.trace import kernels
 from analysis.trace.deployed import WEEK, EntryFrequency, FrequencyPolicy, NutchAdaptive
 from analysis.trace.forgetting import ForgettingIndex

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from analysis.crawl import Frontier, Outcome
 from analysis.crawl.frontier import FAILED, FORBIDDEN, FOUND, from_line, to_line
-from analysis.ephemeral import RoundRobinPolicy, SingleSourcePolicy, WhittlePolicy, simulate
+from analysis.ephemeral import RoundRobinPolicy, WhittlePolicy, simulate
+from analysis.ephemeral.policies import SingleSourcePolicy
 from analysis.learning import CertaintyEquivalence
 from tests.crawl.support import some_sources
 

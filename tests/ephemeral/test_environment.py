@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
-from analysis.ephemeral import Sources, four_sources, named_policy, simulate
+from analysis.ephemeral import Sources, four_sources, simulate
 from analysis.ephemeral.arrivals import LAWS, Arrivals, Utility
 from analysis.ephemeral.environment import Environment
+from analysis.ephemeral.policies import named_policy
 
 EVERY_LAW = [
     Utility("deterministic"),

@@ -6,14 +6,13 @@ from hypothesis import strategies as st
 from analysis.ephemeral import (
     Observation,
     RoundRobinPolicy,
-    SingleSourcePolicy,
     Sources,
     WhittlePolicy,
     four_sources,
     long_run_cycle,
-    named_policy,
     simulate,
 )
+from analysis.ephemeral.policies import SingleSourcePolicy, named_policy
 
 
 @pytest.mark.parametrize("policy", ["whittle", "myopic", "greedy", "round-robin"])

@@ -8,12 +8,8 @@ from quantecon.markov import DiscreteDP
 from scipy import sparse
 from scipy.optimize import linprog
 
-from analysis.mdp import (
-    NotConverged,
-    maximum_mean_cycle,
-    policy_iteration,
-    relative_value_iteration,
-)
+from analysis.mdp import maximum_mean_cycle, policy_iteration, relative_value_iteration
+from analysis.results import NotConverged
 
 
 def random_problem(seed: int, actions: int = 3, states: int = 7) -> tuple[np.ndarray, np.ndarray]:

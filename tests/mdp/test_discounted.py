@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from quantecon.markov import DiscreteDP
 from scipy import sparse
 
-from analysis.mdp import NotConverged, policy_iteration, solve_discounted
+from analysis.mdp import policy_iteration, solve_discounted
 from analysis.mdp.discounted import METHODS
+from analysis.results import NotConverged
 from tests.mdp.test_average import random_problem
 
 

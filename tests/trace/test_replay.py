@@ -5,14 +5,14 @@ import pandas as pd
 import pytest
 
 from analysis.ephemeral import (
-    GreedyPolicy,
     MyopicPolicy,
-    RandomPolicy,
     RoundRobinPolicy,
     Sources,
     WhittlePolicy,
     simulate_random,
 )
+from analysis.ephemeral.optimum.static import RandomPolicy
+from analysis.ephemeral.policies import GreedyPolicy
 from analysis.trace.deployed import EntryFrequency, NutchAdaptive, best_fixed_frequencies
 from analysis.trace.experiment import Experiment
 from analysis.trace.forgetting import ForgettingIndex, known_from

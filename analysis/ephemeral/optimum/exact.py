@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from analysis.checks import check_number
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
-from analysis.mdp import NotConverged, maximum_mean_cycle
+from analysis.mdp.cycles import maximum_mean_cycle
+from analysis.results import NotConverged
 
 MOST_SOURCES = 12
 

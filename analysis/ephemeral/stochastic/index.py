@@ -41,7 +41,7 @@ from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.content_law import content_law
 from analysis.ephemeral.stochastic.simulation import IndexTable
-from analysis.mdp import NotConverged
+from analysis.results import NotConverged
 
 Floats = NDArray[np.float64]
 

@@ -26,7 +26,7 @@ from analysis.checks import check_integer, check_number
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.content_law import content_law
-from analysis.mdp import NotConverged
+from analysis.results import NotConverged
 
 Floats = NDArray[np.float64]
 

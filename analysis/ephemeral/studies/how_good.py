@@ -27,7 +27,7 @@ from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources, four_sources
 from analysis.ephemeral.stochastic.index import stochastic_bound, stochastic_index
 from analysis.ephemeral.stochastic.simulation import compare
-from analysis.mdp import NotConverged
+from analysis.results import NotConverged
 
 COSTS = (1.0, 1.5, 2.0, 3.0)
 

@@ -31,7 +31,8 @@ from analysis.checks import check_array, check_integer, check_number
 from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.simulation import Estimate
-from analysis.mdp import NotConverged, maximum_mean_cycle
+from analysis.mdp.cycles import maximum_mean_cycle
+from analysis.results import NotConverged
 
 Floats = NDArray[np.float64]
 

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from analysis.checks import check_array, check_choice, check_integer, check_number
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.sources import Sources
-from analysis.mdp import maximum_mean_cycle
+from analysis.mdp.cycles import maximum_mean_cycle
 
 Floats = NDArray[np.float64]
 

@@ -23,7 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom, poisson
 
 from analysis.checks import check_array, check_choice, check_integer, check_number
-from analysis.ephemeral import Sources, long_run_cycle
+from analysis.ephemeral.simulation import long_run_cycle
+from analysis.ephemeral.sources import Sources
 from analysis.learning.scheme.lspe import GreedyThresholdPolicy, LspeOptions, model
 from analysis.learning.scheme.thresholds import whittle_threshold
 

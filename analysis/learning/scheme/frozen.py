@@ -23,10 +23,10 @@ from scipy.optimize import minimize
 from scipy.sparse.linalg import splu
 
 from analysis.checks import check_array, check_integer
-from analysis.ephemeral import Sources
+from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats, Ints
 from analysis.learning.scheme.lspe import LspeOptions, model
-from analysis.mdp import NotConverged
+from analysis.results import NotConverged
 
 LARGEST_CHAIN = 40_000
 

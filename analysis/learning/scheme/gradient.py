@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from analysis.checks import check_array, check_choice, check_integer, check_number
-from analysis.ephemeral import Sources
+from analysis.ephemeral.sources import Sources
 from analysis.learning.scheme import _kernel as kernel
 from analysis.learning.scheme.lspe import REWARDS, LspeOptions, model
 

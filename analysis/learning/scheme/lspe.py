@@ -36,7 +36,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_array, check_choice, check_integer, check_number
-from analysis.ephemeral import Observation, Sources
+from analysis.ephemeral.policies import Observation
+from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats, Ints, Run, by_epoch
 from analysis.learning.scheme import _kernel as kernel
 

@@ -26,7 +26,8 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit
 
 from analysis.checks import check_array, check_number
-from analysis.ephemeral import Sources, whittle_index
+from analysis.ephemeral.index import whittle_index
+from analysis.ephemeral.sources import Sources
 
 Floats = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from functools import partial
 from math import comb
 
 from analysis.checks import check_integer
-from analysis.ephemeral import Sources
+from analysis.ephemeral.sources import Sources
 from analysis.learning.baselines import LARGEST_TABLE, AgeBlindUcb, JointQ, JointQOptions
 from analysis.learning.certainty_equivalence import (
     CertaintyEquivalence,

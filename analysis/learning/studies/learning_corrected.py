@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.checks import check_array, check_integer
-from analysis.ephemeral import Sources, long_run_cycle
+from analysis.ephemeral.simulation import long_run_cycle
+from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats, mean_content
 from analysis.learning.scheme.lspe import GreedyThresholdPolicy, Lspe, LspeOptions
 from analysis.sweep import mean_interval

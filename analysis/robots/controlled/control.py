@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_choice, check_integer
-from analysis.mdp import NotConverged
+from analysis.results import NotConverged
 from analysis.robots.checks import positive
 from analysis.robots.controlled import description, improvement
 from analysis.robots.controlled import uniformised as general

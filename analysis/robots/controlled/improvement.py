@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.mdp import NotConverged
+from analysis.results import NotConverged
 from analysis.robots.controlled import censored
 from analysis.robots.controlled.classes import lead_to, recurrent_class
 from analysis.robots.controlled.ordering import cut_and_order, successors

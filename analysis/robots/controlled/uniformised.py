@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from analysis.mdp import policy_iteration, stationary_law
+from analysis.mdp.average import policy_iteration
+from analysis.mdp.chains import stationary_law
 from analysis.robots.controlled.ordering import successors
 from analysis.robots.controlled.queue import ControlledQueue
 

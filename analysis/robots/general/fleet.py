@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from analysis.checks import check_integer, check_number
-from analysis.mdp import policy_iteration, stationary_law
+from analysis.mdp.average import policy_iteration
+from analysis.mdp.chains import stationary_law
 from analysis.robots.checks import positive
 from analysis.robots.static.mm1k import static_cost
 

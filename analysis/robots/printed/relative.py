@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from analysis.mdp import NotConverged
+from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl
 
 Floats = NDArray[np.float64]

@@ -16,7 +16,8 @@ from analysis.ephemeral.stochastic.index import (
 )
 from analysis.ephemeral.stochastic.simulation import compare
 from analysis.ephemeral.theory.definition import simulated_index
-from analysis.mdp import NotConverged, policy_iteration
+from analysis.mdp import policy_iteration
+from analysis.results import NotConverged
 
 EVERY_LAW = [
     Utility("deterministic"),

@@ -6,7 +6,6 @@ from analysis.ephemeral import (
     Sources,
     four_sources,
     long_run_cycle,
-    named_policy,
     whittle_index,
     whittle_index_at_age,
 )
@@ -18,6 +17,7 @@ from analysis.ephemeral.kernels import (
     relative_index,
     relative_index_at_age,
 )
+from analysis.ephemeral.policies import named_policy
 from analysis.ephemeral.stochastic.lattice import lattice_average_reward
 from analysis.ephemeral.stochastic.simulation import Estimate, IndexTable, compare, simulate_random
 

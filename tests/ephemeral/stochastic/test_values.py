@@ -6,18 +6,20 @@ import pytest
 from analysis.ephemeral import (
     Arrivals,
     Environment,
-    PrintedIndexPolicy,
     Sources,
     Utility,
-    average_random_value,
-    discounted_random_value,
-    follow_random,
     four_sources,
-    random_source,
     simulate_random,
-    stopping_value,
 )
 from analysis.ephemeral.stochastic.simulation import index as stochastic_index
+from analysis.ephemeral.stochastic.values import (
+    average_random_value,
+    discounted_random_value,
+    random_source,
+    stopping_value,
+)
+from analysis.ephemeral.studies.drawing import follow_random
+from analysis.ephemeral.theory.printed import PrintedIndexPolicy
 
 
 def one(cost=1.0, rate=3.0):

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.ephemeral import relaxed_bound, relaxed_problem, spread_ages
+from analysis.ephemeral import relaxed_bound, relaxed_problem
+from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.studies.at_scale import (
     bound_of_parts,
     cluster_plan,

@@ -14,7 +14,7 @@ from analysis.ephemeral.studies.how_good import (
     variation_row,
 )
 from analysis.ephemeral.theory.printed import orbit, printed_eta, printed_index
-from analysis.mdp import NotConverged
+from analysis.results import NotConverged
 from analysis.sweep import sweep
 
 

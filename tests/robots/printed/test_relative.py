@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.mdp import NotConverged
+from analysis.results import NotConverged
 from analysis.robots import RobotControl, proposition_4
 
 

@@ -1,0 +1,43 @@
+from .arrivals import Arrivals, Utility
+from .environment import Environment
+from .index import whittle_index, whittle_index_at_age
+from .optimum.dual import dual_descent
+from .optimum.exact import optimal_average_reward, optimal_cycle
+from .optimum.relaxed import relaxed_bound, relaxed_problem
+from .optimum.schedules import SchedulePolicy
+from .policies import MyopicPolicy, Observation, Policy, RoundRobinPolicy, WhittlePolicy
+from .scheduler.core import Scheduler
+from .simulation import long_run_cycle, simulate
+from .sources import Sources, four_sources
+from .stochastic.index import stochastic_bound, stochastic_index
+from .stochastic.simulation import compare, simulate_random
+from .theory.definition import index_by_definition
+
+__all__ = [
+    "Arrivals",
+    "Environment",
+    "MyopicPolicy",
+    "Observation",
+    "Policy",
+    "RoundRobinPolicy",
+    "SchedulePolicy",
+    "Scheduler",
+    "Sources",
+    "Utility",
+    "WhittlePolicy",
+    "compare",
+    "dual_descent",
+    "four_sources",
+    "index_by_definition",
+    "long_run_cycle",
+    "optimal_average_reward",
+    "optimal_cycle",
+    "relaxed_bound",
+    "relaxed_problem",
+    "simulate",
+    "simulate_random",
+    "stochastic_bound",
+    "stochastic_index",
+    "whittle_index",
+    "whittle_index_at_age",
+]

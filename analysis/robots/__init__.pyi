@@ -1,0 +1,57 @@
+from .controlled.control import RobotControl, without_cap
+from .controlled.result import ControlSolution
+from .general.fleet import FleetControl, FleetSolution, RobotKind, optimal_fleet
+from .general.mg1k import (
+    GeneralQueue,
+    ServiceLaw,
+    general_cost,
+    optimal_general_load,
+    optimal_general_robots,
+)
+from .printed.fullchain import FullChain, full_chain
+from .printed.relative import PrintedRun, proposition_4
+from .static.mm1k import (
+    critical_gamma,
+    full_probability,
+    infinite_capacity_cost,
+    large_capacity_robots,
+    limiting_cost,
+    limiting_drift,
+    loss_rate,
+    optimal_load,
+    optimal_robots,
+    starvation_probability,
+    static_cost,
+    turning_capacity,
+)
+
+__all__ = [
+    "ControlSolution",
+    "FleetControl",
+    "FleetSolution",
+    "FullChain",
+    "GeneralQueue",
+    "PrintedRun",
+    "RobotControl",
+    "RobotKind",
+    "ServiceLaw",
+    "critical_gamma",
+    "full_chain",
+    "full_probability",
+    "general_cost",
+    "infinite_capacity_cost",
+    "large_capacity_robots",
+    "limiting_cost",
+    "limiting_drift",
+    "loss_rate",
+    "optimal_fleet",
+    "optimal_general_load",
+    "optimal_general_robots",
+    "optimal_load",
+    "optimal_robots",
+    "proposition_4",
+    "starvation_probability",
+    "static_cost",
+    "turning_capacity",
+    "without_cap",
+]
