@@ -109,7 +109,8 @@ class Sources:
         for name, array in arrays.items():
             array.setflags(write=False)
             object.__setattr__(self, name, array)
-        object.__setattr__(self, "period", check_number("period", self.period, 0, low_open=True))
+        period = check_number("period", self.period, 0, low_open=True, high_open=True)
+        object.__setattr__(self, "period", period)
         object.__setattr__(self, "names", names)
 
     def __len__(self) -> int:

@@ -44,6 +44,7 @@ def test_only_decay_per_period_matters(decay, factor):
         ({"cost": 0.0}, r"cost must be .* \(0, inf\), got 0"),
         ({"cost": [1.0, 2.0, 3.0]}, r"cost must be a number or have shape \(2,\)"),
         ({"period": -1.0}, r"period must be a number in \(0, inf\), got -1"),
+        ({"period": np.inf}, r"period must be a number in \(0, inf\), got inf"),
         ({"names": ["a"]}, "names must have 2 entries"),
     ],
 )
