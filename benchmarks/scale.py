@@ -13,10 +13,12 @@ import csv
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numba import njit
 
 from analysis.ephemeral import Sources
@@ -26,7 +28,7 @@ from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.scheduler.observed import ObservedScheduler
 from analysis.ephemeral.scheduler.vector_index import shares
 from analysis.ephemeral.studies.at_scale import lognormal_sources
-from benchmarks._timing import row
+from benchmarks._timing import best, row
 
 N = 10_000_000
 CRAWLED = 100  # one source in so many is crawled in an epoch
@@ -41,6 +43,7 @@ def rows() -> Iterator[dict[str, Any]]:
     yield from epoch_rows(N)
     yield exact_row(N // 10, 1000, "spread")
     yield exact_row(N // 10, 1000, "alike")
+    yield loading_row(N // 10)
 
 
 def epoch_rows(count: int) -> Iterator[dict[str, Any]]:
@@ -136,6 +139,19 @@ def exact_row(count: int, epochs: int, ages: str) -> dict[str, Any]:
     return row(
         "epoch of the calendar", ours / epochs, "compiled full ranking", theirs / epochs, note
     )
+
+
+def loading_row(count: int) -> dict[str, Any]:
+    """Load sources from a CSV file, checked and named, against pandas' reader alone."""
+    sources = lognormal_sources(count, np.random.default_rng(2))
+    rates = ("arrival_rate", "mean_utility", "decay_rate")
+    table = pd.DataFrame({"name": sources.names} | {c: getattr(sources, c) for c in rates})
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "sources.csv"
+        table.to_csv(path, index=False)
+        ours, _ = best(lambda: Sources.from_csv(path), 3)
+        theirs, _ = best(lambda: pd.read_csv(path), 3)
+    return row("Sources.from_csv", ours, "pandas.read_csv, no checks", theirs, f"N = {count:.0e}")
 
 
 def printed_epoch(state: np.ndarray, sources: Sources, budget: int) -> None:

@@ -1,3 +1,5 @@
+from tempfile import TemporaryDirectory
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -42,6 +44,7 @@ def test_only_decay_per_period_matters(decay, factor):
         ({"cost": 0.0}, r"cost must be .* \(0, inf\), got 0"),
         ({"cost": [1.0, 2.0, 3.0]}, r"cost must be a number or have shape \(2,\)"),
         ({"period": -1.0}, r"period must be a number in \(0, inf\), got -1"),
+        ({"period": np.inf}, r"period must be a number in \(0, inf\), got inf"),
         ({"names": ["a"]}, "names must have 2 entries"),
     ],
 )
@@ -94,6 +97,59 @@ def test_a_wrong_csv_is_explained(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
         Sources.from_csv(path)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=9),
+            *[st.floats(0, 1e300)] * 2,
+            st.floats(1e-300, 1e300),
+        ),
+        min_size=1,
+        max_size=6,
+    ),
+    st.sampled_from(["", " "]),
+)
+def test_what_is_written_is_read(rows, space):
+    """To the last bit, whatever is in a name: NA, quotes, commas and numerals are text."""
+    with TemporaryDirectory() as folder, open(f"{folder}/s.csv", "w", newline="") as file:
+        file.write("name, arrival_rate, mean_utility, decay_rate\n".replace(" ", space))
+        for name, *rates in rows:
+            quoted = name.replace('"', '""')
+            file.write(f'"{quoted}",{space}' + f",{space}".join(map(repr, rates)) + "\n")
+        file.close()
+        sources = Sources.from_csv(f"{folder}/s.csv")
+    names, *rates = zip(*rows, strict=True)
+    assert [name.lstrip(" ") for name in sources.names] == [name.lstrip(" ") for name in names]
+    columns = (sources.arrival_rate, sources.mean_utility, sources.decay_rate)
+    np.testing.assert_array_equal(columns, rates)
+
+
+def test_a_csv_of_odd_habits_is_read(tmp_path):
+    text = "name,x,mean_utility, arrival_rate,decay_rate\nNA,a,+1, 2,3\n\n007,, 4 ,5e0,6\n"
+    text += '"two\nlines","x",1,1,1\n'
+    (tmp_path / "s.csv").write_text(text)
+    sources = Sources.from_csv(tmp_path / "s.csv")
+    assert list(sources.names) == ["NA", "007", "two\nlines"]
+    assert sources.arrival_rate.tolist() == [2, 5, 1]
+    assert sources.mean_utility.tolist() == [1, 4, 1]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("a,1,1,1\nb,1,1,1,1\n", "s.csv: "),
+        ("a,1,1,1\nb,1,1\n", "row 2 below the header, column 'decay_rate'"),
+        ("a,1,,1\n", "row 1 below the header, column 'mean_utility'.* got ''"),
+        ("a,1,nan,1\n", "row 1 below the header, column 'mean_utility'.* got 'nan'"),
+        ("a,1,1,inf\n", "row 1 below the header, column 'decay_rate'.* got 'inf'"),
+    ],
+)
+def test_a_wrong_row_is_named(tmp_path, rows, message):
+    (tmp_path / "s.csv").write_text("name,arrival_rate,mean_utility,decay_rate\n" + rows)
+    with pytest.raises(ValueError, match=message):
+        Sources.from_csv(tmp_path / "s.csv")
 
 
 def test_a_csv_that_is_not_there():

@@ -62,23 +62,23 @@ def whole_numbers(name: str, values: ArrayLike, count: int, low: int) -> NDArray
 
 
 def limits(
-    min_age: int | ArrayLike, max_age: int | ArrayLike | None, sources: Sources, budget: float
+    min_age: int | ArrayLike, max_age: int | ArrayLike | None, count: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Check limits on ages that come together; return them, an empty array for no maximal ages."""
-    count = len(sources)
     least = whole_numbers("min_age", min_age, count, 0)
     if max_age is None:
         return least, np.empty(0, np.int32)
     most = whole_numbers("max_age", max_age, count, 1)
     if (least > most).any():
         raise ValueError("min_age must not be above max_age")
-    load = float((sources.cost / most).sum())
-    if load > budget:
-        raise ValueError(
-            f"max_age must not ask for more than the budget of {budget:g} an epoch, "
-            f"got ages that ask for {load:g}"
-        )
     return least, most
+
+
+def load(cost: Floats, most: NDArray[np.int32]) -> float:
+    """Cost an epoch that maximal ages ask for, from costs and ages by number, or one for all."""
+    if most.size == 0:
+        return 0.0
+    return float(np.where(most < NEVER, cost / most, 0.0).sum())
 
 
 def costs_with(costs: Floats, total: int, numbers: NDArray[np.int64], some: Floats) -> Floats:

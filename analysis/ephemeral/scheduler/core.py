@@ -34,6 +34,7 @@ from analysis.ephemeral.scheduler.admission import (
     CHUNK,
     costs_with,
     limits,
+    load,
     set_rates,
     whole_numbers,
 )
@@ -68,7 +69,8 @@ class Scheduler:
     epoch : int
         Number of the next epoch, from 0.
     budget : float
-        May be set at any time.
+        May be set at any time. Set below what the maximal ages ask for, it is spent on the longest
+        overdue.
     marginal_index : float
         Index at which the last crawl ran out of budget, negative if it did not.
 
@@ -207,15 +209,16 @@ class Scheduler:
         """Take in more sources; see the class for the parameters. Returns their numbers."""
         count, first = len(sources), self._total
         ages = whole_numbers("ages", ages, count, 0)
-        least, most = limits(min_age, max_age, sources, self.budget)
+        least, most = limits(min_age, max_age, count)
+        numbers = np.arange(first, first + count)
+        cost = costs_with(self._cost, first, numbers, sources.cost)
         if most.size or self._most.size:
             none = np.array([kernel.NEVER], np.int32)
             parts = ((self._most, first), (most, count))
             filled = [np.broadcast_to(part if part.size else none, size) for part, size in parts]
             most = np.concatenate(filled)
-        self._most = most
-        numbers = np.arange(first, first + count)
-        self._cost = costs_with(self._cost, first, numbers, sources.cost)
+        self._check_load("max_age", cost, most)
+        self._cost, self._most = cost, most
         self._size, self._total = self._size + count, first + count
         self._calendar = kernel.with_room(self._calendar, self._size)
         for start in range(0, count, CHUNK):
@@ -254,7 +257,8 @@ class Scheduler:
         Raises
         ------
         ValueError
-            If there is no such source, a number occurs twice, or the lengths differ.
+            If there is no such source, a number occurs twice, the lengths differ, or the maximal
+            ages ask for more than the budget at the new costs.
         """
         numbers = np.atleast_1d(np.asarray(numbers))
         if numbers.shape != (len(sources),):
@@ -263,9 +267,15 @@ class Scheduler:
                 f"got shape {numbers.shape}"
             )
         entries = self._take_out(numbers)
+        cost = costs_with(self._cost, self._total, numbers, sources.cost)
+        try:
+            self._check_load("sources", cost, self._most)
+        except ValueError:
+            kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._most)
+            raise
         entries = entries[np.argsort(entries["number"])[np.argsort(np.argsort(numbers))]]
         set_rates(entries, sources, slice(0, len(sources)))
-        self._cost = costs_with(self._cost, self._total, numbers, sources.cost)
+        self._cost = cost
         kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._most)
 
     def plan(self, epochs: int, names: Sequence[str] | None = None) -> pd.DataFrame:
@@ -338,6 +348,15 @@ class Scheduler:
         self._calendar = kernel.with_room(kernel.empty_calendar(), self._size)
         kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._most)
         return self
+
+    def _check_load(self, name: str, cost: Floats, most: NDArray[np.int32]) -> None:
+        """Refuse costs and maximal ages that ask for more than now and than the budget."""
+        asked, before = load(cost, most), load(self._cost, self._most)
+        if asked > max(self.budget * ROOM, before):
+            raise ValueError(
+                f"{name} must not let maximal ages ask for more than the budget of "
+                f"{self.budget:g} an epoch, got {asked:g} for all sources together"
+            )
 
     def _rank_bucket(self) -> int:
         size = kernel.bucket_size(self._calendar, self.epoch)

@@ -26,7 +26,7 @@ from analysis.checks import check_number
 from analysis.ephemeral.index import _h
 from analysis.ephemeral.kernels import h, relative_index
 from analysis.ephemeral.optimum.relaxed import due_ages
-from analysis.ephemeral.scheduler.budget import choose
+from analysis.ephemeral.scheduler.budget import ROOM, choose
 from analysis.ephemeral.simulation import initial_content
 from analysis.ephemeral.sources import Sources
 
@@ -73,6 +73,7 @@ class ObservedScheduler:
         self.rebuilds = 0
         uniform = bool((sources.cost == sources.cost[0]).all())
         self._cost = sources.cost[:1] if uniform else sources.cost
+        self._cheapest = float(self._cost.min())
         self._level = np.full(len(sources), np.inf)
         self._found = np.empty(len(sources), np.int32)
         self._candidates = 0
@@ -109,6 +110,8 @@ class ObservedScheduler:
         if arrived.shape != self.state.shape:
             raise ValueError(f"brought must have shape {self.state.shape}, got {arrived.shape}")
         numbers, cut = self._choose(self._found[: self._candidates], budget)
+        if budget * ROOM < self._cheapest:
+            cut = np.inf  # nothing can be crawled, and no threshold helps
         if self.threshold > 0 and cut < self.threshold * SAFETY:
             self.rebuilds += 1
             self._margin = min(2 * self._margin, 0.5)

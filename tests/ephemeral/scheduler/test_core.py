@@ -280,6 +280,44 @@ def test_maximal_ages_are_kept_once_they_can_be():
     assert max(oldest[100:]) <= 52  # on average 20 of the 40 crawls are asked for by age alone
 
 
+def test_maximal_ages_of_all_sources_share_the_budget():
+    scheduler = Scheduler(four_sources(), 1, max_age=4)
+    with pytest.raises(ValueError, match=r"max_age must not .* budget of 1 an epoch, got 2 for"):
+        scheduler.add(four_sources(), max_age=4)
+    assert len(scheduler) == scheduler.ages.size == 4
+    scheduler.add(four_sources())  # these ask for nothing
+    scheduler.remove([0, 1])
+    scheduler.add(four_sources().subset(slice(2)), max_age=4)
+    assert len(scheduler) == 8
+
+
+def test_new_costs_may_not_break_the_maximal_ages():
+    scheduler, twin = (Scheduler(four_sources(), 1.5, max_age=4) for _ in range(2))
+    dear = Sources(np.ones(2), np.ones(2), np.ones(2), cost=[1.0, 4.0])
+    with pytest.raises(ValueError, match=r"sources must not .* budget of 1.5 an epoch, got 1.75"):
+        scheduler.rerate([2, 0], dear)
+    for _ in range(20):  # nothing has changed
+        for one, other in zip(scheduler.crawl(), twin.crawl(), strict=True):
+            np.testing.assert_array_equal(np.sort(one), np.sort(other))
+    scheduler.rerate([3, 1], Sources(np.ones(2), np.ones(2), np.ones(2), cost=[1.0, 2.0]))
+    assert scheduler.crawl()[0].size == 1
+
+
+def test_a_lowered_budget_refuses_only_what_asks_for_more():
+    scheduler = Scheduler(four_sources(), 1, max_age=4)
+    scheduler.budget = 0.5
+    scheduler.add(four_sources())
+    with pytest.raises(ValueError, match="max_age must not"):
+        scheduler.add(four_sources(), max_age=1000)
+
+
+def test_maximal_ages_may_take_the_whole_budget_in_spite_of_rounding():
+    count = 49  # 49 times 1/49 adds up to more than 1 in some orders
+    for size in range(1, count + 1):
+        sources = Sources(np.ones(size), np.ones(size), np.ones(size), cost=np.full(size, 0.1))
+        assert len(Scheduler(sources, 0.1, max_age=size)) == size
+
+
 @pytest.mark.parametrize("costs", [False, True])
 def test_a_saved_state_goes_on_to_the_same_crawls(tmp_path, costs):
     cost = np.random.default_rng(0).choice([1.0, 2.0], 500) if costs else 1.0
@@ -355,7 +393,7 @@ def test_memory_is_at_most_64_bytes_a_source():
         (lambda: Scheduler(four_sources(), 1, -1), r"ages must be an integer in \[0, .*\], got -1"),
         (lambda: Scheduler(four_sources(), 1, 1.5), r"ages must be an integer in .*, got 1.5"),
         (lambda: Scheduler(four_sources(), 1, [1, 2]), r"ages must be .* shape \(4,\), got \(2,\)"),
-        (lambda: Scheduler(four_sources(), 1, max_age=3), r"max_age must not ask for more than"),
+        (lambda: Scheduler(four_sources(), 1, max_age=3), r"max_age must not .* ask for more than"),
         (lambda: Scheduler(four_sources(), 1, min_age=9, max_age=8), "min_age must not be above"),
         (lambda: Scheduler(four_sources(), 1).crawl(-1), r"budget must be .*, got -1"),
         (lambda: Scheduler(four_sources(), 1).remove(4), r"numbers must be .* \[0, 3\], got 4"),
