@@ -46,21 +46,21 @@ def test_cycles_and_rates_are_the_sums_and_equations_that_define_them(arm, disco
 @given(ARMS, st.floats(-4, 4))
 def test_policy_iteration_finds_the_best_of_all_policies(arm, subsidy):
     least = least_over_policies(arm, 0.9, subsidy)
-    assert np.allclose(solve_subsidised(arm, 0.9, subsidy).bias, least, atol=1e-10)
+    assert np.allclose(solve_subsidised(arm, 0.9, subsidy).values, least, atol=1e-10)
 
 
 @settings(max_examples=100, deadline=None)
 @given(MONOTONE_ARMS, st.sampled_from([0.9, 1.0]), st.floats(-4, 4))
 def test_the_best_threshold_costs_what_the_best_policy_costs(arm, discount, subsidy):
     solved = solve_subsidised(arm, discount, subsidy)
-    best = solved.gain if discount == 1 else arm.reset @ solved.bias
+    best = solved.gain if discount == 1 else arm.reset @ solved.values
     assert thresholds(arm, discount).cost_at(subsidy).min() == pytest.approx(best, abs=1e-8)
 
 
 @settings(max_examples=60, deadline=None)
 @given(ARMS, DISCOUNTS, st.floats(-4, 4))
 def test_the_nested_policies_contain_an_optimal_one_for_any_arm(arm, discount, subsidy):
-    best = arm.reset @ solve_subsidised(arm, discount, subsidy).bias
+    best = arm.reset @ solve_subsidised(arm, discount, subsidy).values
     nested = thresholds(arm, discount, order="critical")
     assert nested.optimal
     assert nested.cost_at(subsidy).min() == pytest.approx(best, abs=1e-8)

@@ -80,7 +80,7 @@ def passive_set_readings(arms: Sequence[RestartArm], discount: float) -> pd.Data
         between = (index[:-1] + index[1:]) / 2
         for subsidy in (index[0] - 1, *between, index[-1] + 1):
             solved = solve_subsidised(arm, discount, float(subsidy))
-            restart = discount * float(arm.reset @ solved.bias)
+            restart = discount * float(arm.reset @ solved.values)
             levels = {"printed": subsidy + restart, "corrected": (1 - discount) * subsidy + restart}
             checked += 1
             for ratio, level in count:
