@@ -208,12 +208,20 @@ def evaluate(
         mu.
     rates : sequence of float, length N + 1
         Arrival rate with r active robots, lambda_0 = 0 first.
+
+    Raises
+    ------
+    ValueError
+        If the policy has several recurrent classes.
     """
     entries, costs = queue.coefficients(starts, service_rate, rates)
     row, column, value = (np.array(part) for part in zip(*entries, strict=True))
     size = len(costs)
     system = sparse.csc_array((value, (row, column)), shape=(size, size), dtype=np.float64)
-    solution = sparse.linalg.splu(system).solve(np.array(costs, dtype=np.float64))
+    try:
+        solution = sparse.linalg.splu(system).solve(np.array(costs, dtype=np.float64))
+    except RuntimeError:  # singular
+        raise ValueError("starts must have one recurrent class, got several") from None
     return _described(queue, solution.tolist(), 1e-13 * float(np.abs(solution).max()))
 
 
@@ -228,6 +236,11 @@ def evaluate_exactly(
         As in `evaluate`.
     service_rate, rates : integers or fractions
         As in `evaluate`.
+
+    Raises
+    ------
+    ValueError
+        If a rate is a float, or the policy has several recurrent classes.
     """
     from flint import fmpq, fmpq_mat
 
@@ -243,7 +256,10 @@ def evaluate_exactly(
         system[row, column] += value
     for row, pair in enumerate(costs):
         right[row, 0], right[row, 1] = pair
-    solution = system.solve(right, algorithm="dixon").tolist()
+    try:
+        solution = system.solve(right, algorithm="dixon").tolist()
+    except ZeroDivisionError:  # singular
+        raise ValueError("starts must have one recurrent class, got several") from None
     return _described(queue, [[Fraction(int(x.p), int(x.q)) for x in row] for row in solution], 0)
 
 
