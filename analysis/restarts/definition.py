@@ -4,7 +4,11 @@ With a penalty lambda on every active epoch (a subsidy for passivity, up to a co
 
     V(x) = min{(1-b) c(x,0) + b sum_y P(x,y) V(y),  (1-b)(c(x,1) + lambda) + b sum_y Q(y) V(y)},
 
-or, at discount 1, g + h(x) = min{c(x,0) + sum P h, c(x,1) + lambda + sum Q h}. Policy iteration
+or, with V = g + (1-b) h and sum Q h = 0, for every discount up to and with 1,
+
+    g + h(x) = min{c(x,0) + b sum_y P(x,y) h(y),  c(x,1) + lambda},
+
+which keeps its digits as b tends to 1, where V becomes the same in every state. Policy iteration
 solves it to rounding; the index w(x) is the root in lambda of the advantage of passivity in x.
 
 Source: the restart slides (2019), slides 8 to 10.
@@ -16,10 +20,11 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.optimize import brentq
 
 from analysis.checks import check_integer, check_number
-from analysis.mdp import NotConverged, Solution
+from analysis.mdp import NotConverged, Solution, recurrent_classes
 from analysis.restarts.arm import RestartArm, check_discount
 
 
@@ -49,43 +54,75 @@ def solve_subsidised(arm: RestartArm, discount: float, subsidy: float) -> Soluti
         the way has several closed classes.
     """
     discount = check_discount(discount)
-    subsidy = check_number("subsidy", subsidy)
+    gain, relative, policy, iterations = _solve_relative(
+        arm, discount, check_number("subsidy", subsidy)
+    )
+    passive, active = relative_action_values(arm, discount, subsidy, relative)
+    residual = float(np.abs(np.minimum(passive, active) - gain - relative).max())
+    if discount == 1:
+        return Solution(gain, relative, policy, iterations, residual, True)
+    values, residual = gain + (1 - discount) * relative, (1 - discount) * residual
+    return Solution(np.nan, values, policy, iterations, residual, True)
+
+
+def _solve_relative(
+    arm: RestartArm, discount: float, subsidy: float
+) -> tuple[float, NDArray[np.float64], NDArray[np.int64], int]:
+    """Return g, h, an optimal policy and the rounds of policy iteration."""
     policy = np.ones(arm.states, dtype=np.int64)
     for iteration in range(1, 10 * arm.states + 10):
-        gain, values = evaluate_policy(arm, discount, subsidy, policy)
-        passive, active = action_values(arm, discount, subsidy, values)
+        gain, relative = relative_values(arm, discount, subsidy, policy)
+        passive, active = relative_action_values(arm, discount, subsidy, relative)
         # Keep the action where both tie, so that rounding cannot make the policy cycle.
-        slack = 1e-13 * (1 + max(float(np.abs(passive).max()), float(np.abs(active).max())))
+        slack = 1e-13 * max(float(np.abs(passive).max()), float(np.abs(active).max()))
         better = np.where(policy == 1, passive < active - slack, active < passive - slack)
         if not better.any():
-            target = values + (gain if discount == 1 else 0.0)
-            residual = float(np.abs(np.minimum(passive, active) - target).max())
-            return Solution(gain, values, policy, iteration, residual, True)
+            return gain, relative, policy, iteration
         policy = np.where(better, 1 - policy, policy)
     raise NotConverged(f"policy iteration did not settle in {iteration} rounds")
+
+
+def relative_values(
+    arm: RestartArm, discount: float, subsidy: float, policy: NDArray[np.int64]
+) -> tuple[float, NDArray[np.float64]]:
+    """Return g and h of a policy, with sum Q h = 0, at any discount in (0, 1].
+
+    Raises
+    ------
+    ValueError
+        At discount 1, if the policy has several closed classes.
+    """
+    kernel = np.where(policy[:, None] == 1, arm.reset, arm.passive)
+    if discount == 1 and len(recurrent_classes(sparse.csr_array(kernel))) > 1:
+        raise ValueError(
+            "discount must be below 1 for this arm and policy, got 1: they have several closed "
+            "classes, hence no single average cost"
+        )
+    system = np.zeros((arm.states + 1, arm.states + 1))
+    system[:-1, :-1] = np.eye(arm.states) - discount * kernel
+    system[:-1, -1] = 1.0
+    system[-1, :-1] = arm.reset
+    cost = np.where(policy == 1, arm.active_cost + subsidy, arm.passive_cost)
+    solved: NDArray[np.float64] = np.linalg.solve(system, np.append(cost, 0.0))
+    return float(solved[-1]), solved[:-1]
+
+
+def relative_action_values(
+    arm: RestartArm, discount: float, subsidy: float, relative: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what passivity and activity cost in each state, given h with sum Q h = 0."""
+    passive = arm.passive_cost + discount * (arm.passive @ relative)
+    return passive, arm.active_cost + subsidy
 
 
 def evaluate_policy(
     arm: RestartArm, discount: float, subsidy: float, policy: NDArray[np.int64]
 ) -> tuple[float, NDArray[np.float64]]:
     """Return gain (nan below discount 1) and normalised or relative values of a policy."""
-    kernel = np.where(policy[:, None] == 1, arm.reset, arm.passive)
-    cost = np.where(policy == 1, arm.active_cost + subsidy, arm.passive_cost)
-    if discount < 1:
-        system = np.eye(arm.states) - discount * kernel
-        return np.nan, np.asarray(np.linalg.solve(system, (1 - discount) * cost), np.float64)
-    system = np.zeros((arm.states + 1, arm.states + 1))
-    system[:-1, :-1] = np.eye(arm.states) - kernel
-    system[:-1, -1] = 1.0
-    system[-1, :-1] = arm.reset
-    try:
-        solved: NDArray[np.float64] = np.linalg.solve(system, np.append(cost, 0.0))
-    except np.linalg.LinAlgError as error:
-        raise ValueError(
-            "discount must be below 1 for this arm and policy, got 1: they have several closed "
-            "classes, hence no single average cost"
-        ) from error
-    return float(solved[-1]), solved[:-1]
+    gain, relative = relative_values(arm, discount, subsidy, policy)
+    if discount == 1:
+        return gain, relative
+    return np.nan, gain + (1 - discount) * relative
 
 
 def least_over_policies(arm: RestartArm, discount: float, subsidy: float) -> NDArray[np.float64]:
@@ -135,14 +172,13 @@ def index_by_definition(arm: RestartArm, discount: float) -> NDArray[np.float64]
     ndarray, shape (states,)
     """
     discount = check_discount(discount)
-    scale = 1 - discount if discount < 1 else 1.0
 
     def advantage(subsidy: float, state: int) -> float:
-        values = solve_subsidised(arm, discount, subsidy).bias
-        passive, active = action_values(arm, discount, subsidy, values)
-        return float(active[state] - passive[state]) / scale
+        _, relative, _, _ = _solve_relative(arm, discount, subsidy)
+        passive, active = relative_action_values(arm, discount, subsidy, relative)
+        return float(active[state] - passive[state])
 
-    spread = 1.0 + float(np.ptp(np.concatenate([arm.passive_cost, arm.active_cost])))
+    spread = float(np.ptp(np.concatenate([arm.passive_cost, arm.active_cost]))) or 1.0
     index = np.empty(arm.states)
     for state in range(arm.states):
         low, high = -spread, spread

@@ -23,8 +23,10 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.linalg.lapack import dgetrf, dtrtrs
 
+from analysis.mdp import recurrent_classes
 from analysis.restarts.arm import RestartArm
 
 #: From this many states on, the factorisation in state order is left to LAPACK.
@@ -33,18 +35,21 @@ LAPACK_FROM = 64
 
 @njit(cache=True)
 def _eliminate(a, visits, num, den, discount, adaptive, order, critical, crossings, cost, length):  # type: ignore[no-untyped-def]
-    """Eliminate in place; return the number of states done, fewer only in a multichain arm.
+    """Eliminate in place; return the number of states done, and whether critical values never fall.
+
+    Fewer states are done only at discount 1, where one does not lead into the class closed before.
 
     On entry `a` is A = I - b P (its diagonal is not read), `visits` is Q, `num` is r, `den` is 1,
     cost[0] and length[0] are L(0) and M(0). At discount 1 a closed class ends with pivot 0: its
     average cost is the greatest gain that leaving it passive can have, and states that still lead
-    into it are told apart by cost per unit of probability of ending there.
+    into it are told apart by cost per unit of probability of ending there. A fall among these shows
+    in no crossing if Q does not lead into the class, so that it is looked for here.
     """
     states = a.shape[0]
     for i in range(states):
         order[i] = i
     leak = 1.0 - discount
-    closed, gain, slope, last = False, 0.0, 1.0, 0.0
+    closed, gain, slope, last, rising = False, 0.0, 1.0, 0.0, True
     for k in range(states):
         s = k
         if adaptive:
@@ -58,11 +63,13 @@ def _eliminate(a, visits, num, den, discount, adaptive, order, critical, crossin
             if s != k:
                 _swap(a, visits, num, den, order, k, s)
         if den[k] == 0.0:
-            return k
+            return k, False
         off = 0.0
         for j in range(k + 1, states):
             off -= a[k, j]
         ratio = num[k] / den[k]
+        if closed and ratio < last - 1e-12 * (abs(ratio) + abs(gain)):
+            rising = False
         if k == 0:
             crossings[0] = ratio - discount * cost[0]
         else:
@@ -98,7 +105,7 @@ def _eliminate(a, visits, num, den, discount, adaptive, order, critical, crossin
                 den[i] -= f * den[k]
                 for j in range(k + 1, states):
                     a[i, j] -= f * a[k, j]
-    return states
+    return states, rising
 
 
 @njit(cache=True)
@@ -142,11 +149,11 @@ def batch_index(passive, reset, c0, c1, discount, index):  # type: ignore[no-unt
             visits[:] = reset[n]
             cost[0] = (reset[n] * c1[n]).sum()
             length[0] = 1.0
-            done = _eliminate(
+            done, rising = _eliminate(
                 a, visits, num, np.ones(states), discount, adaptive,
                 order, critical, crossings, cost, length,
             )  # fmt: skip
-            found = done == states and (adaptive or is_nondecreasing(crossings))
+            found = done == states and (adaptive or (rising and is_nondecreasing(crossings)))
             if found:
                 break
         if not found:
@@ -173,6 +180,8 @@ class Elimination:
         nu and w along the order.
     cost, length : ndarray, shape (states + 1,)
         L(k) and M(k); at discount 1, nan and infinite where the arm is never active again.
+    rising : bool
+        Whether critical values never fall among states eliminated after a class has closed.
     """
 
     order: NDArray[np.int64]
@@ -180,9 +189,10 @@ class Elimination:
     crossings: NDArray[np.float64]
     cost: NDArray[np.float64]
     length: NDArray[np.float64]
+    rising: bool
 
 
-def eliminate(arm: RestartArm, discount: float, *, adaptive: bool) -> Elimination:
+def eliminate(arm: RestartArm, discount: float, *, adaptive: bool) -> Elimination | None:
     """Eliminate the states of an arm, in state order or in order of their critical value.
 
     Parameters
@@ -192,6 +202,12 @@ def eliminate(arm: RestartArm, discount: float, *, adaptive: bool) -> Eliminatio
         In (0, 1].
     adaptive : bool
         Whether to choose the next state by its critical value rather than by its number.
+
+    Returns
+    -------
+    Elimination
+        None at discount 1, in state order, if a class closes before a state that does not lead
+        there without later ones: the policies in between have several average costs.
 
     Raises
     ------
@@ -209,13 +225,16 @@ def eliminate(arm: RestartArm, discount: float, *, adaptive: bool) -> Eliminatio
     critical, crossings = np.empty(states), np.empty(states)
     cost, length = np.empty(states + 1), np.empty(states + 1)
     cost[0], length[0] = arm.reset @ arm.active_cost, 1.0
-    done = _eliminate(
+    done, rising = _eliminate(
         a, arm.reset.copy(), num, np.ones(states), discount, adaptive,
         order, critical, crossings, cost, length,
     )  # fmt: skip
-    if done < states:
-        raise multichain_error(f"states {np.sort(order[:done]).tolist()}")
-    return Elimination(order, critical, crossings, cost, length)
+    if done == states:
+        return Elimination(order, critical, crossings, cost, length, adaptive or rising)
+    classes = recurrent_classes(sparse.csr_array(arm.passive))
+    if len(classes) > 1:
+        raise multichain_error(f"states {classes[0].tolist()}")
+    return None
 
 
 def multichain_error(where: str) -> ValueError:
@@ -276,4 +295,4 @@ def _eliminate_lapack(
         cycle[-1], length[-1] = np.nan, np.inf
     rises = np.diff(critical, prepend=0.0) * length[:-1]
     rises[0] -= discount * base
-    return Elimination(order, critical, np.cumsum(rises), cycle, length)
+    return Elimination(order, critical, np.cumsum(rises), cycle, length, True)

@@ -20,12 +20,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from analysis.checks import check_choice
+from analysis.mdp import recurrent_classes
 from analysis.restarts.arm import RestartArm, check_discount, stack_arms
 from analysis.restarts.definition import index_by_definition
 from analysis.restarts.elimination import batch_index, multichain_error
-from analysis.restarts.threshold import passive_average, thresholds
+from analysis.restarts.threshold import nested_policies, passive_average, thresholds
 
 ROUTES = ("auto", "closed form", "elimination", "ratio", "definition")
 
@@ -77,9 +79,14 @@ def whittle_index(arm: RestartArm, discount: float, *, route: str = "auto") -> W
     if route == "ratio":
         return WhittleIndex(_index_by_ratio(arm, discount), route)
     if route != "elimination":
-        natural = thresholds(arm, discount)
-        if natural.optimal:
+        natural = nested_policies(arm, discount, order="state")
+        if natural is not None and natural.optimal:
             return WhittleIndex(natural.crossings, "closed form")
+        if route == "closed form" and natural is None:
+            raise ValueError(
+                "route must not be 'closed form' for this arm at discount 1: with its first states "
+                "passive it has several closed classes"
+            )
         if route == "closed form":
             fall = int(np.diff(natural.crossings).argmin())
             raise ValueError(
@@ -122,22 +129,45 @@ def whittle_indices(arms: Sequence[RestartArm], discount: float) -> NDArray[np.f
 
 
 def _index_by_ratio(arm: RestartArm, discount: float) -> NDArray[np.float64]:
-    """Return (D(k+1) - D(k)) / (N(k) - N(k+1)) from one dense solve per threshold, nan at 0/0."""
+    """Return (D(k+1) - D(k)) / (N(k) - N(k+1)) from one dense solve per threshold, nan at 0/0.
+
+    Raises ValueError at discount 1 if the passive chain has several closed classes.
+    """
     states = arm.states
-    rate, activity = np.empty(states + 1), np.empty(states + 1)
+    if discount == 1 and len(recurrent_classes(sparse.csr_array(arm.passive))) > 1:
+        raise multichain_error("its states")
+    rate, activity, restarts = np.empty(states + 1), np.empty(states + 1), np.empty(states + 1)
     for k in range(states + 1):
-        if discount == 1 and k == states:
-            rate[k], activity[k] = passive_average(arm), 0.0
+        waits = np.arange(states) < k
+        visited = _visited(arm, waits)
+        if discount == 1 and _stays(arm, waits, visited):
+            rate[k], activity[k], restarts[k] = passive_average(arm), 0.0, 0.0
             continue
-        kept = np.where(np.arange(states) < k, 1.0, 0.0)
-        system = np.eye(states) - discount * kept[:, None] * arm.passive
-        policy_cost = np.where(kept > 0, arm.passive_cost, arm.active_cost)
-        cost, length = arm.reset @ np.linalg.solve(
-            system, np.column_stack([policy_cost, np.ones(states)])
+        kernel = (waits[:, None] * arm.passive)[np.ix_(visited, visited)]
+        policy_cost = np.where(waits, arm.passive_cost, arm.active_cost)[visited]
+        ones = np.ones(policy_cost.size)
+        cost, length = arm.reset[visited] @ np.linalg.solve(
+            np.eye(ones.size) - discount * kernel, np.column_stack([policy_cost, ones])
         )
-        rate[k] = cost / length
-        activity[k] = 1 / (discount * length) - (1 - discount) / discount
+        rate[k], restarts[k] = cost / length, 1 / (discount * length)
+        activity[k] = restarts[k] - (1 - discount) / discount
     fall = activity[:-1] - activity[1:]
     # A state never visited passively moves neither: what is left of both is rounding.
-    moved = fall > 1e-13
+    moved = fall > 1e-13 * restarts[:-1]
     return np.divide(np.diff(rate), fall, out=np.full(states, np.nan), where=moved)
+
+
+def _visited(arm: RestartArm, waits: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Mark the states that a cycle from Q can visit until its active epoch."""
+    visited = arm.reset > 0
+    while (more := ~visited & (arm.passive[visited & waits] > 0).any(axis=0)).any():
+        visited = visited | more
+    return visited
+
+
+def _stays(arm: RestartArm, waits: NDArray[np.bool_], visited: NDArray[np.bool_]) -> bool:
+    """Whether a visited state leads to no active one, so that the arm may never be active again."""
+    leads = ~waits
+    while (more := ~leads & (arm.passive[:, leads] > 0).any(axis=1)).any():
+        leads = leads | more
+    return bool((visited & ~leads).any())

@@ -23,7 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.restarts.arm import RestartArm, check_discount
-from analysis.restarts.definition import action_values, evaluate_policy, solve_subsidised
+from analysis.restarts.definition import (
+    relative_action_values,
+    relative_values,
+    solve_subsidised,
+)
 from analysis.restarts.threshold import thresholds
 
 
@@ -43,7 +47,8 @@ class Indexability:
         M along the order, the slope d lambda / d W between crossings: at least 1.
     residual : float
         Largest advantage, over all subsidies and states, of the action that the nested policy
-        does not take, relative to the costs' size; rounding if the certificate holds.
+        does not take, relative to the terms of which it is the difference; rounding if the
+        certificate holds, at discounts near 1 too.
     """
 
     order: NDArray[np.int64]
@@ -54,8 +59,14 @@ class Indexability:
 
     @property
     def holds(self) -> bool:
-        """Whether the nested policies are optimal for every subsidy, to rounding."""
-        return bool(self.residual < 1e-9 and (self.growth >= 1).all())
+        """Whether the nested policies are optimal for every subsidy, to rounding.
+
+        Rows of P sum to 1 to rounding only, which over a cycle of M epochs is worth M times that.
+        """
+        rounding = 1e-10 + 4 * float(np.finfo(float).eps) * float(
+            (self.growth * self.order.size).max()
+        )
+        return bool(self.residual < rounding and (self.growth >= 1).all())
 
 
 def certify_indexability(arm: RestartArm, discount: float) -> Indexability:
@@ -80,29 +91,38 @@ def certify_indexability(arm: RestartArm, discount: float) -> Indexability:
         policy = np.ones(arm.states, dtype=np.int64)
         policy[nested.order[:k]] = 0
         low, high = edges[k], edges[k + 1]
-        at_zero, slope = _advantage(arm, discount, policy)
+        at_zero, slope, size, steepness = _advantage(arm, discount, policy)
         # The sign that the policy needs: positive where passive, negative where active.
         sign = np.where(policy == 0, 1.0, -1.0)
         for end in (low, high):
             # At an infinite end the slope alone decides.
-            short = -sign * (np.sign(end) * slope if np.isinf(end) else at_zero + end * slope)
+            if np.isinf(end):
+                short = -sign * np.sign(end) * slope / steepness
+            else:
+                short = -sign * (at_zero + end * slope) / (size + abs(end) * steepness)
             worst = max(worst, float(short.max()))
-    scale = 1 + float(np.abs([arm.passive_cost, arm.active_cost]).max())
     critical = nested.elimination.critical
     growth = nested.elimination.length[:-1]
-    return Indexability(nested.order, nested.crossings, critical, growth, worst / scale)
+    return Indexability(nested.order, nested.crossings, critical, growth, worst)
 
 
 def _advantage(
     arm: RestartArm, discount: float, policy: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a, s: passivity is better by a + lambda s (per 1 - b) under a policy's values."""
-    at = []
-    for subsidy in (0.0, 1.0):
-        _, values = evaluate_policy(arm, discount, subsidy, policy)
-        passive, active = action_values(arm, discount, subsidy, values)
-        at.append((active - passive) / (1 - discount))
-    return at[0], at[1] - at[0]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]:
+    """Return a, s: passivity is better by a + lambda s under a policy's values; and their terms.
+
+    The largest terms of which a and s are differences say how large their rounding can be.
+    """
+    no_cost = np.zeros(arm.states)
+    unit = RestartArm(arm.passive, arm.reset, no_cost, no_cost)
+    found = []
+    for one, subsidy in ((arm, 0.0), (unit, 1.0)):  # values are linear in costs and subsidy
+        _, relative = relative_values(one, discount, subsidy, policy)
+        passive, active = relative_action_values(one, discount, subsidy, relative)
+        largest = max(float(np.abs(terms).max()) for terms in (passive, active, relative))
+        found.append((active - passive, largest or 1.0))
+    (at_zero, size), (slope, steepness) = found
+    return at_zero, slope, size, steepness
 
 
 def restart_level(arm: RestartArm, discount: float, subsidy: float) -> float:

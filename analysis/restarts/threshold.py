@@ -62,9 +62,10 @@ class Thresholds:
         """Whether, for every subsidy, one of these policies is optimal among all policies.
 
         True exactly when the crossings never fall along the order (then the greedy order, which
-        is optimal for every arm, is this order).
+        is optimal for every arm, is this order), nor at discount 1 the critical values of states
+        on which no crossing depends.
         """
-        return bool(is_nondecreasing(self.crossings))
+        return bool(self.elimination.rising and is_nondecreasing(self.crossings))
 
     def cost_at(self, subsidy: ArrayLike) -> NDArray[np.float64]:
         """Return C(k) = D(k) + lambda N(k), shape (..., states + 1)."""
@@ -94,12 +95,25 @@ def thresholds(arm: RestartArm, discount: float, *, order: str = "state") -> Thr
     Raises
     ------
     ValueError
-        If the discount or the order is not one of those allowed, or the arm has no average-cost
-        index.
+        If the discount or the order is not one of those allowed, or at discount 1 if the arm has no
+        average-cost index, or has none of the policies in state order.
     """
+    found = nested_policies(arm, discount, order=order)
+    if found is None:
+        raise ValueError(
+            "order must be 'critical' for this arm at discount 1, got 'state': with the first "
+            "states passive it has several closed classes, hence no single average cost"
+        )
+    return found
+
+
+def nested_policies(arm: RestartArm, discount: float, *, order: str) -> Thresholds | None:
+    """Return `thresholds`, None where discount 1 leaves the policies in state order undefined."""
     discount = check_discount(discount)
     check_choice("order", order, ("state", "critical"))
     found = eliminate(arm, discount, adaptive=order == "critical")
+    if found is None:
+        return None
     if discount == 1:
         # Never active again: the average cost of the closed class, which is its critical value.
         forever = np.isinf(found.length)

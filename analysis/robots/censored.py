@@ -31,27 +31,29 @@ Bools = NDArray[np.bool_]
 
 # Weights at the ends of a row that no double-precision sum with 1 can feel.
 NEGLIGIBLE = 1e-20
-# With a longer cut sparse elimination is better.
-LARGEST_CUT = 3000
 
 
 @njit(cache=True)
 def rates_out(
-    state: int, width: int, departure: Ints, arrival: Ints, arrival_rate: float, service_rate: float
+    state: int, departure: Ints, arrival: Ints, serving: Floats, bringing: Floats
 ) -> tuple[float, float]:
-    """Return the rates at which a state is left by a departure and by an arrival."""
-    served = service_rate if departure[state] >= 0 else 0.0
-    arrived = arrival_rate * (state % width) if arrival[state] >= 0 else 0.0
+    """Return the rates at which a state is left by a departure and by an arrival.
+
+    `serving` holds the departure rate for each q, `bringing` the arrival rate for each r.
+    """
+    q, r = divmod(state, bringing.size)
+    served = serving[q] if departure[state] >= 0 else 0.0
+    arrived = bringing[r] if arrival[state] >= 0 else 0.0
     return served, arrived
 
 
 @njit(cache=True)
-def cost_rate(state: int, levels: int, width: int, arrival_rate: float, gamma: float) -> float:
+def cost_rate(state: int, serving: Floats, bringing: Floats, gamma: float) -> float:
     """Return the cost per unit of time spent in a state."""
-    q = state // width
+    q, r = divmod(state, bringing.size)
     if q == 0:
         return gamma
-    return arrival_rate * (state % width) if q == levels - 1 else 0.0
+    return bringing[r] if q == serving.size - 1 else 0.0
 
 
 @njit(cache=True)
@@ -60,9 +62,8 @@ def censor(
     departure: Ints,
     arrival: Ints,
     cut: Ints,
-    levels: int,
-    arrival_rate: float,
-    service_rate: float,
+    serving: Floats,
+    bringing: Floats,
     gamma: float,
 ) -> tuple[Floats, Floats, Floats]:
     """Return the chain censored on the cut: transition matrix, costs and times between visits.
@@ -71,10 +72,7 @@ def censor(
     `table`, until the last state that moves there has used them.
     """
     states = cut.size
-    width = states // levels
     size = cut.max() + 1
-    if size > LARGEST_CUT:
-        raise MemoryError("the cut is too long to censor the chain on it")
     uses = count_uses(departure, arrival, cut)
     table = np.empty((64, size))
     free = np.arange(64)
@@ -90,9 +88,9 @@ def censor(
     for state in order:
         if uses[state] < 0:
             continue
-        served, arrived = rates_out(state, width, departure, arrival, arrival_rate, service_rate)
+        served, arrived = rates_out(state, departure, arrival, serving, bringing)
         total = served + arrived
-        here_cost = cost_rate(state, levels, width, arrival_rate, gamma) / total
+        here_cost = cost_rate(state, serving, bringing, gamma) / total
         here_time = 1.0 / total
         first, last = size, 0
         for target in (departure[state], arrival[state]):
@@ -153,94 +151,59 @@ def spread(
     departure: Ints,
     arrival: Ints,
     cut: Ints,
-    levels: int,
-    arrival_rate: float,
-    service_rate: float,
+    serving: Floats,
+    bringing: Floats,
     gamma: float,
     gain: float,
-    at_cut: Floats,
-) -> Floats:
-    """Return the bias of every state from its values on the cut (nan at (0, 0))."""
+    at_cut: tuple[Floats, Floats, Floats],
+) -> tuple[Floats, Floats, Floats]:
+    """Return cost, time and bias of every state from those on the cut (nan at (0, 0))."""
     states = cut.size
-    width = states // levels
-    bias = np.empty(states)
-    bias[0] = np.nan
+    cost, time, bias = np.empty(states), np.empty(states), np.empty(states)
+    cost[0], time[0], bias[0] = np.nan, np.nan, np.nan
     for state in range(states):
-        if cut[state] >= 0:
-            bias[state] = at_cut[cut[state]]
+        name = cut[state]
+        if name >= 0:
+            cost[state], time[state], bias[state] = (
+                at_cut[0][name],
+                at_cut[1][name],
+                at_cut[2][name],
+            )
     for state in order:
         if cut[state] >= 0:
             continue
-        served, arrived = rates_out(state, width, departure, arrival, arrival_rate, service_rate)
-        value = cost_rate(state, levels, width, arrival_rate, gamma) - gain
-        if served > 0.0:
-            value += served * bias[departure[state]]
-        if arrived > 0.0:
-            value += arrived * bias[arrival[state]]
-        bias[state] = value / (served + arrived)
-    return bias
+        served, arrived = rates_out(state, departure, arrival, serving, bringing)
+        here = cost_rate(state, serving, bringing, gamma)
+        ahead, later, above = here, 1.0, here - gain
+        for target, rate in ((departure[state], served), (arrival[state], arrived)):
+            if rate > 0.0:
+                ahead += rate * cost[target]
+                later += rate * time[target]
+                above += rate * bias[target]
+        total = served + arrived
+        cost[state], time[state], bias[state] = ahead / total, later / total, above / total
+    return cost, time, bias
 
 
 @njit(cache=True)
 def evaluate(
     after_departure: Bools,
     after_arrival: Bools,
-    arrival_rate: float,
-    service_rate: float,
+    serving: Floats,
+    bringing: Floats,
     gamma: float,
-) -> tuple[float, Floats]:
-    """Return the gain and bias of a policy with one recurrent class.
+) -> tuple[float, Floats, Floats, Floats]:
+    """Return the gain of a policy with one recurrent class, and cost, time and bias of each state.
 
-    Raises `numpy.linalg.LinAlgError` where the policy has several, and MemoryError where the cut
-    is too long.
+    Cost and time run until one much visited state is next entered; the gain and they are sums of
+    terms of one sign, exact to a few units in the last place however small they are.  The bias is
+    cost - gain * time, summed by itself.
     """
-    levels = after_departure.shape[0]
     departure, arrival = successors(after_departure, after_arrival)
     order, cut = cut_and_order(after_arrival, departure, arrival)
-    chain, costs, times = censor(
-        order, departure, arrival, cut, levels, arrival_rate, service_rate, gamma
-    )
+    chain, costs, times = censor(order, departure, arrival, cut, serving, bringing, gamma)
     gain, at_cut = cycle_values(chain, costs, times)
-    bias = spread(
-        order, departure, arrival, cut, levels, arrival_rate, service_rate, gamma, gain, at_cut
+    cost, time, bias = spread(
+        order, departure, arrival, cut, serving, bringing, gamma, gain, at_cut
     )
-    return gain, bias
-
-
-@njit(cache=True)
-def improve(bias: Floats, policy: Bools, slack: float) -> int:
-    """Activate where one more robot lowers the bias, stop where it raises it; count the changes.
-
-    `policy` has shape (levels, width); within `slack` an action stays as it is.
-    """
-    levels, width = policy.shape
-    changes = 0
-    for q in range(levels):
-        for r in range(width - 1):
-            if q == 0 and r == 0:
-                continue
-            gap = bias[q * width + r + 1] - bias[q * width + r]
-            if gap < -slack and not policy[q, r]:
-                policy[q, r] = True
-                changes += 1
-            elif gap > slack and policy[q, r]:
-                policy[q, r] = False
-                changes += 1
-    return changes
-
-
-@njit(cache=True)
-def iterate_policies(
-    policy: Bools,
-    arrival_rate: float,
-    service_rate: float,
-    gamma: float,
-    max_iterations: int,
-) -> tuple[float, Floats, int]:
-    """Run policy iteration from `policy`, which is left optimal; iterations -1 if unsettled."""
-    for iteration in range(1, max_iterations + 1):
-        gain, bias = evaluate(policy, policy, arrival_rate, service_rate, gamma)
-        slack = 1e-12 * max(1.0, np.abs(bias[1:]).max())
-        if improve(bias, policy, slack) == 0:
-            return gain, bias, iteration
-    return gain, bias, -1
+    return gain, cost, time, bias

@@ -12,9 +12,10 @@ with U(0, 0) = V(0, 1), the forced action of (17); theta is the cost per unit of
 decisions minimise the same function, so that one table ``policy[q, r]`` serves both: q pages are
 left, r robots are active without the one in question; is it (re)started?
 
-`RobotControl.solve` runs policy iteration with the exact evaluation of `analysis.robots.censored`;
-``method="sparse"`` runs `analysis.mdp.policy_iteration` on the same states instead.  The chain with
-the draft's own states and algorithm is in `analysis.robots.relative`.
+`RobotControl.solve` runs the policy iteration of `analysis.robots.improvement` with the exact
+evaluation of `analysis.robots.censored`; where that would need a long dense system, or on request,
+`analysis.mdp.policy_iteration` on the same states.  The result says which.  The chain with the
+draft's own states and algorithm is in `analysis.robots.relative`.
 """
 
 from __future__ import annotations
@@ -26,163 +27,73 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_choice, check_integer
-from analysis.mdp import NotConverged, recurrent_classes
-from analysis.robots import censored, description, general, ordering
+from analysis.mdp import NotConverged
+from analysis.robots import description, general, improvement
 from analysis.robots.checks import positive
+from analysis.robots.classes import recurrent_class
+from analysis.robots.controlled_queue import ControlledQueue
+from analysis.robots.ordering import successors
 from analysis.robots.result import ControlSolution
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
+METHODS = ("auto", "censored", "sparse")
+
 
 @dataclass(frozen=True)
-class RobotControl:
-    """A queue of pages fed by robots that are started and stopped.
+class RobotControl(ControlledQueue):
+    """The controlled queue with its solvers; parameters as in `ControlledQueue`."""
 
-    Parameters
-    ----------
-    robots : int
-        Available robots N, at least 1.
-    arrival_rate : float
-        Pages that an active robot brings per unit of time, lambda, positive.
-    service_rate : float
-        Pages indexed per unit of time, mu, positive.
-    capacity : int
-        Places in the queue K, at least 2, the one in service included.
-    gamma : float
-        Weight of starvation against the loss rate, positive.
-    """
-
-    robots: int
-    arrival_rate: float
-    service_rate: float
-    capacity: int
-    gamma: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "robots", check_integer("robots", self.robots, 1))
-        object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 2))
-        for name in ("arrival_rate", "service_rate", "gamma"):
-            object.__setattr__(self, name, positive(name, getattr(self, name)))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Shape (K + 1, N + 1) of everything that is indexed by state."""
-        return self.capacity + 1, self.robots + 1
-
-    def curve_policy(self, curve: ArrayLike) -> Bools:
-        """Return the policy that starts a robot when at most curve[r] pages are left, r < N."""
-        heights = np.asarray(curve)
-        if heights.shape != (self.robots,):
-            raise ValueError(
-                f"curve must have one height for each of 0 to {self.robots - 1} active robots, "
-                f"got shape {heights.shape}"
-            )
-        policy = np.zeros(self.shape, dtype=np.bool_)
-        policy[:, :-1] = np.arange(self.capacity + 1)[:, None] <= heights
-        policy[0, 0] = True
-        return policy
-
-    def static_policy(self) -> Bools:
-        """Return the policy that keeps all robots active, pi_N of the draft."""
-        return self.curve_policy(np.full(self.robots, self.capacity))
-
-    def solve(self, method: str = "censored", max_iterations: int = 200) -> ControlSolution:
-        """Return an optimal policy, by policy description.
+    def solve(self, method: str = "auto", max_iterations: int = 200) -> ControlSolution:
+        """Return an optimal policy, by policy iteration.
 
         Parameters
         ----------
-        method : {"censored", "sparse"}
-            How policies are evaluated: by censoring, or by sparse elimination.
+        method : {"auto", "censored", "sparse"}
+            How policies are evaluated: by censoring, which keeps the relative accuracy of however
+            small a gain, or by sparse elimination. "auto" censors unless the chain would have to be
+            censored on more than 3000 states.
         max_iterations : int
             Limit on the number of policies.
 
+        Returns
+        -------
+        ControlSolution
+            Its ``method`` says which ran.
+
         Raises
         ------
+        ValueError
+            If an argument is not allowed, or "censored" is asked for on too large a model.
         NotConverged
-            If the limit is reached.
+            If the limit is reached, or rounding leaves a residual that is not rounding.
         """
-        check_choice("method", method, ("censored", "sparse"))
+        check_choice("method", method, METHODS)
         check_integer("max_iterations", max_iterations, 1)
-        policy = description.line_policy(*self.shape, self.service_rate / self.arrival_rate)
-        if method == "sparse":
-            gain, bias, policy, iterations = general.solve(self, policy, max_iterations)
-            solution = self._checked(gain, bias, policy, iterations)
-            if solution is None:
-                raise NotConverged("rounding leaves too large a violation of the equation")
-            return solution
-        try:
-            solution = self._from_policies(policy, max_iterations)
-        except MemoryError:  # the cut is too long
-            solution = None
-        return solution or self.solve("sparse", max_iterations)
-
-    def _from_policies(self, policy: Bools, max_iterations: int) -> ControlSolution | None:
-        """Improve a first policy; if that fails, others that value iteration leads to.
-
-        On the way from a policy that is far off, others with several recurrent classes may lie.
-        """
-        solution = self._improved(policy, max_iterations)
-        values = np.zeros(self.shape)
-        for updates in (500, 5_000, 50_000):
-            if solution is not None:
-                return solution
-            description.improve_values(
-                values, updates, self.arrival_rate, self.service_rate, self.gamma
+        first = description.line_policy(*self.shape, self.service_rate / self.arrival_rate)
+        found = None
+        if method != "sparse":
+            found = improvement.optimal_policy(self, first, max_iterations)
+        if found is not None:
+            evaluation, policy, iterations = found
+            evaluation, policy = improvement.tidied(self, evaluation, policy)
+            gain, bias, ran = evaluation.gain, evaluation.bias, "censored"
+        elif method == "censored":
+            raise ValueError(
+                f"method must be 'auto' or 'sparse' for this model, got 'censored': it is censored "
+                f"on {improvement.LARGEST_CUT} states at most"
             )
-            policy = np.zeros(self.shape, dtype=np.bool_)
-            policy[:, :-1] = values[:, 1:] < values[:, :-1]
-            policy[0, 0] = True
-            solution = self._improved(policy, max_iterations)
-        return solution
-
-    def _improved(self, policy: Bools, max_iterations: int) -> ControlSolution | None:
-        """Return the solution to which a policy improves, None if it fails on the way."""
-        rates = self.arrival_rate, self.service_rate, self.gamma
-        try:
-            gain, flat, iterations = censored.iterate_policies(policy, *rates, max_iterations)
-        except np.linalg.LinAlgError:  # several recurrent classes
-            return None
-        if iterations < 0:
-            return None
-        return self._checked(gain, flat.reshape(self.shape), policy, iterations)
-
-    def _checked(
-        self, gain: float, bias: Floats, policy: Bools, iterations: int
-    ) -> ControlSolution | None:
-        """Return the solution, None if it violates the optimality equation."""
-        gain, bias, policy = self._tidied(gain, bias, policy)
+        else:
+            gain, bias, policy, iterations = general.solve(self, first, max_iterations)
+            ran = "sparse"
         residual = self.bellman_residual(gain, bias)
-        scale = max(1.0, float(np.abs(bias.ravel()[1:]).max())) * self.event_rate
+        visit = self.gamma / self.arrival_rate  # what the longest visit to an empty queue costs
+        scale = max(1.0, visit, float(np.abs(bias.ravel()[1:]).max())) * self.event_rate
         if not residual <= 1e-11 * scale:
-            return None
-        return self._described(gain, bias, policy, policy, iterations, residual)
-
-    def _tidied(self, gain: float, bias: Floats, policy: Bools) -> tuple[float, Floats, Bools]:
-        """Settle ties so that the policy becomes a switching curve, if that costs nothing.
-
-        Rounding decides between actions that are equally good; the smallest curve that starts a
-        robot wherever that is clearly better takes their place if its gain is the same.
-        """
-        gap = bias[:, 1:] - bias[:, :-1]
-        gap[0, 0] = -1.0
-        slack = 1e-12 * max(1.0, float(np.abs(bias.ravel()[1:]).max()))
-        starts = gap < -slack
-        starts = np.logical_or.accumulate(starts[::-1, ::-1], axis=0)
-        starts = np.logical_or.accumulate(starts, axis=1)[::-1, ::-1]
-        if (starts & (gap > slack)).any() or (starts == policy[:, :-1]).all():
-            return gain, bias, policy
-        curve = np.zeros_like(policy)
-        curve[:, :-1] = starts
-        rates = self.arrival_rate, self.service_rate, self.gamma
-        try:
-            other, flat = censored.evaluate(curve, curve, *rates)
-        except (np.linalg.LinAlgError, MemoryError):
-            return gain, bias, policy
-        if not other <= gain * (1.0 + 1e-13):
-            return gain, bias, policy
-        return other, flat.reshape(self.shape), curve
+            raise NotConverged(f"rounding leaves a violation of {residual:.3g} of the equation")
+        return self._described(gain, bias, policy, policy, iterations, residual, ran)
 
     def evaluate(
         self, policy: ArrayLike, after_arrival: ArrayLike | None = None
@@ -203,57 +114,40 @@ class RobotControl:
             If a table has a wrong shape, or the policy has several recurrent classes, whose costs
             may differ.
         """
-        tables = []
-        for name, table in (("policy", policy), ("after_arrival", after_arrival)):
-            checked = np.array(policy if table is None else table, dtype=np.bool_)
-            if checked.shape != self.shape:
-                raise ValueError(f"{name} must have shape {self.shape}, got {checked.shape}")
-            checked[0, 0] = True
-            tables.append(checked)
-        departure, arrival = ordering.successors(*tables)
-        classes = recurrent_classes(general.rates_between(self, departure, arrival)[1:, 1:])
-        if len(classes) > 1:
-            levels = [np.unique((m + 1) % (self.robots + 1)).tolist() for m in classes]
+        down = self.policy_table("policy", policy)
+        up = down if after_arrival is None else self.policy_table("after_arrival", after_arrival)
+        departure, arrival = successors(down, up)
+        label = recurrent_class(departure, arrival)
+        if label.max() > 0:
+            _, r, _ = self.grid()
+            active = [np.unique(r[label == name]).tolist() for name in range(label.max() + 1)]
             raise ValueError(
-                f"policy must have one recurrent class, got {len(classes)}, "
-                f"with active robots {levels}"
+                f"policy must have one recurrent class, got {len(active)}, "
+                f"with active robots {sorted(active)}"
             )
-        try:
-            gain, flat = censored.evaluate(
-                tables[0], tables[1], self.arrival_rate, self.service_rate, self.gamma
-            )
-        except (np.linalg.LinAlgError, MemoryError):
+        if improvement.has_short_cut(down, up):
+            evaluation = improvement.evaluate(self, down, up)
+            gain, bias, ran = evaluation.gain, evaluation.bias, "censored"
+        else:
             gain, flat = general.evaluate(self, departure, arrival)
-        bias = flat.reshape(self.shape)
-        residual = self._evaluation_residual(gain, flat, departure, arrival)
-        return self._described(gain, bias, tables[0], tables[1], 1, residual)
-
-    @property
-    def event_rate(self) -> float:
-        """Rate of the uniformised chain, nu = lambda N + mu."""
-        return self.arrival_rate * self.robots + self.service_rate
-
-    def grid(self) -> tuple[Ints, Ints, Floats]:
-        """Return q, r and the cost per unit of time of each state, in flat arrays."""
-        q, r = (axis.ravel() for axis in np.indices(self.shape))
-        cost = self.gamma * (q == 0) + self.arrival_rate * r * (q == self.capacity)
-        return q, r, cost
+            bias, ran = flat.reshape(self.shape), "sparse"
+        residual = self._evaluation_residual(gain, bias.ravel(), departure, arrival)
+        return self._described(gain, bias, down, up, 1, residual, ran)
 
     def bellman_residual(self, gain: float, bias: Floats) -> float:
         """Return the largest violation of the optimality equation, in the unit of the gain."""
-        rates = self.arrival_rate, self.service_rate
+        rates = self.departure_rates, self.arrival_rates
         return description.optimality_residual(bias, gain, *rates, self.gamma)
 
     def _evaluation_residual(
         self, gain: float, bias: Floats, departure: Ints, arrival: Ints
     ) -> float:
-        _, r, cost = self.grid()
+        q, r, cost = self.grid()
         violation = cost - gain
-        for target, rate in ((departure, self.service_rate), (arrival, self.arrival_rate * r)):
+        rates = self.departure_rates[q], self.arrival_rates[r]
+        for target, rate in zip((departure, arrival), rates, strict=True):
             moves = target >= 0
-            violation[moves] += (rate * np.ones(r.size))[moves] * (
-                bias[target[moves]] - bias[moves]
-            )
+            violation[moves] += rate[moves] * (bias[target[moves]] - bias[moves])
         return float(np.abs(violation[1:]).max())
 
     def _described(
@@ -264,11 +158,12 @@ class RobotControl:
         after_arrival: Bools,
         iterations: int,
         residual: float,
+        method: str,
     ) -> ControlSolution:
-        rates = self.arrival_rate, self.service_rate
-        try:
+        if method == "censored":
+            rates = self.departure_rates, self.arrival_rates
             law, recurs = description.occupancy(after_departure, after_arrival, *rates)
-        except (np.linalg.LinAlgError, MemoryError):
+        else:
             law, recurs = general.occupancy(self, after_departure, after_arrival)
         starvation, when_full, mean, fewest, most = description.averages(
             law, recurs, self.robots + 1
@@ -277,6 +172,7 @@ class RobotControl:
             gain=float(gain),
             bias=bias,
             policy=after_departure,
+            method=method,
             iterations=iterations,
             residual=residual,
             converged=True,
@@ -303,7 +199,7 @@ def without_cap(
         As in `RobotControl`.
     """
     positive("arrival_rate", arrival_rate), positive("service_rate", service_rate)
-    robots = math.ceil(service_rate / arrival_rate) + check_integer("capacity", capacity, 2)
+    robots = math.ceil(service_rate / arrival_rate) + check_integer("capacity", capacity, 1)
     model = RobotControl(robots, arrival_rate, service_rate, capacity, gamma)
     solution = model.solve()
     for _ in range(20):

@@ -37,10 +37,9 @@ def _pass_on(
     departure: Ints,
     arrival: Ints,
     cut: Ints,
-    width: int,
     at_cut: Floats,
-    arrival_rate: float,
-    service_rate: float,
+    serving: Floats,
+    bringing: Floats,
 ) -> Floats:
     """Return the stationary law of all states from the visits to the cut."""
     visits = np.zeros(cut.size)
@@ -49,8 +48,7 @@ def _pass_on(
         state = order[position]
         if cut[state] >= 0:
             visits[state] = at_cut[cut[state]]
-        served = service_rate if departure[state] >= 0 else 0.0
-        arrived = arrival_rate * (state % width) if arrival[state] >= 0 else 0.0
+        served, arrived = censored.rates_out(state, departure, arrival, serving, bringing)
         law[state] = visits[state] / (served + arrived)
         for target, rate in ((departure[state], served), (arrival[state], arrived)):
             if target >= 0 and cut[target] < 0:
@@ -59,24 +57,20 @@ def _pass_on(
 
 
 def occupancy(
-    after_departure: Bools, after_arrival: Bools, arrival_rate: float, service_rate: float
+    after_departure: Bools, after_arrival: Bools, serving: Floats, bringing: Floats
 ) -> tuple[Floats, Bools]:
-    """Return the stationary law of a policy with one recurrent class, and that class.
-
-    Raises as `analysis.robots.censored.evaluate` does.
-    """
-    levels, width = after_departure.shape
+    """Return the stationary law of a policy with one recurrent class, and that class."""
     moves = ordering.successors(after_departure, after_arrival)
     order, cut = ordering.cut_and_order(after_arrival, *moves)
-    rates = arrival_rate, service_rate
-    chain, _, times = censored.censor(order, *moves, cut, levels, *rates, 0.0)
-    law = _pass_on(order, *moves, cut, width, elimination.cycle_visits(chain, times), *rates)
+    chain, _, times = censored.censor(order, *moves, cut, serving, bringing, 0.0)
+    visits = elimination.cycle_visits(chain, times)
+    law = _pass_on(order, *moves, cut, visits, serving, bringing)
     return law, _reachable(int(law.argmax()), *moves)
 
 
 @njit(cache=True)
 def optimality_residual(
-    bias: Floats, gain: float, arrival_rate: float, service_rate: float, gamma: float
+    bias: Floats, gain: float, serving: Floats, bringing: Floats, gamma: float
 ) -> float:
     """Return the largest violation of the optimality equation by a gain and a bias.
 
@@ -95,12 +89,12 @@ def optimality_residual(
                 best = bias[q - 1, min(r + 1, top)]
                 if q > 1 or r > 0:
                     best = min(best, bias[q - 1, r])
-                violation += service_rate * (best - bias[q, r])
+                violation += serving[q] * (best - bias[q, r])
             if r > 0:
                 best = min(bias[above, r - 1], bias[above, r]) - bias[q, r]
                 if q == levels - 1:
                     best += 1.0
-                violation += arrival_rate * r * best
+                violation += bringing[r] * best
             largest = max(largest, abs(violation))
     return largest
 
@@ -133,34 +127,3 @@ def line_policy(levels: int, width: int, balance: float) -> Bools:
             policy[q, r] = q <= height
     policy[0, 0] = True
     return policy
-
-
-@njit(cache=True)
-def improve_values(
-    bias: Floats, updates: int, arrival_rate: float, service_rate: float, gamma: float
-) -> None:
-    """Run value iteration in place, relative to (0, N): a start for policies that do not settle."""
-    levels, width = bias.shape
-    top = width - 1
-    event_rate = arrival_rate * top + service_rate
-    image = bias.copy()
-    for _ in range(updates):
-        for q in range(levels):
-            above = min(q + 1, levels - 1)
-            for r in range(width):
-                if q == 0 and r == 0:
-                    continue
-                here = bias[q, r]
-                change = gamma if q == 0 else 0.0
-                if q > 0:
-                    best = bias[q - 1, min(r + 1, top)]
-                    if q > 1 or r > 0:
-                        best = min(best, bias[q - 1, r])
-                    change += service_rate * (best - here)
-                if r > 0:
-                    best = min(bias[above, r - 1], bias[above, r]) - here
-                    if q == levels - 1:
-                        best += 1.0
-                    change += arrival_rate * r * best
-                image[q, r] = here + change / event_rate
-        bias[:] = image - image[0, top]

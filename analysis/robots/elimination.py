@@ -1,4 +1,4 @@
-"""Gain, bias and visits of a chain whose visits have costs and times, without subtractions.
+"""Gain, costs, times and visits of a chain whose visits have costs and times, without subtractions.
 
 States are eliminated one by one (Grassmann, Taksar and Heyman 1985): a state k that is left out
 hands its visits on, P_ij becoming P_ij + P_ik P_kj / (1 - P_kk), where 1 - P_kk is the sum of the
@@ -108,7 +108,7 @@ def eliminate(chain: Floats, costs: Floats, times: Floats) -> tuple[Ints, Floats
 
     Raises
     ------
-    numpy.linalg.LinAlgError
+    ValueError
         If there are several recurrent classes.
     """
     size = times.size
@@ -134,29 +134,36 @@ def eliminate(chain: Floats, costs: Floats, times: Floats) -> tuple[Ints, Floats
             return order, table, on_costs, on_times
         else:
             centre = int(np.argmax(_visits(order, table) * times))
-    raise np.linalg.LinAlgError("there are several recurrent classes")
+    raise ValueError("chain must have one recurrent class, got several")
 
 
 @njit(cache=True)
-def cycle_values(chain: Floats, costs: Floats, times: Floats) -> tuple[float, Floats]:
-    """Return the gain and the bias of a chain whose visits have costs and times.
+def cycle_values(
+    chain: Floats, costs: Floats, times: Floats
+) -> tuple[float, tuple[Floats, Floats, Floats]]:
+    """Return the gain, and expected cost, time and cost above the gain until one state is entered.
 
-    The gain is the cost over the time of one cycle; the bias is zero at one state.
+    The gain is the cost over the time of one cycle.  Costs and times are not negative, so that each
+    keeps its relative accuracy; what they cost above the gain, cost - gain * time, is the bias, and
+    is summed apart, since where most states cost the same its terms are much smaller than theirs.
     """
     order, table, costs, times = eliminate(chain, costs, times)
     size = times.size
     gain = costs[order[-1]] / times[order[-1]]
-    bias = np.zeros(size)
+    costs[order[-1]], times[order[-1]] = 0.0, 0.0
+    bias = costs - gain * times
     left = order[-1], order[-1] + 1
     for step in range(size - 2, -1, -1):
         state = order[step]
-        row, values = table[state, left[0] : left[1]], bias[left[0] : left[1]]
-        total = costs[state] - gain * times[state]
+        row = table[state, left[0] : left[1]]
+        ahead, later = costs[left[0] : left[1]], times[left[0] : left[1]]
+        above = bias[left[0] : left[1]]
         for column in range(row.size):
-            total += row[column] * values[column]
-        bias[state] = total
+            costs[state] += row[column] * ahead[column]
+            times[state] += row[column] * later[column]
+            bias[state] += row[column] * above[column]
         left = min(left[0], state), max(left[1], state + 1)
-    return gain, bias
+    return gain, (costs, times, bias)
 
 
 @njit(cache=True)

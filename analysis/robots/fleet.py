@@ -152,7 +152,7 @@ class FleetControl:
     service_rate : float
         Pages indexed per unit of time.
     capacity : int
-        Places in the queue, at least 2.
+        Places in the queue, at least 1.
     gamma : float
         Weight of starvation.
     """
@@ -164,7 +164,7 @@ class FleetControl:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kinds", _checked(self.kinds))
-        object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 2))
+        object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 1))
         for name in ("service_rate", "gamma"):
             object.__setattr__(self, name, positive(name, getattr(self, name)))
 

@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from analysis.mdp import policy_iteration, stationary_law
+from analysis.robots.controlled_queue import ControlledQueue
 from analysis.robots.ordering import successors
-
-if TYPE_CHECKING:
-    from analysis.robots.control import RobotControl
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-def rates_between(model: RobotControl, departure: Ints, arrival: Ints) -> sparse.csr_array:
+def rates_between(model: ControlledQueue, departure: Ints, arrival: Ints) -> sparse.csr_array:
     """Return the rates between the states, given each one's successors (-1 for none)."""
-    _, r, _ = model.grid()
+    q, r, _ = model.grid()
     source = np.arange(r.size)
     moves = [
         (source[target >= 0], target[target >= 0], rate[target >= 0])
         for target, rate in (
-            (departure, np.full(r.size, model.service_rate)),
-            (arrival, model.arrival_rate * r),
+            (departure, model.departure_rates[q]),
+            (arrival, model.arrival_rates[r]),
         )
     ]
     rows, columns, rates = (np.concatenate(parts) for parts in zip(*moves, strict=True))
     return sparse.csr_array((rates, (rows, columns)), shape=(r.size, r.size))
 
 
-def uniformised(model: RobotControl) -> tuple[list[sparse.csr_array], Floats]:
+def uniformised(model: ControlledQueue) -> tuple[list[sparse.csr_array], Floats]:
     """Return the problem in the general form: P[action] and costs per unit of time.
 
     The states are those of the bias, flat, without (0, 0); action 2 d + a starts a robot after a
@@ -48,10 +44,9 @@ def uniformised(model: RobotControl) -> tuple[list[sparse.csr_array], Floats]:
     q, r, cost = model.grid()
     capacity, robots = model.capacity, model.robots
     states = np.arange(q.size)
-    served = model.service_rate * (q > 0) / model.event_rate
-    arrived = model.arrival_rate * r / model.event_rate
-    idle = model.service_rate * (q == 0) + model.arrival_rate * (robots - r)
-    chances = np.concatenate([served, arrived, idle / model.event_rate])
+    served, arrived = model.departure_rates[q], model.arrival_rates[r]
+    idle = model.departure_rates.max() - served + model.arrival_rates.max() - arrived
+    chances = np.concatenate([served, arrived, idle]) / model.event_rate
     transitions = []
     for action in range(4):
         started = np.where((q == 1) & (r == 0), 1, action // 2)
@@ -65,7 +60,7 @@ def uniformised(model: RobotControl) -> tuple[list[sparse.csr_array], Floats]:
 
 
 def solve(
-    model: RobotControl, first: Bools, max_iterations: int
+    model: ControlledQueue, first: Bools, max_iterations: int
 ) -> tuple[float, Floats, Bools, int]:
     """Return gain, bias, policy and iterations of the general policy iteration."""
     transitions, costs = uniformised(model)
@@ -83,7 +78,7 @@ def solve(
     return -solution.gain, bias, policy, solution.iterations
 
 
-def evaluate(model: RobotControl, departure: Ints, arrival: Ints) -> tuple[float, Floats]:
+def evaluate(model: ControlledQueue, departure: Ints, arrival: Ints) -> tuple[float, Floats]:
     """Return gain and flat bias of a policy, as the only one of a problem in the general form."""
     moves = rates_between(model, departure, arrival)[1:, 1:] / model.event_rate
     chain = sparse.csr_array(moves + sparse.diags_array(1.0 - moves.sum(axis=1)))
@@ -92,7 +87,7 @@ def evaluate(model: RobotControl, departure: Ints, arrival: Ints) -> tuple[float
 
 
 def occupancy(
-    model: RobotControl, after_departure: Bools, after_arrival: Bools
+    model: ControlledQueue, after_departure: Bools, after_arrival: Bools
 ) -> tuple[Floats, Bools]:
     """Return the stationary law of a policy and the states that recur.
 

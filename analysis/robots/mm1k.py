@@ -58,9 +58,9 @@ def starvation_probability(rho: ArrayLike, capacity: int) -> float | Floats:
     rho : array_like
         Load, at least 0.
     capacity : int
-        Places in the queue, at least 2.
+        Places in the queue, at least 1.
     """
-    capacity = check_integer("capacity", capacity, 2)
+    capacity = check_integer("capacity", capacity, 1)
     return _plain(_first_term_share(_log_load(rho), capacity))
 
 
@@ -72,9 +72,9 @@ def full_probability(rho: ArrayLike, capacity: int) -> float | Floats:
     rho : array_like
         Load, at least 0.
     capacity : int
-        Places in the queue, at least 2.
+        Places in the queue, at least 1.
     """
-    capacity = check_integer("capacity", capacity, 2)
+    capacity = check_integer("capacity", capacity, 1)
     return _plain(_first_term_share(-_log_load(rho), capacity))
 
 
@@ -86,7 +86,7 @@ def loss_rate(rho: ArrayLike, capacity: int, service_rate: float = 1.0) -> float
     rho : array_like
         Load, at least 0.
     capacity : int
-        Places in the queue, at least 2.
+        Places in the queue, at least 1.
     service_rate : float
         Pages indexed per unit of time, positive.
     """
@@ -106,7 +106,7 @@ def static_cost(
     gamma : float
         Weight of starvation, positive, in the unit of `service_rate`.
     capacity : int
-        Places in the queue, at least 2.
+        Places in the queue, at least 1.
     service_rate : float
         Pages indexed per unit of time, positive.
 
@@ -122,7 +122,7 @@ def static_cost(
 
 def critical_gamma(capacity: int, service_rate: float = 1.0) -> float:
     """Return gamma(K) = mu (K + 2) / K, the weight at which the best load is 1 (Lemma 1)."""
-    capacity = check_integer("capacity", capacity, 2)
+    capacity = check_integer("capacity", capacity, 1)
     return positive("service_rate", service_rate) * (capacity + 2) / capacity
 
 
@@ -147,11 +147,11 @@ def optimal_load(gamma: float, capacity: int, service_rate: float = 1.0) -> floa
     gamma : float
         Weight of starvation, positive.
     capacity : int
-        Places in the queue, at least 2.
+        Places in the queue, at least 1.
     service_rate : float
         Pages indexed per unit of time, positive.
     """
-    capacity = check_integer("capacity", capacity, 2)
+    capacity = check_integer("capacity", capacity, 1)
     target = math.log(positive("gamma", gamma) / positive("service_rate", service_rate))
     # log h_K has a slope of at least 1 in x, and is log((K+2)/K) at x = 0.
     gap = target - math.log((capacity + 2) / capacity)
@@ -181,7 +181,7 @@ def optimal_robots(
     gamma : float
         Weight of starvation, positive.
     capacity : int
-        Places in the queue, at least 2.
+        Places in the queue, at least 1.
     service_rate : float
         Pages indexed per unit of time, positive.
     """

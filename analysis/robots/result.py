@@ -24,11 +24,15 @@ class ControlSolution:
         Relative values V(q, r), nan at (0, 0), which is never entered.
     policy : ndarray of bool, shape (K + 1, N + 1)
         Whether a robot is started when q pages are left and r robots are active.
+    method : {"censored", "sparse"}
+        How the policy was evaluated. By censoring, the gain has its relative accuracy, and the
+        policy was decided in each state to the accuracy of that state's own costs, however small
+        both are; by sparse elimination, the digits of a gain below `residual` are rounding.
     iterations : int
         Policies that were evaluated.
     residual : float
         Largest violation of the equation that `gain` and `bias` solve, in the unit of the gain; the
-        true gain is no farther away. Where `gain` is smaller than that, its digits are rounding.
+        true gain is no farther away.
     converged : bool
         True; a solver that does not settle raises `NotConverged`.
     occupancy : ndarray, shape (K + 1, N + 1)
@@ -46,6 +50,7 @@ class ControlSolution:
     gain: float
     bias: Floats = field(repr=False)
     policy: Bools = field(repr=False)
+    method: str
     iterations: int
     residual: float
     converged: bool

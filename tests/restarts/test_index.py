@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from analysis.restarts import RestartArm, elimination, whittle_index, whittle_indices
+from analysis.restarts import RestartArm, elimination, thresholds, whittle_index, whittle_indices
 from tests.restarts.support import ARMS, MONOTONE_ARMS, draw_arm
 
 DISCOUNTS = st.sampled_from([0.3, 0.9, 0.99, 1.0])
@@ -147,6 +147,67 @@ def test_average_cost_index_is_refused_where_an_arm_can_stay_for_ever_below():
     with pytest.raises(ValueError, match="discount must be below 1 for this arm"):
         whittle_index(arm, 1.0)
     assert np.isfinite(whittle_index(arm, 0.999).index).all()
+
+
+def unichain_arm(seed: int) -> RestartArm:
+    """An arm with one closed class, and many states that lead there only by way of others."""
+    rng = np.random.default_rng(seed)
+    states = int(rng.integers(2, 7))
+    target = np.r_[0, [rng.integers(k) for k in range(1, states)]]
+    p = rng.permutation(states)
+    passive = np.zeros((states, states))
+    passive[p, p[target]] = 1.0
+    reset = np.eye(states)[rng.integers(states)]
+    return RestartArm(passive, reset, *rng.integers(-2, 4, (2, states)).astype(float))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_average_cost_index_of_a_unichain_arm_whatever_its_states_are_numbered(seed):
+    arm = unichain_arm(seed)
+    found = whittle_index(arm, 1.0).index
+    np.testing.assert_allclose(found, whittle_index(arm, 1.0, route="elimination").index)
+    np.testing.assert_allclose(found, whittle_indices([arm], 1.0)[0])
+    np.testing.assert_allclose(found, whittle_index(arm, 1 - 1e-9).index, atol=1e-6)
+    ratio = whittle_index(arm, 1.0, route="ratio").index
+    near = whittle_index(arm, 1 - 1e-9, route="ratio").index
+    where = np.isfinite(ratio)
+    np.testing.assert_allclose(ratio[where], near[where], atol=1e-5)
+
+
+def test_a_class_that_closes_early_leaves_the_index_but_not_the_closed_form():
+    arm = RestartArm([[1, 0, 0], [0, 0, 1], [1, 0, 0]], [0, 1, 0], [0, 1, 2], [1, 1, 1])
+    found = whittle_index(arm, 1.0)
+    assert found.route == "elimination"
+    np.testing.assert_array_equal(found.index, [-1.0, -1.0, -1.0])
+    with pytest.raises(ValueError, match="route must not be 'closed form' for this arm at disc"):
+        whittle_index(arm, 1.0, route="closed form")
+    with pytest.raises(ValueError, match="order must be 'critical' for this arm at discount 1"):
+        thresholds(arm, 1.0)
+
+
+@pytest.mark.parametrize("route", ["auto", "elimination", "ratio", "closed form", "definition"])
+def test_every_route_refuses_several_closed_classes(route):
+    arm = RestartArm(np.eye(3), [1, 0, 0], [0.0, 1.0, 2.0], [1.5] * 3)
+    with pytest.raises(ValueError, match="discount must be below 1 for this arm"):
+        whittle_index(arm, 1.0, route=route)
+
+
+@settings(max_examples=40, deadline=None)
+@given(ARMS, st.sampled_from([0.9999, 1 - 1e-7]))
+def test_the_definition_keeps_its_digits_near_discount_one(arm, discount):
+    assume(arm.reset.min() > 0)
+    index = whittle_index(arm, discount).index
+    defined = whittle_index(arm, discount, route="definition").index
+    assert np.abs(index - defined).max() < 1e-9 * (1 + np.abs(index).max())
+
+
+@settings(max_examples=40, deadline=None)
+@given(ARMS, st.sampled_from([0.5, 0.9]), st.sampled_from([1e-25, 1e25]))
+def test_the_definition_has_no_unit(arm, discount, scale):
+    changed = RestartArm(arm.passive, arm.reset, scale * arm.passive_cost, scale * arm.active_cost)
+    index = whittle_index(arm, discount, route="definition").index
+    scaled = whittle_index(changed, discount, route="definition").index / scale
+    np.testing.assert_allclose(scaled, index, atol=1e-9 * np.abs(index).max())
 
 
 def test_unknown_route_is_refused():

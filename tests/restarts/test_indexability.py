@@ -8,17 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.restarts import whittle_index
+from analysis.restarts.applications import example_queues
 from analysis.restarts.definition import action_values, solve_subsidised
 from analysis.restarts.indexability import certify_indexability, critical_values, restart_level
 from tests.restarts.support import ARMS, draw_arm
 
 
 @settings(max_examples=100, deadline=None)
-@given(ARMS, st.sampled_from([0.3, 0.9, 0.99]))
+@given(ARMS, st.sampled_from([0.3, 0.9, 0.99, 0.9999, 1 - 1e-7, 1 - 1e-10]))
 def test_every_arm_has_a_certificate(arm, discount):
     found = certify_indexability(arm, discount)
     assert found.holds, found.residual
-    assert np.allclose(found.crossings, whittle_index(arm, discount).index[found.order])
+    index = whittle_index(arm, discount).index[found.order]
+    assert np.allclose(found.crossings, index, atol=1e-8 * np.abs(index).max())
 
 
 @settings(max_examples=40, deadline=None)
@@ -36,12 +38,17 @@ def test_passive_sets_are_nested_and_are_the_states_below_the_restart_level(arm)
         assert ((passive < active) == (critical < level)).all()
 
 
-def test_a_wrong_order_gets_no_certificate(monkeypatch):
+def test_a_certificate_near_discount_one_is_to_rounding():
+    assert certify_indexability(example_queues()[3], 0.99999).residual < 1e-14
+
+
+@pytest.mark.parametrize("discount", [0.9, 0.9999, 1 - 1e-7])
+def test_a_wrong_order_gets_no_certificate(discount, monkeypatch):
     from analysis.restarts import indexability, thresholds
 
     arm = draw_arm(0, 6)
     monkeypatch.setattr(indexability, "thresholds", lambda a, b, order: thresholds(a, b))
-    assert not certify_indexability(arm, 0.9).holds
+    assert not certify_indexability(arm, discount).holds
 
 
 def test_discount_one_is_refused():

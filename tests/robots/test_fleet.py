@@ -81,5 +81,5 @@ def test_wrong_fleets_are_refused():
         optimal_fleet([], 1.0, 3)
     with pytest.raises(ValueError, match="combinations, got"):
         optimal_fleet([RobotKind(0.1, 3000), RobotKind(0.1, 3000)], 1.0, 3)
-    with pytest.raises(ValueError, match="capacity must be an integer of at least 2, got 1"):
-        FleetControl((RobotKind(0.1, 1),), 1.0, 1, 1.0)
+    with pytest.raises(ValueError, match="capacity must be an integer of at least 1, got 0"):
+        FleetControl((RobotKind(0.1, 1),), 1.0, 0, 1.0)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from analysis.robots import mm1k
 
-capacities = st.integers(2, 60)
+capacities = st.integers(1, 60)
 weights = st.floats(1e-4, 1e4)
 
 
@@ -23,7 +23,7 @@ def stationary_law(arrivals: float, capacity: int, services: float = 1.0) -> np.
 
 
 @pytest.mark.parametrize("rho", [0.05, 0.7, 0.999, 1.0, 1.0001, 3.0])
-@pytest.mark.parametrize("capacity", [2, 5, 15])
+@pytest.mark.parametrize("capacity", [1, 2, 5, 15])
 def test_cost_is_its_definition(rho, capacity):
     law = stationary_law(2.5 * rho, capacity, 2.5)
     expected = 1.3 * law[0] + 2.5 * rho * law[-1]
@@ -150,7 +150,7 @@ def test_the_large_capacity_approximation_is_right_for_large_capacity():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: mm1k.static_cost(1.0, 1.0, 1), "capacity must be an integer of at least 2, got 1"),
+        (lambda: mm1k.static_cost(1.0, 1.0, 0), "capacity must be an integer of at least 1, got 0"),
         (lambda: mm1k.static_cost(1.0, 1.0, 2.5), "capacity must be an integer"),
         (lambda: mm1k.static_cost(-1.0, 1.0, 5), "rho must be non-negative"),
         (lambda: mm1k.static_cost(1.0, 0.0, 5), "gamma must be a number in .0, inf., got 0.0"),

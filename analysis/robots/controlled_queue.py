@@ -1,0 +1,116 @@
+"""The queue of pages whose robots are started and stopped: its numbers, states, rates and policies.
+
+A state (q, r) holds q pages and r active robots; flat arrays number it q (N + 1) + r.  What the
+solvers need to know of the rates they read here, as one rate for each q and one for each r.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.checks import check_array, check_integer
+from analysis.robots.checks import positive
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class ControlledQueue:
+    """A queue of pages fed by robots that are started and stopped.
+
+    Parameters
+    ----------
+    robots : int
+        Available robots N, at least 1.
+    arrival_rate : float
+        Pages that an active robot brings per unit of time, lambda, positive.
+    service_rate : float
+        Pages indexed per unit of time, mu, positive.
+    capacity : int
+        Places in the queue K, at least 1, the one in service included.
+    gamma : float
+        Weight of starvation against the loss rate, positive.
+    """
+
+    robots: int
+    arrival_rate: float
+    service_rate: float
+    capacity: int
+    gamma: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "robots", check_integer("robots", self.robots, 1))
+        object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 1))
+        for name in ("arrival_rate", "service_rate", "gamma"):
+            object.__setattr__(self, name, positive(name, getattr(self, name)))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape (K + 1, N + 1) of everything that is indexed by state."""
+        return self.capacity + 1, self.robots + 1
+
+    @cached_property
+    def departure_rates(self) -> Floats:
+        """Pages that leave per unit of time when q wait, mu 1(q > 0), shape (K + 1,)."""
+        rates = np.full(self.capacity + 1, self.service_rate)
+        rates[0] = 0.0
+        rates.flags.writeable = False
+        return rates
+
+    @cached_property
+    def arrival_rates(self) -> Floats:
+        """Pages that r active robots bring per unit of time, lambda r, shape (N + 1,)."""
+        rates = self.arrival_rate * np.arange(self.robots + 1, dtype=np.float64)
+        rates.flags.writeable = False
+        return rates
+
+    @property
+    def event_rate(self) -> float:
+        """Rate of the uniformised chain, nu = lambda N + mu."""
+        return float(self.arrival_rates.max() + self.departure_rates.max())
+
+    def grid(self) -> tuple[Ints, Ints, Floats]:
+        """Return q, r and the cost per unit of time of each state, in flat arrays."""
+        q, r = (axis.ravel() for axis in np.indices(self.shape))
+        cost = self.gamma * (q == 0) + self.arrival_rates[r] * (q == self.capacity)
+        return q, r, cost
+
+    def curve_policy(self, curve: ArrayLike) -> Bools:
+        """Return the policy that starts a robot when at most curve[r] pages are left, r < N."""
+        heights = check_array("curve", curve)
+        if heights.shape != (self.robots,):
+            raise ValueError(
+                f"curve must have one height for each of 0 to {self.robots - 1} active robots, "
+                f"got shape {heights.shape}"
+            )
+        policy = np.zeros(self.shape, dtype=np.bool_)
+        policy[:, :-1] = np.arange(self.capacity + 1)[:, None] <= heights
+        policy[0, 0] = True
+        return policy
+
+    def static_policy(self) -> Bools:
+        """Return the policy that keeps all robots active, pi_N of the draft."""
+        return self.curve_policy(np.full(self.robots, self.capacity))
+
+    def policy_table(self, name: str, table: ArrayLike) -> Bools:
+        """Return a checked copy of a policy's table, with the start that is forced at (0, 0).
+
+        Raises
+        ------
+        ValueError
+            If the shape is not (K + 1, N + 1) or an entry is not true or false.
+        """
+        checked = check_array(name, table)
+        if checked.shape != self.shape:
+            raise ValueError(f"{name} must have shape {self.shape}, got {checked.shape}")
+        if not np.isin(checked, (0.0, 1.0)).all():
+            raise ValueError(f"{name} must hold true or false (1 or 0), got {table!r}")
+        policy = checked.astype(np.bool_)
+        policy[0, 0] = True
+        return policy

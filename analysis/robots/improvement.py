@@ -1,0 +1,164 @@
+r"""Policy iteration on the controlled queue that keeps the relative accuracy of the smallest gains.
+
+Where the optimum is 1e-25, the bias of the rare expensive states is of the order of 1, and a bias
+held as one number per state hides what decides the optimum.  So each state keeps two: C, the
+expected cost until a much visited state is next entered, and T, the expected time, both sums of
+terms of one sign.  The bias is V = C - theta T, and one more robot is better at (q, r) if
+
+    C(q, r+1) - C(q, r) < theta (T(q, r+1) - T(q, r)),
+
+which is decided to within rounding of the four terms of that very state.  A decision that is left
+undecided costs no more than that share of what the state costs and takes anyway.  Where C and
+theta T are large and nearly equal, V is summed by itself and its own differences decide.
+
+A policy with several recurrent classes keeps the cheapest, and its other states are led there
+(Puterman 1994, section 9.5), so that each policy has one gain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.mdp import NotConverged
+from analysis.robots import censored
+from analysis.robots.classes import lead_to, recurrent_class
+from analysis.robots.controlled_queue import ControlledQueue
+from analysis.robots.ordering import cut_and_order, successors
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+#: With more states in the cut sparse elimination is faster and takes less memory.
+LARGEST_CUT = 3000
+#: Share of a state's own cost and time that rounding can amount to.
+ROUNDING = 1e-14
+#: Share below which two actions are treated as equally good when ties are settled.
+TIE = 1e-12
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a policy with one recurrent class costs.
+
+    Attributes
+    ----------
+    gain : float
+        Cost per unit of time.
+    cost, time, bias : ndarray, shape (K + 1, N + 1)
+        C, T and V; nan at (0, 0).
+    """
+
+    gain: float
+    cost: Floats
+    time: Floats
+    bias: Floats
+
+    def advantages(self) -> tuple[Floats, Floats]:
+        """Return what one more robot costs in each state, and the size of what is subtracted.
+
+        Both have shape (K + 1, N); at (0, 0) a robot has to be started.
+        """
+        apart = np.diff(self.cost) - self.gain * np.diff(self.time)
+        terms = self.cost + self.gain * self.time
+        size = terms[:, 1:] + terms[:, :-1]
+        largest = 100.0 * float(np.abs(self.bias.ravel()[1:]).max())
+        more = np.where(size > largest, np.diff(self.bias), apart)
+        more[0, 0], size[0, 0] = -1.0, 0.0
+        return more, np.minimum(size, largest)
+
+
+def has_short_cut(after_departure: Bools, after_arrival: Bools) -> bool:
+    """Whether a policy can be evaluated by censoring."""
+    moves = successors(after_departure, after_arrival)
+    return bool(cut_and_order(after_arrival, *moves)[1].max() < LARGEST_CUT)
+
+
+def evaluate(queue: ControlledQueue, after_departure: Bools, after_arrival: Bools) -> Evaluation:
+    """Evaluate a policy with one recurrent class and a short cut.
+
+    Raises
+    ------
+    NotConverged
+        If the costs or times of a cycle leave the range of double precision.
+    """
+    rates = queue.departure_rates, queue.arrival_rates, queue.gamma
+    gain, *flat = censored.evaluate(after_departure, after_arrival, *rates)
+    if not (np.isfinite(gain) and all(np.isfinite(values[1:]).all() for values in flat)):
+        raise NotConverged(f"costs or times of {queue} leave the range of double precision")
+    return Evaluation(gain, *(values.reshape(queue.shape) for values in flat))
+
+
+def optimal_policy(
+    queue: ControlledQueue, first: Bools, max_iterations: int
+) -> tuple[Evaluation, Bools, int] | None:
+    """Improve a first policy until no action is better, beyond rounding, in any state.
+
+    Returns
+    -------
+    evaluation, policy, iterations
+        None where a policy on the way has too long a cut.
+
+    Raises
+    ------
+    NotConverged
+        If the limit on the number of policies is reached.
+    """
+    candidate, slack, seen = first, ROUNDING, set[bytes]()
+    for iteration in range(1, max_iterations + 1):
+        policy = _with_one_class(queue, candidate)
+        if policy is None:
+            return None
+        evaluation = evaluate(queue, policy, policy)
+        more, size = evaluation.advantages()
+        better = policy.copy()
+        better[:, :-1] = (more < -slack * size) | (policy[:, :-1] & (more <= slack * size))
+        if (better == policy).all():
+            return evaluation, policy, iteration
+        if (name := better.tobytes()) in seen:  # rounding goes in circles
+            slack *= 10.0
+        seen.add(name)
+        candidate = better
+    raise NotConverged(f"policy iteration had not settled after {max_iterations} policies")
+
+
+def _with_one_class(queue: ControlledQueue, policy: Bools) -> Bools | None:
+    """Return the policy, its states led into the cheapest recurrent class if it has several.
+
+    None where a cut is too long.
+    """
+    label = recurrent_class(*successors(policy, policy))
+    if label.max() == 0:
+        return policy if has_short_cut(policy, policy) else None
+    single = [lead_to(policy, label == name) for name in range(label.max() + 1)]
+    if not all(has_short_cut(table, table) for table in single):
+        return None
+    gains = [evaluate(queue, table, table).gain for table in single]
+    return single[int(np.argmin(gains))]
+
+
+def tidied(
+    queue: ControlledQueue, evaluation: Evaluation, policy: Bools
+) -> tuple[Evaluation, Bools]:
+    """Settle ties so that the policy becomes a switching curve, if that costs nothing.
+
+    Rounding decides between actions that are equally good; the smallest curve that starts a robot
+    wherever that is clearly better takes their place if its gain is the same.
+    """
+    more, size = evaluation.advantages()
+    starts = more < -TIE * size
+    starts = np.logical_or.accumulate(starts[::-1, ::-1], axis=0)
+    starts = np.logical_or.accumulate(starts, axis=1)[::-1, ::-1]
+    if (starts & (more > TIE * size)).any() or (starts == policy[:, :-1]).all():
+        return evaluation, policy
+    curve = np.zeros_like(policy)
+    curve[:, :-1] = starts
+    several = recurrent_class(*successors(curve, curve)).max() > 0
+    if several or not has_short_cut(curve, curve):
+        return evaluation, policy
+    other = evaluate(queue, curve, curve)
+    if not other.gain <= evaluation.gain * (1.0 + 1e-13):
+        return evaluation, policy
+    return other, curve
