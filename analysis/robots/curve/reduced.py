@@ -1,0 +1,292 @@
+r"""What is left of the controlled queue once early starts are settled: free boxes, one parameter.
+
+While queue and robots together are fewer than K, a robot is always started (the page on the
+switching curve proves it).  So the states (q, r) with q + r >= K or r = N are closed, and only the
+*boxes* (q, r), K - r <= q <= K, r < N, are free: is a robot started with q pages left and r others
+active?  With lambda_r the rate of r active robots (lambda r if each works for itself), a policy's
+relative values on these states solve one of two linear systems,
+
+* for one capacity, with the cost per unit of time theta of the policy as one more unknown,
+
+    theta + (mu 1(q>0) + lambda_r) V(q, r) = gamma 1(q=0) + lambda_r 1(q=K)
+                  + mu 1(q>0) V(q-1, .) + lambda_r V(min(q+1, K), .),      t = gamma;
+
+* for all capacities K >= N at once, the *triangle problem*: in j = K - q free places it closes on
+  0 <= j <= r <= N but for (j, r) = (N, N), whose value is 0, and K and gamma enter by theta alone,
+
+    (mu + lambda_r) v(j, r) = -theta + lambda_r 1(j=0) + mu v(j+1, .) + lambda_r v(max(j-1, 0), .),
+
+  t = theta: losses less theta times the time until N places are free and all robots run.
+
+Both are affine in t, so that the gap d(q, r) = V(q, r+1) - V(q, r) of a box is l - t w.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from numbers import Rational
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from analysis.checks import check_array, check_integer
+from analysis.robots.ordering import successors
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Box = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class ReducedQueue:
+    """The free decisions of the controlled queue, for one capacity or for all K >= N.
+
+    Parameters
+    ----------
+    robots : int
+        Available robots N, at least 1.
+    capacity : int, optional
+        Places in the queue K, at least 2.  Without it, the triangle problem: q is then counted as
+        if K were N, and N - q is the number of free places.
+    """
+
+    robots: int
+    capacity: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "robots", check_integer("robots", self.robots, 1))
+        if self.capacity is not None:
+            object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 2))
+
+    @property
+    def is_triangle(self) -> bool:
+        """Whether this is the triangle problem, of all capacities K >= N."""
+        return self.capacity is None
+
+    @property
+    def top(self) -> int:
+        """The length of a full queue: K, or N in the triangle problem."""
+        return self.robots if self.capacity is None else self.capacity
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape (K + 1, N + 1) of a table of decisions."""
+        return self.top + 1, self.robots + 1
+
+    @cached_property
+    def states(self) -> tuple[Box, ...]:
+        """The closed set of states (q, r); the last one is the reference, of value 0."""
+        found = [
+            (q, r)
+            for q in range(self.top, -1, -1)
+            for r in range(self.robots + 1)
+            if q + r >= self.top or r == self.robots
+        ]
+        found.remove((max(self.top - self.robots, 0), self.robots))
+        return (*found, (max(self.top - self.robots, 0), self.robots))
+
+    @cached_property
+    def boxes(self) -> tuple[Box, ...]:
+        """The free decisions (q, r), by rising r, then rising q."""
+        rows = range(self.robots)
+        return tuple((q, r) for r in rows for q in range(max(self.top - r, 0), self.top + 1))
+
+    def linear_rates(self, arrival_rate: Any) -> list[Any]:
+        """Return lambda r for r = 0..N: robots that work each for itself."""
+        return [arrival_rate * r for r in range(self.robots + 1)]
+
+    def curve_policy(self, curve: ArrayLike) -> Bools:
+        """Return the table of a curve f: a robot is started if q <= f(r), or q + r < K."""
+        heights = np.asarray(curve)
+        if heights.shape != (self.robots,):
+            raise ValueError(
+                f"curve must have one height for each of 0 to {self.robots - 1} active robots, "
+                f"got shape {heights.shape}"
+            )
+        q, r = np.indices(self.shape)
+        table = q + r < self.top
+        table[:, :-1] |= q[:, :-1] <= heights
+        table[:, -1] = False
+        return table
+
+    def lossless_curve(self) -> tuple[int, ...]:
+        """Return the lowest curve f_0(r) = K - 1 - r, on which no box is started."""
+        return tuple(max(self.top - 1 - r, -1) for r in range(self.robots))
+
+    def moves(self, starts: Bools) -> tuple[Ints, Ints]:
+        """Return the place in `states` of each state's successors, -1 for none.
+
+        A page that is lost and leaves the state as it was is no move.
+
+        Returns
+        -------
+        departure, arrival : ndarray of int, shape (states,)
+        """
+        places = np.full(self.shape, -1)
+        for place, state in enumerate(self.states):
+            places[state] = place
+        numbers = np.array([q * (self.robots + 1) + r for q, r in self.states])
+        flat = np.append(places.ravel(), -1)
+        departure, arrival = successors(starts, starts)
+        return flat[departure[numbers]], flat[arrival[numbers]]
+
+    def coefficients(
+        self, starts: Bools, service_rate: Any, rates: Sequence[Any]
+    ) -> tuple[list[tuple[int, int, Any]], list[tuple[Any, Any]]]:
+        """Return the linear system of a policy, in whatever numbers the rates are.
+
+        The unknowns are the values of `states`, the reference's place being taken by theta (for
+        one capacity) or left out (in the triangle problem).
+
+        Returns
+        -------
+        entries : list of (row, column, coefficient)
+            Entries of one place are to be added up.
+        costs : list of pairs
+            The right side of each equation, c + t c': (c, c').
+        """
+        departure, arrival = self.moves(starts)
+        reference = len(self.states) - 1
+        rows = reference if self.is_triangle else reference + 1
+        entries: list[tuple[int, int, Any]] = []
+        costs: list[tuple[Any, Any]] = []
+        for row, (q, r) in enumerate(self.states[:rows]):
+            for rate, target in ((service_rate, departure[row]), (rates[r], arrival[row])):
+                if target >= 0:
+                    ends = ((row, rate), (int(target), -rate))
+                    entries += [(row, place, value) for place, value in ends if place != reference]
+            if not self.is_triangle:
+                entries.append((row, reference, 1))
+            weight = -1 if self.is_triangle else int(q == 0)
+            costs.append((rates[r] if q == self.top else 0, weight))
+        return entries, costs
+
+    def gaps(self, values: Sequence[Any]) -> list[Any]:
+        """Return d = V(q, r+1) - V(q, r) for each box, given the values of all states."""
+        place = {state: number for number, state in enumerate(self.states)}
+        return [values[place[q, r + 1]] - values[place[q, r]] for q, r in self.boxes]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A policy's gaps and cost as affine functions of the parameter t.
+
+    Attributes
+    ----------
+    losses, times : list
+        l and w of each box: d = l - t w.
+    cost : pair or None
+        theta = gamma S + L as (L, S); None in the triangle problem, where theta is the parameter.
+    scale : number
+        Size below which a slope is rounding; 0 in exact arithmetic.
+    """
+
+    losses: list[Any]
+    times: list[Any]
+    cost: tuple[Any, Any] | None
+    scale: Any
+
+
+def evaluate(
+    queue: ReducedQueue, starts: Bools, service_rate: float, rates: Sequence[float]
+) -> Evaluation:
+    """Return the gaps of a policy in double precision.
+
+    Parameters
+    ----------
+    queue : ReducedQueue
+        Its states and boxes.
+    starts : ndarray of bool, shape (K + 1, N + 1)
+        Where a robot is started.
+    service_rate : float
+        mu.
+    rates : sequence of float, length N + 1
+        Arrival rate with r active robots, lambda_0 = 0 first.
+
+    Raises
+    ------
+    ValueError
+        If the policy has several recurrent classes.
+    """
+    entries, costs = queue.coefficients(starts, service_rate, rates)
+    row, column, value = (np.array(part) for part in zip(*entries, strict=True))
+    size = len(costs)
+    system = sparse.csc_array((value, (row, column)), shape=(size, size), dtype=np.float64)
+    try:
+        solution = sparse.linalg.splu(system).solve(np.array(costs, dtype=np.float64))
+    except RuntimeError:  # singular
+        raise ValueError("starts must have one recurrent class, got several") from None
+    return _described(queue, solution.tolist(), 1e-13 * float(np.abs(solution).max()))
+
+
+def evaluate_exactly(
+    queue: ReducedQueue, starts: Bools, service_rate: Any, rates: Sequence[Any]
+) -> Evaluation:
+    """Return the gaps of a policy as fractions (needs python-flint).
+
+    Parameters
+    ----------
+    queue, starts
+        As in `evaluate`.
+    service_rate, rates : integers or fractions
+        As in `evaluate`.
+
+    Raises
+    ------
+    ValueError
+        If a rate is a float, or the policy has several recurrent classes.
+    """
+    from flint import fmpq, fmpq_mat
+
+    def number(value: Any) -> Any:
+        if not isinstance(value, Rational):
+            raise ValueError(f"rates must be whole numbers or fractions to be exact, got {value!r}")
+        return fmpq(int(value.numerator), int(value.denominator))
+
+    entries, costs = queue.coefficients(starts, number(service_rate), [number(r) for r in rates])
+    system: Any = fmpq_mat(len(costs), len(costs))
+    right: Any = fmpq_mat(len(costs), 2)
+    for row, column, value in entries:
+        system[row, column] += value
+    for row, pair in enumerate(costs):
+        right[row, 0], right[row, 1] = pair
+    try:
+        solution = system.solve(right, algorithm="dixon").tolist()
+    except ZeroDivisionError:  # singular
+        raise ValueError("starts must have one recurrent class, got several") from None
+    return _described(queue, [[Fraction(int(x.p), int(x.q)) for x in row] for row in solution], 0)
+
+
+def _described(queue: ReducedQueue, solution: list[list[Any]], scale: Any) -> Evaluation:
+    """Read the solution of the system, two columns, as gaps and cost."""
+    reference = len(queue.states) - 1
+    values = [*solution[:reference], [0, 0]]
+    losses = queue.gaps([value[0] for value in values])
+    times = queue.gaps([-value[1] for value in values])
+    cost = None if queue.is_triangle else (solution[reference][0], solution[reference][1])
+    return Evaluation(losses, times, cost, scale)
+
+
+def check_rates(queue: ReducedQueue, rates: ArrayLike) -> list[float]:
+    """Return the rates lambda_0 = 0 < lambda_1 < ... < lambda_N, or raise naming the argument.
+
+    Parameters
+    ----------
+    queue : ReducedQueue
+        The problem.
+    rates : array_like of float, shape (N + 1,)
+        Total arrival rate with 0..N active robots.
+    """
+    checked = check_array("rates", rates, 0.0)
+    if checked.shape != (queue.robots + 1,) or checked[0] != 0.0 or (np.diff(checked) <= 0).any():
+        raise ValueError(
+            f"rates must start with 0 and rise, one for each of 0 to {queue.robots} active "
+            f"robots, got {checked.tolist()}"
+        )
+    return [float(rate) for rate in checked]

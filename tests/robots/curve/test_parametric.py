@@ -1,0 +1,176 @@
+"""All optimal policies at once: against solvers, brute force and bad input."""
+
+import contextlib
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.mdp import NotConverged
+from analysis.robots import RobotControl, structure
+from analysis.robots.curve import ReducedQueue, optimal_range, optimal_sequence
+from analysis.robots.curve.parametric import next_switch
+from analysis.robots.curve.reduced import evaluate, evaluate_exactly
+
+MODELS = [
+    (1, 0.7, 1.0, 3), (2, 0.3, 1.0, 2), (3, 1.4, 1.0, 5), (4, 0.25, 1.0, 4), (5, 0.6, 2.0, 3),
+    (6, 2.5, 1.0, 2), (7, 0.1, 0.4, 6), (8, 0.2, 1.0, 9), (9, 1.0, 1.0, 4), (16, 0.1, 1.0, 5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_costs_are_those_of_the_solver_at_random_weights(model):
+    # 100 weights for each of ten models.
+    robots, arrival_rate, service_rate, capacity = model
+    found = optimal_sequence(robots, arrival_rate, service_rate, capacity)
+    assert found.grows
+    assert found.are_curves
+    for gamma in np.exp(np.random.default_rng(0).uniform(-5, 5, size=100)):
+        solution = RobotControl(*model, float(gamma)).solve()
+        assert found.gain(float(gamma)) == pytest.approx(solution.gain, rel=1e-9)
+
+
+@pytest.mark.parametrize(("robots", "capacity"), [(2, 2), (2, 4), (3, 2), (3, 3), (3, 5)])
+@pytest.mark.parametrize("arrival_rate", [Fraction(1, 5), Fraction(1), Fraction(3)])
+def test_no_policy_of_all_is_better(robots, capacity, arrival_rate):
+    queue = ReducedQueue(robots, capacity)
+    rates = queue.linear_rates(arrival_rate)
+    lines = []
+    for chosen in itertools.product([False, True], repeat=len(queue.boxes)):
+        table = queue.curve_policy(queue.lossless_curve())
+        for box, starts in zip(queue.boxes, chosen, strict=True):
+            table[box] = starts
+        # Of a policy with several recurrent classes each is that of another policy, too.
+        with contextlib.suppress(ValueError):
+            lines.append(evaluate_exactly(queue, table, 1, rates).cost)
+    assert len(lines) > 2 ** len(queue.boxes) / 2
+    losses, starvation = np.array(lines, dtype=float).T
+    found = optimal_sequence(robots, float(arrival_rate), 1.0, capacity)
+    for gamma in np.geomspace(1e-3, 1e4, 50):
+        least = (losses + gamma * starvation).min()
+        assert found.gain(float(gamma)) == pytest.approx(least, rel=1e-10)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(2, 6), st.floats(0.05, 5), st.integers(2, 7), st.floats(0.01, 200))
+def test_the_policy_at_a_weight_is_optimal_within_its_range(robots, rate, capacity, gamma):
+    found = optimal_sequence(robots, rate, 1.0, capacity)
+    number = found.position(gamma)
+    queue = found.queue
+    low, high = optimal_range(queue, found.policy(number), 1.0, queue.linear_rates(rate))
+    assert low * (1 - 1e-8) <= gamma <= high * (1 + 1e-8)
+    edges = [0.0, *found.breakpoints, math.inf]
+    assert (low, high) == pytest.approx(edges[number : number + 2], rel=1e-7, abs=1e-12)
+    model = RobotControl(robots, rate, 1.0, capacity, gamma)
+    assert model.evaluate(found.policy(number)).gain == pytest.approx(found.gain(gamma), rel=1e-8)
+
+
+def test_a_policy_that_is_never_optimal_has_no_range():
+    queue = ReducedQueue(3, 3)
+    table = queue.curve_policy([3, 3, 3])  # the last robot, too
+    low, high = optimal_range(queue, table, 1.0, queue.linear_rates(0.5))
+    assert low > high
+
+
+@pytest.mark.parametrize("robots", [1, 2, 5, 8])
+def test_the_triangle_is_the_queue_of_every_large_capacity(robots):
+    # The same boxes in the same order, at weights with the same cost.
+    triangle = optimal_sequence(robots, 0.6)
+    assert len(triangle) == robots * (robots + 1) // 2
+    for capacity in (max(robots, 2), robots + 4):
+        found = optimal_sequence(robots, 0.6, 1.0, capacity)
+        shift = capacity - robots
+        assert [(q - shift, r) for q, r in found.switched] == list(triangle.switched)
+        thetas = [found.gain(float(gamma)) for gamma in found.breakpoints]
+        assert thetas == pytest.approx(triangle.breakpoints, rel=1e-9)
+
+
+def test_exact_and_double_precision_agree():
+    exact = optimal_sequence(4, Fraction(2, 5), 1, 3, exact=True)
+    floats = optimal_sequence(4, 0.4, 1.0, 3)
+    assert exact.switched == floats.switched
+    assert [float(point) for point in exact.breakpoints] == pytest.approx(floats.breakpoints)
+    assert all(isinstance(point, Fraction) for point in exact.breakpoints)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(2, 7), st.floats(0.05, 5), st.integers(2, 8))
+def test_indices_rise_with_the_robots_and_more_with_the_queue(robots, rate, capacity):
+    index = optimal_sequence(robots, rate, 1.0, capacity).index()
+    slack = 1 + 1e-9
+    assert (index[:, :-1] <= index[:, 1:] * slack).all()
+    assert (index[:-1, 1:] <= index[1:, :-1] * slack).all()
+    assert index[capacity, robots - 1] == math.inf
+    assert (index[np.add.outer(np.arange(capacity + 1), np.arange(robots)) < capacity] == 0).all()
+
+
+def test_the_first_and_last_lines_are_the_closed_forms():
+    found = optimal_sequence(4, 0.3, 1.0, 6)
+    small, large = RobotControl(4, 0.3, 1.0, 6, 1e-3), RobotControl(4, 0.3, 1.0, 6, 1e6)
+    assert found.gain(1e-3) == pytest.approx(structure.lossless_cost(small), rel=1e-12)
+    assert found.gain(1e6) == pytest.approx(structure.saturated_cost(large), rel=1e-12)
+    assert found.policy(0)[:, :-1].sum(0).tolist() == [6, 5, 4, 3]
+    assert found.policy(len(found) - 1)[:, :-1].sum(0).tolist() == [7, 7, 7, 6]
+
+
+def test_robots_that_share_a_line_break_the_curve():
+    # Concave rates: at gamma = 1900 a robot is started at (3, 1) and not at (3, 0).
+    found = optimal_sequence(3, [0, 3, 3.1, 3.2], 1.0, 3)
+    assert not found.are_curves
+    policy = found.policy(found.position(1900))
+    assert policy[3, :3].tolist() == [False, True, False]
+    exact = optimal_sequence(3, [0, 3, Fraction(31, 10), Fraction(16, 5)], 1, exact=True)
+    between = [float(point) for point in exact.breakpoints[-2:]]
+    assert between == pytest.approx([40.660, 44.330], abs=1e-3)
+    assert found.gain(1900) == pytest.approx(42.3992, abs=1e-4)
+
+
+def test_the_limit_on_policies_is_kept():
+    with pytest.raises(NotConverged, match="more than 3"):
+        optimal_sequence(4, 0.5, max_policies=3)
+
+
+def test_wrong_input_is_refused():
+    with pytest.raises(ValueError, match="rates must be a number"):
+        optimal_sequence(3, -0.5)
+    with pytest.raises(ValueError, match="rates must start with 0 and rise"):
+        optimal_sequence(3, [0, 1, 1, 2])
+    with pytest.raises(ValueError, match="rates must start with 0 and rise"):
+        optimal_sequence(3, [0, 1, 2])
+    with pytest.raises(ValueError, match="rates must be whole numbers or fractions"):
+        optimal_sequence(3, 0.5, 1, exact=True)
+    with pytest.raises(ValueError, match="capacity must be an integer"):
+        optimal_sequence(3, 0.5, 1.0, 1)
+    with pytest.raises(ValueError, match="gain needs a queue of one capacity"):
+        optimal_sequence(3, 0.5).gain(1.0)
+    with pytest.raises(ValueError, match="number must be an integer"):
+        optimal_sequence(3, 0.5).policy(99)
+    with pytest.raises(ValueError, match="curve must have one height"):
+        ReducedQueue(3).curve_policy([1])
+
+
+def test_a_box_that_is_stopped_again_has_no_index():
+    found = optimal_sequence(2, 0.5)
+    twice = type(found)(found.queue, (1.0, 2.0), ((2, 0), (2, 0)), None)
+    assert not twice.grows
+    with pytest.raises(ValueError, match="has no index"):
+        twice.index()
+
+
+@pytest.mark.parametrize("solve", [evaluate, evaluate_exactly])
+def test_several_recurrent_classes_are_refused(solve):
+    queue = ReducedQueue(3, 2)
+    table = queue.curve_policy(queue.lossless_curve())
+    table[2, 1] = table[1, 2] = True
+    with pytest.raises(ValueError, match="one recurrent class"):
+        solve(queue, table, 1, [0, 1, 2, 3])
+
+
+def test_nothing_follows_the_saturated_curve():
+    queue = ReducedQueue(3, 4)
+    table = queue.curve_policy([4, 4, 3])
+    assert next_switch(queue, table, evaluate(queue, table, 1.0, [0, 0.5, 1, 1.5])) == (None, None)
