@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.checks import check_choice, check_integer
-from analysis.mdp import NotConverged
+from analysis.results import NotConverged
 from analysis.robots.curve.diagrams import FAMILIES, Curve, add, addable
 from analysis.robots.curve.polynomials import (
     CurvePolynomials,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_integer
-from analysis.mdp import NotConverged
+from analysis.results import NotConverged
 from analysis.robots.checks import positive
 from analysis.robots.curve.reduced import (
     Box,

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from flint import fmpz_poly
 
-from analysis.mdp import NotConverged
+from analysis.results import NotConverged
 from analysis.robots.curve import ReducedQueue, check, growth, optimal_sequence
 from analysis.robots.curve.diagrams import add, addable, curves
 from analysis.robots.curve.growth import check_curve, convex_rates, on_interval, prove
