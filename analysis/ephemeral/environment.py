@@ -171,6 +171,6 @@ class Environment:
         for i in np.flatnonzero(self.epoch - self._lifetime >= self._last_crawl):
             periods = int(self._lifetime[i])
             column = self.epoch - periods
-            brought = self._content[i, column] if column >= 0 else self._initial[i]
-            left = self._state[i] - self.sources.alpha[i] ** (periods - 1) * brought
+            arrived = self._content[i, column] if column >= 0 else self._initial[i]
+            left = self._state[i] - self.sources.alpha[i] ** (periods - 1) * arrived
             self._state[i] = max(0.0, left)  # a rounding below zero is zero

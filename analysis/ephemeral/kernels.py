@@ -231,8 +231,8 @@ def play(
                     crawls[i] += 1
             if epoch - lifetime[i] >= last_crawl[i]:
                 column = epoch - int(lifetime[i])
-                brought = content[column, i] if column >= 0 else start[i]
-                state[i] = max(0.0, state[i] - alpha[i] ** (lifetime[i] - 1.0) * brought)
+                arrived = content[column, i] if column >= 0 else start[i]
+                state[i] = max(0.0, state[i] - alpha[i] ** (lifetime[i] - 1.0) * arrived)
             state[i] = alpha[i] * state[i] + content[epoch, i]
             age[i] += 1
         rewards[epoch] = earned

@@ -35,7 +35,7 @@ COLUMNS = ("name", "arrival_rate", "mean_utility", "decay_rate")
 
 
 class _Numerals(Sequence[str]):
-    """The labels "1", "2", ..., made when asked for: millions of strings would be in the way."""
+    """The labels "1", "2", ..., created when asked for, not millions in advance."""
 
     def __init__(self, size: int) -> None:
         self._numbers = range(1, size + 1)

@@ -1,4 +1,4 @@
-"""The crawler's world for learners: hidden states, rewards of crawled arms only, shared arrivals.
+"""The environment of learners: hidden states, rewards of crawled arms only, shared arrivals.
 
 A learner plays `analysis.ephemeral.Environment` with no source observed: it sees every age and,
 afterwards, the content of the arms that it crawled; never another state. All arms start one epoch
@@ -168,14 +168,14 @@ def play(
     """
     check_integer("budget", budget, 1, len(sources))
     check_choice("initial_state", initial_state, ("fresh", "empty"))
-    world = Environment(sources, content, observed=False, initial_state=initial_state)
-    reward, expected = np.zeros(world.horizon), np.zeros(world.horizon)
-    engaged = np.zeros(world.horizon, dtype=np.int64)
+    environment = Environment(sources, content, observed=False, initial_state=initial_state)
+    reward, expected = np.zeros(environment.horizon), np.zeros(environment.horizon)
+    engaged = np.zeros(environment.horizon, dtype=np.int64)
     crawls = np.zeros(len(sources), dtype=np.int64)
-    for epoch in range(world.horizon):
-        seen = world.observation
+    for epoch in range(environment.horizon):
+        seen = environment.observation
         arms = learner.select(seen, budget, rng)
-        found = world.step(arms)
+        found = environment.step(arms)
         learner.update(arms, found)
         reward[epoch] = found.sum()
         expected[epoch] = sources.state_at_age(seen.age)[arms].sum()

@@ -65,7 +65,8 @@ def example_machines(states: int = 6) -> list[RestartArm]:
     Returns
     -------
     list of RestartArm
-        A steady one, a fast cheap one, one that fails all at once, and a dear one that mends badly.
+        A steady one, a fast cheap one, one that fails all at once, and one with high running
+        and repair costs.
     """
     from analysis.restarts.generators import one_step, shock, two_step, uniform_wear
 

@@ -90,16 +90,16 @@ def dual_descent(
     step = check_number("step", step, 0, low_open=True)
     power = check_number("power", power, 0, 1)
     start = check_number("start", start, 0)
-    brought = np.zeros((len(sources), 1)) if content is None else check_array("content", content, 0)
-    if content is not None and brought.shape != (len(sources), horizon):
+    arrived = np.zeros((len(sources), 1)) if content is None else check_array("content", content, 0)
+    if content is not None and arrived.shape != (len(sources), horizon):
         shape = (len(sources), horizon)
-        raise ValueError(f"content must have shape {shape}, got {brought.shape}")
+        raise ValueError(f"content must have shape {shape}, got {arrived.shape}")
     subsidy, spent, reward = (np.empty(horizon) for _ in range(3))
     _descend(
         sources.decay,
         sources.u_star,
         sources.cost,
-        np.ascontiguousarray(brought.T),
+        np.ascontiguousarray(arrived.T),
         content is not None,
         budget,
         step,

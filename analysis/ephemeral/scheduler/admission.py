@@ -15,7 +15,7 @@ CHUNK = 2**16
 
 
 def spread_ages(sources: Sources, budget: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw ages as the policy will have them in the long run, to start without a rush.
+    """Draw ages as the policy will have them in the long run, without a start-up transient.
 
     Parameters
     ----------

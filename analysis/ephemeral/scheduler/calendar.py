@@ -1,10 +1,10 @@
-"""Calendar of due sources, behind `analysis.ephemeral.scheduler.core`; an epoch is in `today`.
+"""Calendar of due sources, behind `analysis.ephemeral.scheduler.core`; an epoch is in `epoch`.
 
 Between crawls the index of a source depends on its age alone and rises with it, so a threshold
 theta gives every source its *due age*, the first at which its index is at least theta. The calendar
-keeps each source in the bucket of the epoch at which it falls due; who is due and not crawled moves
-on to the next epoch's bucket. So today's bucket holds every source whose index is at least theta,
-and if the M largest indices in it are above theta they are the M largest of all. The calendar is
+keeps each source in the bucket of the epoch at which it falls due; one that is due and not crawled
+moves on to the next epoch's bucket. So the epoch's bucket holds every source whose index is at
+least theta, and if the M largest indices in it are above theta they are the M largest of all. The calendar is
 the index policy itself, whatever theta is: theta is a matter of speed alone.
 
 A bucket is a chain of packed blocks of entries, and an entry holds all that its source's index
@@ -51,7 +51,7 @@ BLOCK = 256
 
 
 class Calendar(NamedTuple):
-    """Buckets of entries: one for each of the next RING epochs, and one for who is never due.
+    """Buckets of entries: one for each of the next RING epochs, one for sources never due.
 
     `pool` holds blocks of BLOCK entries; `link` chains blocks of one bucket, or free ones; `head`
     and `fill` are the first block of each bucket and the entries in it; `free` is the first free

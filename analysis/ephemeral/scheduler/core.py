@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_integer, check_number
 from analysis.ephemeral.scheduler import calendar as kernel
-from analysis.ephemeral.scheduler import epoch as today
+from analysis.ephemeral.scheduler import epoch as epoch_kernel
 from analysis.ephemeral.scheduler.admission import (
     CHUNK,
     costs_with,
@@ -167,7 +167,7 @@ class Scheduler:
         self.marginal_index = cut
         self._threshold.follow(cut, count, ranked, self.epoch)
         numbers, rewards = np.empty(count, np.int64), np.empty(count)
-        today.settle(
+        epoch_kernel.settle(
             self._calendar,
             self.epoch,
             self.threshold,
@@ -191,7 +191,8 @@ class Scheduler:
         """
         subsidy = check_number("subsidy", subsidy, 0)
         if self._threshold.above(subsidy):
-            return float(today.demand(self._calendar, self.epoch, subsidy, self._cost, np.inf)[0])
+            place = self._calendar, self.epoch
+            return float(epoch_kernel.demand(*place, subsidy, self._cost, np.inf)[0])
         ranked = self._rank_bucket()
         wanted = self._rank[:ranked] >= subsidy
         if self._cost.size == 1:
@@ -363,7 +364,7 @@ class Scheduler:
         if size > self._rank.size:
             self._have_room(min(size + size // 4, self._size))
         arrays = (self._number, self._rank, self._content)
-        today.rank_bucket(self._calendar, self.epoch, self._most, *arrays)
+        epoch_kernel.rank_bucket(self._calendar, self.epoch, self._most, *arrays)
         return size
 
     def _select(self, size: int, budget: float) -> Choice:

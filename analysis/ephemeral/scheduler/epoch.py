@@ -1,7 +1,7 @@
-"""An epoch of the calendar: rank who is due today, crawl, and move all of them on.
+"""An epoch of the calendar: rank the sources that are due, crawl, and move all of them on.
 
-The entries of today's bucket are read in order, block by block, while the next block is on its way
-from memory. Sources at their maximal age rank above all others, and sources that are in the bucket
+The entries of the epoch's bucket are read in order, block by block, while the next block is on
+its way from memory. Sources at their maximal age rank above all others, and sources that are in the bucket
 before they are due rank below.
 
 Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), Theorem 1.
@@ -31,14 +31,14 @@ from analysis.ephemeral.scheduler.vector_index import shares
 OVERDUE = 1e200
 """Rank of a source at its maximal age; it grows with every epoch that the source is overdue."""
 WAITING = -1.0
-"""Rank of a source that is in today's bucket and not due (it was due beyond the ring)."""
+"""Rank of a source that is in the epoch's bucket and not due (it was due beyond the ring)."""
 
 
 @njit(cache=True)
 def rank_bucket(
     calendar: Calendar, epoch: int, most: Ints, number: Ints, rank: Floats, content: Floats
 ) -> None:
-    """Rank today's bucket: number, index and content per unit of cost of each entry, in order."""
+    """Rank the epoch's bucket: number, index and content per unit of cost of each entry."""
     limit, decay, bend, age = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     bucket = epoch & (RING - 1)
     block, size = calendar.head[bucket], calendar.fill[bucket]
@@ -84,7 +84,7 @@ def settle(
     numbers: NDArray[np.int64],
     rewards: Floats,
 ) -> None:
-    """Crawl the sources in today's bucket above the cut, and those on it up to number `tie`.
+    """Crawl the sources in the epoch's bucket above the cut, and those on it up to number `tie`.
 
     All entries move on: a source that was crawled to its next due epoch, one that was not to the
     next epoch, or to its due epoch under theta if that has risen.

@@ -81,13 +81,13 @@ class ObservedScheduler:
         self._cuts: deque[float] = deque(maxlen=MEMORY)
 
     def crawl(
-        self, brought: ArrayLike, budget: float | None = None
+        self, arrived: ArrayLike, budget: float | None = None
     ) -> tuple[NDArray[np.int64], Floats]:
         """Crawl the sources of this epoch; then the content moves on to the next.
 
         Parameters
         ----------
-        brought : array_like, shape (N,)
+        arrived : array_like, shape (N,)
             What this epoch brings to each source until the next one, U_i(t); not negative.
         budget : float, optional
             Budget of this epoch alone, if it is another.
@@ -102,13 +102,13 @@ class ObservedScheduler:
         Raises
         ------
         ValueError
-            If the budget is negative or `brought` has another shape.
+            If the budget is negative or `arrived` has another shape.
         """
         budget = self.budget if budget is None else budget
         budget = check_number("budget", budget, 0, high_open=True)
-        arrived = np.asarray(brought, dtype=np.float64)
-        if arrived.shape != self.state.shape:
-            raise ValueError(f"brought must have shape {self.state.shape}, got {arrived.shape}")
+        added = np.asarray(arrived, dtype=np.float64)
+        if added.shape != self.state.shape:
+            raise ValueError(f"arrived must have shape {self.state.shape}, got {added.shape}")
         numbers, cut = self._choose(self._found[: self._candidates], budget)
         if budget * ROOM < self._cheapest:
             cut = np.inf  # nothing can be crawled, and no threshold helps
@@ -125,7 +125,7 @@ class ObservedScheduler:
         rewards = self.state[numbers]
         self.state[numbers] = 0.0
         alpha, level = self.sources.alpha, self._level
-        self._candidates = advance(self.state, alpha, arrived, level, self._found)
+        self._candidates = advance(self.state, alpha, added, level, self._found)
         return numbers, rewards
 
     def _choose(self, candidates: Ints, budget: float) -> tuple[NDArray[np.int64], float]:
@@ -184,11 +184,11 @@ def rank_found(
 
 
 @njit(cache=True)
-def advance(state: Floats, alpha: Floats, brought: Floats, level: Floats, found: Ints) -> int:
+def advance(state: Floats, alpha: Floats, arrived: Floats, level: Floats, found: Ints) -> int:
     """Move the content on by an epoch and find who has reached the level; return how many."""
     count = 0
     for i in range(state.size):
-        state[i] = alpha[i] * state[i] + brought[i]
+        state[i] = alpha[i] * state[i] + arrived[i]
         found[count] = i
         count += state[i] >= level[i]
     return count

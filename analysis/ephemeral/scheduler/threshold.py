@@ -1,7 +1,8 @@
 """The threshold of a scheduler: a matter of speed alone, so that it may follow the crawls loosely.
 
-Today's bucket of the calendar holds every source whose index is at least the threshold. Just below
-the lowest index crawled few sources wait in vain; above it the calendar has to be sorted anew.
+The epoch's bucket of the calendar holds every source whose index is at least the threshold. Just
+below the lowest index crawled few sources are ranked but not crawled; above it the calendar has to
+be sorted anew.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections import deque
 import numpy as np
 
 from analysis.ephemeral.scheduler import calendar as kernel
-from analysis.ephemeral.scheduler import epoch as today
+from analysis.ephemeral.scheduler import epoch as epoch_kernel
 from analysis.ephemeral.scheduler.calendar import Calendar, Floats, Ints
 
 MEMORY = 16
@@ -19,7 +20,7 @@ MEMORY = 16
 MARGIN = 0.0015
 """How far the threshold stays below the lowest index crawled; doubles when it was too little."""
 CROWDED = 8
-"""So many times the crawls in today's bucket are too many to look at."""
+"""So many times the crawls in the epoch's bucket are too many to look at."""
 SAFETY = 1.0 + 1e-9
 """An index this much above the threshold is above it beyond rounding."""
 
@@ -56,7 +57,7 @@ class Threshold:
         else:
             return
         raised = lowest * (1.0 - self._margin)
-        if 1.002 * self.level < raised < today.OVERDUE:
+        if 1.002 * self.level < raised < epoch_kernel.OVERDUE:
             self.level = raised
 
     def lower(
@@ -73,14 +74,14 @@ class Threshold:
         Only sources count that cost no more than the budget. If there is none that may be crawled
         now, no threshold helps: nothing is changed, and the answer is False.
         """
-        total, high = today.demand(calendar, epoch, 0.0, cost, budget)
+        total, high = epoch_kernel.demand(calendar, epoch, 0.0, cost, budget)
         if total == 0.0:
             return False
         low = 0.0
         if total > want:
             for _ in range(60):
                 middle = 0.5 * (low + high)
-                total, _ = today.demand(calendar, epoch, middle, cost, budget)
+                total, _ = epoch_kernel.demand(calendar, epoch, middle, cost, budget)
                 if total >= want:
                     low = middle
                 else:

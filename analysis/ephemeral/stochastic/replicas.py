@@ -182,13 +182,13 @@ def simulate_random_replicas(
     check_integer("warm_up", warm_up, 0, horizon - 1)
     level = np.inf if subsidy is None else check_number("subsidy", subsidy, 0)
     table = index_table(curves)
-    brought = np.array([float(curve.state[-1]) for curve in curves]) / _DRAWS
+    arrived = np.array([float(curve.state[-1]) for curve in curves]) / _DRAWS
     laws = [
         content_law(
             float(sources.arrival_rate[i] * sources.period),
             float(sources.decay[i]),
             law,
-            float(brought[i]),
+            float(arrived[i]),
             _DRAWS,
             float(sources.mean_utility[i]),
         )
@@ -202,7 +202,7 @@ def simulate_random_replicas(
     rewards, relaxed = np.empty(horizon), np.empty(horizon)
     guide = np.stack([np.searchsorted(row, np.linspace(0, 1, 4097)) for row in total])
     _play_copies(
-        kind, state, sources.alpha, table.values, table.step, total, guide, brought,
+        kind, state, sources.alpha, table.values, table.step, total, guide, arrived,
         crawls, level, rewards, relaxed, rng,
     )  # fmt: skip
     beside = np.nan if subsidy is None else float(relaxed[warm_up:].mean()) / copies
@@ -266,7 +266,7 @@ def _play_copies(
     step: Floats,
     total: Floats,
     guide: Ints,
-    brought: Floats,
+    arrived: Floats,
     crawls: int,
     subsidy: float,
     rewards: Floats,
@@ -297,5 +297,5 @@ def _play_copies(
             point = guide[k, int(uniform * cells)]
             while point < most and total[k, point] < uniform:
                 point += 1
-            state[i] = alpha[k] * state[i] + point * brought[k]
-            beside[i] = alpha[k] * beside[i] + point * brought[k]
+            state[i] = alpha[k] * state[i] + point * arrived[k]
+            beside[i] = alpha[k] * beside[i] + point * arrived[k]

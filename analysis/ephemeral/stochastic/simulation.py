@@ -189,18 +189,18 @@ def simulate_random(
         Naming the argument, its value and the allowed range.
     """
     check_integer("budget", budget, 1, len(sources))
-    game = Environment(
+    environment = Environment(
         sources, content, observed=observed, lifetime=lifetime, initial_state=initial_state
     )
-    check_integer("warm_up", warm_up, 0, game.horizon - 1)
-    reward = np.empty(game.horizon)
+    check_integer("warm_up", warm_up, 0, environment.horizon - 1)
+    reward = np.empty(environment.horizon)
     crawls = np.zeros(len(sources), dtype=np.int64)
     rule = _rule_number(policy, sources)
     if rule is None:
         assert not isinstance(policy, (str, IndexTable))
-        while (epoch := game.epoch) < game.horizon:
-            arms = policy.select(game.observation, budget, rng)
-            reward[epoch] = game.step(arms).sum()
+        while (epoch := environment.epoch) < environment.horizon:
+            arms = policy.select(environment.observation, budget, rng)
+            reward[epoch] = environment.step(arms).sum()
             crawls[arms] += epoch >= warm_up
     else:
         table = policy if isinstance(policy, IndexTable) else _no_table(sources)
@@ -210,7 +210,7 @@ def simulate_random(
             table.step,
             np.ascontiguousarray(np.asarray(content, dtype=np.float64).T),
             initial_content(sources, initial_state),
-            game.observation.age,
+            environment.observation.age,
             check_observed(observed, sources),
             check_lifetime(lifetime, sources),
             sources.decay,
@@ -221,7 +221,7 @@ def simulate_random(
             crawls,
             warm_up,
         )
-    return RandomRun(reward, crawls / (game.horizon - warm_up), warm_up)
+    return RandomRun(reward, crawls / (environment.horizon - warm_up), warm_up)
 
 
 def compare(

@@ -121,16 +121,16 @@ def observed_row(point: tuple[int, int, int], rng: np.random.Generator) -> dict[
     seen = ObservedScheduler(sources, budget, sources.state_at_age(ages))
     blind = Scheduler(sources, budget, ages)
     content = sources.state_at_age(ages)  # of the crawler that does not see it
-    brought = np.ascontiguousarray(Arrivals(sources).sample(epochs, rng).T)
+    arrived = np.ascontiguousarray(Arrivals(sources).sample(epochs, rng).T)
     equal, earned = 0, np.zeros((epochs, 2))
     for epoch in range(epochs):
         best = _largest(whittle_index(sources, seen.state), budget)
-        numbers, reward = seen.crawl(brought[epoch])
+        numbers, reward = seen.crawl(arrived[epoch])
         equal += np.array_equal(numbers, np.sort(best))
         chosen = blind.crawl()[0]
         earned[epoch] = reward.sum(), content[chosen].sum()
         content[chosen] = 0.0
-        content = sources.alpha * content + brought[epoch]
+        content = sources.alpha * content + arrived[epoch]
     seeing, known = earned[epochs // 2 :].mean(axis=0) / relaxed_bound(sources, budget)[0]
     return {
         "gain": seeing / known - 1,

@@ -34,15 +34,15 @@ def follow_random(
     Trajectory
     """
     check_integer("budget", budget, 1, len(sources))
-    game = Environment(sources, content, initial_state=initial_state)
-    state = np.empty((len(sources), game.horizon))
+    environment = Environment(sources, content, initial_state=initial_state)
+    state = np.empty((len(sources), environment.horizon))
     crawled = np.zeros(state.shape, dtype=bool)
-    reward = np.empty(game.horizon)
-    while (epoch := game.epoch) < game.horizon:
-        state[:, epoch] = game.state
-        arms = policy.select(game.observation, budget, None)
+    reward = np.empty(environment.horizon)
+    while (epoch := environment.epoch) < environment.horizon:
+        state[:, epoch] = environment.state
+        arms = policy.select(environment.observation, budget, None)
         crawled[arms, epoch] = True
-        reward[epoch] = game.step(arms).sum()
+        reward[epoch] = environment.step(arms).sum()
     return Trajectory(state, crawled, reward)
 
 

@@ -137,12 +137,12 @@ def visits_by_content(
     policy, arrivals = WhittlePolicy(sources), Arrivals(sources, law)
     held, elsewhere = [], []
     for stream in np.random.default_rng([seed, 4]).spawn(runs):
-        game = Environment(sources, arrivals.sample(horizon, stream))
-        while game.epoch < game.horizon:
-            chosen = policy.select(game.observation, 1)
-            held.append(float(game.state[:popular].sum()))
+        environment = Environment(sources, arrivals.sample(horizon, stream))
+        while environment.epoch < environment.horizon:
+            chosen = policy.select(environment.observation, 1)
+            held.append(float(environment.state[:popular].sum()))
             elsewhere.append(bool(chosen[0] >= popular))
-            game.step(chosen)
+            environment.step(chosen)
     quarters = np.array_split(np.argsort(held, kind="stable"), 4)
     return np.array([np.mean(np.array(elsewhere)[quarter]) for quarter in quarters])
 

@@ -58,15 +58,15 @@ def follow_threshold(
         raise ValueError(f"arrivals must be of one source, got {len(arrivals.sources)}")
     check_number("threshold", threshold, 0, low_open=True)
     alpha = float(arrivals.sources.alpha[0])
-    brought = arrivals.sample(epochs, rng)[0]
+    arrived = arrivals.sample(epochs, rng)[0]
     rows, content, last = [], 0.0, -1
-    for epoch, more in enumerate(brought):
+    for epoch, more in enumerate(arrived):
         content = alpha * content + more
         if content < threshold:
             continue
         if last >= 0:
             terms = np.arange(last, epoch)  # printed: from eta_m to eta_{m+1} - 1
-            printed = float(alpha ** (epoch - terms) @ brought[terms])
+            printed = float(alpha ** (epoch - terms) @ arrived[terms])
             rows.append((content, printed, epoch - last))
         content, last = 0.0, epoch
     return pd.DataFrame(rows, columns=["content", "printed", "gap"])

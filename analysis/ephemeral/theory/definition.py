@@ -185,8 +185,8 @@ def simulated_index(
 def _passages(content: Floats, alpha: float, start: float, level: float) -> tuple:
     """Count passages from `start` to `level` or more; sum their content and epochs."""
     passages, total, waits, x, since = 0, 0.0, 0, start, 0
-    for brought in content:
-        x = alpha * x + brought
+    for arrived in content:
+        x = alpha * x + arrived
         since += 1
         if x >= level:
             passages += 1

@@ -279,7 +279,8 @@ def learn(model, state, active, harvest):  # type: ignore[no-untyped-def]
 def play(model, state, alpha, decay, u_star, content, budget, rng):  # type: ignore[no-untyped-def]
     """Run on one stream of arrivals; arrays are cut at the epoch of divergence.
 
-    alpha, decay and u_star (not scaled) are the world's, the model's are what is believed.
+    alpha, decay and u_star (not scaled) are those of the sources that generate the rewards; the
+    model holds the estimates.
     """
     horizon, size = content.shape
     held, age = -np.expm1(-decay) * u_star, np.ones(size, dtype=np.int64)

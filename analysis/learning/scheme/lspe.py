@@ -245,7 +245,7 @@ class Lspe:
     def play(self, sources: Sources, content: Floats, budget: int, rng: np.random.Generator) -> Run:
         """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop.
 
-        `sources` is the world that pays; what the learner was made with is what it believes.
+        `sources` generates the rewards; the learner was made with what it believes of them.
         """
         stream = by_epoch(sources, content, budget)
         check_integer("the number of sources", len(sources), *(len(self.sources),) * 2)

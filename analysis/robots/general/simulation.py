@@ -114,7 +114,7 @@ def _nodes(crawl: _Crawl, rng: np.random.Generator) -> tuple[type, type]:
             super().release(next_individual, next_node, reroute)
             crawl.depart(self.now)
             if crawl.queue != self.number_of_individuals:
-                raise RuntimeError("the robots have lost count of Ciw's queue")
+                raise RuntimeError("the tracked queue length differs from Ciw's")
 
     return Robots, Index
 
@@ -174,6 +174,6 @@ def simulate_queue(
     crawl.advance(horizon)
     rejected = run.get_all_records(only=["rejection"])
     if sum(record.arrival_date > warmup for record in rejected) != crawl.losses:
-        raise RuntimeError("the robots have lost count of Ciw's rejections")
+        raise RuntimeError("the tracked rejections differ from Ciw's")
     time = horizon - warmup
     return SimulatedQueue(crawl.empty_time / time, crawl.losses / time, crawl.robot_time / time)

@@ -74,7 +74,7 @@ def test_no_index_no_content_and_sources_worth_nothing():
     ("call", "message"),
     [
         (lambda s: ObservedScheduler(s, 0), r"budget must be a number in \(0, inf\), got 0"),
-        (lambda s: ObservedScheduler(s, 1).crawl(s.u[:2]), r"brought must have shape \(4,\)"),
+        (lambda s: ObservedScheduler(s, 1).crawl(s.u[:2]), r"arrived must have shape \(4,\)"),
         (lambda s: ObservedScheduler(s, 1).crawl(s.u, -1), r"budget must be .*, got -1"),
         (lambda s: content_at_index(s, -1), r"index must be a number in \[0, inf\), got -1"),
     ],
