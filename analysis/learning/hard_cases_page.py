@@ -47,7 +47,7 @@ def sentences(table: pd.DataFrame, limit: float) -> str:
     robust = most_robust(table)
     held = holding(table)[robust]
     lost = [case for case in CASES if case not in held]
-    end = f"It does not hold where sources are {_listed(lost)}." if lost else "It holds in all."
+    end = f"It does not hold in: {_listed(lost)}." if lost else "It holds in every case."
     lines.append(f"\nThe smallest loss in the worst case has **{robust}**. {end}")
     return "\n".join(lines)
 
