@@ -6,17 +6,25 @@ that a result depends on nothing but the seed and its place: neither on how many
 are, nor on the order in which they finish, nor on a worker that died and whose work was done again.
 More points or more replications leave the earlier results as they were.
 
-joblib spreads the calls: over local processes, or over a Dask cluster when the address of its
-scheduler is given. The functions must then be importable on the workers (or defined in a notebook).
+joblib spreads the calls over local processes, `distributed` over a Dask cluster when the address of
+its scheduler is given. The functions must then be importable on the workers (or defined in a
+notebook). joblib's own Dask backend is not used: it waits for ever for a call that Dask gave up.
+
+A call that ends its worker process is made again, `RETRIES` times; then `WorkerLost` names its
+point. A cluster that has no worker left for `PATIENCE` seconds ends the sweep in the same way. A
+call that merely takes long is waited for.
 The environment variable LOKY_MAX_CPU_COUNT bounds the local processes from outside.
 """
 
 from __future__ import annotations
 
 import os
+import queue
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +38,14 @@ from analysis.checks import check_array, check_integer, check_number
 
 RETRIES = 3
 """How often work that was lost with a worker process is done again before giving up."""
+PATIENCE = 120.0
+"""Seconds that a cluster may be without any worker."""
+
+Place = tuple[int, int]
+
+
+class WorkerLost(RuntimeError):
+    """A call that ends its worker process whenever it is made, or a cluster without workers."""
 
 
 def sweep(
@@ -75,33 +91,32 @@ def sweep(
     ------
     ValueError
         If a number is out of range.
-    joblib.externals.loky.process_executor.TerminatedWorkerError
-        If workers keep dying.
+    TypeError
+        If `function` cannot be called or `points` are not iterable.
+    WorkerLost
+        If a call ends its worker whenever it is made, naming point and replication; or if the
+        cluster has no worker left.
     Exception
         Whatever `function` raises, with a note that names the point and the replication.
     """
+    if not callable(function):
+        raise TypeError(f"function must be callable as function(point, rng), got {function!r}")
+    if not isinstance(points, Iterable):
+        raise TypeError(f"points must be iterable, got {points!r}")
     check_integer("seed", seed, 0)
     check_integer("replications", replications, 1)
     jobs = cpu_count() if jobs is None else check_integer("jobs", jobs, 1)
     points = list(points)
     address = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")
     places = [(p, r) for p in range(len(points)) for r in range(replications)]
-    done: dict[tuple[int, int], Any] = {}
-    with _workers(jobs, address), _Progress(progress, len(places)) as advance:
-        for attempt in range(RETRIES + 1):
-            try:
-                tasks = (
-                    delayed(_evaluate)(function, points[p], (p, r), seed, common_random_numbers)
-                    for p, r in places
-                    if (p, r) not in done
-                )
-                for place, value in Parallel(return_as="generator_unordered")(tasks):
-                    done[place] = value
-                    advance()
-                break
-            except TerminatedWorkerError:
-                if attempt == RETRIES:
-                    raise
+    call = _Call(function, points, seed, common_random_numbers)
+    done: dict[Place, Any] = {}
+    with _Progress(progress, len(places)) as advance:
+        for place, value in (
+            _on_cluster(call, places, address) if address else _locally(call, places, jobs)
+        ):
+            done[place] = value
+            advance()
     return [[done[p, r] for r in range(replications)] for p in range(len(points))]
 
 
@@ -134,13 +149,28 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float,
     return mean, mean - half, mean + half
 
 
+class _Call:
+    """One evaluation by its place; carries only the point that it is asked for."""
+
+    def __init__(self, function: Any, points: Sequence[Any], seed: int, common: bool) -> None:
+        self.function, self.points, self.seed, self.common = function, points, seed, common
+
+    def at(self, place: Place) -> tuple[Any, ...]:
+        """Return what `_evaluate` needs for a place."""
+        return self.function, self.points[place[0]], place, self.seed, self.common
+
+    def name(self, place: Place) -> str:
+        """Say which call this is."""
+        return f"point {place[0]} ({self.points[place[0]]!r:.200}), replication {place[1]}"
+
+
 def _evaluate(
     function: Callable[[Any, np.random.Generator], Any],
     point: Any,
-    place: tuple[int, int],
+    place: Place,
     seed: int,
     common: bool,
-) -> tuple[tuple[int, int], Any]:
+) -> tuple[Place, Any]:
     stream = np.random.SeedSequence(seed, spawn_key=place[1:] if common else place)
     try:
         return place, function(point, np.random.default_rng(stream))
@@ -149,20 +179,115 @@ def _evaluate(
         raise
 
 
-@contextmanager
-def _workers(jobs: int, address: str | None) -> Iterator[None]:
-    if address:
-        from distributed import Client
+def _marked(folder: str, *arguments: Any) -> tuple[Place, Any]:
+    """Evaluate with a file that is there as long as the call runs, or for ever if it is killed."""
+    place = arguments[2]
+    mark = Path(folder, f"{place[0]}-{place[1]}")
+    mark.touch()
+    try:
+        return _evaluate(*arguments)
+    finally:
+        mark.unlink()
 
-        with (
-            Client(address, set_as_default=False) as client,
-            parallel_config(backend="dask", client=client),
-        ):
-            yield
-    else:
-        # One thread a process: sums split over threads would differ in their last digits.
-        with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
-            yield
+
+def _locally(call: _Call, places: Sequence[Place], jobs: int) -> Iterator[tuple[Place, Any]]:
+    """Spread the calls over processes; calls that ran when a worker died are made again alone."""
+    # One thread a process: sums split over threads would differ in their last digits.
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1),
+    ):
+
+        def run(some: Iterable[Place]) -> Iterator[tuple[Place, Any]]:
+            tasks = (delayed(_marked)(folder, *call.at(place)) for place in some)
+            yield from Parallel(return_as="generator_unordered")(tasks)
+
+        left = dict.fromkeys(places)
+        lost = 0
+        while left:
+            try:
+                for place, value in run(list(left)):
+                    del left[place]
+                    yield place, value
+            except TerminatedWorkerError:
+                lost += 1
+                for mark in sorted(Path(folder).iterdir()):
+                    mark.unlink()
+                    p, r = map(int, mark.name.split("-"))
+                    if (p, r) in left:
+                        yield _alone(call, (p, r), run)
+                        del left[p, r]
+                if lost > RETRIES:
+                    raise
+
+
+def _alone(
+    call: _Call, place: Place, run: Callable[[Iterable[Place]], Iterator[tuple[Place, Any]]]
+) -> tuple[Place, Any]:
+    """Make one call with nothing beside it, and give up if it ends its worker every time."""
+    for _ in range(RETRIES):
+        try:
+            return next(iter(list(run([place]))))
+        except TerminatedWorkerError:
+            continue
+    raise WorkerLost(f"{call.name(place)} ended its worker process every time")
+
+
+def _on_cluster(call: _Call, places: Sequence[Place], address: str) -> Iterator[tuple[Place, Any]]:
+    """Hand the calls to a Dask cluster, which makes lost ones again on other workers.
+
+    Dask gives up whatever a worker had at hand when it died once too often; such a call is made
+    again when nothing else runs, and is lost if it ends its worker then.
+    """
+    from distributed import Client
+
+    with Client(address, set_as_default=False) as client:
+        suspects: list[Place] = []
+        yield from _gather(client, call, places, suspects)
+        for place in suspects:
+            lost: list[Place] = []
+            yield from _gather(client, call, [place], lost)
+            if lost:
+                raise WorkerLost(f"{call.name(place)} ended its worker process every time")
+
+
+def _gather(
+    client: Any, call: _Call, places: Sequence[Place], lost: list[Place]
+) -> Iterator[tuple[Place, Any]]:
+    """Yield what the calls return as they finish; note those that Dask gave up."""
+    from distributed.scheduler import KilledWorker
+
+    finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    calls = {client.submit(_evaluate, *call.at(place), pure=False): place for place in places}
+    for future in calls:
+        future.add_done_callback(finished.put)
+    empty_since = None
+    while calls:
+        try:
+            future = finished.get(timeout=0.2)
+        except queue.Empty:
+            empty_since = _without_workers(client, empty_since, call, calls.values())
+            continue
+        place = calls.pop(future)
+        try:
+            yield future.result()
+        except KilledWorker:
+            lost.append(place)
+
+
+def _without_workers(
+    client: Any, since: float | None, call: _Call, places: Iterable[Place]
+) -> float | None:
+    """Return since when there has been no worker; raise if that is too long."""
+    if client.status == "running" and client.scheduler_info(n_workers=-1)["workers"]:
+        return None
+    now = time.monotonic()
+    if since is not None and now - since > PATIENCE:
+        raise WorkerLost(
+            f"the scheduler {client.scheduler.address} has had no worker for {PATIENCE:g} seconds; "
+            f"{call.name(next(iter(places)))} is the first of the calls that wait"
+        )
+    return since if since is not None else now
 
 
 class _Progress:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.sweep import mean_interval, sweep
+from analysis.sweep import WorkerLost, mean_interval, sweep
 
 
 # Made inside a function, as in a notebook, so that workers receive it by value.
@@ -105,6 +105,46 @@ def test_a_killed_worker_costs_a_retry_and_changes_nothing(request, tmp_path, wh
     assert as_bytes(results) == reference(POINTS, 7, 5)
 
 
+@pytest.mark.parametrize("where", ["local", "cluster"])
+def test_a_call_that_always_ends_its_worker_is_named(request, monkeypatch, where):
+    scheduler = None
+    if where == "cluster":
+        running = request.getfixturevalue("cluster")
+        monkeypatch.setattr(running.scheduler, "allowed_failures", 0)  # fewer workers to restart
+        scheduler = running.scheduler_address
+
+    def deadly(point, rng):
+        if point == 2.5:
+            os._exit(1)
+        return point
+
+    with pytest.raises(WorkerLost, match=r"point 1 \(2\.5\), replication 0 ended its worker"):
+        sweep(deadly, POINTS, seed=0, jobs=2, scheduler=scheduler, progress=False)
+
+
+def test_a_cluster_without_workers_is_not_waited_for(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr("analysis.sweep.PATIENCE", 0.5)
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty,
+        pytest.raises(WorkerLost, match=r"has had no worker for 0\.5 seconds; point 0 \(1\.0\)"),
+    ):
+        sweep(noisy_function(), POINTS, seed=0, scheduler=empty.scheduler_address, progress=False)
+
+
+@pytest.mark.parametrize("where", ["local", "cluster"])
+def test_an_error_on_a_worker_is_the_callers(request, where):
+    scheduler = None
+    if where == "cluster":
+        scheduler = request.getfixturevalue("cluster").scheduler_address
+
+    def fails(point, rng):
+        raise KeyError(point)
+
+    with pytest.raises(KeyError):
+        sweep(fails, POINTS, seed=0, jobs=2, scheduler=scheduler, progress=False)
+
+
 def test_more_points_and_replications_keep_the_earlier_results():
     few = sweep(noisy_function(), POINTS[:2], seed=3, replications=2, jobs=1, progress=False)
     many = sweep(noisy_function(), POINTS, seed=3, replications=4, jobs=1, progress=False)
@@ -159,6 +199,20 @@ def test_no_points_no_results():
 def test_wrong_arguments_are_named(argument, message):
     with pytest.raises(ValueError, match=message):
         sweep(noisy_function(), POINTS, **{"seed": 0, **argument})
+
+
+@pytest.mark.parametrize(
+    ("function", "points", "name"), [(None, POINTS, "function"), (noisy_function(), 3, "points")]
+)
+def test_what_is_no_function_and_no_points_is_named(function, points, name):
+    with pytest.raises(TypeError, match=f"{name} must be"):
+        sweep(function, points, seed=0)
+
+
+@pytest.mark.parametrize("values", [["x"], None, [[1.0], [1.0, 2.0]], [np.nan, 1.0]])
+def test_mean_interval_names_what_is_no_sample(values):
+    with pytest.raises(ValueError, match="values"):
+        mean_interval(values)
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=20), st.floats(0.5, 0.99))

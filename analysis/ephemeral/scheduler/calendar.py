@@ -4,8 +4,8 @@ Between crawls the index of a source depends on its age alone and rises with it,
 theta gives every source its *due age*, the first at which its index is at least theta. The calendar
 keeps each source in the bucket of the epoch at which it falls due; one that is due and not crawled
 moves on to the next epoch's bucket. So the epoch's bucket holds every source whose index is at
-least theta, and if the M largest indices in it are above theta they are the M largest of all. The calendar is
-the index policy itself, whatever theta is: theta is a matter of speed alone.
+least theta, and if the M largest indices in it are above theta they are the M largest of all. The
+calendar is the index policy itself, whatever theta is: theta is a matter of speed alone.
 
 A bucket is a chain of packed blocks of entries, and an entry holds all that its source's index
 needs, so that an epoch reads and writes memory in order; a linked list of sources, or a table of

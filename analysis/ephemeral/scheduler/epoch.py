@@ -1,8 +1,8 @@
 """An epoch of the calendar: rank the sources that are due, crawl, and move all of them on.
 
 The entries of the epoch's bucket are read in order, block by block, while the next block is on
-its way from memory. Sources at their maximal age rank above all others, and sources that are in the bucket
-before they are due rank below.
+its way from memory. Sources at their maximal age rank above all others, and sources that are in
+the bucket before they are due rank below.
 
 Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), Theorem 1.
 """

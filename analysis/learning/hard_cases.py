@@ -1,0 +1,307 @@
+"""Where learning is hard: sparse heavy sources, an empty start, births and deaths, drifting rates.
+
+Each case draws N sources anew at every seed, with an arrival rate of each source and epoch,
+Lambda_i(t); utilities are exponential. All sources start empty, at age 0, so that
+the first crawls find nothing. Learners see the ages and what their crawls find.
+
+The measure is the relaxed bound of the same finite horizon. For any subsidies lambda_t >= 0 and the
+expected content x_i(s, t) that has gathered at source i from a crawl at s until t, ::
+
+    sum_t lambda_t M + sum_i max over crawl times s_1 < s_2 < ... of
+        sum_j x_i(s_{j-1}, s_j) - lambda_{s_j}
+
+bounds what any policy can expect, also one that knows all rates beforehand and ignores contents; it
+is computed by dynamic programming, with lambda_t the subsidy of the stationary relaxed problem at
+the rates of the block of epochs around t. Regret is the share of it that a run did not earn, in
+expectation given the ages. The index policy that knows the present rates is the yardstick: its
+regret is the price of a budget that holds at every epoch, not of learning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numba import njit
+
+from analysis.checks import check_choice, check_integer
+from analysis.ephemeral import Sources, relaxed_problem
+from analysis.ephemeral.kernels import h, relative_index_at_age
+from analysis.learning import _certainty_kernel as kernel
+from analysis.learning.certainty_equivalence import (
+    CertaintyEquivalence,
+    CertaintyEquivalenceOptions,
+)
+from analysis.learning.environment import Floats, largest
+from analysis.sweep import mean_interval, sweep
+
+CASES = ("empty start", "sparse and heavy", "born and dying", "drifting")
+MEMORY = 200.0
+"""Epochs after which the learners with a memory count a crawl e times less."""
+LEARNERS = {
+    "UCB": CertaintyEquivalenceOptions("ucb"),
+    "Thompson": CertaintyEquivalenceOptions("thompson"),
+    "forced": CertaintyEquivalenceOptions("forced", forced=4),
+    "UCB with a memory": CertaintyEquivalenceOptions("ucb", memory=MEMORY),
+    "Thompson with a memory": CertaintyEquivalenceOptions("thompson", memory=MEMORY),
+}
+INFORMED = "index, rates known"
+BLOCK = 100
+"""Epochs over which the subsidy of the bound is constant."""
+
+
+@dataclass(frozen=True)
+class HardCase:
+    """One draw of sources whose arrival rates may change.
+
+    Attributes
+    ----------
+    arrival_rate : ndarray, shape (N, T)
+        Lambda_i(t), items between epochs t and t + 1.
+    mean_utility, decay : ndarray, shape (N,)
+        Mean utility of an item, and mu_i per epoch.
+    """
+
+    arrival_rate: Floats
+    mean_utility: Floats
+    decay: Floats
+
+    @property
+    def mean(self) -> Floats:
+        """Mean content that each epoch brings, shape (N, T)."""
+        per_item = self.mean_utility * -np.expm1(-self.decay) / self.decay
+        return self.arrival_rate * per_item[:, None]
+
+    def sample(self, rng: np.random.Generator) -> Floats:
+        """Draw the content that each epoch brings, shape (N, T)."""
+        items = rng.poisson(self.arrival_rate)
+        content = np.zeros(items.shape)
+        for i, row in enumerate(items):
+            utility = self.mean_utility[i] * rng.standard_exponential(row.sum())
+            faded = utility * np.exp(-self.decay[i] * rng.random(row.sum()))
+            content[i] = np.bincount(np.repeat(np.arange(row.size), row), faded, row.size)
+        return content
+
+
+def hard_case(case: str, size: int, horizon: int, rng: np.random.Generator) -> HardCase:
+    """Draw the sources of a case.
+
+    Parameters
+    ----------
+    case : {"empty start", "sparse and heavy", "born and dying", "drifting"}
+        "empty start" has arrival rates on (1, 9), utilities on (0.2, 2) and decay on (0.2, 1.5), as
+        have the others but for what their names say. "sparse and heavy": every second source is
+        rare, Lambda on (0.05, 1), with utilities on (20, 200) and decay on (0.02, 0.2). "born and
+        dying": a source publishes and is silent in turns, for exponential times of mean T/4, at a
+        new rate each time. "drifting": log Lambda walks, with deviation 1 over T/4 epochs.
+    size, horizon : int
+        N, at least 2, and T, at least 2 epochs.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    HardCase
+
+    Raises
+    ------
+    ValueError
+        If the case is unknown, or a size is out of range.
+    """
+    check_choice("case", case, CASES)
+    check_integer("size", size, 2)
+    check_integer("horizon", horizon, 2)
+    rate, utility = rng.uniform(1, 9, size), rng.uniform(0.2, 2, size)
+    decay = rng.uniform(0.2, 1.5, size)
+    if case == "sparse and heavy":
+        rare = np.arange(size) % 2 == 1
+        rate[rare] = np.exp(rng.uniform(np.log(0.05), 0.0, rare.sum()))
+        utility[rare] = rng.uniform(20, 200, rare.sum())
+        decay[rare] = rng.uniform(0.02, 0.2, rare.sum())
+    rates = np.repeat(rate[:, None], horizon, axis=1)
+    if case == "drifting":
+        steps = rng.standard_normal((size, horizon)) * np.sqrt(4.0 / horizon)
+        rates *= np.exp(np.cumsum(steps, axis=1))
+    elif case == "born and dying":
+        for row in rates:
+            at, alive = 0, rng.random() < 0.5
+            while at < horizon:
+                until = at + 1 + int(rng.exponential(horizon / 4))
+                row[at:until] = rng.uniform(1, 9) if alive else 0.0
+                at, alive = until, not alive
+    return HardCase(rates, utility, decay)
+
+
+def horizon_bound(case: HardCase, budget: int) -> float:
+    """Relaxed bound on the expected reward of all epochs together.
+
+    Parameters
+    ----------
+    case : HardCase
+        Rates of N sources over T epochs.
+    budget : int
+        Sources crawled at each epoch, in [1, N].
+
+    Returns
+    -------
+    float
+    """
+    size, horizon = case.arrival_rate.shape
+    check_integer("budget", budget, 1, size)
+    subsidy = np.empty(horizon)
+    for first in range(0, horizon, BLOCK):
+        rates = case.arrival_rate[:, first : first + BLOCK].mean(axis=1)
+        sources = Sources(rates, case.mean_utility, case.decay)
+        subsidy[first : first + BLOCK] = relaxed_problem(sources, budget).subsidy
+    best = _best_times(case.mean, np.exp(-case.decay), subsidy)
+    return float(budget * subsidy.sum() + best)
+
+
+def regret_row(point: tuple[str, int, int, int], rng: np.random.Generator) -> dict[str, float]:
+    """Play every learner once on one draw of a case.
+
+    Parameters
+    ----------
+    point : (case, size, budget, horizon)
+        See `hard_case`; sources crawled at each epoch.
+    rng : numpy.random.Generator
+        Source of randomness; all learners meet the same arrivals.
+
+    Returns
+    -------
+    dict
+        Regret of each learner, and of the index policy that knows the rates, as a share of the
+        relaxed bound.
+    """
+    name, size, budget, horizon = point
+    sources, arrivals, *own = rng.spawn(2 + len(LEARNERS))
+    case = hard_case(name, size, horizon, sources)
+    mean, alpha = np.ascontiguousarray(case.mean.T), np.exp(-case.decay)
+    content = np.ascontiguousarray(case.sample(arrivals).T)
+    bound = horizon_bound(case, budget)
+    reach = -np.expm1(-case.decay)
+    earned = {INFORMED: _play_informed(case.decay, mean, reach, alpha, budget)}
+    for (learner, options), stream in zip(LEARNERS.items(), own, strict=True):
+        made = CertaintyEquivalence(size, options)
+        earned[learner] = _play(made._model, made._state, alpha, content, mean, budget, stream)
+    return {learner: 1.0 - value / bound for learner, value in earned.items()}
+
+
+def regrets(
+    *,
+    size: int,
+    budget: int,
+    horizon: int,
+    replications: int,
+    seed: int,
+    jobs: int | None = 1,
+    limit: float = 0.1,
+) -> pd.DataFrame:
+    """Regret of every learner in every case, over seeds.
+
+    Parameters
+    ----------
+    size, budget, horizon : int
+        N, M and T.
+    replications, seed : int
+        Draws of sources and arrivals for each case, at least 2; root of all streams.
+    jobs : int, optional
+        As in `analysis.sweep.sweep`.
+    limit : float
+        A learner holds in a case if it earns less than the index policy that knows the rates by at
+        most this share of the bound, at the upper end of a 95% interval of paired differences.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each case and learner: ``case``, ``learner``, ``regret``, ``low``, ``high`` (95%
+        interval), ``excess`` and ``excess_high`` over the index policy that knows the rates, and
+        ``holds``.
+    """
+    check_integer("replications", replications, 2)
+    points = [(case, size, budget, horizon) for case in CASES]
+    played = sweep(
+        regret_row, points, seed=seed, replications=replications, jobs=jobs, progress=False
+    )
+    rows = []
+    for case, draws in zip(CASES, played, strict=True):
+        known = np.array([draw[INFORMED] for draw in draws])
+        for learner in draws[0]:
+            lost = np.array([draw[learner] for draw in draws])
+            excess, _, most = mean_interval(lost - known)
+            rows.append((case, learner, *mean_interval(lost), excess, most, most <= limit))
+    columns = ["case", "learner", "regret", "low", "high", "excess", "excess_high", "holds"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+@njit(cache=True, nogil=True)
+def _best_times(mean, alpha, subsidy):  # type: ignore[no-untyped-def]
+    """Sum over sources of the best reward less subsidies; value[s] is the best with a crawl at s.
+
+    Place 0 stands for the start, when all sources are empty; epoch t has place t + 1.
+    """
+    size, horizon = mean.shape
+    value, best = np.empty(horizon + 1), 0.0
+    for i in range(size):
+        value[:] = 0.0
+        top = 0.0
+        for last in range(horizon + 1):
+            if last > 0:
+                value[last] -= subsidy[last - 1]
+                if value[last] <= top:  # not to have crawled leaves as much, and more content
+                    continue
+                top = value[last]
+            held = 0.0
+            for epoch in range(max(last, 1), horizon):
+                held = alpha[i] * held + mean[i, epoch - 1]
+                value[epoch + 1] = max(value[epoch + 1], value[last] + held)
+        best += top
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _step(alpha, content, held):  # type: ignore[no-untyped-def]
+    for i in range(held.size):
+        held[i] = alpha[i] * held[i] + content[i]
+
+
+@njit(cache=True, nogil=True)
+def _play(model, state, alpha, content, mean, budget, rng):  # type: ignore[no-untyped-def]
+    """Return what certainty equivalence earns in expectation, all sources empty at first."""
+    horizon, size = content.shape
+    held, expected, age = np.zeros(size), np.zeros(size), np.zeros(size, dtype=np.int64)
+    arms, ages = np.empty(budget, dtype=np.int64), np.empty(budget, dtype=np.int64)
+    found, values, total = np.empty(budget), np.empty(size), 0.0
+    for epoch in range(horizon):
+        kernel.priorities(model, state, age, rng, values)
+        largest(values, arms)
+        for m in range(budget):
+            i = arms[m]
+            ages[m], found[m] = age[i], held[i]
+            total += expected[i]
+            held[i], expected[i], age[i] = 0.0, 0.0, 0
+        kernel.learn(model, state, arms, ages, found)
+        _step(alpha, content[epoch], held)
+        _step(alpha, mean[epoch], expected)
+        age += 1
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _play_informed(decay, mean, reach, alpha, budget):  # type: ignore[no-untyped-def]
+    """Return the expected reward of the index policy at the rates of the moment."""
+    horizon, size = mean.shape
+    expected, age = np.zeros(size), np.zeros(size, dtype=np.int64)
+    arms, values, total = np.empty(budget, dtype=np.int64), np.empty(size), 0.0
+    for epoch in range(horizon):
+        for i in range(size):
+            u_star = mean[epoch, i] / reach[i]
+            values[i] = u_star * relative_index_at_age(decay[i], h(decay[i]), float(age[i]))
+        largest(values, arms)
+        for i in arms:
+            total += expected[i]
+            expected[i], age[i] = 0.0, 0
+        _step(alpha, mean[epoch], expected)
+        age += 1
+    return total
