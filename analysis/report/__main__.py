@@ -6,7 +6,6 @@ import argparse
 import hashlib
 import http.server
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from analysis.ephemeral.sources import Sources
 from analysis.report.collate import collate, summary
+from analysis.report.files import shown
 from analysis.report.notebooks import ParameterError, find_notebook, parse_assignments
 from analysis.report.notebooks import profile_parameters as parameters_of
 from analysis.report.paths import PROFILES, build_folder
@@ -31,15 +31,20 @@ CHROMIUM_OPTIONS = (
 )  # fmt: skip
 
 
-def make_book(profile: str, workers: int | None = None, build: Path | None = None) -> None:
+def make_book(
+    profile: str,
+    workers: int | None = None,
+    build: Path | None = None,
+    memory: float | None = None,
+) -> None:
     """Run the notebooks of a profile, render the book, and print where it is."""
     build = build or build_folder(profile)
     with locked(build):
         jobs = profile_jobs(profile, build)
-        run(jobs, workers)
+        run(jobs, workers, memory)
         found = collate([job.target for job in jobs], profile=profile)
         built = render_book(found, build)
-    print(f"{'book' if built else 'book, unchanged'}: {_shown(build / 'html' / 'index.html')}")
+    print(f"{'book' if built else 'book, unchanged'}: {shown(build / 'html' / 'index.html')}")
     print(summary(found))
 
 
@@ -63,20 +68,19 @@ def run_notebook(name: str, assignments: str, sources_path: str) -> None:
         run([job])
         found = collate([job.target], profile="paper", document=document, complete=False)
         page = render_run(found, notebook.page, build)
-    print(f"page: {_shown(page)}")
-    print(f"figures and data: {_shown(build / 'html' / 'figures')}")
+    print(f"page: {shown(page)}")
+    print(f"figures and data: {shown(build / 'html' / 'figures')}")
 
 
 def make_pdf() -> None:
-    """Print the whole book, as last built, to one PDF."""
+    """Print the whole book to one PDF; what has changed is built first."""
     build = build_folder("paper")
     browser = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if browser is None:
         raise RuntimeError(
             f"printing needs one of {', '.join(CHROMIUM)}: install Debian's chromium"
         )
-    if not (build / "stage").exists():
-        make_book("paper")
+    make_book("paper")
     with locked(build), tempfile.TemporaryDirectory() as data:
         page = render_single(build)
         target = build / "book.pdf"
@@ -85,7 +89,7 @@ def make_pdf() -> None:
         done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{browser} did not print the book: {done.stderr[-2000:]}")
-    print(f"pdf: {_shown(target)}")
+    print(f"pdf: {shown(target)}")
 
 
 def serve(port: int) -> None:
@@ -104,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         if options.command == "book":
-            make_book(options.profile, options.workers, options.build)
+            make_book(options.profile, options.workers, options.build, options.memory)
         elif options.command == "run":
             run_notebook(options.notebook, options.parameters, options.sources)
         elif options.command == "pdf":
@@ -113,6 +117,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             serve(options.port)
     except (RuntimeError, ValueError) as error:
         return _refuse(str(error))
+    except shutil.Error as error:  # files of a folder that could not be copied: the first will do
+        return _refuse(error.args[0][0][-1])
     except OSError as error:
         return _refuse(f"{error.filename or options.command}: {error.strerror}")
     except KeyboardInterrupt:
@@ -135,6 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     book.add_argument("--profile", choices=PROFILES, default="paper")
     book.add_argument("--workers", type=int, help="notebooks at a time (default: one a core)")
     book.add_argument("--build", type=Path, help="build folder (default: book/_build)")
+    book.add_argument("--memory", type=float, help="GiB that each notebook may take")
     one = commands.add_parser("run", help="run one notebook with other parameters")
     one.add_argument("notebook", help="name of the notebook, such as four-sources")
     one.add_argument("--parameters", default="", help="'budget=2 horizon=200' or '@file.yml'")
@@ -143,11 +150,6 @@ def _parser() -> argparse.ArgumentParser:
     server = commands.add_parser("serve", help="serve the built book on this machine")
     server.add_argument("--port", type=int, default=8000)
     return parser
-
-
-def _shown(path: Path) -> str:
-    here = Path.cwd()
-    return os.fspath(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Execute one prepared notebook with papermill: the child process that the runner starts.
 
-``python -m analysis.report.execute FOLDER`` reads ``input.ipynb`` and ``run.json`` there and leaves
-``notebook.ipynb``, stripped of clocks so that two runs of the same inputs give the same bytes; or
-``error.txt``, which names the cell.
+``python -m analysis.report.execute FOLDER [GIB]`` reads ``input.ipynb`` and ``run.json`` there and
+leaves ``notebook.ipynb``, stripped of clocks so that two runs of the same inputs give the same
+bytes, and ``cpu.txt``, the CPU-seconds that it took; or ``error.txt``, which names the cell.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import signal
 import sys
 from pathlib import Path
@@ -52,6 +53,10 @@ def execute(folder: Path) -> bool:
         trace = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback))
         (folder / "error.txt").write_text(text + trace + "\n", encoding="utf-8")
         return False
+    # The kernel has ended, and its time is that of a child.
+    used = [resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    seconds = sum(usage.ru_utime + usage.ru_stime for usage in used)
+    (folder / "cpu.txt").write_text(f"{seconds:.1f}\n")
     _strip_clocks(notebook)
     nbformat.write(notebook, folder / "notebook.ipynb")
     return True
@@ -70,6 +75,8 @@ def _strip_clocks(notebook: nbformat.NotebookNode) -> None:
 if __name__ == "__main__":
     # An interrupt reaches the whole group: papermill then stops its kernel, and this ends quietly.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    for gib in sys.argv[2:]:
+        resource.setrlimit(resource.RLIMIT_AS, (int(float(gib) * 2**30),) * 2)
     try:
         sys.exit(0 if execute(Path(sys.argv[1]).resolve()) else 1)
     except KeyboardInterrupt:

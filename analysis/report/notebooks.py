@@ -250,6 +250,12 @@ def profile_parameters(profile: str) -> dict[str, dict[str, Any]]:
     return values
 
 
+def known_seconds(profile: str) -> dict[str, float]:
+    """Return the seconds that each notebook of a profile took on another machine."""
+    path = BOOK / "profiles" / "seconds.yml"
+    return (_read(path) if path.exists() else {}).get(profile, {})
+
+
 def parse_assignments(text: str) -> dict[str, Any]:
     """Read ``"budget=2 horizon=200"`` or ``"@file.yml"`` into parameters; values are YAML.
 

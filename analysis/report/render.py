@@ -11,18 +11,31 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 import yaml
 
 from analysis.report.collate import DATA, Collation, commit_name, errata_rows, write_data
+from analysis.report.files import (
+    child_environment,
+    fresh_folder,
+    raise_if_full,
+    replace_file,
+    replace_folder,
+)
 from analysis.report.notebooks import is_source
 from analysis.report.paths import BOOK, ROOT
 from analysis.report.run import write_json
 
 #: Files whose change alters pages though no result changes.
 _PAGE_CODE = ("analysis/report", "analysis/published")
+#: Files that lie beside the site as well as in it.
+BESIDE = ("scorecard.csv", "errata.csv", "figures.json", "manifest.json")
+#: In a site, the hash of all that it was made from.
+KEY = ".key"
 
 
 class RenderFailed(RuntimeError):
@@ -49,7 +62,7 @@ def render_book(found: Collation, build: Path) -> bool:
     RenderFailed
         If Sphinx reports an error or a warning.
     """
-    stage = _fresh(build / "stage")
+    stage = fresh_folder(build / "stage")
     for path in sorted(BOOK.rglob("*")):
         inside = path.relative_to(BOOK)
         if path.is_file() and is_source(path) and inside.parts[0] != "profiles":
@@ -75,7 +88,7 @@ def render_run(found: Collation, page: str, build: Path) -> Path:
     build : Path
         Folder of the run's site.
     """
-    stage = _fresh(build / "stage")
+    stage = fresh_folder(build / "stage")
     name = Path(page).name
     _stage_run(found, page, stage / name)
     for part in ("references.bib", "back/bibliography.md"):
@@ -108,30 +121,38 @@ def _stage_data(found: Collation, stage: Path) -> None:
 
 
 def _build(stage: Path, build: Path, *, strict: bool) -> bool:
+    """Render what is staged, if it has changed; the hash of what a site was made from is in it."""
     key = _key(stage)
-    stamp = build / "html.key"
-    if stamp.exists() and stamp.read_text() == key and (build / "html" / "index.html").exists():
-        return False
-    out = _fresh(build / "rendering")
-    _sphinx(stage, out, "html", strict)
-    html = out / "_build" / "html"
-    shutil.copytree(stage / "_site", html, dirs_exist_ok=True)
-    stamp.unlink(missing_ok=True)
-    _replace(html, build / "html")
-    for name in ("scorecard.csv", "errata.csv", "figures.json", "manifest.json"):
-        shutil.copyfile(stage / "_site" / name, build / name)
-    stamp.write_text(key)
-    shutil.rmtree(out)
-    return True
+    html = build / "html"
+    there = (html / KEY).exists() and (html / "index.html").exists()
+    new = not (there and (html / KEY).read_text() == key)
+    if new:
+        with _rendered(stage, build, "html", strict) as made:
+            shutil.copytree(stage / "_site", made, dirs_exist_ok=True)
+            (made / KEY).write_text(key)
+            replace_folder(made, html)
+    shutil.rmtree(build / "rendering", ignore_errors=True)
+    for name in BESIDE:
+        replace_file(html / name, build / name)
+    return new
 
 
 def render_single(build: Path) -> Path:
     """Render the staged book as one long page, for printing, and return that page."""
-    out = _fresh(build / "rendering")
-    _sphinx(build / "stage", out, "singlehtml", strict=False)
-    _replace(out / "_build" / "singlehtml", build / "singlehtml")
-    shutil.rmtree(out)
+    with _rendered(build / "stage", build, "singlehtml", strict=False) as made:
+        replace_folder(made, build / "singlehtml")
     return build / "singlehtml" / "index.html"
+
+
+@contextmanager
+def _rendered(stage: Path, build: Path, builder: str, strict: bool) -> Iterator[Path]:
+    """Give the folder of pages that Sphinx made; no more of its work is kept."""
+    out = fresh_folder(build / "rendering")
+    try:
+        _sphinx(stage, out, builder, strict)
+        yield out / "_build" / builder
+    finally:
+        shutil.rmtree(out, ignore_errors=True)
 
 
 def _sphinx(stage: Path, out: Path, builder: str, strict: bool) -> None:
@@ -139,12 +160,10 @@ def _sphinx(stage: Path, out: Path, builder: str, strict: bool) -> None:
     command = [sys.executable, "-c", call, "build", str(stage), "--all", "-q"]
     command += ["--path-output", str(out), "--builder", builder]
     command += ["-W", "-n", "--keep-going"] if strict else []
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
-    )
+    done = subprocess.run(command, env=child_environment(), capture_output=True, text=True)
     if done.returncode != 0 or not (out / "_build" / builder / "index.html").exists():
         said = (done.stdout + done.stderr).replace(str(stage) + os.sep, "")
+        raise_if_full(said, out)
         raise RenderFailed(f"the pages could not be rendered:\n{said[-6000:]}")
 
 
@@ -160,19 +179,3 @@ def _key(stage: Path) -> str:
             name = path.relative_to(stage if path.is_relative_to(stage) else ROOT).as_posix()
             digest.update(name.encode() + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
-
-
-def _fresh(folder: Path) -> Path:
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    return folder
-
-
-def _replace(new: Path, target: Path) -> None:
-    """Move a finished folder in place; the old one is gone only after the new one stands."""
-    old = target.with_name(f"{target.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if target.exists():
-        target.rename(old)
-    new.rename(target)
-    shutil.rmtree(old, ignore_errors=True)

@@ -1,8 +1,8 @@
 """Run notebooks side by side, reuse what has not changed, and never lose a good result.
 
 Each notebook runs in a folder of its own, written aside and moved in place whole when it has run to
-its end: a failed or killed run leaves the last good result as it was. papermill executes;
-processes, reuse and progress are what is left for this module.
+its end: a failed or killed run leaves the last good result as it was. papermill executes in a child
+process; reuse, order and progress are what is left for this module.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import filelock
@@ -26,9 +28,12 @@ import nbformat
 from tqdm import tqdm
 
 from analysis.report.dependencies import result_key
-from analysis.report.notebooks import Notebook, all_notebooks, profile_parameters
-from analysis.report.paths import ROOT
+from analysis.report.files import child_environment, raise_if_full, replace_folder, shown
+from analysis.report.notebooks import Notebook, all_notebooks, known_seconds, profile_parameters
 from analysis.report.run import write_json
+
+#: Seconds that a notebook's process has to end when it is asked to.
+PATIENCE = 10.0
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,14 @@ class Job:
         path = self.target / "run.json"
         return path.exists() and json.loads(path.read_text(encoding="utf-8"))["key"] == self.key
 
+    @property
+    def expected_seconds(self) -> float | None:
+        """How long it took when it last ran here; else what the profiles say."""
+        path = self.target / "seconds.txt"
+        if path.exists():
+            return float(path.read_text())
+        return known_seconds(self.profile).get(self.notebook.name)
+
 
 class RunFailed(RuntimeError):
     """At least one notebook failed; the others were finished and kept."""
@@ -62,13 +75,9 @@ class RunFailed(RuntimeError):
 def profile_jobs(profile: str, build: Path) -> list[Job]:
     """Return the jobs of a profile, every parameter checked."""
     values = profile_parameters(profile)
+    results = build / "results"
     return [
-        Job(
-            notebook,
-            notebook.resolve(values.get(name, {})),
-            build / "results" / notebook.page,
-            profile,
-        )
+        Job(notebook, notebook.resolve(values.get(name, {})), results / notebook.page, profile)
         for name, notebook in all_notebooks().items()
     ]
 
@@ -87,67 +96,141 @@ def locked(build: Path) -> Iterator[None]:
         held = filelock.FileLock(build / ".lock", timeout=0).acquire()
     except filelock.Timeout:
         raise RuntimeError(
-            f"another build is at work in {_shown(build)}: wait for it, or stop it"
+            f"another build is at work in {shown(build)}: wait for it, or stop it"
         ) from None
     except OSError as error:
         raise RuntimeError(
-            f"{_shown(build)} cannot be written: {error.strerror}; make it writable"
+            f"{shown(build)} cannot be written: {error.strerror}; make it writable"
         ) from None
     with held:
         yield
 
 
-def run(jobs: list[Job], workers: int | None = None) -> None:
+def run(jobs: list[Job], workers: int | None = None, memory: float | None = None) -> None:
     """Run what is not up to date, at most `workers` at a time, longest known time first.
+
+    Parameters
+    ----------
+    jobs : list of Job
+        The notebooks.
+    workers : int, optional
+        Notebooks at a time; one a core by default.
+    memory : float, optional
+        GiB of address space that each notebook may take; no limit by default.
 
     Raises
     ------
     RunFailed
         Naming the notebooks that failed; their cells and tracebacks are printed as they fail.
     ValueError
-        If `workers` is not at least 1.
+        If `workers` is not at least 1, or `memory` is not positive.
     """
     if workers is not None and workers < 1:
         raise ValueError(f"workers must be an integer of at least 1, got {workers}")
-    waiting = sorted((job for job in jobs if not job.up_to_date), key=_last_seconds)
-    print(f"{len(jobs)} notebooks, {len(waiting)} to run", flush=True)
+    if memory is not None and not memory > 0:
+        raise ValueError(f"memory must be a number of GiB above 0, got {memory}")
+    workers = workers or os.cpu_count() or 1
+    for job in jobs:
+        for stale in job.target.parent.glob(f".{job.target.name}~*"):  # of a build that was killed
+            shutil.rmtree(stale)
+    waiting = [job for job in jobs if not job.up_to_date]
+    waiting.sort(key=lambda job: job.expected_seconds or float("inf"), reverse=True)
+    print(f"{len(jobs)} notebooks, {len(waiting)} to run{_estimate(waiting, workers)}", flush=True)
     failed: list[str] = []
-    running: dict[subprocess.Popen[bytes], tuple[Job, Path, float]] = {}
-    progress = tqdm(total=len(waiting), unit="notebook", disable=not sys.stderr.isatty())
-    try:
-        while waiting or running:
-            while waiting and len(running) < (workers or os.cpu_count() or 1):
-                job = waiting.pop()
-                folder = _prepare(job)
-                running[_start(folder)] = (job, folder, time.monotonic())
-                progress.set_postfix_str(", ".join(j.notebook.name for j, *_ in running.values()))
-            time.sleep(0.05)
-            for process in [p for p in running if p.poll() is not None]:
-                job, folder, started = running.pop(process)
-                seconds = time.monotonic() - started
-                if process.returncode == 0:
-                    _move_in_place(job, folder, seconds)
-                    said = f"{job.notebook.page}: {seconds:.1f} s"
-                else:
+    children = _Children(memory)
+    with (
+        ThreadPoolExecutor(workers) as pool,
+        tqdm(total=len(waiting), unit="notebook", disable=not sys.stderr.isatty()) as progress,
+    ):
+        running = {pool.submit(_run, job, children): job for job in waiting}
+        try:
+            for number, future in enumerate(as_completed(running), start=1):
+                job, reason = running[future], future.result()
+                if reason:
                     failed.append(job.notebook.name)
-                    said = f"{job.notebook.page}: FAILED in {_reason(folder)}"
-                    shutil.rmtree(folder)
+                    said = f"FAILED in {reason}"
+                else:
+                    said = f"{job.expected_seconds:.1f} s"
+                left = [other for future, other in running.items() if not future.done()]
                 progress.update()
-                progress.write(said, file=sys.stdout)
+                line = f"[{number} of {len(waiting)}] {job.notebook.page}: {said}"
+                progress.write(line + _estimate(left, workers, " left"), file=sys.stdout)
                 sys.stdout.flush()
-    finally:
-        progress.close()
-        _stop(running)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            children.stop()
     if failed:
         raise RunFailed(f"{len(failed)} of {len(jobs)} notebooks failed: {', '.join(failed)}")
 
 
-def _prepare(job: Job) -> Path:
-    """Write the notebook and the facts of its run into a new folder beside the target."""
+def _estimate(jobs: list[Job], workers: int, more: str = "") -> str:
+    """Return about how long the jobs will take, if they took any time before."""
+    known = [job.expected_seconds or 0.0 for job in jobs]
+    seconds = max([sum(known) / workers, *known])
+    if not seconds:
+        return ""
+    text = f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+    return f", about {text}{more}"
+
+
+@dataclass
+class _Children:
+    """The processes that run notebooks: each thread waits for one, an interrupt ends all."""
+
+    memory: float | None
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    stopped: Event = field(default_factory=Event)
+
+    def run(self, folder: Path) -> tuple[int, str]:
+        """Execute the notebook prepared in a folder; return the status and what was said."""
+        command = [sys.executable, "-m", "analysis.report.execute", str(folder)]
+        command += [str(self.memory)] if self.memory else []
+        # What it says is kept apart from the build, whose disk may be the one that is full.
+        with tempfile.TemporaryFile() as log:
+            child = subprocess.Popen(command, stdout=log, stderr=log, env=child_environment())
+            self.started.append(child)
+            if self.stopped.is_set():
+                child.terminate()
+            status = child.wait()
+            log.seek(0)
+            return status, log.read().decode(errors="replace").strip()
+
+    def stop(self) -> None:
+        """End what still runs; its threads then clear their folders away."""
+        self.stopped.set()
+        for child in self.started:
+            child.terminate()
+        for child in self.started:
+            try:
+                child.wait(timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                child.kill()
+
+
+def _run(job: Job, children: _Children) -> str:
+    """Run one notebook and move its result in place; return why it failed, if it did."""
     job.target.parent.mkdir(parents=True, exist_ok=True)
-    for stale in job.target.parent.glob(f".{job.target.name}~*"):
-        shutil.rmtree(stale)
-    folder = Path(tempfile.mkdtemp(prefix=f".{job.target.name}~", dir=job.target.parent))
+    with tempfile.TemporaryDirectory(
+        prefix=f".{job.target.name}~", dir=job.target.parent, ignore_cleanup_errors=True
+    ) as name:
+        folder = Path(name)
+        _prepare(job, folder)
+        started = time.monotonic()
+        status, said = children.run(folder)
+        if status != 0:
+            path = folder / "error.txt"
+            reason = path.read_text(encoding="utf-8") if path.exists() else said
+            raise_if_full(reason, job.target)
+            return reason or "its process, which said nothing"
+        (folder / "input.ipynb").unlink()
+        (folder / "seconds.txt").write_text(f"{time.monotonic() - started:.1f}\n")
+        folder.chmod(0o755)
+        replace_folder(folder, job.target)
+        return ""
+
+
+def _prepare(job: Job, folder: Path) -> None:
+    """Write the notebook and the facts of its run into a folder."""
     defaults = job.notebook.parameters
     given = {k: v for k, v in job.parameters.items() if v != defaults[k].default}
     if job.sources:
@@ -163,59 +246,3 @@ def _prepare(job: Job) -> Path:
         "key": job.key,
     }
     write_json(folder / "run.json", facts)
-    return folder
-
-
-def _start(folder: Path) -> subprocess.Popen[bytes]:
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    with (folder / "log.txt").open("wb") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "analysis.report.execute", str(folder)],
-            stdout=log,
-            stderr=log,
-            env={**os.environ, "PYTHONPATH": path},
-        )
-
-
-def _move_in_place(job: Job, folder: Path, seconds: float) -> None:
-    (folder / "input.ipynb").unlink()
-    (folder / "log.txt").unlink()
-    (folder / "seconds.txt").write_text(f"{seconds:.1f}\n")
-    if job.target.exists():
-        old = Path(tempfile.mkdtemp(prefix=f".{job.target.name}~", dir=job.target.parent))
-        job.target.rename(old / "old")
-        folder.rename(job.target)
-        shutil.rmtree(old)
-    else:
-        folder.rename(job.target)
-    job.target.chmod(0o755)
-
-
-def _stop(running: dict[subprocess.Popen[bytes], tuple[Job, Path, float]]) -> None:
-    """End what still runs (after an interrupt) and leave nothing half-made behind."""
-    for process in running:
-        process.terminate()
-    for process, (_, folder, _) in running.items():
-        try:
-            process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _reason(folder: Path) -> str:
-    for name in ("error.txt", "log.txt"):
-        path = folder / name
-        if path.exists() and path.stat().st_size:
-            return path.read_text(encoding="utf-8", errors="replace")
-    return "its process, which said nothing"
-
-
-def _last_seconds(job: Job) -> float:
-    path = job.target / "seconds.txt"
-    return float(path.read_text()) if path.exists() else float("inf")
-
-
-def _shown(path: Path) -> str:
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)

@@ -38,6 +38,7 @@ facts = json.loads(Path("run.json").read_text())
 %s
 ```
 """
+CLOCKS = {"seconds.txt", "cpu.txt"}
 GOOD = "print(number, facts['document'])\nnumber**2"
 BAD = "1 / (number - number)"
 SLEEP = "Path('started').touch()\nimport time\ntime.sleep(120)"
@@ -69,7 +70,7 @@ def outputs(folder):
 
 
 def files(folder):
-    return {p.name: p.read_bytes() for p in folder.iterdir() if p.name != "seconds.txt"}
+    return {p.name: p.read_bytes() for p in folder.iterdir() if p.name not in CLOCKS}
 
 
 def test_good_results_are_kept_failures_are_told_and_nothing_unchanged_runs(
@@ -91,17 +92,18 @@ def test_good_results_are_kept_failures_are_told_and_nothing_unchanged_runs(
     assert "\x1b" not in said  # reads well in a log
     assert "part/dying: FAILED in" in said
     assert "died" in said.lower()
+    assert all(float((first.target / name).read_text()) > 0 for name in CLOCKS)
     assert outputs(first.target) == ["5 True\n", "25"]
     assert outputs(third.target) == ["3 False\n", "9"]
     assert sorted(p.name for p in first.target.parent.iterdir()) == ["first", "third"]
-    kept = ["notebook.ipynb", "run.json", "seconds.txt"]
+    kept = ["cpu.txt", "notebook.ipynb", "run.json", "seconds.txt"]
     assert sorted(p.name for p in first.target.iterdir()) == kept
 
-    def refuse(folder):
+    def refuse(children, folder):
         raise AssertionError("a notebook was run again")
 
     with monkeypatch.context() as patch:
-        patch.setattr(runner, "_start", refuse)
+        patch.setattr(runner._Children, "run", refuse)
         run([first, third])
     assert "2 notebooks, 0 to run" in capsys.readouterr().out
     assert not job("first", number=6).up_to_date
