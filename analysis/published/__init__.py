@@ -4,9 +4,9 @@ One CSV a document (`id, place, kind, printed, unit, unit_reason, lost, note`), 
 document and nowhere else repeated; `unit` is the rounding unit of an approximate print and
 `unit_reason` the document's words for it ("around 160" is 160 in units of 10); `lost` says what is
 missing of an image that the text at hand does not hold. `errata/` holds one CSV a document
-(`id, place, printed, corrected, record, verdict`): an erratum stands on a row whose verdict is its
-evidence. `documents.csv` says how many rows each document has in all, so that rows still to come
-are counted.
+(`id, place, printed, corrected, record, slip`): an erratum stands on a row whose verdict is its
+evidence, and errata of one `slip` on rows of one verdict. `documents.csv` says how many rows each
+document has in all, so that rows still to come are counted.
 """
 
 from __future__ import annotations
@@ -71,7 +71,10 @@ class Printed:
 
 @dataclass(frozen=True)
 class Erratum:
-    """One correction, with the row whose verdict is its evidence."""
+    """One correction, with the row whose verdict is its evidence.
+
+    `slip` names what several errata have in common, in one document or in several.
+    """
 
     id: str
     document: str
@@ -79,7 +82,7 @@ class Erratum:
     printed: str
     corrected: str
     record: str
-    verdict: str
+    slip: str = ""
 
 
 @dataclass(frozen=True)

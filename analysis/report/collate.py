@@ -11,7 +11,7 @@ import json
 import re
 import shutil
 import subprocess
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,8 @@ from analysis.published import documents, errata, printed_rows
 from analysis.report.claims import Claim
 from analysis.report.paths import BOOK, ROOT
 from analysis.report.run import write_json
-from analysis.report.scorecard import RecordError, judge
 from analysis.report.text import as_tex
+from analysis.report.scorecard import SHOWS_AN_ERROR, RecordError, judge
 
 DATA = "collated.json"
 _QUOTED = re.compile(r"\{(?P<kind>computed|value)\}`(?P<id>[^`:]+):?(?P<style>[^`]*)`")
@@ -175,13 +175,23 @@ def _failed_errata(found: Collation) -> list[str]:
         for match in _QUOTED.finditer(erratum.corrected)
         if _quoted(found, match) is None
     ]
-    return unknown + [
-        f"erratum {erratum.id}: its evidence {erratum.record} must be {erratum.verdict!r}, "
-        f"it is {found.verdicts[erratum.record]['verdict']!r}"
-        for erratum in errata().values()
-        if erratum.record in found.verdicts
-        and found.verdicts[erratum.record]["verdict"] != erratum.verdict
+    stands = {id: e for id, e in errata().items() if e.record in found.verdicts}
+    verdicts = {id: found.verdicts[e.record]["verdict"] for id, e in stands.items()}
+    unfounded = [
+        f"erratum {id}: the verdict on its evidence {erratum.record} is {verdicts[id]!r}; only "
+        f"{', '.join(SHOWS_AN_ERROR)} show an error"
+        for id, erratum in stands.items()
+        if verdicts[id] not in SHOWS_AN_ERROR
     ]
+    slips: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for id, erratum in stands.items():
+        slips[erratum.slip or id][id] = verdicts[id]
+    unequal = [
+        f"one slip, one verdict: {slip!r} is {said}"
+        for slip, said in slips.items()
+        if len(set(said.values())) > 1
+    ]
+    return unknown + unfounded + unequal
 
 
 def summary(found: Collation) -> str:

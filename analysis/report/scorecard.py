@@ -33,6 +33,8 @@ VERDICTS = (
     "holds", "holds under", "does not hold",
     "redrawn", "used", "done", "open", "context", "missing",
 )  # fmt: skip
+#: Verdicts that an erratum can stand on.
+SHOWS_AN_ERROR = ("does not hold", "holds under", "explained", "differs")
 NUMERIC = ("number", "table-cell")
 SAID = ("statement", "algorithm", "claim", "premise", "reference")
 #: Kinds that a page may set in context instead of computing, and leave undetermined, and judge.

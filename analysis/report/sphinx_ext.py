@@ -156,15 +156,14 @@ class Verdicts(BookDirective):
                 where = f"{documents()[row.document].short}, {row.place}"
                 name = nodes.inline("", where, ids=[f"row-{id}"])
                 name["classes"].append("book-row")
-                computed, badge = _computed(verdict), _badge(verdict)
-                basis, why = self.basis(verdict), _why(verdict)
-                rows.append([name, row.printed, computed, badge, basis, why])
+                said = [nodes.paragraph("", "", _badge(verdict)), self.basis(verdict)]
+                rows.append([name, row.printed, _computed(verdict), said, _why(verdict)])
         if not rows:
             text = (
                 "Verdicts are about the documents' own parameters; this page was run with others."
             )
             return [nodes.paragraph("", text)]
-        header = ["Where", "Printed", "Computed", "Verdict", "Basis", "Why"]
+        header = ["Where", "Printed", "Computed", "Verdict, basis", "Why"]
         # Folded away, but a link to one of its rows unfolds it.
         count = f"{len(rows)} rows" if len(rows) > 1 else "row"
         opening = f"<details class='book-rows'><summary>The {count} of this page</summary>"
@@ -174,11 +173,12 @@ class Verdicts(BookDirective):
             nodes.raw("", "</details>", format="html"),
         ]
 
-    def basis(self, verdict: dict[str, Any]) -> Cell:
+    def basis(self, verdict: dict[str, Any]) -> nodes.paragraph:
         """Return what a verdict rests on, with the number of its proof."""
-        if not verdict["proof"]:
-            return str(verdict["basis"])
-        return self.markdown(f"proved ({{prf:ref}}`{verdict['proof']}`)")
+        proof = verdict["proof"]
+        words = self.markdown(f"{{prf:ref}}`{proof}`") if proof else []
+        text = "proved: " if proof else verdict["basis"]
+        return nodes.paragraph("", "", nodes.Text(text), *words, classes=["book-basis"])
 
 
 class Scorecard(BookDirective):

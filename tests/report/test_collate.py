@@ -3,6 +3,7 @@
 import hashlib
 import json
 import subprocess
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -13,6 +14,8 @@ from analysis.report import collate as collating
 from analysis.report import record, records, save_figure, save_value
 from analysis.report.collate import CollationError, bibtex, collate, summary, write_data
 
+SLIPS = {"E-1": "X-1", "E-2": "X-2"}
+
 
 @pytest.fixture(autouse=True)
 def published(monkeypatch):
@@ -21,7 +24,7 @@ def published(monkeypatch):
         "X-1": Printed("X-1", "x", "section 1", "number", "1.5", None, ""),
         "X-2": Printed("X-2", "x", "section 2", "claim", "words", None, ""),
     }
-    errata = {"E-2": Erratum("E-2", "x", "section 2", "words", "others", "X-2", "does not hold")}
+    errata = {"E-2": Erratum("E-2", "x", "section 2", "words", "others", "X-2")}
     documents = {"x": Document("x", "The document", "the document", "key", 3)}
     for module in (collating, records):
         monkeypatch.setattr(module, "printed_rows", lambda: rows)
@@ -116,16 +119,36 @@ def test_a_number_that_differs_does_not_fail_but_shows(start_run):
     assert gather(folder).verdicts["X-1"]["verdict"] == "differs"
 
 
-def test_an_erratum_stands_on_the_verdict_that_it_names(start_run):
+@pytest.mark.parametrize(
+    ("fields", "verdict"),
+    [
+        ({"value": True, "evidence": "a proof"}, "holds"),
+        ({"missing": "the law"}, "not determined"),
+        ({"context": "motivation"}, "context"),
+    ],
+)
+def test_an_erratum_stands_on_a_verdict_that_shows_an_error(start_run, fields, verdict):
     folder = start_run()
-    record_all(holds=True)
-    with pytest.raises(CollationError, match=r"erratum E-2.*X-2.*'does not hold'.*'holds'"):
+    record("X-1", 1.5)
+    record("X-2", **fields)
+    with pytest.raises(CollationError, match=f"erratum E-2: .* X-2 is '{verdict}'"):
         gather(folder)
+
+
+def test_one_slip_has_one_verdict(start_run, monkeypatch):
+    errata = {id: Erratum(id, "x", "", "a", "b", row, "s for t") for id, row in SLIPS.items()}
+    monkeypatch.setattr(collating, "errata", lambda: errata)
+    folder = start_run()
+    record_all(number=1.6)
+    with pytest.raises(CollationError, match=r"'s for t' is .*'differs'.*'does not hold'"):
+        gather(folder)
+    errata["E-2"] = replace(errata["E-2"], slip="")
+    assert gather(folder).verdicts["X-1"]["verdict"] == "differs"
 
 
 def test_a_correction_quotes_computed_numbers(start_run, monkeypatch):
     text = "{computed}`X-1:.1f` and {value}`own-number:.3f`, {value}`own-count:d`"
-    erratum = Erratum("E-1", "x", "section 1", "1.5", text, "X-1", "differs")
+    erratum = Erratum("E-1", "x", "section 1", "1.5", text, "X-1")
     monkeypatch.setattr(collating, "errata", lambda: {"E-1": erratum})
     folder = start_run()
     record_all(number=2.25)

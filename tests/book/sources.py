@@ -1,0 +1,94 @@
+"""The book's code as text: the cells of its pages, and what their claims are made of."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import jupytext
+import yaml
+
+from analysis.report.paths import BOOK, ROOT
+
+EXCEPTIONS = Path(__file__).with_name("exceptions.yml")
+#: Fields of a claim that say what was computed.
+COMPUTED = ("value", "explained", "alternatives", "interval")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One code cell of a page."""
+
+    tags: frozenset[str]
+    source: str
+
+    @property
+    def lines(self) -> list[str]:
+        """Its lines that are not blank."""
+        return [line for line in self.source.splitlines() if line.strip()]
+
+    @property
+    def shown(self) -> bool:
+        """Whether its code stands in the HTML page, open or folded."""
+        return not self.tags & {"remove-cell", "remove-input"}
+
+
+@cache
+def cells() -> dict[str, list[Cell]]:
+    """Return the code cells of every page that has any, by the page's place in the book."""
+    found = {}
+    for path in sorted(BOOK.glob("*/*.md")):
+        text = path.read_text(encoding="utf-8")
+        if "{code-cell}" in text:
+            notebook = jupytext.reads(text, fmt="md:myst")
+            found[path.relative_to(BOOK).as_posix()] = [
+                Cell(frozenset(cell.metadata.get("tags", [])), cell.source)
+                for cell in notebook.cells
+                if cell.cell_type == "code"
+            ]
+    return found
+
+
+@cache
+def exceptions() -> dict[str, list[str]]:
+    """Return what is known not to keep a rule yet, by the rule."""
+    content = yaml.safe_load(EXCEPTIONS.read_text(encoding="utf-8"))
+    return {rule: found or [] for rule, found in content.items()}
+
+
+def studies() -> list[Path]:
+    """Return the modules of the package that state claims."""
+    return [
+        path for path in sorted((ROOT / "analysis").rglob("*.py")) if "report" not in path.parts
+    ]
+
+
+def literal_claims(code: str) -> Iterator[str]:
+    """Yield the ids of claims whose value no computation decides, as the code writes them.
+
+    An expression is a literal where no name stands in it: True, 5, (1, 2), not True, 1 == 14.
+    """
+    for call in (node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)):
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else _name(call.func)
+        if name not in {"record", "Claim"} or not call.args:
+            continue
+        given = {word.arg: word.value for word in call.keywords}
+        given |= dict(zip(("id", "value"), call.args, strict=False))
+        if ast.unparse(given.get("basis", ast.Constant(""))) == "'judged'":
+            continue
+        if any(_is_literal(given[field]) for field in COMPUTED if field in given):
+            yield ast.unparse(given["id"]).strip("'")
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_literal(node: ast.expr) -> bool:
+    if isinstance(node, ast.Constant) and node.value is None:
+        return False
+    free = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return not free - {"bool", "float", "int", "round", "abs", "min", "max", "sum", "tuple", "list"}

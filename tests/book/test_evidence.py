@@ -1,0 +1,104 @@
+"""No claim is a literal, and pages show the code that leads from model to result."""
+
+import ast
+import html
+import re
+
+import pytest
+
+from tests.book.sources import cells, exceptions, literal_claims, studies
+
+#: Longest cell of a page, in lines that are not blank.
+LONGEST = 25
+LEAST_SHARE = 0.95
+WIDEST = 100
+#: What belongs into a study or a model: loops, functions and classes.
+LOGIC = (ast.For, ast.While, ast.FunctionDef, ast.ClassDef)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "record('X', True, evidence='words')",
+        "record('X', not True)",
+        "record('X', bool(1 == 14))",
+        "record('X', 1e-5)",
+        "record('X', -1)",
+        "record('X', (0, 12))",
+        "record('X', computed, explained=254.66)",
+        "Claim('X', value=False, basis='proved', proof='a')",
+        "report.Claim('X', x, alternatives=[1, 2])",
+        "for row in ('A', 'B'):\n    record('X', round(1.5))",
+    ],
+)
+def test_a_literal_claim_is_seen(code):
+    assert list(literal_claims(code)) == ["X"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "record('X', holds, evidence='words')",
+        "record('X', len(found) == 4)",
+        "record('X', x > 1, explained=y)",
+        "record('X', False, basis='judged', evidence='words')",
+        "record('X', missing='the law')",
+        "Claim('X', context='words')",
+        "Claim('X', model.solve().gain)",
+        "other('X', True)",
+    ],
+)
+def test_what_is_computed_or_judged_is_no_literal(code):
+    assert list(literal_claims(code)) == []
+
+
+def test_no_claim_of_a_page_or_a_study_is_a_literal():
+    """The list of those that still are may only shrink."""
+    found = [
+        f"{page}: {id}"
+        for page, content in cells().items()
+        for cell in content
+        for id in literal_claims(cell.source)
+    ]
+    found += [
+        f"{path.parent.parent.name}/{path.stem}: {id}"
+        for path in studies()
+        for id in literal_claims(path.read_text(encoding="utf-8"))
+    ]
+    assert sorted(found) == sorted(exceptions()["literal claims"])
+
+
+def shown_share(content):
+    lines = sum(len(cell.lines) for cell in content)
+    return sum(len(cell.lines) for cell in content if cell.shown) / lines
+
+
+def is_readable(cell):
+    short = len(cell.lines) <= LONGEST and max(map(len, cell.lines)) <= WIDEST
+    return short and not any(isinstance(node, LOGIC) for node in ast.walk(ast.parse(cell.source)))
+
+
+def test_pages_show_their_code_in_cells_that_one_can_read():
+    """The list of pages that do not may only shrink."""
+    hidden = [
+        page
+        for page, content in cells().items()
+        if shown_share(content) < LEAST_SHARE or not all(map(is_readable, content))
+    ]
+    assert hidden == sorted(exceptions()["pages that hide their code"])
+
+
+@pytest.mark.book
+def test_the_code_of_a_page_stands_in_its_html(site):
+    """In the text of the built page, whatever the tags of its cells say."""
+    short = {}
+    for page, content in cells().items():
+        if page in exceptions()["pages that hide their code"]:
+            continue
+        path = (site.html / page).with_suffix(".html")
+        text = html.unescape(re.sub(r"<[^>]+>", "", path.read_text(encoding="utf-8")))
+        lines = [line for cell in content for line in cell.lines]
+        share = sum(line in text for line in lines) / len(lines)
+        if share < LEAST_SHARE:
+            short[page] = share
+    assert short == {}
