@@ -173,7 +173,8 @@ def policy_iteration(
     initial : array_like of int, shape (states,), optional
         First policy; the one of largest immediate rewards by default.
     tolerance : float
-        Largest allowed violation of the optimality equation, relative to the largest bias.
+        Largest allowed violation of the optimality equation, relative to the largest reward or
+        bias.
     max_iterations : int
         Limit on the number of policies.
 
@@ -192,6 +193,7 @@ def policy_iteration(
     rows, earned = stacked(transitions, rewards)
     states = earned.shape[1]
     everyone = np.arange(states)
+    unit = float(np.abs(earned[np.isfinite(earned)]).max())
     policy = earned.argmax(axis=0) if initial is None else np.asarray(initial, dtype=np.int64)
     if policy.shape != (states,) or not np.isfinite(earned[policy, everyone]).all():
         raise ValueError(f"initial must name an allowed action in each of {states} states")
@@ -212,11 +214,12 @@ def policy_iteration(
         gain, bias = _evaluate(chain, earned[policy, everyone], reference)
         values = action_values(rows, earned, bias)
         current = values[policy, everyone]
-        slack = 1e-12 * max(1.0, float(np.abs(bias).max()))
+        size = max(unit, float(np.abs(bias).max()))
+        slack = 1e-12 * size
         better = values.max(axis=0) > current + slack
         if not better.any():
             residual = float(np.abs(values.max(axis=0) - gain - bias).max())
-            if not residual <= tolerance * max(1.0, float(np.abs(bias).max())):
+            if not residual <= tolerance * size:
                 raise NotConverged(
                     f"policy iteration left a residual of {residual:.3g}: the last policy's "
                     "linear system is too ill-conditioned"

@@ -144,7 +144,7 @@ def maximum_mean_cycle(
 
     policy = earned.argmax(axis=0)
     eta, bias = np.empty(states), np.empty(states)
-    scale = max(1.0, float(np.abs(earned[allowed]).max()))
+    scale = float(np.abs(earned[allowed]).max())
     for iteration in range(1, max_iterations + 1):
         _evaluate(target, earned, policy, eta, bias)
         slack = 1e-12 * max(scale, float(np.abs(bias).max()))

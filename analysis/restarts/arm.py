@@ -175,6 +175,8 @@ def check_arms(arms: Sequence[RestartArm]) -> None:
     ValueError
         Naming the first that is not a `RestartArm`.
     """
+    if not isinstance(arms, Sequence):
+        raise ValueError(f"arms must be a sequence of RestartArm, got {arms!r}")
     for n, arm in enumerate(arms):
         if not isinstance(arm, RestartArm):
             raise ValueError(f"arms[{n}] must be a RestartArm, got {arm!r}")
@@ -188,9 +190,9 @@ def stack_arms(arms: Sequence[RestartArm]) -> tuple[NDArray[np.float64], ...]:
     ValueError
         If there is no arm, one is not a `RestartArm`, or they differ in their number of states.
     """
+    check_arms(arms)
     if not arms:
         raise ValueError("arms must hold at least one arm, got none")
-    check_arms(arms)
     sizes = [arm.states for arm in arms]
     if len(set(sizes)) > 1:
         raise ValueError(f"arms must all have the same number of states, got {sizes}")

@@ -27,7 +27,7 @@ from analysis.mdp.chains import recurrent_classes
 from analysis.restarts.arm import RestartArm, check_discount, stack_arms
 from analysis.restarts.definition import index_by_definition
 from analysis.restarts.elimination import batch_index, multichain_error
-from analysis.restarts.threshold import nested_policies, passive_average, thresholds
+from analysis.restarts.threshold import Thresholds, nested_policies, passive_average, thresholds
 
 ROUTES = ("auto", "closed form", "elimination", "ratio", "definition")
 
@@ -72,6 +72,8 @@ def whittle_index(arm: RestartArm, discount: float, *, route: str = "auto") -> W
         If the discount or route is not allowed, if the closed form is asked for on an arm whose
         optimal policies are not thresholds, or if the arm has no average-cost index.
     """
+    if not isinstance(arm, RestartArm):
+        raise ValueError(f"arm must be a RestartArm, got {arm!r}")
     discount = check_discount(discount)
     check_choice("route", route, ROUTES)
     if route == "definition":
@@ -82,22 +84,25 @@ def whittle_index(arm: RestartArm, discount: float, *, route: str = "auto") -> W
         natural = nested_policies(arm, discount, order="state")
         if natural is not None and natural.optimal:
             return WhittleIndex(natural.crossings, "closed form")
-        if route == "closed form" and natural is None:
-            raise ValueError(
-                "route must not be 'closed form' for this arm at discount 1: with its first states "
-                "passive it has several closed classes"
-            )
         if route == "closed form":
-            fall = int(np.diff(natural.crossings).argmin())
             raise ValueError(
                 "route must not be 'closed form' for this arm: its optimal policies are not "
-                f"thresholds (the crossing falls after state {fall})"
+                f"thresholds ({_why_no_thresholds(natural)})"
             )
     nested = thresholds(arm, discount, order="critical")
     index = np.empty(arm.states)
     index[nested.order] = nested.crossings
     note = "" if route == "elimination" else "threshold policies are not optimal for this arm"
     return WhittleIndex(index, "elimination", note)
+
+
+def _why_no_thresholds(natural: Thresholds | None) -> str:
+    """Say what goes wrong in state order."""
+    if natural is None:
+        return "with its first states passive it has several closed classes"
+    if natural.elimination.rising:
+        return f"the crossing falls after state {int(np.diff(natural.crossings).argmin())}"
+    return "the critical values fall after a class has closed"
 
 
 def whittle_indices(arms: Sequence[RestartArm], discount: float) -> NDArray[np.float64]:

@@ -51,8 +51,8 @@ class RestartBandit:
     discount: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "arms", tuple(self.arms))
         check_arms(self.arms)
+        object.__setattr__(self, "arms", tuple(self.arms))
         if len(self.arms) < 2:
             raise ValueError(f"arms must hold at least 2 arms, got {len(self.arms)}")
         budget = check_integer("budget", self.budget, 1, len(self.arms) - 1)

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.restarts.arm import RestartArm
-from analysis.restarts.elimination import eliminate
 from analysis.restarts.policies import RestartBandit, start_states
 from analysis.restarts.threshold import Thresholds, thresholds
 
@@ -41,11 +40,8 @@ def from_state(
     -------
     tuple of ndarray, shape (states + 1,)
     """
-    first = eliminate(
-        RestartArm(arm.passive, np.eye(arm.states)[state], arm.passive_cost, arm.active_cost),
-        nested.discount,
-        adaptive=True,
-    )
+    placed = RestartArm(arm.passive, np.eye(arm.states)[state], arm.passive_cost, arm.active_cost)
+    first = thresholds(placed, nested.discount, order="critical").elimination
     left = 1 - nested.discount
     # What remains, discounted, when the first cycle is over and the next starts from Q.
     remaining = np.clip(1 - left * first.length, 0, None)

@@ -49,6 +49,21 @@ def test_the_discounted_peer_tends_to_the_same_gain_and_policy(seed: int) -> Non
     np.testing.assert_array_equal(ours.policy, answer.sigma)
 
 
+@pytest.mark.parametrize("unit", [1e-25, 1e25])
+def test_policy_iteration_has_no_unit(unit: float) -> None:
+    transitions, rewards = random_problem(5)
+    ours, scaled = (
+        policy_iteration(transitions, rewards),
+        policy_iteration(transitions, rewards * unit),
+    )
+    assert scaled.gain / unit == pytest.approx(ours.gain, rel=1e-11)
+    np.testing.assert_array_equal(scaled.policy, ours.policy)
+    successors = transitions.argmax(axis=2)
+    cycle, _ = maximum_mean_cycle(successors, rewards)
+    scaled_cycle, _ = maximum_mean_cycle(successors, rewards * unit)
+    assert scaled_cycle.gain / unit == pytest.approx(cycle.gain, rel=1e-11)
+
+
 def test_optimality_equation_holds_to_the_stated_residual() -> None:
     transitions, rewards = random_problem(11)
     for solution in (

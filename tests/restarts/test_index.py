@@ -179,7 +179,7 @@ def test_a_class_that_closes_early_leaves_the_index_but_not_the_closed_form():
     found = whittle_index(arm, 1.0)
     assert found.route == "elimination"
     np.testing.assert_array_equal(found.index, [-1.0, -1.0, -1.0])
-    with pytest.raises(ValueError, match="route must not be 'closed form' for this arm at disc"):
+    with pytest.raises(ValueError, match="several closed classes"):
         whittle_index(arm, 1.0, route="closed form")
     with pytest.raises(ValueError, match="order must be 'critical' for this arm at discount 1"):
         thresholds(arm, 1.0)
@@ -208,6 +208,19 @@ def test_the_definition_has_no_unit(arm, discount, scale):
     index = whittle_index(arm, discount, route="definition").index
     scaled = whittle_index(changed, discount, route="definition").index / scale
     np.testing.assert_allclose(scaled, index, atol=1e-9 * np.abs(index).max())
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: whittle_index("arm", 0.9), "arm must be a RestartArm, got 'arm'"),
+        (lambda: whittle_indices("ab", 0.9), r"arms\[0\] must be a RestartArm, got 'a'"),
+        (lambda: whittle_indices(3, 0.9), "arms must be a sequence of RestartArm, got 3"),
+    ],
+)
+def test_what_is_no_arm_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
 
 
 def test_unknown_route_is_refused():

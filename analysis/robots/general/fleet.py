@@ -4,14 +4,19 @@ Robots of kind i bring pages at rate lambda_i and cost c_i per unit of time whil
 politeness, the region that they crawl).  Held fixed, n_i robots of each kind feed the queue at rate
 Lambda = sum n_i lambda_i, a Poisson stream, so that the cost is C(Lambda/mu) + sum c_i n_i.
 
-Controlled, the state between events is (q, r_1, ..., r_m).  An arriving robot is stopped and may be
-restarted; after a departure one robot of any kind may be started.  With V the relative values,
+Controlled, the state between events is (q, r_1, ..., r_m).  As in the draft, an arriving robot is
+stopped and may be restarted, itself and no other; after a departure one robot of any kind may be
+started.  With V the relative values,
 
     theta + (mu 1(q>0) + sum_i lambda_i r_i) V(q, r) = gamma 1(q=0) + Lambda(r) 1(q=K) + sum c_i r_i
         + mu 1(q>0) min{V(q-1, r), min_i V(q-1, r+e_i)}
         + sum_i lambda_i r_i min{V(q+, r-e_i), V(q+, r)},
 
 and a robot must be started when the queue empties with none active, as in the draft's (17).
+
+Where robots are alike it does not matter which one is restarted.  Where they differ it does, and
+``substitution=True`` is the other reading: in place of an arriving robot any idle one may be
+started, so that the last minimum is over V(q+, r-e_i) and all V(q+, r-e_i+e_j).
 """
 
 from __future__ import annotations
@@ -63,7 +68,8 @@ class RobotKind:
 
 
 def _checked(kinds: Sequence[RobotKind]) -> tuple[RobotKind, ...]:
-    if not kinds or not all(isinstance(kind, RobotKind) for kind in kinds):
+    several = isinstance(kinds, Sequence) and len(kinds) > 0
+    if not several or not all(isinstance(kind, RobotKind) for kind in kinds):
         raise ValueError(f"kinds must be one RobotKind or more, got {kinds!r}")
     return tuple(kinds)
 
@@ -156,18 +162,24 @@ class FleetControl:
         Places in the queue, at least 1.
     gamma : float
         Weight of starvation.
+    substitution : bool
+        Whether any idle robot may be started in place of one that arrives; by default an arriving
+        robot may restart only itself, as in the draft.
     """
 
     kinds: tuple[RobotKind, ...]
     service_rate: float
     capacity: int
     gamma: float
+    substitution: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kinds", _checked(self.kinds))
         object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 1))
         for name in ("service_rate", "gamma"):
             object.__setattr__(self, name, positive(name, getattr(self, name)))
+        if not isinstance(self.substitution, bool):
+            raise ValueError(f"substitution must be True or False, got {self.substitution!r}")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -178,8 +190,11 @@ class FleetControl:
     def _event_rate(self) -> float:
         return self.service_rate + sum(k.arrival_rate * k.available for k in self.kinds)
 
-    def _action(self, started: int, restarts: tuple[int, ...]) -> sparse.csr_array:
-        """Return the uniformised chain when kind `started` (-1: none) follows a departure."""
+    def _action(self, started: int, instead: tuple[int, ...]) -> sparse.csr_array:
+        """Return the uniformised chain when kind `started` (-1: none) follows a departure.
+
+        An arriving robot of kind i is followed by one of kind instead[i] (-1: none).
+        """
         grid = np.indices(self.shape).reshape(len(self.shape), -1)
         queue, robots = grid[0], grid[1:]
         states = np.arange(queue.size)
@@ -192,9 +207,11 @@ class FleetControl:
         after[0, forced] = 1
         target = np.ravel_multi_index((np.maximum(queue - 1, 0), *after), self.shape)
         moves.append((target, self.service_rate * (queue > 0)))
-        for kind, (restart, count) in enumerate(zip(restarts, robots, strict=True)):
+        for kind, (other, count) in enumerate(zip(instead, robots, strict=True)):
             after = robots.copy()
-            after[kind] = np.maximum(after[kind] - 1 + restart, 0)
+            after[kind] = np.maximum(after[kind] - 1, 0)
+            if other >= 0:
+                after[other] = np.minimum(after[other] + 1, self.kinds[other].available)
             above = np.minimum(queue + 1, self.capacity)
             target = np.ravel_multi_index((above, *after), self.shape)
             moves.append((target, self.kinds[kind].arrival_rate * count))
@@ -221,10 +238,11 @@ class FleetControl:
         running = np.array([k.running_cost for k in self.kinds]) @ robots
         losses = arrivals * (queue == self.capacity)
         cost = self.gamma * (queue == 0) + losses + running
-        restarts = list(itertools.product((0, 1), repeat=len(self.kinds)))
-        actions = [(kind, r) for kind in range(-1, len(self.kinds)) for r in restarts]
+        every = tuple(range(len(self.kinds)))
+        follow = [(-1, *(every if self.substitution else (kind,))) for kind in every]
+        actions = list(itertools.product((-1, *every), itertools.product(*follow)))
         chains = [self._action(*action) for action in actions]
-        first = np.full(queue.size - 1, actions.index((0, (1,) * len(self.kinds))))
+        first = np.full(queue.size - 1, actions.index((0, every)))
         rewards = -np.tile(cost[1:], (len(actions), 1))
         solution = policy_iteration(chains, rewards, initial=first)
         chosen = sparse.csr_array(

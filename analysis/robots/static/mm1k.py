@@ -22,16 +22,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
-from analysis.checks import check_integer
+from analysis.checks import check_array, check_integer
 from analysis.robots.checks import positive
 
 Floats = NDArray[np.float64]
 
 
 def _log_load(rho: ArrayLike) -> Floats:
-    load = np.asarray(rho, dtype=np.float64)
-    if not (np.isfinite(load).all() and (load >= 0).all()):
-        raise ValueError(f"rho must be non-negative and finite, got {rho!r}")
+    load = check_array("rho", rho, 0.0)
     with np.errstate(divide="ignore"):
         return np.log(load)
 
