@@ -36,6 +36,9 @@ class ControlledQueue:
         Places in the queue K, at least 1, the one in service included.
     gamma : float
         Weight of starvation against the loss rate, positive.
+    speedup : sequence of float, length N + 1, optional
+        How many times the pages of one robot 0..N active ones bring together: it starts with 0 and
+        rises. Without it robots do not hinder each other, and r of them bring r times as much.
     """
 
     robots: int
@@ -43,12 +46,26 @@ class ControlledQueue:
     service_rate: float
     capacity: int
     gamma: float
+    speedup: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "robots", check_integer("robots", self.robots, 1))
         object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 1))
         for name in ("arrival_rate", "service_rate", "gamma"):
             object.__setattr__(self, name, positive(name, getattr(self, name)))
+        if self.speedup is not None:
+            object.__setattr__(self, "speedup", self._checked_speedup(self.speedup))
+
+    def _checked_speedup(self, speedup: ArrayLike) -> tuple[float, ...]:
+        """Return the speedup as a tuple if it is one, or raise."""
+        checked = check_array("speedup", speedup, 0.0)
+        rises = checked.shape == (self.robots + 1,) and (np.diff(checked) > 0).all()
+        if not rises or checked[0] != 0.0:
+            raise ValueError(
+                f"speedup must start with 0 and rise, one number for each of 0 to {self.robots} "
+                f"active robots, got {checked.tolist()}"
+            )
+        return tuple(checked.tolist())
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -66,7 +83,8 @@ class ControlledQueue:
     @cached_property
     def arrival_rates(self) -> Floats:
         """Pages that r active robots bring per unit of time, lambda r, shape (N + 1,)."""
-        rates = self.arrival_rate * np.arange(self.robots + 1, dtype=np.float64)
+        linear = np.arange(self.robots + 1, dtype=np.float64)
+        rates = self.arrival_rate * (linear if self.speedup is None else np.array(self.speedup))
         rates.flags.writeable = False
         return rates
 

@@ -37,14 +37,14 @@ Table = NDArray[Any]
 
 def starvation_bound(model: RobotControl) -> float:
     """Return gamma P_0, a lower bound on the cost of every policy."""
-    rho = model.robots * model.arrival_rate / model.service_rate
+    rho = float(model.arrival_rates[-1]) / model.service_rate
     return model.gamma / float((rho ** np.arange(model.capacity + 1)).sum())
 
 
 def lossless_cost(model: RobotControl) -> float:
     """Return the least cost among the policies that lose no page."""
     capacity = model.capacity
-    births = np.minimum(model.robots, capacity - np.arange(capacity)) * model.arrival_rate
+    births = model.arrival_rates[np.minimum(model.robots, capacity - np.arange(capacity))]
     return model.gamma / float(1.0 + np.cumprod(births / model.service_rate).sum())
 
 
@@ -55,9 +55,9 @@ def lossless_curve(model: RobotControl) -> NDArray[np.int64]:
 
 def saturated_cost(model: RobotControl) -> float:
     """Return gamma P_0 + lambda (N - 1) P_K, the least cost among those that starve P_0."""
-    rho = model.robots * model.arrival_rate / model.service_rate
+    rho = float(model.arrival_rates[-1]) / model.service_rate
     law = rho ** np.arange(model.capacity + 1)
-    lost = (model.robots - 1) * model.arrival_rate * law[-1]
+    lost = float(model.arrival_rates[-2]) * law[-1]
     return float((model.gamma * law[0] + lost) / law.sum())
 
 

@@ -136,8 +136,11 @@ def full_chain(model: RobotControl, *, misprints: tuple[str, ...] = ()) -> FullC
     Raises
     ------
     ValueError
-        If the lines as printed lead out of the state space or give no probabilities.
+        If the lines as printed lead out of the state space or give no probabilities, or the model
+        has a speedup, which the draft's process has not.
     """
+    if model.speedup is not None:
+        raise ValueError(f"model must be without a speedup, got {model.speedup}")
     states = state_space(model)
     index = {state: number for number, state in enumerate(states)}
     entries: list[list[tuple[int, int, float]]] = [[], []]

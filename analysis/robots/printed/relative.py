@@ -153,10 +153,13 @@ def proposition_4(
     Raises
     ------
     ValueError
-        If an argument is out of range, or `reference` is no state.
+        If an argument is out of range, `reference` is no state, or the model has a speedup, which
+        the draft's process has not.
     NotConverged
         If the limit is reached.
     """
+    if model.speedup is not None:
+        raise ValueError(f"model must be without a speedup, got {model.speedup}")
     if not 0.0 < step < 1.0:
         raise ValueError(f"step must be in (0, 1), got {step}")
     if not tolerance > 0.0:

@@ -1,0 +1,76 @@
+"""Robots that together bring less or more than each for itself: solvers against each other."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.robots import RobotControl, full_chain, proposition_4, structure
+from analysis.robots.curve import optimal_sequence
+
+
+@st.composite
+def models(draw):
+    """Models whose robots hinder or help each other, in any way."""
+    robots = draw(st.integers(1, 6))
+    steps = draw(st.lists(st.floats(0.05, 2), min_size=robots, max_size=robots))
+    return RobotControl(
+        robots,
+        draw(st.floats(0.1, 2)),
+        1.0,
+        draw(st.integers(2, 6)),
+        draw(st.floats(0.05, 50)),
+        speedup=(0.0, *np.cumsum(steps)),
+    )
+
+
+@settings(deadline=None, max_examples=40)
+@given(models())
+def test_three_solvers_find_the_same_cost(model):
+    ours, other = model.solve(), model.solve("sparse")
+    assert ours.gain == pytest.approx(other.gain, rel=1e-8)
+    found = optimal_sequence(model.robots, model.arrival_rates, 1.0, model.capacity)
+    assert found.gain(model.gamma) == pytest.approx(ours.gain, rel=1e-8)
+
+
+@settings(deadline=None, max_examples=40)
+@given(models())
+def test_the_bounds_hold_for_any_speedup(model):
+    gain = model.solve().gain
+    assert structure.starvation_bound(model) <= gain * (1 + 1e-9)
+    for curve, cost in (
+        (structure.lossless_curve, structure.lossless_cost),
+        (structure.saturated_curve, structure.saturated_cost),
+    ):
+        evaluated = model.evaluate(model.curve_policy(curve(model)))
+        assert evaluated.gain == pytest.approx(cost(model), rel=1e-8)
+        assert gain <= cost(model) * (1 + 1e-9)
+
+
+def test_a_linear_speedup_is_none():
+    plain = RobotControl(4, 0.3, 1.0, 4, 1.2).solve()
+    linear = RobotControl(4, 0.3, 1.0, 4, 1.2, speedup=(0, 1, 2, 3, 4)).solve()
+    assert linear.gain == pytest.approx(plain.gain, rel=1e-13)
+    np.testing.assert_array_equal(linear.policy, plain.policy)
+
+
+@pytest.mark.parametrize("method", ["censored", "sparse"])
+def test_robots_that_share_a_line_need_no_curve(method):
+    model = RobotControl(3, 3.0, 1.0, 3, 1900.0, speedup=(0, 1, 3.1 / 3, 3.2 / 3))
+    solution = model.solve(method)
+    assert solution.gain == pytest.approx(42.3992, abs=1e-4)
+    assert not solution.is_switching_curve
+    assert solution.policy[3, :3].tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("speedup", [(0, 1), (0, 1, 1, 2), (1, 2, 3, 4), (0, 1, 2, np.nan)])
+def test_a_wrong_speedup_is_refused(speedup):
+    with pytest.raises(ValueError, match="speedup"):
+        RobotControl(3, 0.3, 1.0, 4, 1.0, speedup=speedup)
+
+
+@pytest.mark.parametrize("process", [proposition_4, full_chain])
+def test_the_drafts_process_has_no_speedup(process):
+    model = RobotControl(2, 0.3, 1.0, 3, 1.0, speedup=(0, 1, 1.5))
+    with pytest.raises(ValueError, match="without a speedup"):
+        process(model)
