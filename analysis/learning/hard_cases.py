@@ -26,8 +26,9 @@ import pandas as pd
 from numba import njit
 
 from analysis.checks import check_choice, check_integer
-from analysis.ephemeral import Sources, relaxed_problem
 from analysis.ephemeral.kernels import h, relative_index_at_age
+from analysis.ephemeral.optimum.relaxed import relaxed_problem
+from analysis.ephemeral.sources import Sources
 from analysis.learning import _certainty_kernel as kernel
 from analysis.learning.certainty_equivalence import (
     CertaintyEquivalence,

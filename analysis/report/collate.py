@@ -24,8 +24,8 @@ from analysis.published import documents, errata, printed_rows
 from analysis.report.claims import Claim
 from analysis.report.paths import BOOK, ROOT
 from analysis.report.run import write_json
-from analysis.report.text import as_tex
 from analysis.report.scorecard import SHOWS_AN_ERROR, RecordError, judge
+from analysis.report.text import as_tex
 
 DATA = "collated.json"
 _QUOTED = re.compile(r"\{(?P<kind>computed|value)\}`(?P<id>[^`:]+):?(?P<style>[^`]*)`")

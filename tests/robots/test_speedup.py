@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.robots import RobotControl, full_chain, proposition_4, structure
+from analysis.robots import RobotControl, full_chain, proposition_4
+from analysis.robots.controlled import structure
 from analysis.robots.curve import optimal_sequence
 
 
