@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -14,23 +16,24 @@ MARKERS = ("o", "s", "^", "D", "v", "x")
 def holding(table: pd.DataFrame) -> dict[str, list[str]]:
     """Return the cases in which each learner holds."""
     learned = table[table.learner != INFORMED]
-    return {name: list(rows.case[rows.holds]) for name, rows in learned.groupby("learner")}
+    return {name: list(rows.case[rows.holds]) for name, rows in _by(learned, "learner")}
 
 
 def most_robust(table: pd.DataFrame) -> str:
     """Return the learner whose largest regret over the cases is the smallest."""
-    worst = table[table.learner != INFORMED].groupby("learner", sort=False).regret.max()
-    return str(worst.idxmin())
+    learned = table[table.learner != INFORMED]
+    worst = {name: float(rows.regret.max()) for name, rows in _by(learned, "learner")}
+    return min(worst, key=worst.__getitem__)
 
 
 def sentences(table: pd.DataFrame, limit: float) -> str:
     """Say, in Markdown, who loses least in each case, and who holds where."""
     lines = []
-    for case, rows in table[table.learner != INFORMED].groupby("case", sort=False):
+    for case, rows in _by(table[table.learner != INFORMED], "case"):
         best = rows.loc[rows.regret.idxmin()]
         rivals = [
             row.learner
-            for row in rows.itertuples()
+            for row in _rows(rows)
             if row.learner != best.learner and row.low <= best.high
         ]
         shared = f"; the intervals of {_listed(rivals)} overlap with its own" if rivals else ""
@@ -57,7 +60,7 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
     text = [
         f"{100 * row.regret:.1f} ± {50 * (row.high - row.low):.1f}"
         + ("" if row.holds else " (does not hold)")
-        for row in table.itertuples()
+        for row in _rows(table)
     ]
     wide = table.assign(text=text).pivot(index="learner", columns="case", values="text")
     return wide.loc[[INFORMED, *LEARNERS], list(CASES)].rename_axis(None, axis=1)
@@ -68,7 +71,7 @@ def report(table: pd.DataFrame, replications: int, limit: float) -> None:
     _draw(table, replications)
     save_value("learners-hard-limit", limit)
     save_value("learners-hard-replications", replications)
-    for row in table.itertuples():
+    for row in _rows(table):
         name = f"learners-hard-{_slug(row.case)}-{_slug(row.learner)}"
         save_value(name, 100 * row.regret, interval=(100 * row.low, 100 * row.high),
                    replications=replications)  # fmt: skip
@@ -91,10 +94,10 @@ def _draw(table: pd.DataFrame, replications: int) -> None:
     fig.legend(loc="outside lower center", ncols=3, fontsize="small")
     best = {
         case: rows.loc[rows.regret.idxmin(), "learner"]
-        for case, rows in table[table.learner != INFORMED].groupby("case", sort=False)
+        for case, rows in _by(table[table.learner != INFORMED], "case")
     }
     leaders = "; ".join(f"{case}: {name}" for case, name in best.items())
-    worst = table.groupby("case", sort=False).regret.max()
+    worst = {case: float(rows.regret.max()) for case, rows in _by(table, "case")}
     caption = (
         f"Regret against the relaxed bound: mean of {replications} draws of sources and arrivals "
         f"with 95% intervals. The learner that loses least, {leaders}."
@@ -103,6 +106,14 @@ def _draw(table: pd.DataFrame, replications: int) -> None:
         f"{case}: least {best[case]}, most {100 * value:.0f}" for case, value in worst.items()
     )
     save_figure("learners-hard", fig, table, caption, f"{alt}.")
+
+
+def _rows(table: pd.DataFrame) -> list[Any]:
+    return list(table.itertuples())
+
+
+def _by(table: pd.DataFrame, column: str) -> list[tuple[str, Any]]:
+    return [(str(key), rows) for key, rows in table.groupby(column, sort=False)]
 
 
 def _listed(names: list[str]) -> str:
