@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.learning.hard_cases import CASES, INFORMED, LEARNERS
+from analysis.learning.studies.learners_hard_cases import CASES, INFORMED, LEARNERS
 from analysis.report import COLOURS, figure, save_figure, save_value
 
 MARKERS = ("o", "s", "^", "D", "v", "x")

@@ -1,7 +1,12 @@
 import pandas as pd
 
-from analysis.learning.hard_cases import CASES, INFORMED, LEARNERS
-from analysis.learning.hard_cases_page import holding, most_robust, sentences, shown
+from analysis.learning.studies.learners_hard_cases import CASES, INFORMED, LEARNERS
+from analysis.learning.studies.learners_hard_cases_page import (
+    holding,
+    most_robust,
+    sentences,
+    shown,
+)
 
 
 def table(lost, half=0.001, limit=0.1):
