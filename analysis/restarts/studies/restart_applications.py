@@ -125,7 +125,7 @@ def keep_numbers(found: pd.DataFrame, machines: RestartBandit, queues: RestartBa
     short = {"index policy": "loss", "worst state first": "thumb", "myopic": "myopic"}
     for name in found:
         for policy, word in short.items():
-            save_value(f"restart-applications-{name}-{word}", _loss(found[name], policy))
+            save_value(f"restart-applications-{name}-{word}", _loss(found[name].to_dict(), policy))
 
 
 def draw_indices(machines: RestartBandit, queues: RestartBandit) -> None:
@@ -170,7 +170,7 @@ def draw_costs(found: pd.DataFrame, budget: int) -> None:
         axis.axvline(column["optimum"], color="black", linewidth=0.8, linestyle=":")
         axis.set(yticks=places, xlabel="cost per epoch", title=name)
         axis.set_yticklabels(column.index if name == "machines" else [])
-    losses = {name: _loss(found[name], "index policy") for name in found}
+    losses = {name: _loss(found[name].to_dict(), "index policy") for name in found}
     save_figure(
         "restart-applications-costs",
         fig,
