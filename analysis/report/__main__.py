@@ -15,10 +15,14 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from analysis.ephemeral.sources import Sources
 from analysis.report.collate import collate, summary
 from analysis.report.files import shown
-from analysis.report.notebooks import ParameterError, find_notebook, parse_assignments
+from analysis.report.notebooks import (
+    ParameterError,
+    find_notebook,
+    parse_assignments,
+    read_table,
+)
 from analysis.report.notebooks import profile_parameters as parameters_of
 from analysis.report.paths import PROFILES, build_folder
 from analysis.report.render import render_book, render_run, render_single
@@ -52,13 +56,13 @@ def run_notebook(name: str, assignments: str, sources_path: str) -> None:
     """Run one notebook with a reader's parameters and render its page."""
     notebook = find_notebook(name)
     given = parse_assignments(assignments)
-    sources, content = None, b""
+    table, content = None, b""
     if sources_path:
         if not notebook.takes_sources:
             raise ParameterError(f"{name} takes no sources: leave SOURCES out")
-        sources = Sources.from_csv(sources_path)
+        table = read_table(sources_path)
         content = Path(sources_path).read_bytes()
-    parameters = notebook.resolve(given, sources)
+    parameters = notebook.resolve(given, table)
     paper = notebook.resolve(parameters_of("paper").get(name, {}))
     document = parameters == paper and not content
     digest = hashlib.sha256(json.dumps(parameters, sort_keys=True).encode() + content).hexdigest()

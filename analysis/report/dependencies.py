@@ -1,7 +1,8 @@
 """What a notebook's result depends on: its text, its parameters, the code it imports, the lock.
 
-Imports are followed from the notebook through `analysis`, module by module, so that a change in
-one part of the package reruns only the notebooks that use it. Data files beside an imported module
+Imports are followed from the notebook through `analysis`, module by module, those inside functions
+and those of names that a package loads when they are asked for included, so that a change in one
+part of the package reruns only the notebooks that use it. Data files beside an imported package
 count as part of it.
 """
 
@@ -15,8 +16,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import grimp
+
 from analysis.report.notebooks import Notebook
 from analysis.report.paths import ROOT
+
+PACKAGE = "analysis"
 
 
 def result_key(notebook: Notebook, parameters: Mapping[str, Any], sources: bytes = b"") -> str:
@@ -40,54 +45,76 @@ def _file_hash(path: Path) -> bytes:
     return hashlib.sha256(path.read_bytes()).digest()
 
 
-def _closure(modules: set[str]) -> set[Path]:
-    """Return the files of the named modules and of all that they import, data files included."""
+@cache
+def _graph() -> grimp.ImportGraph:
+    return grimp.build_graph(PACKAGE, cache_dir=None, exclude_type_checking_imports=True)
+
+
+def _closure(names: set[str]) -> set[Path]:
+    """Return the files of the modules that imports of dotted names load, data files included."""
     files: set[Path] = set()
-    waiting = set(modules)
+    found: set[str] = set()
+    waiting = {module for name in names for module in _homes(name)}
     while waiting:
-        for path in _files(waiting.pop()):
-            if path not in files:
-                files.add(path)
-                if path.suffix == ".py":
-                    waiting |= _imports_of(path)
+        module = waiting.pop()
+        if module not in found:
+            found.add(module)
+            files.update(_files(module))
+            for imported in _graph().find_modules_directly_imported_by(module):
+                waiting |= _homes(imported)
+            waiting |= {module.rpartition(".")[0]} - {""}
     return files
 
 
-@cache
-def _imports_of(path: Path) -> frozenset[str]:
-    package = path.relative_to(ROOT).parent.parts
-    return frozenset(_imported(path.read_text(encoding="utf-8"), package))
-
-
-def _imported(code: str, package: tuple[str, ...] = ()) -> set[str]:
-    """Return the dotted names below `analysis` that Python code in a package imports."""
+def _imported(code: str) -> set[str]:
+    """Return the dotted names below the package that a notebook's code imports."""
     names = set()
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            around = package[: len(package) + 1 - node.level] if node.level else ()
-            module = ".".join([*around, *filter(None, [node.module])])
-            names |= {f"{module}.{alias.name}" for alias in node.names} | {module}
-    return {name for name in names if name.split(".")[0] == "analysis"}
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in names if name.split(".")[0] == PACKAGE}
+
+
+def _homes(name: str) -> set[str]:
+    """Return the modules behind a dotted name; all that a package lends if it is imported whole."""
+    if name in _graph().modules:
+        return {name, *_lent(name).values()}
+    parent, _, inside = name.rpartition(".")
+    lent = _lent(parent)
+    return {parent, lent[inside]} if inside in lent else _homes(parent)
+
+
+@cache
+def _lent(package: str) -> dict[str, str]:
+    """Return the homes of the names of a package's face, as its stub or its own imports say."""
+    folder = ROOT.joinpath(*package.split("."))
+    paths = [path for path in (folder / "__init__.pyi", folder / "__init__.py") if path.exists()]
+    text = paths[0].read_text(encoding="utf-8") if paths else ""
+    homes: dict[str, str] = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom):
+            module = f"{package}.{node.module}" if node.level else f"{node.module}"
+            if module in _graph().modules:
+                homes |= {alias.name: module for alias in node.names}
+    return homes
 
 
 def _files(module: str) -> Iterator[Path]:
-    """Yield a module's file, those of the packages around it, and its package's data files."""
-    parts = module.split(".")
-    for end in range(1, len(parts) + 1):
-        base = ROOT.joinpath(*parts[:end])
-        if base.with_suffix(".py").is_file():
-            yield base.with_suffix(".py")
-        elif (base / "__init__.py").is_file():
-            yield base / "__init__.py"
-            yield from _data(base)
+    """Yield a module's file; for a package, its data files too."""
+    base = ROOT.joinpath(*module.split("."))
+    if (base / "__init__.py").is_file():
+        yield base / "__init__.py"
+        yield from _data(base)
+    else:
+        yield base.with_suffix(".py")
 
 
 def _data(folder: Path) -> Iterator[Path]:
     """Yield the data files of a package, but not those of the packages below it."""
     for path in folder.iterdir():
-        if path.is_file() and path.suffix not in {".py", ".pyc"}:
+        if path.is_file() and path.suffix not in {".py", ".pyc", ".pyi"}:
             yield path
         elif path.is_dir() and path.name != "__pycache__" and not (path / "__init__.py").exists():
             yield from _data(path)

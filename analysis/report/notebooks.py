@@ -5,40 +5,40 @@ parameter with its type, its unit, the allowed range and a description:
 
     budget: int = 1  # sources per epoch; [1, N]; how many sources are crawled at each epoch
 
-A range is an interval (either bracket), a set of choices in braces, or the word ``any``; N stands
-for the number of sources. A parameter ``sources: str`` says that the notebook takes a reader's own.
+A range is an interval (either bracket), a set of choices in braces, or the word ``any``. The
+parameter ``sources: str`` says that the notebook takes a reader's own table; ``book/_tables.yml``
+names what reads it, and what stands in its place: N in a range is the number of its rows.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from pkgutil import resolve_name
+from typing import Annotated, Any
 
 import jupytext
 import yaml
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
-from analysis.ephemeral.sources import Sources
 from analysis.report.paths import BOOK
 
 _LINE = re.compile(r"(?P<name>\w+): (?P<type>[\w\[\]]+) = (?P<default>.+?)  # (?P<help>.+)")
 _END = r"\s*(N|[-+]?inf|[-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*"
 _INTERVAL = re.compile(rf"(?P<left>[\[(]){_END},{_END}(?P<right>[\])])")
 _SET = re.compile(r"\{[^{},]+(,[^{},]+)*\}")
-_TYPES: dict[str, Any] = {
-    "int": int,
-    "float": float,
-    "str": str,
-    "bool": bool,
-    "list[int]": list[int],
-    "list[float]": list[float],
-    "list[str]": list[str],
-}
+_N = re.compile(r"\bN\b")
+_TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
+_LISTS = ("list[int]", "list[float]", "list[str]")
+#: Errors of pydantic that say that a value is of the type, but not in the range.
+_OUTSIDE = {
+    "greater_than", "greater_than_equal", "less_than", "less_than_equal", "assertion_error",
+}  # fmt: skip
 
 
 class _Loader(yaml.SafeLoader):
@@ -75,17 +75,17 @@ class Parameter:
         ParameterError
             Naming the parameter, the value and what is allowed.
         """
+        allowed = _N.sub(str(size), self.allowed)
+        base: Any = _TYPES[self.type.removeprefix("list[").removesuffix("]")]
+        kind: Any = Annotated[base, _constraint(allowed, base)]
         try:
-            checked = TypeAdapter(_TYPES[self.type]).validate_python(value, strict=True)
-        except ValidationError:
-            raise ParameterError(
-                f"{self.name} must be of type {self.type}, got {value!r}"
-            ) from None
-        for entry in checked if isinstance(checked, list) else [checked]:
-            if not _inside(entry, self.allowed, size):
-                allowed = re.sub(r"\bN\b", str(size), self.allowed)
-                raise ParameterError(f"{self.name} must be in {allowed}, got {entry!r}")
-        return checked
+            adapter = TypeAdapter(list[kind] if self.type.startswith("list") else kind)
+            return adapter.validate_python(value, strict=True)
+        except ValidationError as refused:
+            (error, *_) = sorted(refused.errors(), key=lambda error: error["type"] in _OUTSIDE)
+        if error["type"] in _OUTSIDE:
+            raise ParameterError(f"{self.name} must be in {allowed}, got {error['input']!r}")
+        raise ParameterError(f"{self.name} must be of type {self.type}, got {value!r}")
 
 
 @dataclass(frozen=True)
@@ -141,15 +141,15 @@ class Notebook:
         """Whether a reader can hand it sources of their own."""
         return "sources" in self.parameters
 
-    def resolve(self, given: Mapping[str, Any], sources: Sources | None = None) -> dict[str, Any]:
+    def resolve(self, given: Mapping[str, Any], table: Sized | None = None) -> dict[str, Any]:
         """Check given parameters and fill in the defaults, before any kernel starts.
 
         Parameters
         ----------
         given : mapping
             Parameters by name.
-        sources : Sources, optional
-            The reader's own sources, which set N in the ranges.
+        table : sized, optional
+            The reader's own table, whose rows set N in the ranges.
 
         Raises
         ------
@@ -164,7 +164,9 @@ class Notebook:
             )
         if given.get("sources"):
             raise ParameterError("sources is no value among others: give the file with SOURCES=")
-        size = len(sources) if sources is not None else 4
+        size = 0
+        if any(_N.search(parameter.allowed) for parameter in self.parameters.values()):
+            size = len(_table("default")() if table is None else table)
         return {
             name: parameter.check(given.get(name, parameter.default), size)
             for name, parameter in self.parameters.items()
@@ -181,7 +183,7 @@ class Notebook:
     def _declared(self, line: str) -> Parameter:
         found = _LINE.fullmatch(line.strip())
         parts = found["help"].split(";", 2) if found else []
-        if found is None or len(parts) != 3 or found["type"] not in _TYPES:
+        if found is None or len(parts) != 3 or found["type"] not in (*_TYPES, *_LISTS):
             raise ParameterError(
                 f"{self.path.name}: a line of the parameters cell must read "
                 f"'name: type = default  # unit; range; description', got {line!r}"
@@ -250,6 +252,22 @@ def profile_parameters(profile: str) -> dict[str, dict[str, Any]]:
     return values
 
 
+def read_table(path: str) -> Sized:
+    """Return a reader's own table, read by what ``book/_tables.yml`` names.
+
+    Raises
+    ------
+    ValueError
+        Naming the file, the row, the column and the reason.
+    """
+    table: Sized = _table("read")(path)
+    return table
+
+
+def _table(what: str) -> Any:
+    return resolve_name(_read(BOOK / "_tables.yml")["sources"][what])
+
+
 def known_seconds(profile: str) -> dict[str, float]:
     """Return the seconds that each notebook of a profile took on another machine."""
     path = BOOK / "profiles" / "seconds.yml"
@@ -295,21 +313,30 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _number(text: str) -> Any:
-    return yaml.load(text, _Loader)
+    return float(text) if "inf" in text else yaml.load(text, _Loader)
 
 
 def _is_notebook(path: Path) -> bool:
     return "kernelspec:" in path.read_text(encoding="utf-8")[:400]
 
 
-def _inside(value: Any, allowed: str, size: int) -> bool:
-    if allowed == "any":
-        return True
+def _constraint(allowed: str, kind: type) -> Any:
+    """Return what pydantic has to check of a value for a range to hold."""
     found = _INTERVAL.fullmatch(allowed)
-    if found is None:
-        choices = [choice.strip(" \"'") for choice in allowed.strip("{}").split(",")]
-        return value in (choices if isinstance(value, str) else map(_number, choices))
-    low, high = (float(size if end == "N" else end) for end in found.group(2, 3))
-    above = value >= low if found["left"] == "[" else value > low
-    below = value <= high if found["right"] == "]" else value < high
-    return bool(above and below)
+    if found:
+        low, high = (_number(end) for end in found.group(2, 3))
+        bounds = {
+            "ge" if found["left"] == "[" else "gt": low,
+            "le" if found["right"] == "]" else "lt": high,
+        }
+        return Field(**{k: v for k, v in bounds.items() if kind is float or math.isfinite(v)})
+    if allowed == "any":
+        return Field()
+    choices = [choice.strip(" \"'") for choice in allowed.strip("{}").split(",")]
+    known = choices if kind is str else [_number(choice) for choice in choices]
+
+    def among(value: Any) -> Any:
+        assert value in known
+        return value
+
+    return AfterValidator(among)

@@ -1,5 +1,6 @@
 """What a result depends on: a change that matters changes the key, another one does not."""
 
+import ast
 import json
 import subprocess
 import sys
@@ -19,41 +20,61 @@ kernelspec: {name: python3, display_name: Python 3, language: python}
 # A page
 
 ```{code-cell} ipython3
-import analysis.models.first
-from analysis.shared import helper
+import sample.models.first
+from sample.shared import helper
+from sample.lazy import first
 ```
+"""
+SHARED = """
+from typing import TYPE_CHECKING
+import numpy
+if TYPE_CHECKING:
+    from sample.typed import value
+helper = 1
 """
 TREE = {
     "requirements.lock": "numpy==2\n",
     "book/part/page.md": PAGE,
-    "analysis/__init__.py": "",
-    "analysis/models/__init__.py": "",
-    "analysis/models/first.py": "from .second import value\nfrom . import third\n",
-    "analysis/models/second.py": "from analysis.data import table\nvalue = 1\n",
-    "analysis/models/third.py": "def late():\n    from analysis.models.fourth import value\n",
-    "analysis/models/fourth.py": "value = 4\n",
-    "analysis/models/unrelated.py": "value = 1\n",
-    "analysis/shared.py": "import numpy\nhelper = 1\n",
-    "analysis/data/__init__.py": "table = 1\n",
-    "analysis/data/rows.csv": "a\n1\n",
-    "analysis/data/deep/more.csv": "a\n1\n",
-    "analysis/other/__init__.py": "",
-    "analysis/other/rows.csv": "a\n1\n",
+    "sample/__init__.py": "",
+    "sample/models/__init__.py": "",
+    "sample/models/first.py": "from .second import value\nfrom . import third\n",
+    "sample/models/second.py": "from sample.data import table\nvalue = 1\n",
+    "sample/models/third.py": "def late():\n    from sample.models.fourth import value\n",
+    "sample/models/fourth.py": "value = 4\n",
+    "sample/models/unrelated.py": "value = 1\n",
+    "sample/shared.py": SHARED,
+    "sample/data/__init__.py": "table = 1\n",
+    "sample/data/rows.csv": "a\n1\n",
+    "sample/data/deep/more.csv": "a\n1\n",
+    "sample/other/__init__.py": "",
+    "sample/other/rows.csv": "a\n1\n",
+    "sample/lazy/__init__.py": "",
+    "sample/lazy/__init__.pyi": "from .one import first\nfrom .two import second\n",
+    "sample/lazy/one.py": "def first():\n    from sample.whole import value\n",
+    "sample/lazy/two.py": "second = 2\n",
+    "sample/whole/__init__.py": "",
+    "sample/whole/__init__.pyi": "from .part import value\n",
+    "sample/whole/part.py": "value = 1\n",
+    "sample/typed.py": "value = 1\n",
     "README.md": "words\n",
 }
 NEEDED = [
     "requirements.lock",
     "book/part/page.md",
-    "analysis/__init__.py",
-    "analysis/models/__init__.py",
-    "analysis/models/first.py",
-    "analysis/models/second.py",
-    "analysis/models/third.py",
-    "analysis/models/fourth.py",
-    "analysis/shared.py",
-    "analysis/data/__init__.py",
-    "analysis/data/rows.csv",
-    "analysis/data/deep/more.csv",
+    "sample/__init__.py",
+    "sample/models/__init__.py",
+    "sample/models/first.py",
+    "sample/models/second.py",
+    "sample/models/third.py",
+    "sample/models/fourth.py",
+    "sample/shared.py",
+    "sample/data/__init__.py",
+    "sample/data/rows.csv",
+    "sample/data/deep/more.csv",
+    "sample/lazy/__init__.py",
+    "sample/lazy/one.py",
+    "sample/whole/__init__.py",
+    "sample/whole/part.py",
 ]
 
 
@@ -65,16 +86,21 @@ def key(tmp_path, monkeypatch):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
     monkeypatch.setattr(dependencies, "ROOT", tmp_path)
+    monkeypatch.setattr(dependencies, "PACKAGE", "sample")
+    monkeypatch.syspath_prepend(tmp_path)
 
     def compute(parameters=None, sources=b""):
-        dependencies._file_hash.cache_clear()
-        dependencies._imports_of.cache_clear()
+        forget()
         notebook = Notebook(tmp_path / "book/part/page.md")
         return dependencies.result_key(notebook, parameters or {}, sources)
 
     yield compute
-    dependencies._file_hash.cache_clear()
-    dependencies._imports_of.cache_clear()
+    forget()
+
+
+def forget():
+    for cached in (dependencies._file_hash, dependencies._graph, dependencies._lent):
+        cached.cache_clear()
 
 
 @pytest.mark.parametrize("name", NEEDED)
@@ -85,19 +111,32 @@ def test_a_change_of_what_is_imported_changes_the_key(key, tmp_path, name):
     assert key() != before
 
 
-@pytest.mark.parametrize("name", sorted(set(TREE) - set(NEEDED)))
+@pytest.mark.parametrize("name", [n for n in TREE if n not in NEEDED and ".pyi" not in n])
 def test_a_change_elsewhere_does_not(key, tmp_path, name):
     before = key()
     (tmp_path / name).write_text("changed = True\n")
-    (tmp_path / "analysis/new.py").write_text("new = True\n")
+    (tmp_path / "sample/new.py").write_text("new = True\n")
     assert key() == before
+
+
+def test_a_name_that_a_face_lends_counts_with_its_home_only(key, tmp_path):
+    before = key()
+    stub = tmp_path / "sample/lazy/__init__.pyi"
+    stub.write_text(stub.read_text() + "from .third import more\n")
+    (tmp_path / "sample/lazy/third.py").write_text("more = 1\n")
+    assert key() == before
+    stub.write_text("from .two import first\n")
+    moved = key()
+    assert moved != before
+    (tmp_path / "sample/lazy/two.py").write_text("first = second = 3\n")
+    assert key() != moved
 
 
 def test_a_new_import_or_data_file_changes_the_key(key, tmp_path):
     before = key()
-    (tmp_path / "analysis/data/new.csv").write_text("a\n2\n")
+    (tmp_path / "sample/data/new.csv").write_text("a\n2\n")
     with_data = key()
-    (tmp_path / "analysis/shared.py").write_text("import analysis.other\nhelper = 1\n")
+    (tmp_path / "sample/shared.py").write_text("import sample.other\nhelper = 1\n")
     assert len({before, with_data, key()}) == 3
 
 
@@ -107,8 +146,17 @@ def test_parameters_and_sources_change_the_key(key):
     assert key({"a": 1, "b": 2}) == key({"b": 2, "a": 1})
 
 
+def test_the_road_from_notebook_to_book_knows_no_model():
+    forget()
+    graph = dependencies._graph()
+    used = {module for module in graph.modules if module.startswith("analysis.report")}
+    used |= {name for module in used for name in graph.find_upstream_modules(module)}
+    parts = {name.split(".")[1] for name in used if "." in name}
+    assert parts <= {"report", "published", "checks", "results"}
+
+
 def test_a_package_may_import_itself_in_a_circle(key, tmp_path):
-    (tmp_path / "analysis/models/second.py").write_text("from analysis.models import first\n")
+    (tmp_path / "sample/models/second.py").write_text("from sample.models import first\n")
     assert len(key()) == 64
 
 
@@ -118,21 +166,19 @@ def test_the_closure_holds_every_module_that_the_notebook_loads(name):
     source = "\n".join(
         cell.source for cell in all_notebooks()[name].content.cells if cell.cell_type == "code"
     )
-    wanted = sorted(dependencies._imported(source))
+    statements = [
+        n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Import | ast.ImportFrom)
+    ]
     program = (
-        "import importlib, json, sys\n"
-        f"for name in {wanted!r}:\n"
-        "    try:\n"
-        "        importlib.import_module(name)\n"
-        "    except ModuleNotFoundError:\n"
-        "        pass\n"  # a name inside a module
-        "print(json.dumps([m.__file__ for n, m in sys.modules.items()"
-        " if n.split('.')[0] == 'analysis']))\n"
+        "\n".join(map(ast.unparse, statements))
+        + "\nimport json, sys\n"
+        + "print(json.dumps([m.__file__ for n, m in sys.modules.items()"
+        + " if n.split('.')[0] == 'analysis']))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
     )
-    closure = {str(path) for path in dependencies._closure(set(wanted))}
+    closure = {str(path) for path in dependencies._closure(dependencies._imported(source))}
     loaded = json.loads(done.stdout.splitlines()[-1])
     assert loaded
     assert set(loaded) <= closure

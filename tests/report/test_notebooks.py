@@ -2,10 +2,8 @@
 
 import re
 
-import numpy as np
 import pytest
 
-from analysis.ephemeral import Sources, four_sources
 from analysis.report import notebooks
 from analysis.report.notebooks import (
     Notebook,
@@ -15,6 +13,7 @@ from analysis.report.notebooks import (
     is_source,
     parse_assignments,
     profile_parameters,
+    read_table,
 )
 from analysis.report.paths import BOOK, PROFILES
 
@@ -44,6 +43,14 @@ order: list[int] = [2, 4]  # none; {2, 4, 8}; orders that are tried
 names: list[str] = [a]  # none; any; labels
 step: float = 0.5  # none; {0.5, 1}; step size
 """
+TABLES = """
+def default():
+    return range(4)
+
+
+def read(path):
+    return open(path).read().splitlines()
+"""
 
 
 @pytest.fixture
@@ -52,6 +59,10 @@ def book(tmp_path, monkeypatch):
     monkeypatch.setattr(notebooks, "BOOK", tmp_path)
     (tmp_path / "part").mkdir()
     (tmp_path / "_toc.yml").write_text("parts: []", encoding="utf-8")
+    (tmp_path / "reader_tables.py").write_text(TABLES)
+    monkeypatch.syspath_prepend(tmp_path)
+    tables = "sources: {read: 'reader_tables:read', default: 'reader_tables:default'}"
+    (tmp_path / "_tables.yml").write_text(tables)
     return tmp_path
 
 
@@ -179,17 +190,20 @@ def test_the_message_gives_value_and_range_in_numbers(page):
 
 def test_n_is_the_number_of_the_readers_sources(page):
     notebook = page()
-    five = Sources(np.ones(5), np.ones(5), np.ones(5))
+    five = range(5)
     assert notebook.resolve({"budget": 5}, five)["budget"] == 5
     with pytest.raises(ParameterError, match=re.escape("in [1, 5], got 6")):
         notebook.resolve({"budget": 6}, five)
 
 
+def test_what_reads_a_table_is_named_beside_the_pages(book, tmp_path):
+    (tmp_path / "my.csv").write_text("a\nb\nc\n")
+    assert len(read_table(str(tmp_path / "my.csv"))) == 3
+
+
 def test_a_default_may_be_too_large_for_fewer_sources(page):
     with pytest.raises(ParameterError, match=re.escape("budget must be in [1, 1], got 2")):
-        page("budget: int = 2  # none; [1, N]; budget").resolve(
-            {}, Sources(np.ones(1), np.ones(1), np.ones(1))
-        )
+        page("budget: int = 2  # none; [1, N]; budget").resolve({}, ["one row"])
 
 
 def test_sources_are_no_value_among_others(page):
@@ -198,7 +212,7 @@ def test_sources_are_no_value_among_others(page):
     assert notebook.takes_sources
     with pytest.raises(ParameterError, match="SOURCES="):
         notebook.resolve({"sources": "my.csv"})
-    assert notebook.resolve({}, four_sources()) == {"sources": ""}
+    assert notebook.resolve({}, range(4)) == {"sources": ""}
     assert not page("budget: int = 2  # none; any; budget").takes_sources
 
 
