@@ -1,7 +1,7 @@
 """The directive ``{face}``: the public names of one part, with their docstrings.
 
 The names are those of the part's ``__init__.pyi``, so that a name which enters or leaves a face
-enters or leaves the book. A page names the groups; what it leaves out of them is added at the end.
+enters or leaves the book.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class Face(SphinxDirective):
         lines += [f"   {name}.{public}" for public in names]
         for public in names:
             thing = getattr(module, public)
-            lines += ["", f".. auto{'class' if isclass(thing) else 'function'}:: {name}.{public}"]
+            kind = "class" if isclass(thing) else "function" if callable(thing) else "data"
+            lines += ["", f".. auto{kind}:: {name}.{public}"]
             lines += ["   :members:"] if isclass(thing) else []
         text = ["```{eval-rst}", *lines, "```"]
         holder = nodes.container()

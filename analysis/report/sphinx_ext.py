@@ -24,6 +24,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from analysis.published import documents, printed_rows
+from analysis.report.api import Face
 from analysis.report.collate import DATA
 from analysis.report.figures import FORMATS
 from analysis.report.notebooks import find_notebook
@@ -405,6 +406,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("gallery", Gallery)
     app.add_directive("build-info", BuildInfo)
     app.add_directive("document-only", DocumentOnly)
+    app.add_directive("face", Face)
     app.connect("doctree-read", add_source_links)
     app.connect("doctree-read", mark_rerun)
     app.connect("doctree-read", number_proofs)

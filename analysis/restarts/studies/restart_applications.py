@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -110,7 +111,7 @@ def _losses(costs: Mapping[str, float]) -> str:
     )
 
 
-def _loss(costs: Mapping[str, float], policy: str) -> float:
+def _loss(costs: Mapping[Any, float], policy: str) -> float:
     """Return by how many per cent a policy costs more than the optimum."""
     return 100 * (costs[policy] / costs["optimum"] - 1)
 

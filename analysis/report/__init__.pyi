@@ -1,0 +1,19 @@
+from .claims import Claim
+from .figures import save_figure
+from .records import is_document_run, record, record_claims, save_value
+from .style import COLOURS, figure
+from .text import as_markdown, as_mathtext, as_plain
+
+__all__ = [
+    "COLOURS",
+    "Claim",
+    "as_markdown",
+    "as_mathtext",
+    "as_plain",
+    "figure",
+    "is_document_run",
+    "record",
+    "record_claims",
+    "save_figure",
+    "save_value",
+]

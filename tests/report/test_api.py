@@ -1,0 +1,34 @@
+"""The API pages hold every public name of every part, and each says what it is."""
+
+import re
+from importlib import import_module
+
+import pytest
+
+from analysis.report.paths import BOOK, ROOT
+
+FACES = sorted(
+    ".".join(path.parent.relative_to(ROOT).parts)
+    for path in (ROOT / "analysis").glob("*/__init__.pyi")
+)
+
+
+def test_every_face_stands_on_one_page():
+    pages = [path.read_text(encoding="utf-8") for path in (BOOK / "api").glob("*.md")]
+    shown = re.findall(r"^```\{face\} (\S+)$", "\n".join(pages), re.MULTILINE)
+    assert sorted(shown) == FACES
+
+
+@pytest.mark.parametrize("name", FACES)
+def test_every_public_name_exists_and_says_what_it_is(name):
+    module = import_module(name)
+    assert sorted(module.__all__) == sorted(set(module.__all__))
+    for public in module.__all__:
+        thing = getattr(module, public)
+        assert thing.__doc__, f"{name}.{public} has no docstring"
+
+
+@pytest.mark.parametrize("name", FACES)
+def test_an_unknown_name_is_refused(name):
+    with pytest.raises(AttributeError, match="no_such_name"):
+        import_module(name).no_such_name  # noqa: B018
