@@ -19,7 +19,6 @@ from analysis.trace.deployed import (
     NutchAdaptive,
     best_fixed_frequencies,
     lambdacrawl,
-    lambdacrawl_rates,
 )
 from analysis.trace.experiment import Experiment, Outcome, choose_memory
 from analysis.trace.poisson import against_surrogates
@@ -96,23 +95,30 @@ def side_by_side(experiment: Experiment, memory: float, seed: int) -> dict[str, 
     """Replay every policy of the page at one budget."""
     trained = experiment.sources(experiment.trained)
     budget, size = experiment.budget, len(experiment.trace)
-    change = trained.arrival_rate * trained.period
-    even = FrequencyPolicy(lambdacrawl_rates(change, trained.mean_utility, budget))
+    shrunk = experiment.sources(experiment.shrunk)
     rng = np.random.default_rng([seed, 3])
     return {
         "index": experiment.by_age(WhittlePolicy(trained)),
-        "shrunk": experiment.by_age(WhittlePolicy(experiment.sources(experiment.shrunk))),
+        "shrunk": experiment.by_age(WhittlePolicy(shrunk)),
         "forgetting": experiment.forgetting(memory),
         "fixed": experiment.by_age(best_fixed_frequencies(trained, budget)),
         "greedy": experiment.by_age(GreedyPolicy(trained)),
-        "lambdacrawl": experiment.at_random(lambdacrawl(trained, budget), rng),
-        "even": experiment.by_age(even),
+        "lambdacrawl": experiment.at_random(lambdacrawl(shrunk, budget), rng),
+        "even": experiment.by_age(FrequencyPolicy(lambdacrawl(shrunk, budget).frequency)),
         "nutch": experiment.from_nothing(lambda: NutchAdaptive(size, experiment.period)),
         "entry": experiment.from_nothing(lambda: EntryFrequency(size, experiment.period)),
         "robin": experiment.by_age(RoundRobinPolicy()),
         "oracle": experiment.by_age(WhittlePolicy(experiment.sources(experiment.tested))),
         "feed": seeing(experiment),
     }
+
+
+def three(index: Floats, fixed: Floats, robin: Floats, drawn: Floats, weights: Floats
+          ) -> pd.DataFrame:  # fmt: skip
+    """Set three weekly rewards against the index's, with intervals."""
+    others = {"fixed": fixed, "robin": robin, "lambdacrawl": drawn}
+    rows = {LABELS[key]: ratio_interval(weeks, index, weights) for key, weeks in others.items()}
+    return pd.DataFrame(rows, index=["ratio", "low", "high"]).T.round(3)
 
 
 def seeing(experiment: Experiment) -> Outcome:
@@ -305,8 +311,7 @@ def sensitivity(experiment: Experiment, memory: float, weights: Floats, seed: in
     for place, (rule, hours) in enumerate(rules.items()):
         other = replace(experiment, half_life=hours)
         trained = other.sources(other.trained)
-        change = trained.arrival_rate * trained.period
-        even = FrequencyPolicy(lambdacrawl_rates(change, trained.mean_utility, other.budget))
+        even = FrequencyPolicy(lambdacrawl(other.sources(other.shrunk), other.budget).frequency)
         base = other.by_age(WhittlePolicy(trained)).weeks
         others = {
             "fixed": other.by_age(best_fixed_frequencies(trained, other.budget)),
