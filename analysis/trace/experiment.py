@@ -15,10 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_array, check_integer
-from analysis.ephemeral.optimum.static import RandomPolicy
-from analysis.ephemeral.policies import Policy
-from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.stochastic.simulation import simulate_random
+from analysis.ephemeral import Policy, RandomPolicy, Sources
 from analysis.trace.bounds import clairvoyant_bound
 from analysis.trace.deployed import EntryFrequency, NutchAdaptive
 from analysis.trace.forgetting import ForgettingIndex, known_from
@@ -31,6 +28,7 @@ from analysis.trace.replay import (
     visits_at_random,
     visits_by_age,
     visits_of_learner,
+    visits_seeing,
 )
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace
 
@@ -162,16 +160,24 @@ class Experiment:
         )
         return clock, before
 
+    def timetable(self, policy: Policy) -> Timetable:
+        """Return the visits of a policy that looks at ages alone; all begin at age 1."""
+        ones = np.ones(len(self.trace), dtype=np.int64)
+        return visits_by_age(policy, self.budget, self.clock(0)[0].horizon, ones)
+
+    def replayed(self, visits: Timetable) -> Outcome:
+        """Replay one timetable from every phase."""
+        clocks = [self.clock(phase) for phase in range(self.phases)]
+        return self._outcome([(visits, *self._score(visits, *clock)) for clock in clocks])
+
     def by_age(self, policy: Policy) -> Outcome:
         """Replay a policy that looks at ages alone."""
-        clock, _ = self.clock(0)
-        ones = np.ones(len(self.trace), dtype=np.int64)
-        return self._fixed(visits_by_age(policy, self.budget, clock.horizon, ones))
+        return self.replayed(self.timetable(policy))
 
     def at_random(self, policy: RandomPolicy, rng: np.random.Generator) -> Outcome:
         """Replay a policy that draws."""
-        clock, _ = self.clock(0)
-        return self._fixed(visits_at_random(policy, self.budget, clock.horizon, rng))
+        horizon = self.clock(0)[0].horizon
+        return self.replayed(visits_at_random(policy, self.budget, horizon, rng))
 
     def forgetting(self, memory: float) -> Outcome:
         """Replay the index with rates that forget, `memory` in hours, and the gamma prior."""
@@ -195,16 +201,14 @@ class Experiment:
             played.append((visits, *self._score(visits, clock, before)))
         return self._outcome(played)
 
-    def seeing(self, rule: str, rate: Floats) -> Floats:
-        """Replay a rule of `analysis.ephemeral` that sees every content; its `Outcome.weekly`."""
-        weekly = []
+    def seeing(self, rate: Floats) -> Outcome:
+        """Replay the index policy that sees every content, at some positive rates per hour."""
+        played = []
         for phase in range(self.phases):
             clock, before = self.clock(phase)
-            run = simulate_random(
-                self.sources(rate), rule, self.budget, self.content(clock), observed=True
-            )
-            weekly.append(self._weeks(run.reward, before))
-        return np.array(weekly)
+            visits = visits_seeing(self.trace, self.sources(rate), self.budget, clock)
+            played.append((visits, *self._score(visits, clock, before)))
+        return self._outcome(played)
 
     def content(self, clock: Clock) -> Floats:
         """Return what each epoch adds, as `analysis.ephemeral.Environment` takes it.
@@ -236,12 +240,8 @@ class Experiment:
         half = (self.split - self.begin) // 2
         weeks = half // WEEK
         return replace(
-            self, split=self.split - weeks * WEEK, end=self.split, phases=min(self.phases, 4)
+            self, split=self.split - weeks * WEEK, end=self.split, phases=min(self.phases, 2)
         )
-
-    def _fixed(self, visits: Timetable) -> Outcome:
-        clocks = [self.clock(phase) for phase in range(self.phases)]
-        return self._outcome([(visits, *self._score(visits, *clock)) for clock in clocks])
 
     def _score(self, visits: Timetable, clock: Clock, before: int) -> tuple[Score, int]:
         value = np.asarray(self.value)

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from analysis.ephemeral.kernels import mark_top
+from analysis.ephemeral.kernels import h, mark_top, relative_index
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -166,6 +166,46 @@ def follow_due(
                 wait = interval[i] * (1.0 - constants[3] if new else 1.0 + constants[2])
                 interval[i] = min(max(wait, since, shortest), longest)
                 due[i] = epoch + interval[i] - constants[4] * since
+
+
+@njit(cache=True)
+def follow_contents(
+    u_star: Floats,
+    decay: Floats,
+    value: Floats,
+    budget: int,
+    item: Ints,
+    place: Ints,
+    begin: int,
+    period: int,
+    visits: Ints,
+) -> None:
+    """Visit the sources of largest index in the state that each of them is in; only full ones."""
+    size = decay.size
+    priority, work = np.zeros(size), np.empty(size)
+    chosen = np.empty(size, dtype=np.bool_)
+    held, alpha, following = np.zeros(size), np.exp(-decay), np.empty(size, dtype=np.int64)
+    for i in range(size):
+        following[i] = place[i] + np.searchsorted(item[place[i] : place[i + 1]], begin)
+    for epoch in range(visits.shape[0]):
+        second = begin + epoch * period
+        for i in range(size):
+            held[i] *= alpha[i]
+            while following[i] < place[i + 1] and item[following[i]] <= second:
+                age = (second - item[following[i]]) / period
+                held[i] += value[i] * np.exp(-decay[i] * age)
+                following[i] += 1
+            priority[i] = 0.0
+            if held[i] > 0.0:
+                share = held[i] / u_star[i]
+                priority[i] = u_star[i] * relative_index(decay[i], h(decay[i]), share)
+        mark_top(priority, budget, work, chosen)
+        taken = 0
+        for i in range(size):
+            if chosen[i] and held[i] > 0.0:
+                visits[epoch, taken] = i
+                taken += 1
+                held[i] = 0.0
 
 
 @njit(cache=True)

@@ -27,7 +27,6 @@ from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import (
     GreedyPolicy,
-    Observation,
     Policy,
     RoundRobinPolicy,
     WhittlePolicy,
@@ -40,6 +39,8 @@ from analysis.trace.trace import HOUR, Trace
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_AT_A_TIME = 1000
 
 
 @dataclass(frozen=True)
@@ -178,11 +179,39 @@ def visits_at_random(
     policy: RandomPolicy, budget: int, horizon: int, rng: np.random.Generator
 ) -> Timetable:
     """Visits of a policy that draws at every epoch; as `visits_by_age`."""
+    check_integer("budget", budget, 1, policy.frequency.size)
+    # What `RandomPolicy.select` does with one number an epoch, many epochs at a time.
+    bounds = np.cumsum(policy.frequency) + 1e-12
     visits = np.full((horizon, budget), -1)
-    nothing = Observation(0, np.empty(0, np.int64), np.empty(0))
-    for epoch in range(horizon):
-        arms = policy.select(nothing, budget, rng)
-        visits[epoch, : arms.size] = arms
+    for first in range(0, horizon, _AT_A_TIME):
+        drawn = rng.random(min(_AT_A_TIME, horizon - first))
+        chosen = np.diff(np.floor(bounds + drawn[:, None]), prepend=0.0) > 0
+        epoch, arm = np.nonzero(chosen)
+        before = np.concatenate([[0], np.cumsum(chosen.sum(axis=1))])
+        visits[first + epoch, np.arange(epoch.size) - before[epoch]] = arm
+    return Timetable(visits)
+
+
+def visits_seeing(trace: Trace, sources: Sources, budget: int, clock: Clock) -> Timetable:
+    """Visits of the index policy that sees every content; a source that holds nothing gets none.
+
+    Parameters
+    ----------
+    trace : Trace
+        N sources.
+    sources : Sources
+        Their rates, all positive, and costs of 1.
+    budget : int
+        Visits per epoch.
+    clock : Clock
+        When the visits take place.
+    """
+    check_integer("budget", budget, 1, len(trace))
+    visits = np.full((clock.horizon, budget), -1)
+    kernels.follow_contents(
+        sources.u_star, sources.decay, sources.mean_utility, budget,
+        *trace.by_source, clock.begin, clock.period, visits,
+    )  # fmt: skip
     return Timetable(visits)
 
 
@@ -215,6 +244,28 @@ def visits_of_learner(
         interval = np.zeros(len(trace)) if counts else policy.interval.copy()
         kernels.follow_due(counts, constants, interval, policy.due.copy(), budget, *items)
     return Timetable(visits)
+
+
+def expected_reward(timetable: Timetable, sources: Sources, *, warm_up: int = 0) -> float:
+    """Reward per epoch that visits earn on average if only the rates are right (Campbell).
+
+    A schedule that does not look at what it finds collects, from stationary arrivals of rate
+    Lambda_i of whatever law, u*_i (1 - exp(-mu_i gap)) on average at a visit after a gap.
+
+    Parameters
+    ----------
+    timetable : Timetable
+        Visits; a source's first counts from the beginning.
+    sources : Sources
+        N sources with the true rates.
+    warm_up : int
+        Epochs at the beginning whose visits are not counted.
+    """
+    first = np.append(True, np.diff(timetable.arm) != 0)
+    gap = np.where(first, timetable.epoch, np.diff(timetable.epoch, prepend=0))
+    found = -np.expm1(-sources.decay[timetable.arm] * gap) * sources.u_star[timetable.arm]
+    counted = timetable.epoch >= warm_up
+    return float(found[counted].sum() / (timetable.horizon - warm_up))
 
 
 def score(

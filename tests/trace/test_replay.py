@@ -22,6 +22,7 @@ from analysis.trace.replay import (
     visits_at_random,
     visits_by_age,
     visits_of_learner,
+    visits_seeing,
 )
 from analysis.trace.trace import DAY, WEEK, Trace, publications
 from tests.trace.slow_replay import slow_replay
@@ -154,6 +155,21 @@ def test_the_environment_of_the_simulated_chapters_agrees(world):
     assert before == 48
     assert other.reward[before:] == pytest.approx(fast.reward[before:], **EXACT)
     assert fast.reward[before:].sum() > 0
+
+
+def test_the_index_that_sees_contents_is_that_of_the_simulated_chapters(world):
+    trace, sources = world
+    rate = np.maximum(sources.arrival_rate, 0.01)
+    experiment = Experiment(
+        trace, 0, 2 * DAY, 2 * DAY + WEEK, np.log(2) / sources.decay_rate, 1,
+        value=sources.mean_utility, phases=1,
+    )  # fmt: skip
+    clock, before = experiment.clock(0)
+    known, facts = experiment.sources(rate), (experiment.decay_rate, sources.mean_utility)
+    fast = score(trace, visits_seeing(trace, known, 1, clock), clock, *facts)
+    other = simulate_random(known, "whittle", 1, experiment.content(clock), observed=True)
+    assert other.reward[1:].sum() == pytest.approx(fast.reward[1:].sum(), rel=1e-9)
+    assert other.reward[before:] == pytest.approx(fast.reward[before:], abs=1e-9)
 
 
 def test_the_warm_up_is_not_counted(world):

@@ -1,0 +1,135 @@
+"""Is it Poisson? Statistics of a trace, each beside surrogates.
+
+A surrogate has as many items of each source as the trace, at independent uniform times: a Poisson
+process of constant rate, given its counts. A statistic of the trace that lies outside what many
+surrogates give speaks against that process, whatever the statistic's law.
+
+fano         variance over mean of the counts in windows, 1 for a Poisson process; median over
+             sources that have items enough
+gaps         coefficient of variation of the gaps between items, 1 for exponential ones; median
+short gaps   share of gaps shorter than a tenth of their source's mean, 1 - exp(-0.1) if exponential
+day, week    length of the mean of exp(2 pi i time/cycle) over all items, near 0 without a cycle
+drift        mean over sources of (first half - second half)^2 / items, 1 for a constant rate
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.checks import check_integer
+from analysis.trace.trace import DAY, HOUR, WEEK, Trace
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+WINDOWS = {"a day": DAY, "a week": WEEK, "four weeks": 4 * WEEK}
+ENOUGH = 20
+"""Items that a source needs for its own dispersion to be told."""
+
+
+def surrogate(trace: Trace, rng: np.random.Generator) -> Trace:
+    """Draw a trace of constant rates with the same number of items of each source."""
+    return poisson_trace(trace, trace.counts(trace.begin, trace.end), rng)
+
+
+def poisson_trace(trace: Trace, counts: Ints, rng: np.random.Generator) -> Trace:
+    """Draw a trace of given counts at uniform times between the beginning and the end of another.
+
+    Parameters
+    ----------
+    trace : Trace
+        Gives names, origin and length.
+    counts : ndarray of int, shape (N,)
+        Items of each source; Poisson counts make a Poisson process.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
+    source = np.repeat(np.arange(len(trace)), counts)
+    time = rng.integers(trace.begin, trace.end, source.size)
+    order = np.argsort(time, kind="stable")
+    return Trace(trace.names, trace.origin, source[order], time[order])
+
+
+def fano_factors(trace: Trace, window: int) -> Floats:
+    """Variance over mean of the counts in windows of so many seconds, where items are enough."""
+    count = (trace.end - trace.begin) // window
+    place = (trace.time - trace.begin) // window
+    inside = place < count
+    flat = np.bincount(trace.source[inside] * count + place[inside], minlength=len(trace) * count)
+    counts = flat.reshape(len(trace), count)
+    enough = counts.sum(axis=1) >= ENOUGH
+    return counts[enough].var(axis=1, ddof=1) / counts[enough].mean(axis=1)
+
+
+def relative_gaps(trace: Trace) -> tuple[Floats, Ints]:
+    """Gaps between the items of a source over their mean, and whose they are, items enough."""
+    time, place = trace.by_source
+    source = np.repeat(np.arange(len(trace)), np.diff(place))
+    enough = np.diff(place) >= ENOUGH
+    inner = (np.diff(source) == 0) & enough[source[1:]]
+    gap, owner = np.diff(time)[inner].astype(np.float64), source[1:][inner]
+    total, count = np.bincount(owner, gap), np.bincount(owner)
+    return gap / (total / np.maximum(count, 1))[owner], owner
+
+
+def statistics(trace: Trace) -> dict[str, float]:
+    """Compute the statistics that the module lists."""
+    found = {
+        f"fano, {name}": float(np.median(fano_factors(trace, window)))
+        for name, window in WINDOWS.items()
+    }
+    gap, owner = relative_gaps(trace)
+    count = np.bincount(owner)
+    square = np.bincount(owner, (gap - 1.0) ** 2)[count > 0] / count[count > 0]
+    found["gaps"] = float(np.median(np.sqrt(square)))
+    found["short gaps"] = float((gap < 0.1).mean())
+    for name, cycle in {"day": DAY, "week": WEEK}.items():
+        found[name] = float(np.abs(np.exp(2j * np.pi * (trace.time % cycle) / cycle).mean()))
+    middle = (trace.begin + trace.end) // 2
+    first, second = trace.counts(trace.begin, middle), trace.counts(middle, trace.end)
+    some = first + second > 0
+    found["drift"] = float((((first - second) ** 2)[some] / (first + second)[some]).mean())
+    return found
+
+
+def against_surrogates(trace: Trace, number: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Set each statistic beside its values on surrogates.
+
+    Parameters
+    ----------
+    trace : Trace
+        N sources, at least one with items enough.
+    number : int
+        Surrogates, at least 19.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index ``statistic``; columns ``trace``, ``low`` and ``high`` (2.5% and 97.5% of the
+        surrogates) and ``p``, the two-sided Monte Carlo p-value, at least 2/(number + 1).
+
+    Raises
+    ------
+    ValueError
+        If no source has items enough, or `number` is out of range.
+    """
+    check_integer("number", number, 19)
+    if trace.counts(trace.begin, trace.end).max() < ENOUGH:
+        raise ValueError(f"trace must have a source with at least {ENOUGH} items")
+    table = pd.DataFrame({"trace": statistics(trace)})
+    drawn = pd.DataFrame([statistics(surrogate(trace, rng)) for _ in range(number)])
+    table["low"], table["high"] = drawn.quantile(0.025), drawn.quantile(0.975)
+    above = (drawn >= table["trace"]).sum() + 1
+    below = (drawn <= table["trace"]).sum() + 1
+    table["p"] = np.minimum(1.0, 2.0 * np.minimum(above, below) / (number + 1))
+    return table.rename_axis("statistic")
+
+
+def hourly_shares(trace: Trace, cycle: int = DAY) -> Floats:
+    """Share of the items in each hour of a cycle, from midnight UTC (Thursday for a week)."""
+    hour = (trace.time % cycle) // HOUR
+    return np.bincount(hour, minlength=cycle // HOUR) / trace.time.size

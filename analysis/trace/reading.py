@@ -1,0 +1,158 @@
+"""Read anybody's trace: a CSV with the columns source and utc, one row an item.
+
+What can be repaired is repaired, row by row, and counted; what cannot is refused in one sentence.
+
+=====================  ==========================================================================
+unparsable time        the row is left out
+year in the future     the row is left out (later than `now`), and so are years before 1990
+no source              the row is left out
+duplicate row          left out, unless one says that two items in one instant are two items
+another time zone      a time with an offset is moved to UTC; a time without any is taken as UTC
+one source only        refused: there is nothing to choose
+an empty file          refused, as is one without the two columns or with too few items
+too many bad rows      refused if more than one in ten has to be left out (duplicates apart)
+=====================  ==========================================================================
+
+Rows are numbered as an editor shows them: the header is row 1.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike
+
+import numpy as np
+import pandas as pd
+
+from analysis.checks import check_choice
+from analysis.trace.trace import Trace
+
+EARLIEST = pd.Timestamp("1990-01-01", tz="UTC")
+FEWEST = 20
+"""Items that a trace must have for rates to be told from it."""
+LARGEST_SHARE = 0.1
+SHOWN = 5
+DUPLICATES = ("drop", "keep")
+_OFFSET = r"(?:[Zz]|[+-]\d\d(?::?\d\d)?)$"
+_TIMED = r"\d[T ]\d"
+
+
+@dataclass(frozen=True)
+class Repair:
+    """One kind of thing that was done to the rows.
+
+    Attributes
+    ----------
+    what : str
+        What was wrong, and what was done.
+    rows : tuple of int
+        Which rows, the header being row 1.
+    """
+
+    what: str
+    rows: tuple[int, ...]
+
+    def __str__(self) -> str:
+        shown = ", ".join(map(str, self.rows[:SHOWN]))
+        more = f" and {len(self.rows) - SHOWN} more" if len(self.rows) > SHOWN else ""
+        return f"{self.what}: {len(self.rows)} (row {shown}{more})"
+
+
+def read_trace(
+    path: str | PathLike[str], *, now: str | None = None, duplicates: str = "drop"
+) -> tuple[Trace, list[Repair]]:
+    """Read a trace and say what had to be repaired.
+
+    Parameters
+    ----------
+    path : path
+        CSV file, UTF-8, with the columns ``source`` and ``utc`` (ISO 8601); others are ignored.
+    now : str, optional
+        Time after which nothing can have been published; the clock's by default.
+    duplicates : {"drop", "keep"}
+        What to do with equal rows.
+
+    Returns
+    -------
+    trace : Trace
+    repairs : list of Repair
+        Empty if nothing had to be done.
+
+    Raises
+    ------
+    ValueError
+        Naming the file and the reason.
+    """
+    check_choice("duplicates", duplicates, DUPLICATES)
+    latest = pd.Timestamp.now(tz="UTC") if now is None else pd.Timestamp(now, tz="UTC")
+    try:
+        table = _table(path)
+        trace, repairs = _repaired(table, latest, duplicates)
+    except pd.errors.ParserWarning:
+        raise ValueError(f"{path}: a row has more fields than the header has names") from None
+    except pd.errors.EmptyDataError:
+        raise ValueError(f"{path}: the file is empty") from None
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path}: {str(error).strip()}") from None
+    return trace, repairs
+
+
+def _table(path: str | PathLike[str]) -> pd.DataFrame:
+    with warnings.catch_warnings():
+        # Without index_col=False, rows longer than the header would shift all columns.
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        table = pd.read_csv(
+            path, dtype=str, keep_default_na=False, skipinitialspace=True, index_col=False,
+            skip_blank_lines=False,
+        )  # fmt: skip
+    for column in ("source", "utc"):
+        if column not in table.columns:
+            found = ", ".join(map(str, table.columns))
+            raise ValueError(f"column {column!r} is missing; there must be source and utc: {found}")
+    if table.empty:
+        raise ValueError("there are no items: the file has a header and no rows")
+    table = table[["source", "utc"]].apply(lambda column: column.str.strip())
+    table.index += 2  # as an editor numbers the rows
+    return table[(table != "").any(axis=1)]
+
+
+def _repaired(
+    table: pd.DataFrame, latest: pd.Timestamp, duplicates: str
+) -> tuple[Trace, list[Repair]]:
+    # Beyond the year 2262 a time has no nanoseconds: such a year is in the future all the same.
+    far = table["utc"].str.match(r"[3-9]\d{3}-|2[3-9]\d{2}-")
+    times = pd.to_datetime(table["utc"].mask(far, ""), utc=True, errors="coerce", format="ISO8601")
+    bad = {
+        "no source, left out": table["source"] == "",
+        "time that cannot be read, left out": times.isna() & ~far,
+        f"time after {latest:%Y-%m-%d}, left out": far | (times > latest),
+        f"time before {EARLIEST:%Y-%m-%d}, left out": times < EARLIEST,
+    }
+    left_out = np.logical_or.reduce(list(bad.values()))
+    if left_out.mean() > LARGEST_SHARE:
+        said = "; ".join(map(str, _repairs(bad)))
+        raise ValueError(f"too many rows cannot be used, {left_out.sum()} of {len(table)}: {said}")
+    offset = table["utc"].str.contains(_OFFSET) & table["utc"].str.contains(_TIMED)
+    moved = offset & ~table["utc"].str.contains(r"(?:[Zz]|[+-]00(?::?00)?)$") & ~left_out
+    naive = ~offset & ~left_out
+    done = {**bad, "other time zone, moved to UTC": moved}
+    if offset.any():  # zones are mixed: where all times lack one, UTC is what the column says
+        done["no time zone, taken as UTC"] = naive
+    kept = pd.DataFrame({"source": table["source"], "time": times})[~left_out]
+    again = kept.duplicated()
+    if duplicates == "drop":
+        done["duplicate, left out"] = again.reindex(table.index, fill_value=False)
+        kept = kept[~again]
+    if len(kept) < FEWEST:
+        raise ValueError(f"there must be at least {FEWEST} items to tell rates from: {len(kept)}")
+    if kept["source"].nunique() < 2:
+        raise ValueError(f"there is one source only, {kept['source'].iloc[0]!r}: nothing to choose")
+    return Trace.of(kept["source"], kept["time"]), list(_repairs(done))
+
+
+def _repairs(masks: dict[str, pd.Series]) -> Iterator[Repair]:
+    for what, mask in masks.items():
+        if mask.any():
+            yield Repair(what, tuple(map(int, mask.index[mask.to_numpy()])))

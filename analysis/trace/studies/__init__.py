@@ -1,0 +1,1 @@
+"""What the pages on real publications show, one module a page."""

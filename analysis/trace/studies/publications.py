@@ -1,0 +1,365 @@
+"""Experiments, numbers and figures of the page on real publications."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.ephemeral import GreedyPolicy, RoundRobinPolicy, WhittlePolicy, relaxed_bound
+from analysis.report import save_value
+from analysis.trace.bootstrap import ratio_interval
+from analysis.trace.deployed import (
+    EntryFrequency,
+    FrequencyPolicy,
+    NutchAdaptive,
+    best_fixed_frequencies,
+    lambdacrawl,
+)
+from analysis.trace.experiment import Experiment, Outcome, choose_memory
+from analysis.trace.poisson import against_surrogates
+from analysis.trace.rates import trained_rates
+from analysis.trace.replay import expected_reward
+from analysis.trace.trace import HOUR, WEEK, Trace, publications
+
+Floats = NDArray[np.float64]
+
+SIZES = ("small", "middle", "large")
+LABELS = {
+    "index": "index, trained rates",
+    "shrunk": "index, rates with a prior",
+    "forgetting": "index, rates that forget",
+    "fixed": "best fixed frequencies",
+    "greedy": "largest expected content",
+    "lambdacrawl": "LambdaCrawl, drawn",
+    "even": "LambdaCrawl's rates, even",
+    "nutch": "Nutch adaptive",
+    "entry": "entry frequency",
+    "robin": "round robin",
+    "oracle": "index, test-period rates",
+    "feed": "index that sees contents",
+}
+KINDS = {"upload": "uploads", "commit": "commits"}
+
+
+def data_table(names: Sequence[str]) -> pd.DataFrame:
+    """Describe the parts of the trace: sources, items, period, and how unequal the sources are."""
+    rows = {}
+    for name in names:
+        trace = publications(name)
+        counts = np.sort(trace.counts(trace.begin, trace.end))[::-1]
+        rows[KINDS.get(name, name)] = {
+            "sources": len(trace),
+            "items": trace.time.size,
+            "from": trace.date(trace.begin),
+            "to": trace.date(trace.end - 1),
+            "median a source": int(np.median(counts)),
+            "largest": int(counts[0]),
+            "share of the busiest ten": f"{counts[:10].sum() / counts.sum():.0%}",
+        }
+        save_value(f"publications-{name}-sources", len(trace))
+        save_value(f"publications-{name}-items", trace.time.size)
+    return pd.DataFrame(rows).T
+
+
+def poisson_tests(number: int, seed: int) -> pd.DataFrame:
+    """Set both kinds beside Poisson surrogates of their own, and keep the numbers."""
+    tables = {}
+    for place, kind in enumerate(KINDS):
+        rng = np.random.default_rng([seed, 1, place])
+        table = against_surrogates(publications(kind), number, rng)
+        for name, row in table.iterrows():
+            key = str(name).replace(", ", "-").replace(" ", "-")
+            save_value(f"publications-{kind}-{key}", row["trace"])
+            save_value(f"publications-{kind}-{key}-high", row["high"])
+        save_value(f"publications-{kind}-largest-p", table["p"].max())
+        tables[KINDS[kind]] = table
+    return pd.concat(tables, names=["kind"])
+
+
+def experiments(
+    training: int, test: int, half_life: float, budgets: Sequence[int], phases: int
+) -> dict[str, Experiment]:
+    """Set up the comparison at the three budgets, by size."""
+    trace = publications("both")
+    split = trace.begin + training * WEEK
+    base = partial(Experiment, trace, trace.begin, split, split + test * WEEK, half_life)
+    return {size: base(budget, phases=phases) for size, budget in zip(SIZES, budgets, strict=True)}
+
+
+def side_by_side(experiment: Experiment, memory: float, seed: int) -> dict[str, Outcome]:
+    """Replay every policy of the page at one budget."""
+    trained = experiment.sources(experiment.trained)
+    budget, size = experiment.budget, len(experiment.trace)
+    shrunk = experiment.sources(experiment.shrunk)
+    rng = np.random.default_rng([seed, 3])
+    return {
+        "index": experiment.by_age(WhittlePolicy(trained)),
+        "shrunk": experiment.by_age(WhittlePolicy(shrunk)),
+        "forgetting": experiment.forgetting(memory),
+        "fixed": experiment.by_age(best_fixed_frequencies(trained, budget)),
+        "greedy": experiment.by_age(GreedyPolicy(trained)),
+        "lambdacrawl": experiment.at_random(lambdacrawl(shrunk, budget), rng),
+        "even": experiment.by_age(FrequencyPolicy(lambdacrawl(shrunk, budget).frequency)),
+        "nutch": experiment.from_nothing(lambda: NutchAdaptive(size, experiment.period)),
+        "entry": experiment.from_nothing(lambda: EntryFrequency(size, experiment.period)),
+        "robin": experiment.by_age(RoundRobinPolicy()),
+        "oracle": experiment.by_age(WhittlePolicy(experiment.sources(experiment.tested))),
+        "feed": seeing(experiment),
+    }
+
+
+def three(index: Floats, fixed: Floats, robin: Floats, drawn: Floats, weights: Floats
+          ) -> pd.DataFrame:  # fmt: skip
+    """Set three weekly rewards against the index's, with intervals."""
+    others = {"fixed": fixed, "robin": robin, "lambdacrawl": drawn}
+    rows = {LABELS[key]: ratio_interval(weeks, index, weights) for key, weeks in others.items()}
+    return pd.DataFrame(rows, index=["ratio", "low", "high"]).T.round(3)
+
+
+def seeing(experiment: Experiment) -> Outcome:
+    """Replay the index of the content that is there, at trained rates."""
+    # A source without an item in training would have no index at all.
+    rate = np.maximum(experiment.trained, 0.5 * experiment.trained[experiment.trained > 0].min())
+    return experiment.seeing(rate)
+
+
+def memories(
+    every: Mapping[str, Experiment], days: Sequence[float]
+) -> tuple[dict[str, float], pd.DataFrame]:
+    """Choose the memory at each budget inside the training period; hours by size, and a table."""
+    chosen, columns = {}, {}
+    for size, experiment in every.items():
+        chosen[size], earned = choose_memory(experiment, [24.0 * d for d in days])
+        columns[f"{experiment.budget} an hour"] = pd.Series(earned, index=list(days))
+        save_value(f"publications-memory-{size}", chosen[size] / 24.0)
+    return chosen, pd.DataFrame(columns).rename_axis("memory (days)")
+
+
+def ratios(
+    outcomes: Mapping[str, Mapping[str, Outcome]],
+    every: Mapping[str, Experiment],
+    weights: Floats,
+) -> pd.DataFrame:
+    """Reward of every policy in units of the index with trained rates, with block-bootstrap 95%.
+
+    Keeps the numbers; also those of the two bounds.
+    """
+    rows = []
+    for size, played in outcomes.items():
+        base, budget = played["index"].weeks, every[size].budget
+        for key, outcome in played.items():
+            ratio, low, high = ratio_interval(outcome.weeks, base, weights)
+            each = outcome.weekly.sum(axis=1) / played["index"].weekly.sum(axis=1)
+            rows.append((size, budget, key, ratio, low, high, np.ptp(each), outcome.used))
+            if key != "index":
+                interval = (low, high)
+                id = f"publications-{key}-{size}"
+                save_value(id, ratio, interval=interval, replications=len(weights))
+        hours = base.size * WEEK / HOUR
+        index = base.sum() / hours
+        bounds = {
+            "relaxed": relaxed_bound(every[size].sources(every[size].tested), budget)[0],
+            "clairvoyant": float(every[size].clairvoyant().mean()),
+        }
+        for key, bound in bounds.items():
+            save_value(f"publications-{key}-{size}", bound / index)
+        save_value(f"publications-nutch-used-{size}", played["nutch"].used)
+        save_value(f"publications-feed-used-{size}", played["feed"].used)
+        save_value(f"publications-budget-{size}", budget)
+        rows += [(size, budget, k, b / index, *[np.nan] * 4) for k, b in bounds.items()]
+    columns = ["size", "budget", "policy", "ratio", "low", "high", "phases", "used"]
+    table = pd.DataFrame(rows, columns=columns)
+    ratio = table.set_index(["policy", "size"])["ratio"]
+    save_value("publications-greedy-loss-middle", 1 - ratio["greedy", "middle"])
+    save_value("publications-robin-gain", 1 / ratio["robin", "small"])
+    save_value("publications-forgetting-gain", ratio["forgetting"].min() - 1)
+    save_value("publications-forgetting-gain-large", ratio["forgetting"].max() - 1)
+    return table
+
+
+def keep_settings(**settings: float) -> None:
+    """Keep the settings that the prose names."""
+    for name, setting in settings.items():
+        save_value(f"publications-{name.replace('_', '-')}", setting)
+
+
+def ratio_table(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay the ratios out, a policy a row and a budget a column."""
+    bounds = {"relaxed": "relaxed Poisson bound", "clairvoyant": "clairvoyant bound"}
+    shown = table.assign(
+        policy=table["policy"].map({**LABELS, **bounds}),
+        text=[
+            f"{r.ratio:.3f}" if np.isnan(r.low) else f"{r.ratio:.3f} ({r.low:.3f} to {r.high:.3f})"
+            for r in table.itertuples()
+        ],
+    )
+    order = [*LABELS.values(), *bounds.values()]
+    wide = shown.pivot(index="policy", columns="budget", values="text").loc[order]
+    return wide.rename(columns=lambda budget: f"{budget} visits an hour").rename_axis(columns=None)
+
+
+def campbell(every: Mapping[str, Experiment]) -> pd.DataFrame:
+    """Hold what timetables collected against Campbell's formula at the rates of the test period."""
+    rows = {}
+    for size, experiment in every.items():
+        trained = experiment.sources(experiment.trained)
+        policies = {
+            "index": WhittlePolicy(trained),
+            "fixed": best_fixed_frequencies(trained, experiment.budget),
+            "greedy": GreedyPolicy(trained),
+            "robin": RoundRobinPolicy(),
+        }
+        truth, before = experiment.sources(experiment.tested), experiment.clock(0)[1]
+        column = {}
+        for key, policy in policies.items():
+            visits = experiment.timetable(policy)
+            hours = (experiment.end - experiment.split) / experiment.period
+            collected = experiment.replayed(visits).weeks.sum() / hours
+            column[LABELS[key]] = collected / expected_reward(visits, truth, warm_up=before)
+            save_value(f"publications-campbell-{key}-{size}", column[LABELS[key]])
+        rows[f"{experiment.budget} visits an hour"] = column
+    table = pd.DataFrame(rows)
+    save_value("publications-campbell-worst", float(np.abs(table.to_numpy() - 1).max()))
+    return table
+
+
+def kinds_apart(every: Mapping[str, Experiment], weights: Floats) -> pd.DataFrame:
+    """Compare a few policies on each kind alone, for the cost of stale rates by budget."""
+    rows = {}
+    for kind, label in KINDS.items():
+        trace = publications(kind)
+        for size, experiment in every.items():
+            budget = min(experiment.budget, len(trace))
+            split = trace.begin + experiment.split - experiment.begin
+            end = split + experiment.end - experiment.split
+            alone = replace(
+                experiment, trace=trace, begin=trace.begin, split=split, end=end, budget=budget,
+                half_life=np.asarray(experiment.half_life)[:1], value=1.0,
+            )  # fmt: skip
+            trained = alone.sources(alone.trained)
+            base = alone.by_age(WhittlePolicy(trained)).weeks
+            others = {
+                "fixed": alone.by_age(best_fixed_frequencies(trained, budget)),
+                "robin": alone.by_age(RoundRobinPolicy()),
+                "oracle": alone.by_age(WhittlePolicy(alone.sources(alone.tested))),
+            }
+            column = {}
+            for key, outcome in others.items():
+                ratio, low, high = ratio_interval(outcome.weeks, base, weights)
+                save_value(f"publications-{kind}-{key}-{size}", ratio)
+                column[LABELS[key]] = f"{ratio:.3f} ({low:.3f} to {high:.3f})"
+            rows[label, f"{budget} an hour"] = column
+    return pd.DataFrame(rows).T
+
+
+def what_costs(experiment: Experiment, top: int) -> pd.DataFrame:
+    """Tell what trained rates miss: the winner's curse, sources born later, and rates grown old."""
+    trace, begin, split = experiment.trace, experiment.begin, experiment.split
+    trained, tested = experiment.trained, experiment.tested
+    uploads = np.flatnonzero([name.startswith("upload/") for name in trace.names])
+    order = uploads[np.argsort(-trained[uploads], kind="stable")]
+    best, rest = order[:top], order[top:]
+    counts = trace.counts(split, experiment.end)
+    unseen = trained == 0
+    facts = {
+        "curse": tested[best].sum() / trained[best].sum(),
+        "rest": tested[rest].sum() / trained[rest].sum(),
+        "unseen-share": counts[unseen].sum() / counts.sum(),
+    }
+    for key, fact in facts.items():
+        save_value(f"publications-{key}", fact)
+    save_value("publications-unseen", int((unseen & (counts > 0)).sum()))
+    year = 52 * WEEK
+    lags = [weeks for weeks in (0, 13, 26, 39, 52) if split - year - weeks * WEEK >= begin]
+    earned = {}
+    for lag in lags:
+        rate = trained_rates(trace, split - year - lag * WEEK, split - lag * WEEK)
+        earned[lag] = experiment.by_age(WhittlePolicy(experiment.sources(rate))).weeks.sum()
+    table = pd.Series(earned) / earned[0]
+    save_value("publications-lag", float(table.iloc[-1]))
+    save_value("publications-lag-weeks", lags[-1])
+    return table.rename("reward").rename_axis("weeks since the year of training").to_frame()
+
+
+def half_life_rules(trace: Trace, begin: int, end: int, seed: int) -> dict[str, Floats]:
+    """Assume half-lives, in hours, by five rules; those that differ come in steps of sqrt(2)."""
+    size = len(trace)
+    gap = (end - begin) / HOUR / np.maximum(trace.counts(begin, end), 0.5)
+    rng = np.random.default_rng([seed, 4])
+
+    def steps(hours: Floats) -> Floats:
+        return 2.0 ** (np.round(2.0 * np.log2(hours)) / 2.0)
+
+    return {
+        "6 hours": np.full(size, 6.0),
+        "a day": np.full(size, 24.0),
+        "a week": np.full(size, 168.0),
+        "half the mean gap": steps(np.clip(0.5 * gap, 6.0, 336.0)),
+        "drawn around a day": steps(24.0 * np.exp(rng.normal(0.0, 1.0, size))),
+    }
+
+
+def sensitivity(experiment: Experiment, memory: float, weights: Floats, seed: int) -> pd.DataFrame:
+    """Repeat the main comparisons under other rules for half-lives."""
+    rules = half_life_rules(experiment.trace, experiment.begin, experiment.split, seed)
+    rows = {}
+    for place, (rule, hours) in enumerate(rules.items()):
+        other = replace(experiment, half_life=hours)
+        trained = other.sources(other.trained)
+        even = FrequencyPolicy(lambdacrawl(other.sources(other.shrunk), other.budget).frequency)
+        base = other.by_age(WhittlePolicy(trained)).weeks
+        others = {
+            "fixed": other.by_age(best_fixed_frequencies(trained, other.budget)),
+            "forgetting": other.forgetting(memory),
+            "even": other.by_age(even),
+            "robin": other.by_age(RoundRobinPolicy()),
+            "oracle": other.by_age(WhittlePolicy(other.sources(other.tested))),
+            "feed": seeing(other),
+        }
+        column = {}
+        for key, outcome in others.items():
+            ratio, low, high = ratio_interval(outcome.weeks, base, weights)
+            save_value(f"publications-rule-{place}-{key}", ratio)
+            column[LABELS[key]] = f"{ratio:.3f} ({low:.3f} to {high:.3f})"
+        rows[rule] = column
+    return pd.DataFrame(rows).T.rename_axis("half-life")
+
+
+def wrong_beliefs(experiment: Experiment, factors: Sequence[float], seed: int) -> pd.DataFrame:
+    """Cost of a wrong half-life, and of unknown values: reward against that of right beliefs."""
+    right = experiment.by_age(WhittlePolicy(experiment.sources(experiment.trained))).weeks.sum()
+    rows = {}
+    for factor in factors:
+        believed = replace(experiment, half_life=np.asarray(experiment.half_life) * factor)
+        policy = WhittlePolicy(believed.sources(believed.trained))
+        rows[f"half-life {factor:g} times the true one"] = (
+            experiment.by_age(policy).weeks.sum() / right
+        )
+    lost = {float(f): 1 - r for f, r in zip(factors, rows.values(), strict=True)}
+    save_value("publications-half-life-double", lost[2.0])
+    save_value("publications-half-life-half", lost[0.5])
+    save_value("publications-half-life-worst", max(lost.values()))
+    rng = np.random.default_rng([seed, 5])
+    values = []
+    for _ in range(5):
+        value = np.exp(rng.normal(-0.5, 1.0, len(experiment.trace)))
+        valued = replace(experiment, value=value)
+        known = valued.by_age(WhittlePolicy(valued.sources(valued.trained))).weeks.sum()
+        same = valued.by_age(WhittlePolicy(experiment.sources(experiment.trained))).weeks.sum()
+        values.append(same / known)
+    rows["values lognormal, believed all alike"] = float(np.mean(values))
+    save_value("publications-values-unknown", 1 - float(np.mean(values)))
+    return pd.Series(rows, name="reward / with right beliefs").to_frame()
+
+
+def objective_table(table: pd.DataFrame, size: str) -> pd.DataFrame:
+    """Lay out value, freshness and penalty at one budget."""
+    part = table[table["size"] == size].set_index("policy")
+    part.index = [LABELS[key] for key in part.index]
+    names = {"value": "value / index", "fresh": "time up to date", "penalty": "average H(n)"}
+    return part[list(names)].rename(columns=names).round(3)

@@ -1,0 +1,214 @@
+"""Experiments, numbers and figures of the page on a reader's own trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.ephemeral import RoundRobinPolicy, WhittlePolicy, relaxed_problem
+from analysis.report import COLOURS, figure, save_figure, save_value
+from analysis.trace.bootstrap import block_weights, ratio_interval
+from analysis.trace.deployed import (
+    EntryFrequency,
+    FrequencyPolicy,
+    NutchAdaptive,
+    best_fixed_frequencies,
+    lambdacrawl,
+)
+from analysis.trace.experiment import Experiment, Outcome, choose_memory
+from analysis.trace.forgetting import known_from
+from analysis.trace.poisson import ENOUGH, against_surrogates
+from analysis.trace.reading import Repair, read_trace
+from analysis.trace.trace import DAY, HOUR, WEEK, Trace, publications
+
+Floats = NDArray[np.float64]
+
+LABELS = {
+    "index": "index, trained rates",
+    "shrunk": "index, rates with a prior",
+    "forgetting": "index, rates that forget",
+    "fixed": "best fixed frequencies",
+    "even": "LambdaCrawl's rates, even",
+    "nutch": "Nutch adaptive",
+    "entry": "entry frequency",
+    "robin": "round robin",
+    "oracle": "index, test-period rates",
+    "feed": "index that sees contents",
+}
+TO_DEPLOY = ("index", "shrunk", "forgetting", "fixed", "even", "robin")
+"""What one can run without a feed or the future, at any budget."""
+
+
+def load(path: str, duplicates: str) -> tuple[Trace, list[Repair]]:
+    """Read the reader's file, or take the book's trace where there is none."""
+    return read_trace(path, duplicates=duplicates) if path else (publications("both"), [])
+
+
+def repairs_table(trace: Trace, repairs: Sequence[Repair]) -> pd.DataFrame:
+    """Say what was read and what was repaired, the rows named."""
+    rows = [
+        ("items", f"{trace.time.size}"),
+        ("sources", f"{len(trace)}"),
+        ("from", trace.date(trace.begin)),
+        ("to", trace.date(trace.end - 1)),
+        *[("repaired", str(repair)) for repair in repairs],
+    ]
+    save_value("your-trace-repairs", sum(len(repair.rows) for repair in repairs))
+    return pd.DataFrame(rows, columns=["what", "found"]).set_index("what")
+
+
+def experiment(
+    trace: Trace, share: float, half_life: float, budget: int, period: int, phases: int
+) -> Experiment:
+    """Split a trace into a training and a test period of whole weeks.
+
+    Raises
+    ------
+    ValueError
+        If a period would be shorter than a week, or the budget exceeds the number of sources.
+    """
+    weeks = (trace.end - trace.begin) // WEEK
+    test = weeks - round(share * weeks)
+    if weeks < 4 or not 1 <= test < weeks:
+        raise ValueError(
+            "the trace must span at least 4 weeks and leave one or more for training and for the "
+            f"test, got {weeks} weeks, {test} of them for the test"
+        )
+    if budget > len(trace):
+        raise ValueError(f"budget must be in [1, {len(trace)}], one a source, got {budget}")
+    end = trace.begin + weeks * WEEK
+    return Experiment(
+        trace, trace.begin, end - test * WEEK, end, half_life, budget,
+        period=period * 60, phases=phases, warm_up=min(4, weeks - test),
+    )  # fmt: skip
+
+
+def poisson_table(trace: Trace, number: int, seed: int) -> pd.DataFrame:
+    """Set the trace beside surrogates, if a source has items enough."""
+    if trace.counts(trace.begin, trace.end).max() < ENOUGH:
+        return pd.DataFrame({"statistic": [f"no source has {ENOUGH} items: nothing to test"]})
+    return against_surrogates(trace, number, np.random.default_rng([seed, 1])).round(3)
+
+
+def compare(plan: Experiment, days: Sequence[float], draws: int, seed: int) -> pd.DataFrame:
+    """Replay the policies; ratios to the index with trained rates, and what was chosen."""
+    memory, _ = choose_memory(plan, [24.0 * d for d in days])
+    size, seconds = len(plan.trace), plan.period
+    trained, shrunk = plan.sources(plan.trained), plan.sources(plan.shrunk)
+    lowest = 0.5 * plan.trained[plan.trained > 0].min()
+    played: dict[str, Outcome] = {
+        "index": plan.by_age(WhittlePolicy(trained)),
+        "shrunk": plan.by_age(WhittlePolicy(shrunk)),
+        "forgetting": plan.forgetting(memory),
+        "fixed": plan.by_age(best_fixed_frequencies(trained, plan.budget)),
+        "even": plan.by_age(FrequencyPolicy(lambdacrawl(shrunk, plan.budget).frequency)),
+        "nutch": plan.from_nothing(lambda: NutchAdaptive(size, seconds)),
+        "entry": plan.from_nothing(lambda: EntryFrequency(size, seconds)),
+        "robin": plan.by_age(RoundRobinPolicy()),
+        "oracle": plan.by_age(WhittlePolicy(plan.sources(plan.tested))),
+        "feed": plan.seeing(np.maximum(plan.trained, lowest)),
+    }
+    base = played["index"].weeks
+    weights = block_weights(base.size, min(4, base.size), draws, np.random.default_rng([seed, 2]))
+    rows = []
+    for key, outcome in played.items():
+        ratio = ratio_interval(outcome.weeks, base, weights)
+        save_value(f"your-trace-{key}", ratio[0], interval=ratio[1:], replications=draws)
+        rows.append((key, *ratio, outcome.used, 1 - outcome.stale))
+    save_value("your-trace-memory", memory / 24.0)
+    table = pd.DataFrame(rows, columns=["policy", "ratio", "low", "high", "used", "fresh"])
+    best = table[table["policy"].isin(TO_DEPLOY)].set_index("policy")["ratio"].idxmax()
+    save_value("your-trace-best", list(LABELS).index(str(best)))
+    return table
+
+
+def shown(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay the comparison out for the page."""
+    names = {
+        "ratio": "reward / index", "low": "low", "high": "high",
+        "used": "budget spent", "fresh": "time up to date",
+    }  # fmt: skip
+    return table.assign(policy=table["policy"].map(LABELS)).set_index("policy")[
+        list(names)
+    ].rename(columns=names).round(3)  # fmt: skip
+
+
+def draw(table: pd.DataFrame, plan: Experiment) -> None:
+    """Draw the comparison."""
+    fig, axis = figure(height=3.6)
+    place = np.arange(len(table))[::-1]
+    errors = [table["ratio"] - table["low"], table["high"] - table["ratio"]]
+    axis.errorbar(table["ratio"], place, xerr=np.maximum(errors, 0), fmt="o", color=COLOURS[0])
+    axis.axvline(1, color="black", linewidth=0.8)
+    axis.set(xlim=(0, None), yticks=place, xlabel="reward / index with trained rates")
+    axis.set_yticklabels([LABELS[key] for key in table["policy"]])
+    told = ", ".join(f"{LABELS[r.policy]} {r.ratio:.2f}" for r in table.itertuples())
+    save_figure(
+        "your-trace-policies",
+        fig,
+        table,
+        caption=f"Value collected from {len(plan.trace)} sources in the test period, in units of "
+        "the index policy with trained rates; block-bootstrap 95% intervals.",
+        alt=f"Ratios to the index policy with trained rates: {told}.",
+    )
+
+
+def schedule(plan: Experiment, days: Sequence[float]) -> pd.DataFrame:
+    """Recommend a schedule from the whole trace: how often to visit each source, and when first.
+
+    Rates are the present ones: with the memory that training chose, and the gamma prior.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``source``, ``items_per_day``, ``visits_per_day``, ``hours_between_visits`` (inf
+        for never) and ``first_visit_hours``, which spreads first visits evenly; most visits first.
+    """
+    memory, _ = choose_memory(plan, [24.0 * d for d in days])
+    whole = replace(plan, split=plan.end, end=plan.end + WEEK)
+    ones = np.ones(len(plan.trace), dtype=np.int64)
+    known = known_from(plan.trace, plan.begin, plan.end, memory, ones)
+    shape, strength = whole.prior
+    rate = (known.items + shape) / (known.hours + strength)
+    frequency = relaxed_problem(whole.sources(rate), plan.budget).frequency
+    hours = plan.period / HOUR
+    with np.errstate(divide="ignore"):
+        between = hours / frequency
+    spread = (np.arange(len(plan.trace)) * (np.sqrt(5.0) - 1.0) / 2.0) % 1.0
+    first = np.where(np.isfinite(between), spread * np.where(frequency > 0, between, 0.0), np.inf)
+    table = pd.DataFrame(
+        {
+            "source": plan.trace.names,
+            "items_per_day": rate * DAY / HOUR,
+            "visits_per_day": frequency * DAY / plan.period,
+            "hours_between_visits": between,
+            "first_visit_hours": first,
+        }
+    )
+    return table.sort_values("visits_per_day", ascending=False, kind="stable", ignore_index=True)
+
+
+def draw_schedule(table: pd.DataFrame) -> None:
+    """Draw visits against items; the data of the figure is the schedule itself."""
+    some = table[table["visits_per_day"] > 0]
+    fig, axis = figure(height=3.6)
+    axis.loglog(some["items_per_day"], some["visits_per_day"], "o", color=COLOURS[0], markersize=4)
+    axis.set(xlabel="items per day", ylabel="visits per day")
+    never = len(table) - len(some)
+    save_value("your-trace-never", never)
+    save_value("your-trace-visited", len(some))
+    save_figure(
+        "your-trace-schedule",
+        fig,
+        table,
+        caption=f"The recommended schedule: visits per day against items per day. {never} of "
+        f"{len(table)} sources are never visited at this budget. The data of this figure is the "
+        "schedule, one row a source.",
+        alt=f"Visits per day rise with items per day, more slowly than in proportion, from "
+        f"{some['visits_per_day'].min():.2g} to {some['visits_per_day'].max():.2g} a day; {never} "
+        f"of {len(table)} sources are not visited.",
+    )
