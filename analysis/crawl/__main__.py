@@ -62,10 +62,10 @@ def _parser() -> argparse.ArgumentParser:
         help="crawl a site on this machine in real time and show the policies side by side",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    show.add_argument("--seconds", type=float, default=60.0, help="length, from 2 to 3600")
-    show.add_argument("--epoch", type=float, default=0.25, help="seconds of an epoch, 0.05 to 60")
-    show.add_argument("--sources", type=int, default=30, help="feeds of the site, from 4 to 200")
-    show.add_argument("--budget", type=int, default=3, help="fetches of each crawler an epoch")
+    show.add_argument("--seconds", type=float, default=60.0, help="length, from 2 to 600")
+    show.add_argument("--epoch", type=float, default=0.5, help="seconds of an epoch, 0.1 to 60")
+    show.add_argument("--sources", type=int, default=40, help="feeds of the site, from 4 to 200")
+    show.add_argument("--budget", type=int, default=4, help="fetches of each crawler an epoch")
     show.add_argument("--port", type=int, default=8001, help="of the page; 0 for any that is free")
     show.add_argument("--seed", type=int, default=0, help="of the site")
     child = commands.add_parser("scrapy", help="run crawls whose settings are given as JSON")

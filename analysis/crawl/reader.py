@@ -84,7 +84,7 @@ def conditions(memory: str) -> dict[str, str]:
 
 
 def _id(node: ElementTree.Element) -> str:
-    return node.findtext("guid") or node.findtext("link") or node.findtext("title", "")
+    return node.findtext("guid") or node.findtext("link") or node.findtext("title") or ""
 
 
 def _item(id: str, node: ElementTree.Element) -> dict[str, str | float]:

@@ -20,7 +20,7 @@ from analysis.crawl.feeds import ERROR, SILENCE, random_faults, random_site
 from analysis.crawl.frontier import FOUND
 from analysis.crawl.server import FeedServer
 from analysis.crawl.transport import child, crawl_in_process, crawl_over_http, write_sources
-from analysis.ephemeral import Sources, random_reward, relaxed_bound, simulate
+from analysis.ephemeral import Policy, Sources, random_reward, relaxed_bound, simulate
 from analysis.sweep import mean_interval, sweep
 from analysis.trace.deployed import best_fixed_frequencies, lambdacrawl
 
@@ -124,7 +124,11 @@ def predictions(sources: Sources, budget: int, epochs: int, warm_up: int) -> dic
     for LambdaCrawl, which draws; none for Nutch, whose dates depend on what it finds.
     """
     fixed = best_fixed_frequencies(sources, budget)
-    policies = {"index": "whittle", "fixed_frequencies": fixed, "round_robin": "round-robin"}
+    policies: dict[str, Policy | str] = {
+        "index": "whittle",
+        "fixed_frequencies": fixed,
+        "round_robin": "round-robin",
+    }
     found = {
         name: simulate(sources, policy, budget, epochs, initial_state="fresh").reward[warm_up:]
         for name, policy in policies.items()
@@ -156,8 +160,8 @@ def trouble(
 ) -> pd.DataFrame:
     """Crawl sites that fail.
 
-    Faults of one epoch each, at several shares, with known rates and learned ones; and outages of
-    `outage` epochs at the largest share, with patience and without.
+    The index policy with known rates meets faults of one epoch each, at several shares, and outages
+    of `outage` epochs at the largest share, with patience and without.
 
     Parameters
     ----------
@@ -173,40 +177,39 @@ def trouble(
     Returns
     -------
     pandas.DataFrame
-        One row a kind of fault, policy, share and patience: value per allowed fetch with interval,
-        share of fetches that failed, and for single faults the bound on every policy: a fetch that
-        fails with probability p leaves (1 - p) M successes an epoch on average.
+        One row a kind of fault, share and patience: value per allowed fetch with interval, share of
+        fetches that failed, and for single faults the bound on every policy: a fetch that fails
+        with probability p leaves (1 - p) M successes an epoch on average.
     """
     replications, _, epochs = untroubled["index"].shape
     rows: list[dict[str, Any]] = []
 
-    def add(faults: str, share: float, patience: int, runs: Mapping[str, Floats]) -> None:
+    def add(faults: str, share: float, patience: int, runs: Floats) -> None:
         bound = relaxed_bound(sources, budget * (1 - share))[0] / budget
-        for policy in ("index", "learned_index")[: len(runs)]:
-            after = runs[policy][:, :, warm_up:]
-            mean, low, high = mean_interval(value_per_place(runs[policy], warm_up, budget))
-            failed = float(after[:, 3].sum() / after[:, 1].sum())
-            row = {"faults": faults, "policy": policy, "share": share, "patience": patience}
-            rows.append(row | {"value": mean, "low": low, "high": high, "failed": failed})
-            rows[-1]["bound"] = bound if faults == "single" else np.nan
+        mean, low, high = mean_interval(value_per_place(runs, warm_up, budget))
+        failed = float(runs[:, 3, warm_up:].sum() / runs[:, 1, warm_up:].sum())
+        row = {"faults": faults, "share": share, "patience": patience}
+        row |= {"value": mean, "low": low, "high": high, "failed": failed}
+        rows.append(row | {"bound": bound if faults == "single" else np.nan})
 
-    def crawl(share: float, last: int, patience: int, *policies: str) -> dict[str, Floats]:
-        given = {"share": share, "last": last, "patience": patience, "policies": policies}
+    def crawl(share: float, last: int, patience: int) -> Floats:
+        given = {"share": share, "last": last, "patience": patience, "policies": ("index",)}
         count = {"replications": replications, "seed": seed}
-        return crawl_sites(sources, budget, epochs, **count, **given)  # type: ignore[arg-type]
+        runs = crawl_sites(sources, budget, epochs, **count, **given)  # type: ignore[arg-type]
+        return runs["index"]
 
-    add("single", 0.0, 64, {name: untroubled[name] for name in ("index", "learned_index")})
+    add("single", 0.0, 64, untroubled["index"])
     for share in shares:
-        add("single", share, 64, crawl(share, 1, 64, "index", "learned_index"))
+        add("single", share, 64, crawl(share, 1, 64))
     for patience in (1, 64):
-        add("outage", max(shares), patience, crawl(max(shares), outage, patience, "index"))
+        add("outage", max(shares), patience, crawl(max(shares), outage, patience))
     return pd.DataFrame(rows)
 
 
 def over_http(
     sources: Sources, budget: int, epochs: int, *, seed: int, kill: bool
 ) -> dict[str, float]:
-    """Crawl one site over HTTP, and once killed in the middle, against the crawl in process.
+    """Crawl one site over HTTP, killed in the middle if wanted, against the crawl in process.
 
     The site has errors, broken feeds and a slow host; a source is forbidden by robots.txt and a
     host asks for a crawl delay. Time-outs are left to the tests: their length is real time.
@@ -234,17 +237,14 @@ def over_http(
         whole = crawl_in_process(site, settings, folder=folder / "in-process").store.frame()
         write_sources(folder / "sources.csv", sources, server.urls())
         settings["CRAWL_SOURCES"] = str(folder / "sources.csv")
-        names = ["http", *(["killed"] if kill else [])]
-        for name in names:
-            mine = settings | {"JOBDIR": str(folder / name)}
-            if name == "killed":
-                _kill_in_the_middle(server, mine, folder / name, len(whole) // 2)
-            crawl_over_http([mine])
-        for name in names:
-            for file in FILES:
-                one, other = ((folder / n / file).read_bytes() for n in ("in-process", name))
-                if one != other:
-                    raise RuntimeError(f"{file} of the crawl {name!r} is not that in process")
+        settings["JOBDIR"] = str(folder / "http")
+        if kill:
+            _kill_in_the_middle(server, settings, folder / "http", len(whole) // 2)
+        crawl_over_http([settings])
+        for file in FILES:
+            one, other = ((folder / name / file).read_bytes() for name in ("in-process", "http"))
+            if one != other:
+                raise RuntimeError(f"{file} of the crawl over HTTP is not that in process")
         size = sum((folder / "http" / file).stat().st_size for file in FILES)
     kinds = whole["kind"].value_counts()
     return {
