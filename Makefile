@@ -1,11 +1,11 @@
 # Which source next? Every command works on a fresh clone with Python 3.11 to 3.13; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: book test run serve pdf bench lock clean help
+.PHONY: book test run live serve pdf bench lock clean help
 
 PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3; do $$p -c 'import sys; sys.exit(not (3,11) <= sys.version_info < (3,14))' 2>/dev/null && echo $$p && break; done)
 PROFILE ?= paper
 PORT    ?= 8000
-export NB P SOURCES BENCH
+export NB P SOURCES BENCH LIVE
 # Compiled kernels are kept apart for each state of the code: Numba's own cache does not notice when a function that a kernel calls has changed.
 export NUMBA_CACHE_DIR := $(CURDIR)/.venv/numba/$(shell find analysis -name '*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
 
@@ -25,6 +25,9 @@ test: $(READY)  ## lint, types, unit tests, and the quick-profile book: executed
 
 run: $(READY)  ## one notebook with other parameters: NB=four-sources P="budget=2 horizon=200" [SOURCES=my.csv]
 	@$(REPORT) run "$$NB" --parameters "$$P" --sources "$$SOURCES"
+
+live: $(READY)  ## crawl feeds on this machine for a minute, policies side by side, with a page to watch (LIVE="--seconds 20")
+	@$(BIN)/python -m analysis.crawl live $$LIVE
 
 serve: $(READY)  ## serve the built book on this machine (PORT=8000)
 	@$(REPORT) serve --port $(PORT)

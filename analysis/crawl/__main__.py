@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import signal
 import sys
+import traceback
 from collections.abc import Sequence
+from typing import Any
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if given[:1] == ["scrapy"]:
-        return run_scrapy(json.loads(given[1]))
+    """Run one command; print one sentence and return 1 when it cannot be done."""
+    options = _parser().parse_args(arguments)
+    if options.command == "scrapy":
+        return run_scrapy(json.loads(options.settings))
+    try:
+        from analysis.crawl.live import Demonstration, live, report
+    except ModuleNotFoundError as error:
+        print(f"error: {error.name} is missing: pip install .[crawl]", file=sys.stderr)
+        return 1
+    chosen = {name: value for name, value in vars(options).items() if name != "command"}
+    try:
+        print("\n".join(report(live(Demonstration(**chosen)))))
+    except (RuntimeError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"error: port {options.port}: {error.strerror}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return 130
     return 0
 
 
-def run_scrapy(crawls: list[dict[str, object]]) -> int:
+def run_scrapy(crawls: list[dict[str, Any]]) -> int:
     """Run crawls side by side in this process; `analysis.crawl.transport` starts it."""
     from scrapy.crawler import CrawlerProcess
 
@@ -23,15 +44,36 @@ def run_scrapy(crawls: list[dict[str, object]]) -> int:
     from analysis.crawl.transport import LOCAL_SETTINGS
 
     process = CrawlerProcess(LOCAL_SETTINGS)
-    failures: list[object] = []
+    failures: list[Any] = []
     for settings in crawls:
         spider = type("Feeds", (FeedSpider,), {"custom_settings": settings})
         process.crawl(spider).addErrback(failures.append)
     process.start()
     for failure in failures:
-        print(failure, file=sys.stderr)
+        traceback.print_exception(failure.value)
     return 1 if failures else 0
 
 
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m analysis.crawl", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    show = commands.add_parser(
+        "live",
+        help="crawl a site on this machine in real time and show the policies side by side",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    show.add_argument("--seconds", type=float, default=60.0, help="length, from 2 to 600")
+    show.add_argument("--epoch", type=float, default=0.5, help="seconds of an epoch, 0.1 to 60")
+    show.add_argument("--sources", type=int, default=40, help="feeds of the site, from 4 to 200")
+    show.add_argument("--budget", type=int, default=4, help="fetches of each crawler an epoch")
+    show.add_argument("--port", type=int, default=8001, help="of the page; 0 for any that is free")
+    show.add_argument("--seed", type=int, default=0, help="of the site")
+    child = commands.add_parser("scrapy", help="run crawls whose settings are given as JSON")
+    child.add_argument("settings")
+    return parser
+
+
 if __name__ == "__main__":
+    # A polite kill is an interrupt: the crawlers are stopped too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main())

@@ -67,13 +67,13 @@ def read_feed(reply: Reply, memory: str) -> Reading:
         return Reading(0.0, (), memory)
     if not 200 <= reply.status < 300:
         raise Unreadable(f"status {reply.status}")
+    known = set(json.loads(memory)["ids"]) if memory else set()
     try:
-        listed = [_item(node) for node in ElementTree.fromstring(reply.body).iter("item")]
+        listed = {_id(node): node for node in ElementTree.fromstring(reply.body).iter("item")}
+        new = tuple(_item(id, node) for id, node in listed.items() if id not in known)
     except (ElementTree.ParseError, ValueError) as error:
         raise Unreadable(f"not a feed: {error}") from None
-    known = set(json.loads(memory)["ids"]) if memory else set()
-    new = tuple(item for item in listed if item["id"] not in known)
-    kept = {"tag": reply.headers.get("etag", ""), "ids": [item["id"] for item in listed]}
+    kept = {"tag": reply.headers.get("etag", ""), "ids": list(listed)}
     return Reading(sum(float(item["value"]) for item in new), new, json.dumps(kept))
 
 
@@ -83,14 +83,17 @@ def conditions(memory: str) -> dict[str, str]:
     return {"If-None-Match": tag} if tag else {}
 
 
-def _item(node: ElementTree.Element) -> dict[str, str | float]:
-    title = node.findtext("title", "")
+def _id(node: ElementTree.Element) -> str:
+    return node.findtext("guid") or node.findtext("link") or node.findtext("title") or ""
+
+
+def _item(id: str, node: ElementTree.Element) -> dict[str, str | float]:
     value = float(node.findtext(VALUE, "1"))
     if not 0 <= value < math.inf:
         raise ValueError(f"an item's value must be a number in [0, inf), got {value}")
     return {
-        "id": node.findtext("guid") or node.findtext("link") or title,
-        "title": title,
+        "id": id,
+        "title": node.findtext("title", ""),
         "published": node.findtext("pubDate", ""),
         "value": value,
     }

@@ -51,8 +51,8 @@ from analysis.crawl.feeds import START, Reply
 from analysis.crawl.frontier import FAILED, FORBIDDEN, FOUND, Frontier, Outcome
 from analysis.crawl.reader import Unreadable, conditions
 from analysis.crawl.server import TIME_HEADER
-from analysis.crawl.store import Store
-from analysis.ephemeral.sources import Sources
+from analysis.crawl.store import Log, Store
+from analysis.ephemeral import Sources
 
 DEFAULTS: dict[str, Any] = {
     "CRAWL_PERIOD": 3600.0,
@@ -91,6 +91,8 @@ class EpochScheduler(BaseScheduler):
     ----------
     frontier : Frontier
         The state of the crawl.
+    store : Log
+        What was fetched; on disk if there is a ``JOBDIR``.
     urls : list of str
         Address of each source.
 
@@ -130,7 +132,7 @@ class EpochScheduler(BaseScheduler):
             self.frontier.crawl_delay[:] = 0.0
         self._rules: dict[int, RobotParser] = {}
         folder = job_dir(settings)
-        self._store = Store(folder) if folder else None
+        self.store = Store(folder) if folder else Log()
         self._queue: deque[Request] = deque()
         self._others: deque[Request] = deque()
         self._began = 0.0
@@ -144,13 +146,11 @@ class EpochScheduler(BaseScheduler):
     def open(self, spider: Spider) -> None:
         """Go on where the crawl was stopped, if there is a state in ``JOBDIR``."""
         self._spider = spider
-        self._began = 0.0 if self._virtual else time.time()
-        if self._store:
-            began = self._store.restore(self.frontier)
-            self._began = self._began if began is None else began
-            self.frontier.state()  # a policy that cannot be saved is refused now
-            if not self._done and self._store.finished(self.frontier.epoch):
-                self._begin()  # what a kill has left of an epoch comes first
+        began = self.store.restore(self.frontier)
+        now = 0.0 if self._virtual else time.time()
+        self._began = now if began is None else began
+        if not self._done and self.store.finished(self.frontier.epoch):
+            self._begin()  # what a kill has left of an epoch comes first
 
     def has_pending_requests(self) -> bool:
         """Whether the crawl goes on."""
@@ -206,13 +206,13 @@ class EpochScheduler(BaseScheduler):
         """Open an epoch: queue what the policy chooses and was not fetched before a kill."""
         epoch = self.frontier.epoch
         chosen = self.frontier.choose().tolist()
-        before = self._store.finished(epoch) if self._store and chosen else []
+        before = self.store.finished(epoch) if chosen else []
         gone = {outcome.source for outcome in before}
         self._queue.extend(self._first_request(i) for i in chosen if i not in gone)
         for outcome in before:
             self.frontier.settle(outcome)
-        if self._store and not self.frontier.is_open:
-            self._store.save(self.frontier, self.frontier.outcomes, epoch, self._began)
+        if not self.frontier.is_open:
+            self.store.save(self.frontier, self.frontier.outcomes, epoch, self._began)
 
     def _first_request(self, source: int) -> Request:
         """Return the request for robots.txt where its rules are not known, else for the feed."""
@@ -295,11 +295,10 @@ class EpochScheduler(BaseScheduler):
 
     def _settle(self, outcome: Outcome) -> None:
         epoch = self.frontier.epoch
-        if self._store:
-            self._store.note(outcome, epoch)
+        self.store.note(outcome, epoch)
         self.frontier.settle(outcome)
-        if self._store and not self.frontier.is_open:
-            self._store.save(self.frontier, self.frontier.outcomes, epoch, self._began)
+        if not self.frontier.is_open:
+            self.store.save(self.frontier, self.frontier.outcomes, epoch, self._began)
 
 
 def read_sources(path: Any) -> tuple[Sources, list[str]]:

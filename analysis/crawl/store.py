@@ -20,8 +20,12 @@ from pathlib import Path
 from zipfile import BadZipFile
 
 import numpy as np
+import pandas as pd
 
 from analysis.crawl.frontier import Frontier, Outcome, from_line, to_line
+
+COLUMNS = ("epoch", "source", "kind", "status", "reward", "items")
+"""What the log says of a fetch."""
 
 
 def write_aside(path: Path, content: bytes) -> None:
@@ -34,7 +38,36 @@ def write_aside(path: Path, content: bytes) -> None:
     aside.replace(path)
 
 
-class Store:
+class Log:
+    """The log of a crawl in memory alone, which ends with the process."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[int, Outcome]] = []
+
+    def restore(self, frontier: Frontier) -> float | None:
+        """Say that the crawl is new."""
+        return None
+
+    def finished(self, epoch: int) -> list[Outcome]:
+        """Return nothing: no epoch is ever taken up again."""
+        return []
+
+    def note(self, outcome: Outcome, epoch: int) -> None:
+        """Wait for the end of the epoch."""
+
+    def save(
+        self, frontier: Frontier, outcomes: Sequence[Outcome], epoch: int, began: float
+    ) -> None:
+        """Keep the fetches of an epoch that is over."""
+        self._rows += [(epoch, outcome) for outcome in outcomes]
+
+    def frame(self) -> pd.DataFrame:
+        """Return the log: one row a fetch, by epoch and source."""
+        rows = [[epoch, *(getattr(o, name) for name in COLUMNS[1:])] for epoch, o in self._rows]
+        return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+class Store(Log):
     """The folder of a crawl.
 
     Parameters
@@ -44,6 +77,7 @@ class Store:
     """
 
     def __init__(self, folder: str | PathLike[str]) -> None:
+        super().__init__()
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._state = self.folder / "state.npz"
@@ -56,8 +90,9 @@ class Store:
         Raises
         ------
         ValueError
-            If the files are not those of such a crawl.
+            If the files are not those of such a crawl, or the policy cannot be saved.
         """
+        frontier.state()  # a policy that cannot be saved is refused now
         if not self._state.exists():
             self._log.unlink(missing_ok=True)
             return None
@@ -103,3 +138,9 @@ class Store:
         np.savez(buffer, allow_pickle=False, **(frontier.state() | extra))
         write_aside(self._state, buffer.getvalue())
         self._journal.unlink(missing_ok=True)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the log on disk: one row a fetch, by epoch and source."""
+        if not self._log.exists() or self._log.stat().st_size == 0:
+            return super().frame()
+        return pd.read_json(self._log, lines=True, precise_float=True)[list(COLUMNS)]

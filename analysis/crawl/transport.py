@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import numpy as np
 import pandas as pd
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -148,12 +147,3 @@ def _fetch(site: Site, request: Request, scheduler: EpochScheduler, patience: fl
     for result in request.callback(response):
         if isinstance(result, Request):
             scheduler.enqueue_request(result)
-
-
-def read_log(folder: str | PathLike[str]) -> pd.DataFrame:
-    """Read the log of a crawl: one row a fetch, by epoch and source."""
-    columns = ["epoch", "source", "kind", "status", "reward", "items"]
-    path = Path(folder) / "fetches.jsonl"
-    if not path.exists() or path.stat().st_size == 0:
-        return pd.DataFrame({name: np.empty(0) for name in columns})
-    return pd.read_json(path, lines=True, precise_float=True)[columns]

@@ -26,6 +26,6 @@ def some_settings(site, budget=2, epochs=15, policy="index", **more):
         "CRAWL_CLOCK": "virtual",
         "CRAWL_PERIOD": site.seconds,
         "CRAWL_START": site.start,
-        "DOWNLOAD_TIMEOUT": 0.3,
+        "DOWNLOAD_TIMEOUT": 3.0,
         **more,
     }

@@ -1,0 +1,336 @@
+"""``python -m analysis.crawl live``: crawlers side by side in real time, and a page to watch them.
+
+A site of random feeds is served on this machine, its clock running fast: an epoch of the model is a
+fraction of a second. Scrapy crawls it over HTTP with each policy, all in one child process. The
+page, and a line on the terminal, show the value found so far and index : round robin, with an
+interval from batches of epochs, beside what the model predicts. On a busy machine epochs fall out;
+the prediction is for the epochs that each crawler made.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.checks import check_integer, check_number
+from analysis.crawl.feeds import START, random_site
+from analysis.crawl.server import ADDRESS, FeedServer
+from analysis.crawl.store import Store
+from analysis.crawl.transport import child, write_sources
+from analysis.ephemeral import Observation, Policy, Sources, named_policy, simulate
+from analysis.sweep import mean_interval
+
+POLICIES = {
+    "index, rates known": "index",
+    "index, learned while crawling": "learned_index",
+    "round robin": "round_robin",
+}
+SECONDS = 3600
+"""An epoch in seconds of the site's clock."""
+BATCHES = 10
+GRACE = 60.0
+"""Seconds that the crawlers may take to start, and to end after the last epoch."""
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """How the crawlers are shown.
+
+    Parameters
+    ----------
+    sources : int
+        Feeds of the site, from 4 to 200.
+    budget : int
+        Fetches of each crawler in an epoch, below `sources`.
+    epoch : float
+        Seconds of real time that an epoch takes, from 0.1 to 60.
+    seconds : float
+        Length of the demonstration, from 2 to 600.
+    port : int
+        Port of the page on 127.0.0.1; 0 for any that is free.
+    seed : int
+        Of the site.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
+
+    sources: int = 40
+    budget: int = 4
+    epoch: float = 0.5
+    seconds: float = 60.0
+    port: int = 8001
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_integer("sources", self.sources, 4, 200)
+        check_integer("budget", self.budget, 1, self.sources - 1)
+        check_number("epoch", self.epoch, 0.1, 60)
+        check_number("seconds", self.seconds, max(2.0, 4 * self.epoch), 600)
+        check_integer("port", self.port, 0, 65535)
+        check_integer("seed", self.seed, 0)
+
+    @property
+    def epochs(self) -> int:
+        """Epochs that each crawler makes."""
+        return int(self.seconds / self.epoch)
+
+    def feeds(self) -> Sources:
+        """Draw the sources; their rates differ by up to a factor of 20."""
+        rng = np.random.default_rng([self.seed, self.sources])
+        rate = np.exp(rng.uniform(np.log(0.1), np.log(2.0), self.sources))
+        draw = rng.uniform
+        return Sources(rate, draw(0.2, 2.0, self.sources), draw(0.05, 0.5, self.sources))
+
+
+class Clock:
+    """The site's clock: it starts with the first request, as the crawlers do.
+
+    Parameters
+    ----------
+    epoch : float
+        Seconds of real time in which `SECONDS` pass on the site.
+    """
+
+    def __init__(self, epoch: float) -> None:
+        self._epoch = epoch
+        self._began: float | None = None
+
+    def __call__(self) -> float:
+        """Return the site's Unix time."""
+        now = time.monotonic()
+        if self._began is None:
+            self._began = now
+        return START + (now - self._began) / self._epoch * SECONDS
+
+
+def live(given: Demonstration) -> dict[str, Any]:
+    """Run the demonstration; return what the page shows at its end.
+
+    Raises
+    ------
+    RuntimeError
+        If the crawlers fail.
+    OSError
+        If the port is taken.
+    """
+    sources = given.feeds()
+    rng = np.random.default_rng([given.seed, 1])
+    site = random_site(sources, given.epochs + 1, rng, seconds=SECONDS)
+    deadline = time.monotonic() + given.seconds + 2 * GRACE
+    with (
+        tempfile.TemporaryDirectory() as around,
+        _Page(given.port) as page,
+        FeedServer(site, Clock(given.epoch)) as server,
+    ):
+        folder = Path(around)
+        write_sources(folder / "sources.csv", sources, server.urls())
+        print(f"page: {page.address}", flush=True)
+        crawls = [_settings(given, folder, policy) for policy in POLICIES.values()]
+        with child(crawls) as process:
+            try:
+                while process.poll() is None and time.monotonic() < deadline:
+                    page.state = summary(given, folder)
+                    _progress(page.state)
+                    time.sleep(min(0.5, given.seconds / 10))
+            finally:
+                process.kill()
+            errors = process.stderr.read() if process.stderr else ""
+        page.state = summary(given, folder) | {"over": True}
+        _progress(page.state)
+        print(file=sys.stderr)
+        if process.returncode != 0:
+            raise RuntimeError(f"the crawlers ended with {process.returncode}: {errors[-1000:]}")
+        time.sleep(min(1.0, given.seconds / 10))  # the page fetches the end
+        return page.state
+
+
+def summary(given: Demonstration, folder: Path) -> dict[str, Any]:
+    """Return what the page shows, from the logs of the crawls."""
+    found, rows = {}, []
+    for name, policy in POLICIES.items():
+        log = Store(folder / policy).frame()
+        epochs = log["epoch"].to_numpy(dtype=np.int64)
+        reward = np.bincount(epochs, log["reward"], given.epochs).astype(np.float64)
+        reached = int(epochs.max()) + 1 if len(log) else 0
+        found[policy] = (reward, reached, np.bincount(epochs, minlength=given.epochs) > 0)
+        counts = {"fetches": len(log), "failed": int((log["kind"] != "found").sum())}
+        counts["unchanged"] = int((log["status"] == 304).sum())
+        skipped = reached - log["epoch"].nunique()
+        rows.append({"name": name, "value": float(reward.sum()), "skipped": skipped, **counts})
+    epoch = min(reached for _, reached, _ in found.values())
+    places = np.unique(np.linspace(0, epoch, 120).astype(int))
+    for row, (reward, _, _) in zip(rows, found.values(), strict=True):
+        total = np.pad(reward.cumsum(), (1, 0))
+        row["curve"] = [round(float(value), 3) for value in total[places]]
+    state = {"epoch": epoch, "epochs": given.epochs, "places": places.tolist(), "rows": rows}
+    state |= {"sources": given.sources, "budget": given.budget, "seconds": given.epoch}
+    state |= {"over": False, "ratio": None, "predicted": None}
+    if epoch >= 2 * BATCHES:
+        ratio = batch_ratio(found["index"][0][:epoch], found["round_robin"][0][:epoch])
+        expected = [
+            expected_value(given, policy, found[name][2][:epoch])
+            for name, policy in {"index": "whittle", "round_robin": "round-robin"}.items()
+        ]
+        state |= {"ratio": ratio, "predicted": expected[0] / expected[1]}
+    return state
+
+
+@dataclass(frozen=True)
+class Pausing:
+    """A policy that fetches nothing in epochs that fell out."""
+
+    policy: Policy
+    made: NDArray[np.bool_]
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> NDArray[np.int64]:
+        """Return the policy's choice, or nothing."""
+        if not self.made[observation.epoch]:
+            return np.empty(0, dtype=np.int64)
+        return self.policy.select(observation, budget, rng)
+
+
+def expected_value(given: Demonstration, policy: str, made: NDArray[np.bool_]) -> float:
+    """Value that the model expects of a built-in policy which made some of the epochs.
+
+    Parameters
+    ----------
+    given : Demonstration
+        Sources and budget.
+    policy : str
+        Name of the policy.
+    made : ndarray of bool, shape (T,)
+        Which epochs were made.
+
+    Returns
+    -------
+    float
+    """
+    sources = given.feeds()
+    pausing = Pausing(named_policy(policy, sources), made)
+    run = simulate(sources, pausing, given.budget, made.size, initial_state="fresh")
+    return float(run.reward.sum())
+
+
+def batch_ratio(
+    one: NDArray[np.float64], other: NDArray[np.float64], batches: int = BATCHES
+) -> tuple[float, float, float]:
+    """Ratio of two sums with a 95% interval, from batches of epochs by the jackknife.
+
+    Parameters
+    ----------
+    one, other : ndarray, shape (T,)
+        Value found at each epoch.
+    batches : int
+        Number of batches, from 2 to T.
+
+    Returns
+    -------
+    ratio, low, high : float
+    """
+    check_integer("batches", batches, 2, one.size)
+    edges = np.linspace(0, one.size, batches + 1).astype(int)[:-1]
+    sums = np.add.reduceat(one, edges), np.add.reduceat(other, edges)
+    ratio = float(one.sum() / other.sum())
+    without = (one.sum() - sums[0]) / (other.sum() - sums[1])
+    _, low, high = mean_interval(batches * ratio - (batches - 1) * without)
+    return ratio, low, high
+
+
+def _settings(given: Demonstration, folder: Path, policy: str) -> dict[str, Any]:
+    return {
+        "CRAWL_SOURCES": str(folder / "sources.csv"),
+        "CRAWL_BUDGET": given.budget,
+        "CRAWL_EPOCHS": given.epochs,
+        "CRAWL_PERIOD": given.epoch,
+        "CRAWL_POLICY": f"analysis.crawl.policies.{policy}",
+        "JOBDIR": str(folder / policy),
+        "CLOSESPIDER_TIMEOUT": given.seconds + GRACE,
+    }
+
+
+def _progress(state: dict[str, Any]) -> None:
+    """Write one line: over the last one on a terminal, one every tenth of the time in a log."""
+    found = ", ".join(f"{row['name']} {row['value']:.1f}" for row in state["rows"])
+    ratio = ""
+    if state["ratio"]:
+        middle, low, high = state["ratio"]
+        said = f"{middle:.2f} ({low:.2f} to {high:.2f}), predicted {state['predicted']:.2f}"
+        ratio = f"; index : round robin {said}"
+    line = f"epoch {state['epoch']} of {state['epochs']}; found: {found}{ratio}"
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+    elif state["over"] or state["epoch"] % max(1, state["epochs"] // 10) == 0:
+        print(line, file=sys.stderr, flush=True)
+
+
+class _Page:
+    """Serves the page and the state that it asks for, on this machine only."""
+
+    def __init__(self, port: int) -> None:
+        self.state: dict[str, Any] = {"rows": [], "epoch": 0, "over": False}
+        html = (files("analysis.crawl") / "live.html").read_bytes()
+        page = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                known = {
+                    "/": ("text/html; charset=utf-8", lambda: html),
+                    "/state.json": ("application/json", lambda: json.dumps(page.state).encode()),
+                }
+                kind, content = known.get(self.path, ("", lambda: b""))
+                body = content()
+                self.send_response(200 if kind else 404)
+                self.send_header("content-type", kind or "text/plain")
+                self.send_header("content-length", str(len(body)))
+                self.send_header("cache-control", "no-store")
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Keep quiet: the terminal shows the crawl."""
+
+        self._server = ThreadingHTTPServer((ADDRESS, port), Handler)
+        self._server.daemon_threads = True
+        self.address = f"http://{ADDRESS}:{self._server.server_port}/"
+
+    def __enter__(self) -> _Page:
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def report(state: dict[str, Any]) -> Sequence[str]:
+    """Return the last words of the demonstration, line by line."""
+    lines = [
+        f"{row['name']}: found {row['value']:.1f} in {row['fetches']} fetches "
+        f"({row['unchanged']} unchanged, {row['failed']} failed, {row['skipped']} epochs fell out)"
+        for row in state["rows"]
+    ]
+    if state["ratio"]:
+        middle, low, high = state["ratio"]
+        inside = "inside" if low <= state["predicted"] <= high else "outside"
+        lines.append(
+            f"index : round robin {middle:.3f}, 95% interval {low:.3f} to {high:.3f}; "
+            f"predicted {state['predicted']:.3f}, {inside}"
+        )
+    return lines

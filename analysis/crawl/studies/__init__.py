@@ -1,0 +1,1 @@
+"""The crawls behind the chapters of this part."""

@@ -1,0 +1,294 @@
+"""The crawls of the page ``book/crawl/crawler.md``: policies side by side, and what goes wrong.
+
+`analysis.crawl.studies.crawler_figures` draws and records them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.checks import check_integer
+from analysis.crawl.feeds import ERROR, SILENCE, random_faults, random_site
+from analysis.crawl.frontier import FOUND
+from analysis.crawl.server import FeedServer
+from analysis.crawl.transport import child, crawl_in_process, crawl_over_http, write_sources
+from analysis.ephemeral import Policy, Sources, random_reward, relaxed_bound, simulate
+from analysis.sweep import mean_interval, sweep
+from analysis.trace.deployed import best_fixed_frequencies, lambdacrawl
+
+Floats = NDArray[np.float64]
+
+DAY = 86_400
+"""Seconds in an epoch of these crawls: Nutch's defaults are made for days."""
+POLICIES = {
+    "index, rates known": "index",
+    "index, learned while crawling": "learned_index",
+    "best fixed frequencies": "fixed_frequencies",
+    "LambdaCrawl": "lambda_crawl",
+    "Nutch adaptive": "nutch_adaptive",
+    "round robin": "round_robin",
+}
+SHORT = dict(zip(POLICIES, ("index", "learned", "fixed", "lambda", "nutch", "robin"), strict=True))
+FILES = ("fetches.jsonl", "state.npz")
+
+
+def feed_sources(size: int, rng: np.random.Generator) -> Sources:
+    """Draw feeds: rates log-uniform on (0.05, 1) a day, mean utility on (0.2, 2), decay (0.05, 1).
+
+    Parameters
+    ----------
+    size : int
+        N.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    Sources
+    """
+    check_integer("size", size, 1)
+    rate = np.exp(rng.uniform(np.log(0.05), 0.0, size))
+    return Sources(rate, rng.uniform(0.2, 2.0, size), rng.uniform(0.05, 1.0, size))
+
+
+def crawl_row(point: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Floats]:
+    """Crawl one random site with every policy; sources are the same at every call.
+
+    Parameters
+    ----------
+    point : mapping
+        sources, budget, epochs; policies, the names of functions of `analysis.crawl.policies`;
+        share, last, the faults, drawn on top of the same publications; patience.
+    rng : numpy.random.Generator
+        Source of randomness of the site.
+
+    Returns
+    -------
+    dict
+        For each policy an array of shape (4, epochs): value found, fetches, answers 304, failures.
+    """
+    publications, trouble = rng.spawn(2)
+    sources, epochs = point["sources"], point["epochs"]
+    faults = random_faults(len(sources), epochs, point["share"], trouble, last=point["last"])
+    site = random_site(sources, epochs, publications, seconds=DAY, length=25, faults=faults)
+    return {
+        policy: _columns(crawl_in_process(site, _settings(point, policy)).store.frame(), epochs)
+        for policy in point["policies"]
+    }
+
+
+def crawl_sites(
+    sources: Sources,
+    budget: int,
+    epochs: int,
+    *,
+    replications: int,
+    seed: int,
+    policies: tuple[str, ...] = tuple(POLICIES.values()),
+    share: float = 0.0,
+    last: int = 1,
+    patience: int = 64,
+) -> dict[str, Floats]:
+    """Crawl so many random sites; the same seed gives the same publications, whatever the faults.
+
+    Returns
+    -------
+    dict
+        For each policy an array of shape (replications, 4, epochs), as `crawl_row` has them.
+    """
+    point = {
+        "sources": sources,
+        "budget": budget,
+        "epochs": epochs,
+        "policies": policies,
+        "share": share,
+        "last": last,
+        "patience": patience,
+    }
+    rows = sweep(crawl_row, [point], seed=seed, replications=replications, jobs=1, progress=False)
+    return {policy: np.array([row[policy] for row in rows[0]]) for policy in policies}
+
+
+def predictions(sources: Sources, budget: int, epochs: int, warm_up: int) -> dict[str, float]:
+    """Value per fetch that the model expects of each policy on the epochs after `warm_up`.
+
+    The deterministic model, started alike, for policies that look at ages; the exact long-run rate
+    for LambdaCrawl, which draws; none for Nutch, whose dates depend on what it finds.
+    """
+    fixed = best_fixed_frequencies(sources, budget)
+    policies: dict[str, Policy | str] = {
+        "index": "whittle",
+        "fixed_frequencies": fixed,
+        "round_robin": "round-robin",
+    }
+    found = {
+        name: simulate(sources, policy, budget, epochs, initial_state="fresh").reward[warm_up:]
+        for name, policy in policies.items()
+    }
+    expected = {name: float(reward.mean()) / budget for name, reward in found.items()}
+    drawn = random_reward(sources, lambdacrawl(sources, budget).frequency) / budget
+    return expected | {"learned_index": expected["index"], "lambda_crawl": drawn}
+
+
+def value_per_fetch(runs: Floats, warm_up: int) -> Floats:
+    """Value found over fetches made, after `warm_up`; one number a site."""
+    return runs[:, 0, warm_up:].sum(axis=1) / runs[:, 1, warm_up:].sum(axis=1)
+
+
+def value_per_place(runs: Floats, warm_up: int, budget: int) -> Floats:
+    """Value found over fetches that the budget allows, after `warm_up`; one number a site."""
+    return runs[:, 0, warm_up:].mean(axis=1) / budget
+
+
+def trouble(
+    sources: Sources,
+    budget: int,
+    *,
+    untroubled: Mapping[str, Floats],
+    shares: list[float],
+    outage: int,
+    warm_up: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Crawl sites that fail.
+
+    The index policy with known rates meets faults of one epoch each, at several shares, and outages
+    of `outage` epochs at the largest share, with patience and without.
+
+    Parameters
+    ----------
+    sources, budget, warm_up, seed
+        As in `crawl_sites` and `value_per_place`.
+    untroubled : mapping
+        What `crawl_sites` returned for the same seed without faults.
+    shares : list of float
+        Expected shares of failing fetches, positive.
+    outage : int
+        Epochs that an outage lasts.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a kind of fault, share and patience: value per allowed fetch with interval, share of
+        fetches that failed, and for single faults the bound on every policy: a fetch that fails
+        with probability p leaves (1 - p) M successes an epoch on average.
+    """
+    replications, _, epochs = untroubled["index"].shape
+    rows: list[dict[str, Any]] = []
+
+    def add(faults: str, share: float, patience: int, runs: Floats) -> None:
+        bound = relaxed_bound(sources, budget * (1 - share))[0] / budget
+        mean, low, high = mean_interval(value_per_place(runs, warm_up, budget))
+        failed = float(runs[:, 3, warm_up:].sum() / runs[:, 1, warm_up:].sum())
+        row = {"faults": faults, "share": share, "patience": patience}
+        row |= {"value": mean, "low": low, "high": high, "failed": failed}
+        rows.append(row | {"bound": bound if faults == "single" else np.nan})
+
+    def crawl(share: float, last: int, patience: int) -> Floats:
+        given = {"share": share, "last": last, "patience": patience, "policies": ("index",)}
+        count = {"replications": replications, "seed": seed}
+        runs = crawl_sites(sources, budget, epochs, **count, **given)  # type: ignore[arg-type]
+        return runs["index"]
+
+    add("single", 0.0, 64, untroubled["index"])
+    for share in shares:
+        add("single", share, 64, crawl(share, 1, 64))
+    for patience in (1, 64):
+        add("outage", max(shares), patience, crawl(max(shares), outage, patience))
+    return pd.DataFrame(rows)
+
+
+def over_http(
+    sources: Sources, budget: int, epochs: int, *, seed: int, kill: bool
+) -> dict[str, float]:
+    """Crawl one site over HTTP, killed in the middle if wanted, against the crawl in process.
+
+    The site has errors, broken feeds and a slow host; a source is forbidden by robots.txt and a
+    host asks for a crawl delay. Time-outs are left to the tests: their length is real time.
+
+    Raises
+    ------
+    RuntimeError
+        If the logs or the states are not equal to the byte.
+    """
+    rng = np.random.default_rng([seed, 7])
+    faults = random_faults(len(sources), epochs, 0.1, rng)
+    faults[faults == SILENCE] = ERROR
+    robots = {
+        0: "User-agent: *\nDisallow: /feed/\n",
+        1: f"User-agent: *\nCrawl-delay: {3 * DAY}\n",
+    }
+    delay = np.where(np.arange(len(sources)) == 2, 0.02, 0.0)
+    site = random_site(
+        sources, epochs, rng, seconds=DAY, faults=faults, robots=robots, delay=delay, length=25
+    )
+    point = {"budget": budget, "epochs": epochs, "patience": 64}
+    settings = _settings(point, "learned_index") | {"DOWNLOAD_TIMEOUT": 60.0}
+    with tempfile.TemporaryDirectory() as around, FeedServer(site) as server:
+        folder = Path(around)
+        whole = crawl_in_process(site, settings, folder=folder / "in-process").store.frame()
+        write_sources(folder / "sources.csv", sources, server.urls())
+        settings["CRAWL_SOURCES"] = str(folder / "sources.csv")
+        settings["JOBDIR"] = str(folder / "http")
+        if kill:
+            _kill_in_the_middle(server, settings, folder / "http", len(whole) // 2)
+        crawl_over_http([settings])
+        for file in FILES:
+            one, other = ((folder / name / file).read_bytes() for name in ("in-process", "http"))
+            if one != other:
+                raise RuntimeError(f"{file} of the crawl over HTTP is not that in process")
+        size = sum((folder / "http" / file).stat().st_size for file in FILES)
+    kinds = whole["kind"].value_counts()
+    return {
+        "fetches": len(whole),
+        "bytes": size,
+        "failed": int(kinds.get("failed", 0)),
+        "forbidden": int(kinds.get("forbidden", 0)),
+        "unchanged": int((whole["status"] == 304).sum()),
+    }
+
+
+def _kill_in_the_middle(
+    server: FeedServer, settings: Mapping[str, Any], folder: Path, fetches: int
+) -> None:
+    """Start a crawl and kill it (SIGKILL) while an epoch is open."""
+    before, journal = len(server.served), folder / "journal.jsonl"
+    deadline = time.monotonic() + 120
+    with child([settings]) as process:
+        while process.poll() is None and time.monotonic() < deadline:
+            half_way = len(server.served) - before >= fetches
+            if half_way and journal.exists() and journal.stat().st_size:
+                break
+            time.sleep(0.001)
+        process.kill()
+
+
+def _settings(point: Mapping[str, Any], policy: str) -> dict[str, Any]:
+    return {
+        "CRAWL_BUDGET": point["budget"],
+        "CRAWL_EPOCHS": point["epochs"],
+        "CRAWL_POLICY": f"analysis.crawl.policies.{policy}",
+        "CRAWL_PATIENCE": point["patience"],
+        "CRAWL_CLOCK": "virtual",
+        "CRAWL_PERIOD": DAY,
+    }
+
+
+def _columns(log: pd.DataFrame, epochs: int) -> Floats:
+    """Sum up each epoch: value found, fetches, answers 304, failures; shape (4, epochs)."""
+    epoch = log["epoch"].to_numpy()
+    kinds = {
+        "value": log["reward"].to_numpy(),
+        "fetches": np.ones(len(log)),
+        "unchanged": (log["status"] == 304).to_numpy(),
+        "failed": (log["kind"] != FOUND).to_numpy(),
+    }
+    return np.array([np.bincount(epoch, weights, minlength=epochs) for weights in kinds.values()])

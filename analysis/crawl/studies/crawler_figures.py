@@ -1,0 +1,209 @@
+"""What the page ``book/crawl/crawler.md`` shows of the crawls of its study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from analysis.crawl.studies.crawler import (
+    POLICIES,
+    SHORT,
+    Floats,
+    predictions,
+    value_per_fetch,
+    value_per_place,
+)
+from analysis.ephemeral import Sources, relaxed_bound
+from analysis.report import COLOURS, figure, save_figure, save_value
+from analysis.sweep import mean_interval
+
+STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)))
+
+
+def compare_policies(
+    runs: Mapping[str, Floats], sources: Sources, budget: int, warm_up: int
+) -> pd.DataFrame:
+    """Record the policies side by side.
+
+    Parameters
+    ----------
+    runs : mapping
+        From `crawl_sites`.
+    sources : Sources
+        What was crawled.
+    budget, warm_up : int
+        Fetches an epoch; epochs that are left out.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a policy: value per allowed fetch with its interval, what the model expects, fetches
+        per epoch, share of 304s, value per fetch made, and the bound.
+    """
+    expected = predictions(sources, budget, runs["index"].shape[2], warm_up)
+    bound = relaxed_bound(sources, budget)[0] / budget
+    save_value("crawler-bound", bound)
+    rows = []
+    for name, policy in POLICIES.items():
+        after, short = runs[policy][:, :, warm_up:], f"crawler-{SHORT[name]}"
+        mean, low, high = mean_interval(value_per_place(runs[policy], warm_up, budget))
+        fetches, unchanged = float(after[:, 1].mean()), float(after[:, 2].sum() / after[:, 1].sum())
+        save_value(short, mean, interval=(low, high), replications=len(after))
+        save_value(f"{short}-share", 100 * mean / bound)
+        save_value(f"{short}-304", 100 * unchanged)
+        save_value(f"{short}-fetches", fetches)
+        per_fetch = float(value_per_fetch(runs[policy], warm_up).mean())
+        model = expected.get(policy, np.nan)
+        rows.append((name, mean, low, high, model, fetches, unchanged, per_fetch))
+    columns = ["policy", "value", "low", "high", "expected", "fetches", "share_304", "per_fetch"]
+    _save_ratio(runs, expected, warm_up)
+    table = pd.DataFrame(rows, columns=columns).assign(bound=bound)
+    told = table[table["policy"].map(POLICIES) != "learned_index"].dropna(subset="expected")
+    save_value("crawler-off", 100 * float((told["value"] / told["expected"] - 1).abs().max()))
+    return table
+
+
+def policies_table(table: pd.DataFrame) -> pd.DataFrame:
+    """Format the comparison for the page."""
+    half = (table["high"] - table["low"]) / 2
+    pairs = zip(table["value"], half, strict=True)
+    shown = {
+        "value per allowed fetch": [f"{value:.3f} ± {error:.3f}" for value, error in pairs],
+        "model": ["none" if np.isnan(value) else f"{value:.3f}" for value in table["expected"]],
+        "% of bound": (100 * table["value"] / table["bound"]).map("{:.1f}".format),
+        "fetches per epoch": table["fetches"].map("{:.2f}".format),
+        "value per fetch made": table["per_fetch"].map("{:.3f}".format),
+        "304 (%)": (100 * table["share_304"]).map("{:.1f}".format),
+    }
+    return pd.DataFrame(shown).set_index(pd.Index(table["policy"], name="policy"))
+
+
+def draw_policies(table: pd.DataFrame, sites: int) -> None:
+    """Draw the comparison: a dot with its interval a policy, the model's mark, and the bound."""
+    fig, axis = figure(height=3.4)
+    place = np.arange(len(table))[::-1]
+    error = np.array([table["value"] - table["low"], table["high"] - table["value"]])
+    axis.errorbar(table["value"], place, xerr=error, fmt="o", capsize=3, label="crawled")
+    axis.plot(table["expected"], place, "|", markersize=15, mew=2, label="model")
+    axis.axvline(table["bound"][0], color="black", linewidth=1, label="relaxed bound")
+    axis.set_yticks(place, table["policy"])
+    axis.set(xlabel="value found per allowed fetch (utility)", ylim=(-0.6, len(table) - 0.4))
+    axis.set_xlim(left=0)
+    fig.legend(loc="outside lower center", ncols=3, fontsize="small")
+    told = _told(table["policy"], table["value"])
+    save_figure(
+        "crawler-policies",
+        fig,
+        table,
+        f"Value found per fetch that the budget allows: mean over {sites} random sites with 95% "
+        "intervals, what the model expects, and the relaxed bound.",
+        "One dot a policy with its interval, and a mark where the model puts it. Crawled: "
+        f"{told}. The bound is {table['bound'][0]:.3f}.",
+    )
+
+
+def draw_learning(runs: Mapping[str, Floats], sources: Sources, budget: int) -> None:
+    """Draw value per allowed fetch in blocks of time."""
+    epochs = runs["index"].shape[2]
+    blocks = np.linspace(0, epochs, min(11, epochs + 1)).astype(int)
+    middle = 0.5 * (blocks[1:] + blocks[:-1])
+    bound = relaxed_bound(sources, budget)[0] / budget
+    fig, axis = figure(height=3.8)
+    data = []
+    for (name, policy), colour, style in zip(POLICIES.items(), COLOURS, STYLES, strict=False):
+        total = np.pad(np.cumsum(runs[policy][:, 0], axis=1), ((0, 0), (1, 0)))
+        rate = np.diff(total[:, blocks], axis=1) / np.diff(blocks) / budget
+        mean, low, high = np.array([mean_interval(column) for column in rate.T]).T
+        axis.plot(middle, mean, color=colour, linestyle=style, label=name)
+        if policy in {"index", "learned_index"}:
+            axis.fill_between(middle, low, high, color=colour, alpha=0.2, linewidth=0)
+        columns = {"policy": name, "epoch": middle, "mean": mean, "low": low, "high": high}
+        data.append(pd.DataFrame(columns))
+    axis.axhline(bound, color="black", linewidth=1)
+    axis.set(xlabel="epoch (days)", ylabel="value per allowed fetch (utility)")
+    axis.set(ylim=(0, None), xlim=(0, epochs))
+    fig.legend(loc="outside lower center", ncols=2, fontsize="small")
+    frame = pd.concat(data)
+    ends = frame.groupby("policy", sort=False)["mean"].agg(["first", "last"])
+    told = ", ".join(f"{name} {first:.3f} to {last:.3f}" for name, first, last in ends.itertuples())
+    save_figure(
+        "crawler-learning",
+        fig,
+        frame,
+        f"The same crawls in {len(middle)} blocks of time: means over {len(runs['index'])} sites, "
+        "95% bands for the two index policies, and the relaxed bound as a line.",
+        "Curves of value per allowed fetch over time, first block to last: "
+        f"{told}. The bound is {bound:.3f}.",
+    )
+
+
+def draw_trouble(table: pd.DataFrame, sites: int, outage: int) -> pd.DataFrame:
+    """Draw and record what failing fetches cost; return the table of the page."""
+    single = table[table["faults"] == "single"]
+    share = 100 * single["share"]
+    fig, axis = figure(height=3.2)
+    error = np.array([single["value"] - single["low"], single["high"] - single["value"]])
+    axis.errorbar(share, single["value"], error, marker="o", capsize=3, label="crawled")
+    axis.plot(share, single["bound"], "k:", label="bound on every policy")
+    axis.set(xlabel="expected share of failing fetches (%)", ylim=(0, None), xticks=share)
+    axis.set(ylabel="value per allowed fetch (utility)")
+    fig.legend(loc="outside lower center", ncols=2, fontsize="small")
+    shares = [f"{value:g}% of failures" for value in share]
+    save_figure(
+        "crawler-faults",
+        fig,
+        single,
+        "What the index policy finds when a share of the fetches fails, by errors, silence and "
+        f"broken feeds in equal parts: mean over {sites} sites with 95% intervals, and the bound "
+        "on every policy.",
+        f"A falling line and a dotted bound. Found: {_told(shares, single['value'])}.",
+    )
+    _record_trouble(table, outage)
+    kinds = {"single": "single", "outage": f"outages of {outage} epochs"}
+    return pd.DataFrame(
+        {
+            "faults": table["faults"].map(kinds),
+            "share (%)": (100 * table["share"]).map("{:g}".format),
+            "longest rest": table["patience"],
+            "failed (%)": (100 * table["failed"]).map("{:.1f}".format),
+            "value per allowed fetch": [
+                f"{row.value:.3f} ± {(row.high - row.low) / 2:.3f}" for row in table.itertuples()
+            ],
+        }
+    ).set_index("faults")
+
+
+def record_http(facts: Mapping[str, float]) -> None:
+    """Record what `over_http` compared."""
+    for name, value in facts.items():
+        save_value(f"crawler-http-{name}", value)
+
+
+def _record_trouble(table: pd.DataFrame, outage: int) -> None:
+    """Record what prose says, in per cent of the value without faults."""
+    single = table[table["faults"] == "single"]
+    first, last = single.iloc[0], single.iloc[-1]
+    hasty, patient = (table[table["faults"] == "outage"].iloc[place] for place in (0, 1))
+    save_value("crawler-worst", 100 * last["share"])
+    save_value("crawler-worst-value", 100 * last["value"] / first["value"])
+    save_value("crawler-worst-bound", 100 * last["bound"] / first["bound"])
+    save_value("crawler-outage", outage)
+    for name, row in (("hasty", hasty), ("patient", patient)):
+        save_value(f"crawler-{name}", 100 * row["value"] / first["value"])
+        save_value(f"crawler-{name}-failed", 100 * row["failed"])
+
+
+def _save_ratio(runs: Mapping[str, Floats], expected: Mapping[str, float], warm_up: int) -> None:
+    """Record index : round robin, measured site by site and predicted."""
+    index, robin = (runs[name][:, 0, warm_up:].sum(axis=1) for name in ("index", "round_robin"))
+    mean, low, high = mean_interval(index / robin)
+    save_value("crawler-ratio", mean, interval=(low, high), replications=len(index))
+    save_value("crawler-ratio-low", low)
+    save_value("crawler-ratio-high", high)
+    save_value("crawler-ratio-expected", expected["index"] / expected["round_robin"])
+
+
+def _told(names: object, values: pd.Series) -> str:
+    return ", ".join(f"{name} {value:.3f}" for name, value in zip(names, values, strict=True))  # type: ignore[call-overload]

@@ -1,0 +1,109 @@
+"""The demonstration in real time: a few seconds of it, and its arithmetic."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+
+import numpy as np
+import pytest
+
+from analysis.crawl import live
+from analysis.crawl.__main__ import main
+from analysis.crawl.live import Clock, Demonstration, batch_ratio, expected_value, report
+from analysis.ephemeral import simulate
+
+
+def test_the_interval_of_a_ratio_covers_it_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    covered = 0
+    for _ in range(400):
+        other = rng.gamma(2.0, 1.0, 200)
+        one = 1.5 * rng.gamma(2.0, 1.0, 200)
+        _, low, high = batch_ratio(one, other)
+        covered += low <= 1.5 <= high
+    assert abs(covered / 400 - 0.95) < 0.035
+
+
+def test_the_clock_starts_when_it_is_first_asked():
+    clock = Clock(epoch=0.5)
+    time.sleep(0.01)
+    first = clock()
+    time.sleep(0.05)
+    assert first == live.START
+    assert clock() - first >= 0.1 * live.SECONDS
+
+
+def test_a_few_seconds_of_crawling_with_a_page_that_follows(capsys):
+    """Every policy crawls every epoch or counts it as fallen out; the page shows what is said."""
+    pages, given = [], Demonstration(sources=6, budget=2, epoch=0.1, seconds=4.0, port=0)
+
+    def watch():
+        while not pages or not pages[-1]["over"]:
+            time.sleep(0.05)
+            found = capsys.readouterr().out.partition("page: ")[2].strip()
+            address.extend([found] if found else [])
+            if address:
+                with urllib.request.urlopen(address[0] + "state.json", timeout=5) as answer:
+                    pages.append(json.load(answer))
+
+    address = []
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    state = live.live(given)
+    watcher.join(10)
+    assert state["over"]
+    assert 0 < state["epoch"] <= state["epochs"] == 40
+    for row in state["rows"]:
+        assert row["fetches"] >= 2 * (state["epoch"] - row["skipped"]) - 2  # robots.txt is read
+        assert row["failed"] == 0
+        assert row["value"] == pytest.approx(row["curve"][-1], abs=1e-3)
+        assert np.all(np.diff(row["curve"]) >= 0)
+    assert {page["over"] for page in pages} == {False, True}
+    assert any("found" in line for line in report(state))
+
+
+def test_epochs_that_fell_out_are_left_out_of_the_prediction():
+    given = Demonstration()
+    every = np.ones(60, dtype=bool)
+    run = simulate(given.feeds(), "whittle", 4, 60, initial_state="fresh")
+    assert expected_value(given, "whittle", every) == pytest.approx(run.reward.sum(), rel=1e-12)
+    half = np.arange(60) % 2 == 0
+    fewer = expected_value(given, "whittle", half)
+    assert 0.5 * run.reward.sum() < fewer < run.reward.sum()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--budget", "40"], "budget must be an integer in [1, 39], got 40"),
+        (["--sources", "3"], "sources must be an integer in [4, 200], got 3"),
+        (["--epoch", "0"], "epoch must be a number in [0.1, 60], got 0.0"),
+        (["--seconds", "1e9"], "seconds must be a number in [2, 600]"),
+        (["--port", "70000"], "port must be an integer in [0, 65535]"),
+    ],
+)
+def test_a_wrong_argument_is_one_sentence(capsys, arguments, message):
+    assert main(["live", *arguments]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_is_said(capsys):
+    with live._Page(0) as page:
+        port = page.address.rpartition(":")[2].strip("/")
+        assert main(["live", "--port", port]) == 1
+    assert f"error: port {port}: Address already in use" in capsys.readouterr().err
+
+
+def test_the_page_loads_nothing_from_elsewhere():
+    html = (live.files("analysis.crawl") / "live.html").read_text(encoding="utf-8")
+    urls = [word for word in html.split('"') if "://" in word]
+    assert urls == ["http://www.w3.org/2000/svg"]  # a name, not an address
+
+
+def test_help_needs_no_crawler():
+    command = [sys.executable, "-m", "analysis.crawl", "live", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "--seconds" in done.stdout

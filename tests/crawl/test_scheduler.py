@@ -1,0 +1,164 @@
+"""The Scrapy scheduler, driven without an engine: robots.txt, faults, restarts, settings."""
+
+import grimp
+import numpy as np
+import pytest
+from scrapy.crawler import Crawler
+
+from analysis.crawl.feeds import CUT, ERROR, SILENCE
+from analysis.crawl.scheduler import EpochScheduler, FeedSpider
+from analysis.crawl.store import Store
+from analysis.crawl.transport import crawl_in_process, write_sources
+from analysis.ephemeral import simulate
+from tests.crawl.support import some_settings, some_site
+
+
+def test_the_package_needs_no_scrapy_until_its_scheduler_is_used():
+    graph = grimp.build_graph("analysis", include_external_packages=True, cache_dir=None)
+    for library in ("scrapy", "twisted"):
+        assert graph.find_shortest_chain("analysis.crawl", library) is None
+        assert graph.find_shortest_chain("analysis.crawl.scheduler", library) is not None
+
+
+def test_a_crawl_fetches_what_the_simulated_policy_does(tmp_path):
+    site = some_site()
+    crawl_in_process(site, some_settings(site), folder=tmp_path)
+    log = Store(tmp_path).frame()
+    crawled = simulate(site.sources, "whittle", 2, 15, initial_state="fresh").crawled
+    assert list(zip(log["source"], log["epoch"], strict=True)) == [
+        (source, epoch) for epoch in range(15) for source in np.flatnonzero(crawled[:, epoch])
+    ]
+
+
+def test_what_is_found_is_what_appeared_since_the_last_fetch(tmp_path):
+    site = some_site()
+    crawl_in_process(site, some_settings(site), folder=tmp_path)
+    log = Store(tmp_path).frame()
+    for source in range(6):
+        times = np.floor(site.published[source])
+        before = -np.inf
+        for row in log[log["source"] == source].itertuples():
+            now = row.epoch * site.seconds
+            new = (times > before) & (times <= now)
+            left = np.exp(-site.sources.decay[source] * (now - times[new]) / site.seconds)
+            assert row.items == new.sum()
+            assert row.reward == pytest.approx((site.utility[source][new] * left).sum(), rel=1e-12)
+            assert row.status == 200 if new.any() or np.isinf(before) else 304
+            before = now
+
+
+def test_two_virtual_runs_leave_the_same_bytes(tmp_path):
+    site = some_site(faults=np.arange(90).reshape(6, 15) % 5)
+    for name in ("one", "two"):
+        settings = some_settings(site, policy="learned_index")
+        crawl_in_process(site, settings, folder=tmp_path / name)
+    for name in ("fetches.jsonl", "state.npz"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_a_path_that_robots_txt_forbids_is_never_fetched(tmp_path):
+    rules = "User-agent: which-source-next\nDisallow: /feed/\n"
+    site = some_site(robots={2: rules, 3: rules.replace("which-source-next", "another")})
+    scheduler = crawl_in_process(site, some_settings(site), folder=tmp_path)
+    log = Store(tmp_path).frame()
+    assert log.loc[log["source"] == 2, "kind"].tolist() == ["forbidden"]
+    assert "found" in set(log.loc[log["source"] == 3, "kind"])
+    assert scheduler.frontier.forbidden.tolist() == [source == 2 for source in range(6)]
+    disobedient = some_settings(site, ROBOTSTXT_OBEY=False)
+    assert not crawl_in_process(site, disobedient).frontier.forbidden.any()
+
+
+def test_a_crawl_delay_keeps_fetches_of_a_host_apart(tmp_path):
+    site = some_site(robots={0: "User-agent: *\nCrawl-delay: 10000\n"}, hosts=[0, 0, 0, 1, 2, 3])
+    crawl_in_process(site, some_settings(site, budget=3), folder=tmp_path)
+    log = Store(tmp_path).frame()
+    epochs = log.loc[log["source"] < 3, "epoch"].to_numpy()
+    assert np.diff(epochs).min() == 3  # 10,000 s are 3 epochs of 3,600 s, rounded up
+    assert epochs.size >= 4
+
+
+def test_an_unreachable_robots_txt_forbids_for_now():
+    site = some_site(delay=[9.0, 0, 0, 0, 0, 0])  # host 0 is slower than the time-out
+    frontier = crawl_in_process(site, some_settings(site)).frontier
+    assert not frontier.forbidden.any()
+    assert frontier.failures[0] >= 2
+    assert np.isnan(frontier.crawl_delay[0])
+
+
+@pytest.mark.parametrize(("fault", "status"), [(ERROR, 503), (SILENCE, 0), (CUT, 200)])
+def test_faults_fail_and_lose_nothing(tmp_path, fault, status):
+    """Source 0 is down for four epochs; the next fetch finds what appeared since the last one."""
+    faults = np.zeros((6, 15), dtype=int)
+    faults[0, 4:8] = fault
+    site = some_site(faults=faults)
+    settings = some_settings(site, budget=6)
+    scheduler = crawl_in_process(site, settings, folder=tmp_path)
+    log = Store(tmp_path).frame()
+    mine = log[log["source"] == 0].set_index("epoch")
+    assert mine.loc[4:7, "kind"].to_dict() == dict.fromkeys([4, 5, 7], "failed")  # 6 is a rest
+    assert set(mine.loc[4:7, "status"]) == {status}
+    assert mine.index.tolist() == [0, 1, 2, 3, 4, 5, 7, 11, 12, 13, 14]
+    times = np.floor(site.published[0])
+    assert mine["items"].sum() == (times <= 14 * site.seconds).sum()
+    assert scheduler.frontier.failures[0] == 0
+
+
+def test_a_crawl_of_no_epochs_is_over():
+    site = some_site()
+    scheduler = crawl_in_process(site, some_settings(site, epochs=0))
+    assert scheduler.next_request() is None
+    assert not scheduler.has_pending_requests()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"CRAWL_SOURCES": ""}, "CRAWL_SOURCES"),
+        ({"CRAWL_BUDGET": 7}, r"CRAWL_BUDGET must be an integer in \[1, 6\], got 7"),
+        ({"CRAWL_BUDGET": "few"}, "CRAWL_BUDGET"),
+        ({"CRAWL_PERIOD": 0}, "CRAWL_PERIOD"),
+        ({"CRAWL_EPOCHS": -1}, "CRAWL_EPOCHS"),
+        ({"CRAWL_PATIENCE": 0}, "CRAWL_PATIENCE"),
+    ],
+)
+def test_a_wrong_setting_is_named(settings, message):
+    site = some_site()
+    with pytest.raises(ValueError, match=message):
+        crawl_in_process(site, some_settings(site) | settings)
+
+
+def test_a_source_without_an_address_is_named(tmp_path):
+    site = some_site(2)
+    write_sources(tmp_path / "s.csv", site.sources, ["http://127.0.0.1/", "ftp://127.0.0.1/"])
+    settings = some_settings(site) | {"CRAWL_SOURCES": str(tmp_path / "s.csv")}
+    with pytest.raises(ValueError, match=r"row 2 .* url must be http"):
+        EpochScheduler.from_crawler(Crawler(FeedSpider, settings))
+
+
+def test_there_are_two_clocks(tmp_path):
+    site = some_site(2)
+    write_sources(tmp_path / "s.csv", site.sources, ["http://127.0.0.1/"] * 2)
+    settings = some_settings(site) | {"CRAWL_SOURCES": str(tmp_path / "s.csv")}
+    settings |= {"CRAWL_CLOCK": "wall"}
+    with pytest.raises(ValueError, match="CRAWL_CLOCK must be one of real, virtual"):
+        EpochScheduler.from_crawler(Crawler(FeedSpider, settings))
+
+
+def test_a_damaged_state_is_refused(tmp_path):
+    site = some_site()
+    crawl_in_process(site, some_settings(site, epochs=3), folder=tmp_path)
+    state = tmp_path / "state.npz"
+    state.write_bytes(state.read_bytes()[:100])
+    with pytest.raises(ValueError, match="not the state of this crawl"):
+        crawl_in_process(site, some_settings(site), folder=tmp_path)
+
+
+@pytest.mark.parametrize("epochs", [1, 4, 9])
+def test_a_crawl_in_two_parts_leaves_what_one_does(tmp_path, epochs):
+    site = some_site(faults=np.arange(90).reshape(6, 15) % 5)
+    whole = some_settings(site, policy="learned_index")
+    crawl_in_process(site, whole, folder=tmp_path / "one")
+    crawl_in_process(site, whole | {"CRAWL_EPOCHS": epochs}, folder=tmp_path / "two")
+    crawl_in_process(site, whole, folder=tmp_path / "two")
+    for name in ("fetches.jsonl", "state.npz"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()

@@ -1,0 +1,131 @@
+"""Scrapy over HTTP leaves the bytes of the crawl within one process, killed or not."""
+
+import threading
+import time
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+
+from analysis.crawl import FeedServer
+from analysis.crawl.feeds import CUT, ERROR, SILENCE
+from analysis.crawl.store import Store
+from analysis.crawl.transport import (
+    child,
+    crawl_in_process,
+    crawl_over_http,
+    write_sources,
+)
+from tests.crawl.support import some_settings, some_site, some_sources
+
+FILES = ("fetches.jsonl", "state.npz")
+ROBOTS = {1: "User-agent: *\nDisallow: /\n", 2: "User-agent: *\nCrawl-delay: 9000\n"}
+
+
+class Away(BaseHTTPRequestHandler):
+    """Sends everybody to an address that is not of this machine."""
+
+    def do_GET(self):
+        self.send_response(302)
+        self.send_header("location", "http://192.0.2.1/feed/0.xml")
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory):
+    """Several crawls of one child: two policies on a site with every trouble, and a redirect."""
+    folder = tmp_path_factory.mktemp("http")
+    faults = np.zeros((8, 15), dtype=int)
+    faults[:, [5, 8, 11]] = SILENCE, ERROR, CUT
+    site = some_site(8, faults=faults, robots=ROBOTS, delay=[0.05, *[0.0] * 7])
+    crawls = []
+    with FeedServer(site) as server, ThreadingHTTPServer(("127.0.0.1", 0), Away) as away:
+        threading.Thread(target=away.serve_forever, daemon=True).start()
+        write_sources(folder / "sources.csv", site.sources, server.urls())
+        elsewhere = [f"http://127.0.0.1:{away.server_port}/feed/0.xml"]
+        write_sources(folder / "away.csv", some_sources(1), elsewhere)
+        for policy in ("index", "learned_index"):
+            settings = some_settings(site, policy=policy)
+            crawl_in_process(site, settings, folder=folder / f"{policy}-in-process")
+            paths = {"CRAWL_SOURCES": str(folder / "sources.csv"), "JOBDIR": str(folder / policy)}
+            crawls.append(settings | paths)
+        paths = {"CRAWL_SOURCES": str(folder / "away.csv"), "JOBDIR": str(folder / "away")}
+        once = some_settings(site, budget=1, epochs=1, ROBOTSTXT_OBEY=False)
+        crawl_over_http([*crawls, once | paths], timeout=120)
+        away.shutdown()
+    return folder, server.served
+
+
+@pytest.mark.parametrize("policy", ["index", "learned_index"])
+def test_over_http_and_in_process_are_equal_to_the_byte(crawled, policy):
+    folder, _ = crawled
+    for name in FILES:
+        in_process = (folder / f"{policy}-in-process" / name).read_bytes()
+        assert (folder / policy / name).read_bytes() == in_process
+
+
+def test_the_server_saw_no_forbidden_path_and_no_fetch_too_soon(crawled):
+    _, served = crawled
+    assert {entry.path for entry in served if entry.host == 1} == {"/robots.txt"}
+    feed = [entry.time for entry in served if entry.path == "/feed/2.xml"]
+    both = Counter(feed)  # two crawlers
+    times = np.array(sorted(both))
+    assert max(both.values()) <= 2
+    assert times.size > 1
+    kinds = Counter(entry.status for entry in served)
+    assert min(kinds[status] for status in (200, 304, 503, 504, 404)) > 0
+
+
+def test_a_redirect_to_another_machine_is_not_followed(crawled):
+    folder, _ = crawled
+    log = Store(folder / "away").frame()
+    assert log["kind"].tolist() == ["failed"]
+    assert log["status"].tolist() == [0]
+
+
+def test_a_crawl_that_is_killed_and_started_again(tmp_path):
+    """SIGKILL in the middle of an epoch: the same log and state, nothing twice, nothing lost."""
+    site = some_site(epochs=40, delay=[0.02] * 6)  # slow enough to be met in the middle
+    settings = some_settings(site, budget=4, epochs=40, policy="learned_index")
+    crawl_in_process(site, settings, folder=tmp_path / "whole")
+    with FeedServer(site) as server:
+        write_sources(tmp_path / "sources.csv", site.sources, server.urls())
+        folder = tmp_path / "killed"
+        settings |= {"CRAWL_SOURCES": str(tmp_path / "sources.csv"), "JOBDIR": str(folder)}
+        with child([settings]) as process:
+            deadline = time.monotonic() + 240
+            journal = folder / "journal.jsonl"
+            while len(server.served) < 60 or not (journal.exists() and journal.stat().st_size):
+                assert time.monotonic() < deadline
+                assert process.poll() is None
+                time.sleep(0.002)
+            process.kill()
+        before = len(server.served)
+        done = len(Store(folder).frame())
+        crawl_over_http([settings], timeout=120)
+    assert 0 < done < len(Store(folder).frame())
+    for name in FILES:
+        assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    log = Store(folder).frame()
+    assert not log.duplicated(["epoch", "source"]).any()
+    fetched = Counter((e.time, e.path) for e in server.served if e.path != "/robots.txt")
+    twice = {key: count for key, count in fetched.items() if count > 1}
+    assert len(fetched) == len(log)
+    assert len(twice) <= 4  # what was under way when the kill came, unanswered
+    assert {at for at, _ in twice} <= {e.time for e in server.served[before - 4 : before]}
+
+
+def test_a_crawl_that_takes_too_long_or_fails_is_an_error(tmp_path):
+    site = some_site()
+    with FeedServer(site) as server:
+        write_sources(tmp_path / "sources.csv", site.sources, server.urls())
+        settings = some_settings(site, budget=99) | {"CRAWL_SOURCES": str(tmp_path / "sources.csv")}
+        with pytest.raises(RuntimeError, match=r"CRAWL_BUDGET must be an integer in \[1, 6\]"):
+            crawl_over_http([settings])
+        with pytest.raises(TimeoutError, match=r"longer than 0\.1 s"):
+            crawl_over_http([some_settings(site)], timeout=0.1)
