@@ -1,6 +1,6 @@
 # Which source next? Every command works on a fresh clone with Python 3.11 to 3.13; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: book test run live serve pdf bench lock clean help
+.PHONY: book check test run live serve pdf bench lock clean help
 
 PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3; do $$p -c 'import sys; sys.exit(not (3,11) <= sys.version_info < (3,14))' 2>/dev/null && echo $$p && break; done)
 PROFILE ?= paper
@@ -22,6 +22,13 @@ test: $(READY)  ## lint, types, unit tests, and the quick-profile book: executed
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo --no-cache
 	@$(BIN)/python -m pytest
+
+check: $(READY)  ## the author's loop, without a book: lint, types, contracts, examples, unit tests
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo --no-cache
+	@$(BIN)/python -m pytest -n auto -m "not book and not browser" --doctest-modules analysis tests
 
 run: $(READY)  ## one notebook with other parameters: NB=four-sources P="budget=2 horizon=200" [SOURCES=my.csv]
 	@$(REPORT) run "$$NB" --parameters "$$P" --sources "$$SOURCES"

@@ -1,4 +1,4 @@
-"""The commands behind the Makefile: ``python -m analysis.report book|run|pdf|serve --help``."""
+"""The commands behind the Makefile: ``python -m analysis.report COMMAND --help``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from analysis.report.collate import collate, summary
 from analysis.report.files import shown
 from analysis.report.notebooks import (
     ParameterError,
+    all_notebooks,
     find_notebook,
+    keep_seconds,
     parse_assignments,
     read_table,
 )
@@ -96,6 +98,17 @@ def make_pdf() -> None:
     print(f"pdf: {shown(target)}")
 
 
+def keep_times(profile: str) -> None:
+    """Keep the CPU-seconds that the notebooks of the last build took, for the next estimate."""
+    results = build_folder(profile) / "results"
+    files = {name: results / n.page / "cpu.txt" for name, n in all_notebooks().items()}
+    missing = [name for name, path in files.items() if not path.exists()]
+    if missing:
+        raise RuntimeError(f"there is no result of {missing[0]}: run 'make book' first")
+    kept = keep_seconds(profile, {name: float(path.read_text()) for name, path in files.items()})
+    print(f"times: {shown(kept)}")
+
+
 def serve(port: int) -> None:
     """Serve the built book on this machine until interrupted."""
     folder = build_folder("paper") / "html"
@@ -117,6 +130,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             run_notebook(options.notebook, options.parameters, options.sources)
         elif options.command == "pdf":
             make_pdf()
+        elif options.command == "times":
+            keep_times(options.profile)
         else:
             serve(options.port)
     except (RuntimeError, ValueError) as error:
@@ -142,7 +157,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m analysis.report", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     book = commands.add_parser("book", help="run what has changed and render the book")
-    book.add_argument("--profile", choices=PROFILES, default="paper")
+    book.add_argument("--profile", choices=PROFILES, default="paper", help="set of parameters")
     book.add_argument("--workers", type=int, help="notebooks at a time (default: one a core)")
     book.add_argument("--build", type=Path, help="build folder (default: book/_build)")
     book.add_argument("--memory", type=float, help="GiB that each notebook may take")
@@ -151,8 +166,10 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--parameters", default="", help="'budget=2 horizon=200' or '@file.yml'")
     one.add_argument("--sources", default="", help="CSV file with sources of your own")
     commands.add_parser("pdf", help="print the whole book to one PDF")
+    times = commands.add_parser("times", help="keep the CPU-seconds of the last build's notebooks")
+    times.add_argument("--profile", choices=PROFILES, default="paper", help="profile of the build")
     server = commands.add_parser("serve", help="serve the built book on this machine")
-    server.add_argument("--port", type=int, default=8000)
+    server.add_argument("--port", type=int, default=8000, help="port (default: 8000)")
     return parser
 
 

@@ -22,8 +22,10 @@ from papermill.exceptions import PapermillExecutionError
 from analysis.report.paths import ROOT
 from analysis.report.run import VARIABLE
 
-#: One thread a kernel: notebooks run side by side, and sums keep their order.
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+#: One thread a kernel, for linear algebra (OpenMP, OpenBLAS, MKL, Accelerate) and for Numba:
+#: notebooks run side by side, and sums keep their order.
+_LIBRARIES = ("OMP", "OPENBLAS", "MKL", "NUMBA")
+THREADS = (*(f"{name}_NUM_THREADS" for name in _LIBRARIES), "VECLIB_MAXIMUM_THREADS")
 
 
 def kernel_environment(threads: int = 1) -> dict[str, str]:

@@ -268,10 +268,19 @@ def _table(what: str) -> Any:
     return resolve_name(_read(BOOK / "_tables.yml")["sources"][what])
 
 
-def known_seconds(profile: str) -> dict[str, float]:
-    """Return the seconds that each notebook of a profile took on another machine."""
+def known_seconds() -> dict[str, dict[str, float]]:
+    """Return the CPU-seconds of each notebook by profile, as ``times`` last kept them."""
     path = BOOK / "profiles" / "seconds.yml"
-    return (_read(path) if path.exists() else {}).get(profile, {})
+    return _read(path) if path.exists() else {}
+
+
+def keep_seconds(profile: str, seconds: Mapping[str, float]) -> Path:
+    """Keep the CPU-seconds of a profile's notebooks beside the profiles, and return the file."""
+    path = BOOK / "profiles" / "seconds.yml"
+    content = {**known_seconds(), profile: dict(seconds)}
+    head = "# CPU-seconds of each notebook, kept by `python -m analysis.report times`.\n"
+    path.write_text(head + yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    return path
 
 
 def parse_assignments(text: str) -> dict[str, Any]:

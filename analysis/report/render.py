@@ -26,7 +26,7 @@ from analysis.report.files import (
     replace_file,
     replace_folder,
 )
-from analysis.report.notebooks import is_source
+from analysis.report.notebooks import is_source, known_seconds
 from analysis.report.paths import BOOK, ROOT
 from analysis.report.run import write_json
 
@@ -114,9 +114,15 @@ def _stage_data(found: Collation, stage: Path) -> None:
     write_data(found, stage / "_site")
     runs = {
         page: {key: value for key, value in run.items() if key != "folder"}
+        | {"cpu": float((Path(run["folder"]) / "cpu.txt").read_text())}
         for page, run in found.runs.items()
     }
-    more = {"runs": runs, "commit": commit_name(), "errata": errata_rows(found)}
+    more = {
+        "runs": runs,
+        "known_seconds": known_seconds(),
+        "commit": commit_name(),
+        "errata": errata_rows(found),
+    }
     write_json(stage / DATA, asdict(found) | more)
 
 

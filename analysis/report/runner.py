@@ -55,17 +55,18 @@ class Job:
 
     @property
     def up_to_date(self) -> bool:
-        """Whether the result in place was made from the same inputs."""
+        """Whether the result in place is whole and was made from the same inputs."""
         path = self.target / "run.json"
-        return path.exists() and json.loads(path.read_text(encoding="utf-8"))["key"] == self.key
+        there = path.exists() and (self.target / "cpu.txt").exists()
+        return there and json.loads(path.read_text(encoding="utf-8"))["key"] == self.key
 
     @property
     def expected_seconds(self) -> float | None:
-        """How long it took when it last ran here; else what the profiles say."""
+        """How long it took when it last ran here; else the CPU-seconds that the book knows of."""
         path = self.target / "seconds.txt"
         if path.exists():
             return float(path.read_text())
-        return known_seconds(self.profile).get(self.notebook.name)
+        return known_seconds().get(self.profile, {}).get(self.notebook.name)
 
 
 class RunFailed(RuntimeError):

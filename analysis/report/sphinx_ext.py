@@ -285,17 +285,21 @@ class BuildInfo(BookDirective):
         ]
         facts.append(["python", platform.python_version()])
         facts += [[name, version(name)] for name in packages]
+        known = self.data["known_seconds"]
         times: list[list[Cell]] = [
             [
                 self.link(page, page),
                 f"{run['seconds']:.1f}",
+                f"{run['cpu']:.1f}",
+                *(f"{known[profile].get(Path(page).name, '')}" for profile in known),
                 json.dumps(run["given"]) if run["given"] else "nothing",
             ]
             for page, run in self.data["runs"].items()
         ]
+        header = ["Notebook", "Seconds", "CPU-seconds", *(f"CPU-seconds, {p}" for p in known)]
         return [
             _table(["What", "Which"], facts, "book-facts"),
-            _table(["Notebook", "Seconds", "Set by the profile"], times, "book-times"),
+            _table([*header, "Set by the profile"], times, "book-times"),
         ]
 
 

@@ -19,6 +19,7 @@ def start_run(tmp_path, monkeypatch):
         text = json.dumps({**facts, "document": document, "profile": "paper", "key": "k"})
         (folder / "run.json").write_text(text)
         (folder / "seconds.txt").write_text("1.0\n")
+        (folder / "cpu.txt").write_text("2.5\n")
         monkeypatch.setenv(VARIABLE, str(folder))
         monkeypatch.setattr(records, "_records", {})
         monkeypatch.setattr(records, "_values", {})

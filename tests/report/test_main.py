@@ -1,6 +1,7 @@
 """The commands as a new user misuses them: one clear sentence, a status, and nothing is run."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -189,6 +190,36 @@ def test_an_interrupt_is_told_and_has_a_status_of_its_own(capsys, monkeypatch):
     monkeypatch.setattr(command, "run", interrupt)
     assert command.main(["book"]) == 130
     assert "last good book" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["book", "run", "pdf", "times", "serve"])
+def test_every_command_explains_its_options(capsys, name):
+    with pytest.raises(SystemExit) as left:
+        command.main([name, "--help"])
+    assert left.value.code == 0
+    said = capsys.readouterr().out
+    options = re.findall(r"^  (-\S+|[a-z]+)(?: \S+)?(?:  +|\n +)(\S.*)", said, re.MULTILINE)
+    shown = {option.rstrip(",") for option, words in options if len(words.split()) >= 3}
+    declared = {
+        action.option_strings[0] if action.option_strings else action.dest
+        for action in command._parser()._subparsers._group_actions[0].choices[name]._actions
+    }
+    assert shown == declared
+
+
+def test_times_are_kept_for_the_next_estimate(capsys, tmp_path, monkeypatch):
+    assert "make book" in refused(capsys, "times")
+    monkeypatch.setattr(notebooks, "BOOK", tmp_path)
+    (tmp_path / "part").mkdir()
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / "profiles/seconds.yml").write_text("full: {plain: 100.0}")
+    (tmp_path / "part/plain.md").write_text("---\nkernelspec: {name: python3}\n---\n\n# A page\n")
+    (tmp_path / "_toc.yml").write_text("parts: []")
+    result = tmp_path / "build/results/part/plain"
+    result.mkdir(parents=True)
+    (result / "cpu.txt").write_text("12.5\n")
+    assert command.main(["times", "--profile", "quick"]) == 0
+    assert notebooks.known_seconds() == {"full": {"plain": 100.0}, "quick": {"plain": 12.5}}
 
 
 def test_an_unknown_profile_is_refused(capsys):

@@ -41,6 +41,8 @@ def test_executed_notebooks_stand_in_for_their_sources(found, sphinx, tmp_path):
     assert (stage / "ephemeral/four-sources.ipynb").exists()
     assert not (stage / "ephemeral/four-sources.md").exists()
     assert (stage / "_toc.yml").exists()
+    (run,) = json.loads((stage / "collated.json").read_text())["runs"].values()
+    assert (run["seconds"], run["cpu"]) == (1.0, 2.5)
     assert not (stage / "profiles").exists()
     assert not (stage / "_build").exists()
     assert sphinx == [True]  # warnings are errors

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from analysis.report import notebooks, runner
+from analysis.report.execute import kernel_environment
 from analysis.report.notebooks import Notebook
 from analysis.report.paths import ROOT
 from analysis.report.runner import Job, RunFailed, locked, run
@@ -126,6 +127,50 @@ def test_there_is_at_least_one_worker(job, workers):
         ValueError, match=f"workers must be an integer of at least 1, got {workers}"
     ):
         run([job("first")], workers)
+
+
+def test_linear_algebra_of_a_kernel_runs_on_one_thread():
+    program = (
+        "import json, numba, numpy, scipy.linalg, threadpoolctl\n"
+        "numpy.ones((9, 9)) @ numpy.ones((9, 9))\n"
+        "pools = [pool['num_threads'] for pool in threadpoolctl.threadpool_info()]\n"
+        "print(json.dumps([*pools, numba.get_num_threads()]))\n"
+    )
+    for threads in (1, 2):
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, **kernel_environment(threads)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert set(json.loads(done.stdout)) == {min(threads, os.cpu_count())}
+
+
+def test_how_long_it_will_take_is_said_first_and_as_it_goes(job, capsys, monkeypatch):
+    """From the last run here, else from what the book knows, on as many workers as there are."""
+    jobs = [job("first"), job("second"), job("third")]
+    known = {"paper": {"first": 100.0, "second": 300.0}}
+    monkeypatch.setattr(runner, "known_seconds", lambda: known)
+    (jobs[0].target).mkdir(parents=True)
+    (jobs[0].target / "seconds.txt").write_text("500.0\n")
+
+    def play(children, folder):
+        for name in ("notebook.ipynb", "cpu.txt"):
+            (folder / name).write_text("1")
+        return 0, ""
+
+    monkeypatch.setattr(runner._Children, "run", play)
+    run(jobs, workers=1)
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first == "3 notebooks, 3 to run, about 13 min"
+    assert [line.split(":")[0] for line in lines] == [
+        "[1 of 3] part/third",  # of an unknown time, and first
+        "[2 of 3] part/first",
+        "[3 of 3] part/second",
+    ]
+    run([job("first", number=4)], workers=2)
+    assert capsys.readouterr().out.splitlines()[0] == "1 notebooks, 1 to run"
 
 
 # Interruption.
