@@ -6,7 +6,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from analysis.robots import RobotControl
-from analysis.robots.censored import evaluate
+from analysis.robots.censored import evaluate, improve
 from analysis.robots.ordering import cut_and_order, successors
 
 
@@ -52,3 +52,18 @@ def test_two_recurrent_classes_are_refused():
     never[0, 0] = True
     with pytest.raises(np.linalg.LinAlgError):
         evaluate(never, always, 0.4, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_improvement_counts_its_changes_and_leaves_the_forced_action(sign):
+    """Every state but (0, 0), where a robot is started by force, moves to the cheaper action."""
+    policy = np.full((3, 4), sign > 0)
+    policy[0, 0] = True
+    bias = sign * np.arange(12.0)  # one more robot costs `sign`
+    assert improve(bias, policy, 0.5) == 3 * 3 - 1
+    expected = np.full((3, 4), sign < 0)
+    expected[0, 0] = True
+    expected[:, 3] = sign > 0  # with all robots active there is none to start
+    np.testing.assert_array_equal(policy, expected)
+    assert improve(bias, policy, 0.5) == 0
+    assert improve(-bias, policy, 1.5) == 0  # within the slack an action stays
