@@ -1,11 +1,11 @@
 # Which source next? Every command works on a fresh clone with Python 3.11 to 3.13; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: book test run serve pdf bench lock clean help
+.PHONY: book test run serve pdf bench mutants lock clean help
 
 PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3; do $$p -c 'import sys; sys.exit(not (3,11) <= sys.version_info < (3,14))' 2>/dev/null && echo $$p && break; done)
 PROFILE ?= paper
 PORT    ?= 8000
-export NB P SOURCES BENCH
+export NB P SOURCES BENCH MUTANTS
 # Compiled kernels are kept apart for each state of the code: Numba's own cache does not notice when a function that a kernel calls has changed.
 export NUMBA_CACHE_DIR := $(CURDIR)/.venv/numba/$(shell cat analysis/*.py analysis/*/*.py | cksum | cut -d' ' -f1)
 
@@ -33,6 +33,9 @@ pdf: $(READY)  ## one PDF of the whole book (needs Debian's chromium)
 
 bench: $(READY)  ## speed against peers, as ratios in one run (BENCH="robots scale" for some of them)
 	@$(BIN)/python -m benchmarks $$BENCH
+
+mutants: $(READY)  ## do the tests notice one wrong token? a sample of it, half an hour and more (MUTANTS="scorecard --seed 2")
+	@$(BIN)/python -m mutants $$MUTANTS
 
 lock:  ## refresh requirements.lock from pyproject.toml (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv"; exit 1; }
