@@ -1,11 +1,11 @@
 # Which source next? Every command works on a fresh clone with Python 3.11 to 3.13; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: book check test run live serve pdf bench lock clean help
+.PHONY: book check test proofs run live serve pdf bench mutants lock clean help
 
 PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3; do $$p -c 'import sys; sys.exit(not (3,11) <= sys.version_info < (3,14))' 2>/dev/null && echo $$p && break; done)
 PROFILE ?= paper
 PORT    ?= 8000
-export NB P SOURCES BENCH LIVE
+export NB P SOURCES BENCH LIVE MUTANTS
 # Compiled kernels are kept apart for each state of the code: Numba's own cache does not notice when a function that a kernel calls has changed.
 export NUMBA_CACHE_DIR := $(CURDIR)/.venv/numba/$(shell find analysis -name '*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
 
@@ -28,7 +28,10 @@ check: $(READY)  ## the author's loop, without a book: lint, types, contracts, e
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo --no-cache
-	@$(BIN)/python -m pytest -n auto -m "not book and not browser" --doctest-modules analysis tests
+	@$(BIN)/python -m pytest -n auto -m "not book and not browser and not slow" --doctest-modules analysis tests
+
+proofs: $(READY)  ## the exact checks behind the switching curve that take many minutes
+	@$(BIN)/python -m pytest -m slow tests/robots/curve
 
 run: $(READY)  ## one notebook with other parameters: NB=four-sources P="budget=2 horizon=200" [SOURCES=my.csv]
 	@$(REPORT) run "$$NB" --parameters "$$P" --sources "$$SOURCES"
@@ -44,6 +47,9 @@ pdf: $(READY)  ## one PDF of the whole book (needs Debian's chromium)
 
 bench: $(READY)  ## speed against peers, as ratios in one run (BENCH="robots scale" for some of them)
 	@$(BIN)/python -m benchmarks $$BENCH
+
+mutants: $(READY)  ## do the tests notice one wrong token? a sample of it, half an hour and more (MUTANTS="scorecard --seed 2")
+	@$(BIN)/python -m mutants $$MUTANTS
 
 lock:  ## refresh requirements.lock from pyproject.toml (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv"; exit 1; }

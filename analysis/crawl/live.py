@@ -29,7 +29,9 @@ from analysis.crawl.feeds import START, random_site
 from analysis.crawl.server import ADDRESS, FeedServer
 from analysis.crawl.store import Store
 from analysis.crawl.transport import child, write_sources
-from analysis.ephemeral import Observation, Policy, Sources, named_policy, simulate
+from analysis.ephemeral.policies import Observation, Policy, named_policy
+from analysis.ephemeral.simulation import simulate
+from analysis.ephemeral.sources import Sources
 from analysis.sweep import mean_interval
 
 POLICIES = {

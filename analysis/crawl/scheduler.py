@@ -52,7 +52,7 @@ from analysis.crawl.frontier import FAILED, FORBIDDEN, FOUND, Frontier, Outcome
 from analysis.crawl.reader import Unreadable, conditions
 from analysis.crawl.server import TIME_HEADER
 from analysis.crawl.store import Log, Store
-from analysis.ephemeral import Sources
+from analysis.ephemeral.sources import Sources
 
 DEFAULTS: dict[str, Any] = {
     "CRAWL_PERIOD": 3600.0,

@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_array, check_integer
-from analysis.ephemeral import Policy, RandomPolicy, Sources
+from analysis.ephemeral.optimum.static import RandomPolicy
+from analysis.ephemeral.policies import Policy
+from analysis.ephemeral.sources import Sources
 from analysis.trace.bounds import clairvoyant_bound
 from analysis.trace.deployed import EntryFrequency, NutchAdaptive
 from analysis.trace.forgetting import ForgettingIndex, known_from

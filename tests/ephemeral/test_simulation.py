@@ -143,3 +143,28 @@ def test_a_policy_asked_directly_refuses_the_budget(name, budget):
 def test_a_cycle_that_is_not_found_is_said():
     with pytest.raises(RuntimeError, match="max_epochs = 3"):
         long_run_cycle(four_sources(), named_policy("whittle", four_sources()), 2, max_epochs=3)
+
+
+class Alternating:
+    """Crawls source 0 at every second epoch, source 1 else, and notes the ages it is shown."""
+
+    def __init__(self):
+        self.ages = []
+
+    def select(self, observation, budget, rng):
+        self.ages.append(observation.age.tolist())
+        return np.array([observation.epoch % 2])
+
+
+@pytest.mark.parametrize(
+    ("initial_state", "ages"),
+    [
+        ("empty", [[0, 0], [1, 1], [2, 1], [1, 2], [2, 1]]),
+        ("fresh", [[1, 1], [1, 2], [2, 1], [1, 2], [2, 1]]),
+    ],
+)
+def test_a_policy_is_shown_the_epochs_since_the_last_crawl(initial_state, ages):
+    policy = Alternating()
+    sources = Sources([1.0, 1.0], [1.0, 1.0], [1.0, 1.0])
+    simulate(sources, policy, 1, 5, initial_state=initial_state)
+    assert policy.ages == ages

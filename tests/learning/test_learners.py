@@ -293,3 +293,44 @@ def test_a_world_of_another_size_is_refused(name):
     two = Sources(SOURCES.arrival_rate[:2], SOURCES.mean_utility[:2], SOURCES.decay_rate[:2])
     with pytest.raises(ValueError, match=r"number of sources must be an integer in \[4, 4\]"):
         MAKERS[name]().play(two, mean_content(two, 5), 2, np.random.default_rng(0))
+
+
+def decide(learner, ages, budget, rng):
+    return learner.select(Observation(0, np.asarray(ages), np.zeros(len(ages))), budget, rng)
+
+
+def test_whittle_q_explores_ever_less():
+    """Random arms with probability 1 / (1 + n/explore): always at first, then at every second."""
+    learner = WhittleQ(2, WhittleQOptions(explore=10.0))
+    learner._state.subsidy[0] = 1.0
+    rng = np.random.default_rng(1)
+    share = {}
+    for epoch in (0, 10, 10**9):
+        learner._state.epoch[0] = epoch
+        chosen = [decide(learner, [1, 1], 1, rng)[0] for _ in range(4000)]
+        share[epoch] = np.mean(np.array(chosen) == 1)
+    assert share[0] == pytest.approx(0.5, abs=0.04)
+    assert share[10] == pytest.approx(0.25, abs=0.04)
+    assert share[10**9] == 0
+
+
+def test_whittle_q_ranks_arms_by_the_index_at_their_age():
+    learner = WhittleQ(2, WhittleQOptions(oldest=3))
+    learner._state.epoch[0] = 10**12
+    learner._state.subsidy[:] = [[1.0, 5.0, 9.0], [2.0, 4.0, 10.0]]
+    rng = np.random.default_rng(1)
+    for ages, first in (([1, 1], 1), ([2, 2], 0), ([3, 3], 1), ([3, 2], 0), ([7, 9], 1)):
+        assert decide(learner, ages, 1, rng)[0] == first
+
+
+@pytest.mark.parametrize("visits", [0, 1, 7])
+def test_whittle_q_moves_by_its_step_size(visits):
+    """The first change of an empty table is the reward times step / (1 + v/patience)^(3/4)."""
+    options = WhittleQOptions(step=0.4, patience=2.0)
+    learner = WhittleQ(2, options)
+    learner._state.visits[0, 0, 1] = visits
+    decide(learner, [1, 1], 1, np.random.default_rng(1))
+    learner.update(np.array([0]), np.array([6.0]))
+    alpha = 0.4 / (1 + (visits + 1) / 2.0) ** 0.75
+    np.testing.assert_allclose(learner._state.q[0, 0, 1], alpha * 6.0)
+    assert (learner._state.q[1] == 0).all()

@@ -15,7 +15,8 @@ from analysis.crawl.studies.crawler import (
     value_per_fetch,
     value_per_place,
 )
-from analysis.ephemeral import Sources, relaxed_bound
+from analysis.ephemeral.optimum.relaxed import relaxed_bound
+from analysis.ephemeral.sources import Sources
 from analysis.report import COLOURS, figure, save_figure, save_value
 from analysis.sweep import mean_interval
 

@@ -13,7 +13,7 @@ from matplotlib.colors import LogNorm
 
 from analysis.published import printed_rows
 from analysis.report import COLOURS, figure, record, save_figure, save_value
-from analysis.robots import RobotControl, optimal_robots, without_cap
+from analysis.robots.controlled.control import RobotControl, without_cap
 from analysis.robots.curve import (
     OptimalSequence,
     ReducedQueue,
@@ -21,7 +21,8 @@ from analysis.robots.curve import (
     optimal_range,
     optimal_sequence,
 )
-from analysis.robots.tables import read_gamma
+from analysis.robots.static.mm1k import optimal_robots
+from analysis.robots.studies.robots_tables import read_gamma
 
 STYLES = ("-", "--", "-.")
 

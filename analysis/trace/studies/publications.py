@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.ephemeral import GreedyPolicy, RoundRobinPolicy, WhittlePolicy, relaxed_bound
+from analysis.ephemeral.optimum.relaxed import relaxed_bound
+from analysis.ephemeral.policies import GreedyPolicy, RoundRobinPolicy, WhittlePolicy
 from analysis.report import save_value
 from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.deployed import (

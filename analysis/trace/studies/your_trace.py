@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.ephemeral import RoundRobinPolicy, WhittlePolicy, relaxed_problem
+from analysis.ephemeral.optimum.relaxed import relaxed_problem
+from analysis.ephemeral.policies import RoundRobinPolicy, WhittlePolicy
 from analysis.report import COLOURS, figure, save_figure, save_value
 from analysis.trace.bootstrap import block_weights, ratio_interval
 from analysis.trace.deployed import (

@@ -171,3 +171,38 @@ def test_errors_are_named():
         stochastic_bound(few_items(), [], 3)
     with pytest.raises(ValueError, match="items must be"):
         content_law(-1.0, 1.0, Utility(), 0.1, 10)
+
+
+@pytest.mark.parametrize("reach", [2.0, 6.0])
+def test_the_lattice_ends_as_many_deviations_above_the_mean_as_asked(reach):
+    sources = few_items()
+    curve = stochastic_index(sources, 1, Utility("exponential"), reach=reach, tolerance=0.5)
+    # Poisson arrivals of exponential marks that fade: E[xi^2] = 2 xibar^2, halved in the integral.
+    spread = np.sqrt(2.0 * 0.4**2 * 2 / (2 * 0.3))
+    end = curve.state[-1] + curve.state[1]
+    assert end == pytest.approx(sources.u_star[1] + reach * spread, rel=1e-9)
+
+
+def test_the_error_that_is_told_bounds_the_distance_to_a_finer_lattice():
+    sources, law = few_items(), Utility("exponential")
+    finest = stochastic_index(sources, 0, law, tolerance=1e-5, max_points=4000)
+    for tolerance in (2e-2, 2e-3):
+        curve = stochastic_index(sources, 0, law, tolerance=tolerance, points=20)
+        there = np.interp(curve.state, finest.state, finest.index)
+        miss = np.abs(curve.index - there).max()
+        assert miss <= curve.error <= tolerance * sources.u_star[0]
+        assert curve.error < 50 * miss  # and it is no idle bound
+
+
+def test_a_table_of_indices_gives_back_each_curve_at_its_own_scale():
+    sources = few_items()
+    curves = [
+        stochastic_index(sources, arm, Utility("exponential"), points=points)
+        for arm, points in ((0, 250), (1, 500))
+    ]
+    table = index_table(curves)
+    for row, curve in enumerate(curves):
+        places = table.step[row] * np.arange(table.values.shape[1])
+        assert places[-1] == pytest.approx(curve.state[-1])
+        expected = np.interp(places, curve.state, curve.index)
+        np.testing.assert_allclose(table.values[row], expected, rtol=1e-9)
