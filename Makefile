@@ -1,6 +1,6 @@
 # Which source next? Every command works on a fresh clone with Python 3.11 to 3.13; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: book test run serve pdf bench lock clean help
+.PHONY: book test proofs run serve pdf bench lock clean help
 
 PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3; do $$p -c 'import sys; sys.exit(not (3,11) <= sys.version_info < (3,14))' 2>/dev/null && echo $$p && break; done)
 PROFILE ?= paper
@@ -21,6 +21,9 @@ test: $(READY)  ## lint, types, unit tests, and the quick-profile book: executed
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest
+
+proofs: $(READY)  ## the long exact checks
+	@$(BIN)/python -m pytest -m slow
 
 run: $(READY)  ## one notebook with other parameters: NB=four-sources P="budget=2 horizon=200" [SOURCES=my.csv]
 	@$(REPORT) run "$$NB" --parameters "$$P" --sources "$$SOURCES"
