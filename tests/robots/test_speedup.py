@@ -17,7 +17,7 @@ def models(draw):
     steps = draw(st.lists(st.floats(0.05, 2), min_size=robots, max_size=robots))
     return RobotControl(
         robots,
-        draw(st.floats(0.1, 2)),
+        draw(st.floats(0.1, 0.6)),
         1.0,
         draw(st.integers(2, 6)),
         draw(st.floats(0.05, 50)),

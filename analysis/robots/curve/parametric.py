@@ -32,6 +32,9 @@ from analysis.robots.curve.reduced import (
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+#: A slope is taken for known to six digits if it exceeds the size of rounding so many times.
+CLEAR = 300.0
+
 
 @dataclass(frozen=True)
 class OptimalSequence:
@@ -141,7 +144,8 @@ def optimal_sequence(
     ValueError
         If an argument is out of range.
     NotConverged
-        If the limit is reached.
+        If the limit is reached, or rounding hides where a box is switched: with fast robots, whose
+        queue is hardly ever short, relative values are large. Exact numbers are then needed.
     """
     queue = ReducedQueue(robots, capacity)
     one_rate = np.ndim(rates) == 0
@@ -175,11 +179,16 @@ def optimal_sequence(
 def next_switch(queue: ReducedQueue, table: Bools, found: Evaluation) -> tuple[Any, Box | None]:
     """Return where the first gap of a policy changes sign as t rises, and its box (None: never)."""
     least: Any = None
-    box = None
+    box, slope = None, 0
     for x, loss, time in zip(queue.boxes, found.losses, found.times, strict=True):
         leaves = time < -found.scale if table[x] else time > found.scale
         if leaves and (box is None or loss / time < least):
-            least, box = loss / time, x
+            least, box, slope = loss / time, x, time
+    if box is not None and abs(slope) < CLEAR * found.scale:
+        raise NotConverged(
+            f"rounding hides where box {box} is switched, since the queue is hardly ever short: "
+            "compute with exact=True"
+        )
     return least, box
 
 
