@@ -5,7 +5,7 @@
 PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3; do $$p -c 'import sys; sys.exit(not (3,11) <= sys.version_info < (3,14))' 2>/dev/null && echo $$p && break; done)
 PROFILE ?= paper
 PORT    ?= 8000
-export NB P SOURCES BENCH
+export NB P SOURCES TRACE BENCH
 # Compiled kernels are kept apart for each state of the code: Numba's own cache does not notice when a function that a kernel calls has changed.
 export NUMBA_CACHE_DIR := $(CURDIR)/.venv/numba/$(shell cat analysis/*.py analysis/*/*.py | cksum | cut -d' ' -f1)
 
@@ -22,8 +22,8 @@ test: $(READY)  ## lint, types, unit tests, and the quick-profile book: executed
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest
 
-run: $(READY)  ## one notebook with other parameters: NB=four-sources P="budget=2 horizon=200" [SOURCES=my.csv]
-	@$(REPORT) run "$$NB" --parameters "$$P" --sources "$$SOURCES"
+run: $(READY)  ## one notebook with other parameters: NB=four-sources P="budget=2 horizon=200" [SOURCES=my.csv] [TRACE=my.csv]
+	@$(REPORT) run "$$NB" --parameters "$$P" --sources "$$SOURCES" --trace "$$TRACE"
 
 serve: $(READY)  ## serve the built book on this machine (PORT=8000)
 	@$(REPORT) serve --port $(PORT)

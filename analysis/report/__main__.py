@@ -43,8 +43,8 @@ def make_book(profile: str, workers: int | None = None, build: Path | None = Non
     print(summary(found))
 
 
-def run_notebook(name: str, assignments: str, sources_path: str) -> None:
-    """Run one notebook with a reader's parameters and render its page."""
+def run_notebook(name: str, assignments: str, sources_path: str, trace_path: str = "") -> None:
+    """Run one notebook with a reader's parameters, sources or trace, and render its page."""
     notebook = find_notebook(name)
     given = parse_assignments(assignments)
     sources, content = None, b""
@@ -53,13 +53,23 @@ def run_notebook(name: str, assignments: str, sources_path: str) -> None:
             raise ParameterError(f"{name} takes no sources: leave SOURCES out")
         sources = Sources.from_csv(sources_path)
         content = Path(sources_path).read_bytes()
+    trace = b""
+    if trace_path:
+        if not notebook.takes_trace:
+            raise ParameterError(f"{name} takes no trace: leave TRACE out")
+        trace = Path(trace_path).read_bytes()
+        if not trace.strip():  # it would pass for no file at all
+            raise ParameterError(f"{trace_path}: the file is empty")
     parameters = notebook.resolve(given, sources)
     paper = notebook.resolve(parameters_of("paper").get(name, {}))
-    document = parameters == paper and not content
-    digest = hashlib.sha256(json.dumps(parameters, sort_keys=True).encode() + content).hexdigest()
+    document = parameters == paper and not content and not trace
+    given_files = content + trace
+    digest = hashlib.sha256(
+        json.dumps(parameters, sort_keys=True).encode() + given_files
+    ).hexdigest()
     build = build_folder("paper") / "runs" / f"{name}-{digest[:10]}"
     with locked(build):
-        job = Job(notebook, parameters, build / "results", "paper", document, content)
+        job = Job(notebook, parameters, build / "results", "paper", document, content, trace)
         run([job])
         found = collate([job.target], profile="paper", document=document, complete=False)
         page = render_run(found, notebook.page, build)
@@ -106,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "book":
             make_book(options.profile, options.workers, options.build)
         elif options.command == "run":
-            run_notebook(options.notebook, options.parameters, options.sources)
+            run_notebook(options.notebook, options.parameters, options.sources, options.trace)
         elif options.command == "pdf":
             make_pdf()
         else:
@@ -134,6 +144,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("notebook", help="name of the notebook, such as four-sources")
     one.add_argument("--parameters", default="", help="'budget=2 horizon=200' or '@file.yml'")
     one.add_argument("--sources", default="", help="CSV file with sources of your own")
+    one.add_argument("--trace", default="", help="CSV file with a trace of your own")
     commands.add_parser("pdf", help="print the whole book to one PDF")
     server = commands.add_parser("serve", help="serve the built book on this machine")
     server.add_argument("--port", type=int, default=8000)

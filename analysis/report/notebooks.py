@@ -6,7 +6,8 @@ parameter with its type, its unit, the allowed range and a description:
     budget: int = 1  # sources per epoch; [1, N]; how many sources are crawled at each epoch
 
 A range is an interval (either bracket), a set of choices in braces, or the word ``any``; N stands
-for the number of sources. A parameter ``sources: str`` says that the notebook takes a reader's own.
+for the number of sources. A parameter ``sources: str`` says that the notebook takes a reader's own,
+``trace: str`` that it takes a trace of publications.
 """
 
 from __future__ import annotations
@@ -141,6 +142,11 @@ class Notebook:
         """Whether a reader can hand it sources of their own."""
         return "sources" in self.parameters
 
+    @property
+    def takes_trace(self) -> bool:
+        """Whether a reader can hand it a trace of their own."""
+        return "trace" in self.parameters
+
     def resolve(self, given: Mapping[str, Any], sources: Sources | None = None) -> dict[str, Any]:
         """Check given parameters and fill in the defaults, before any kernel starts.
 
@@ -164,6 +170,8 @@ class Notebook:
             )
         if given.get("sources"):
             raise ParameterError("sources is no value among others: give the file with SOURCES=")
+        if given.get("trace"):
+            raise ParameterError("trace is no value among others: give the file with TRACE=")
         size = len(sources) if sources is not None else 4
         return {
             name: parameter.check(given.get(name, parameter.default), size)
@@ -175,7 +183,7 @@ class Notebook:
         return [
             f"{p.name} ({p.type} in {p.allowed}, default {p.default!r})"
             for p in self.parameters.values()
-            if p.name != "sources"
+            if p.name not in {"sources", "trace"}
         ]
 
     def _declared(self, line: str) -> Parameter:
