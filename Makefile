@@ -5,7 +5,7 @@
 PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3; do $$p -c 'import sys; sys.exit(not (3,11) <= sys.version_info < (3,14))' 2>/dev/null && echo $$p && break; done)
 PROFILE ?= paper
 PORT    ?= 8000
-export NB P SOURCES BENCH LIVE MUTANTS
+export NB P SOURCES TRACE BENCH LIVE MUTANTS
 # Compiled kernels are kept apart for each state of the code: Numba's own cache does not notice when a function that a kernel calls has changed.
 export NUMBA_CACHE_DIR := $(CURDIR)/.venv/numba/$(shell find analysis -name '*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
 
@@ -33,8 +33,8 @@ check: $(READY)  ## the author's loop, without a book: lint, types, contracts, e
 proofs: $(READY)  ## the exact checks behind the switching curve that take many minutes
 	@$(BIN)/python -m pytest -m slow tests/robots/curve
 
-run: $(READY)  ## one notebook with other parameters: NB=four-sources P="budget=2 horizon=200" [SOURCES=my.csv]
-	@$(REPORT) run "$$NB" --parameters "$$P" --sources "$$SOURCES"
+run: $(READY)  ## one notebook with other parameters: NB=four-sources P="budget=2 horizon=200" [SOURCES=my.csv] [TRACE=my.csv]
+	@$(REPORT) run "$$NB" --parameters "$$P" --sources "$$SOURCES" --trace "$$TRACE"
 
 live: $(READY)  ## crawl feeds on this machine for a minute, policies side by side, with a page to watch (LIVE="--seconds 20")
 	@$(BIN)/python -m analysis.crawl live $$LIVE

@@ -54,8 +54,8 @@ def make_book(
     print(summary(found))
 
 
-def run_notebook(name: str, assignments: str, sources_path: str) -> None:
-    """Run one notebook with a reader's parameters and render its page."""
+def run_notebook(name: str, assignments: str, sources_path: str, trace_path: str = "") -> None:
+    """Run one notebook with a reader's parameters, sources or trace, and render its page."""
     notebook = find_notebook(name)
     given = parse_assignments(assignments)
     table, content = None, b""
@@ -64,13 +64,23 @@ def run_notebook(name: str, assignments: str, sources_path: str) -> None:
             raise ParameterError(f"{name} takes no sources: leave SOURCES out")
         table = read_table(sources_path)
         content = Path(sources_path).read_bytes()
+    trace = b""
+    if trace_path:
+        if not notebook.takes_trace:
+            raise ParameterError(f"{name} takes no trace: leave TRACE out")
+        trace = Path(trace_path).read_bytes()
+        if not trace.strip():  # it would pass for no file at all
+            raise ParameterError(f"{trace_path}: the file is empty")
     parameters = notebook.resolve(given, table)
     paper = notebook.resolve(parameters_of("paper").get(name, {}))
-    document = parameters == paper and not content
-    digest = hashlib.sha256(json.dumps(parameters, sort_keys=True).encode() + content).hexdigest()
+    document = parameters == paper and not content and not trace
+    given_files = content + trace
+    digest = hashlib.sha256(
+        json.dumps(parameters, sort_keys=True).encode() + given_files
+    ).hexdigest()
     build = build_folder("paper") / "runs" / f"{name}-{digest[:10]}"
     with locked(build):
-        job = Job(notebook, parameters, build / "results", "paper", document, content)
+        job = Job(notebook, parameters, build / "results", "paper", document, content, trace)
         run([job])
         found = collate([job.target], profile="paper", document=document, complete=False)
         page = render_run(found, notebook.page, build)
@@ -127,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "book":
             make_book(options.profile, options.workers, options.build, options.memory)
         elif options.command == "run":
-            run_notebook(options.notebook, options.parameters, options.sources)
+            run_notebook(options.notebook, options.parameters, options.sources, options.trace)
         elif options.command == "pdf":
             make_pdf()
         elif options.command == "times":
@@ -165,6 +175,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("notebook", help="name of the notebook, such as four-sources")
     one.add_argument("--parameters", default="", help="'budget=2 horizon=200' or '@file.yml'")
     one.add_argument("--sources", default="", help="CSV file with sources of your own")
+    one.add_argument("--trace", default="", help="CSV file with a trace of your own")
     commands.add_parser("pdf", help="print the whole book to one PDF")
     times = commands.add_parser("times", help="keep the CPU-seconds of the last build's notebooks")
     times.add_argument("--profile", choices=PROFILES, default="paper", help="profile of the build")

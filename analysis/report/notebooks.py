@@ -8,6 +8,7 @@ parameter with its type, its unit, the allowed range and a description:
 A range is an interval (either bracket), a set of choices in braces, or the word ``any``. The
 parameter ``sources: str`` says that the notebook takes a reader's own table; ``book/_tables.yml``
 names what reads it, and what stands in its place: N in a range is the number of its rows.
+``trace: str`` says that it takes a reader's trace of publications.
 """
 
 from __future__ import annotations
@@ -141,6 +142,11 @@ class Notebook:
         """Whether a reader can hand it sources of their own."""
         return "sources" in self.parameters
 
+    @property
+    def takes_trace(self) -> bool:
+        """Whether a reader can hand it a trace of their own."""
+        return "trace" in self.parameters
+
     def resolve(self, given: Mapping[str, Any], table: Sized | None = None) -> dict[str, Any]:
         """Check given parameters and fill in the defaults, before any kernel starts.
 
@@ -164,6 +170,8 @@ class Notebook:
             )
         if given.get("sources"):
             raise ParameterError("sources is no value among others: give the file with SOURCES=")
+        if given.get("trace"):
+            raise ParameterError("trace is no value among others: give the file with TRACE=")
         size = 0
         if any(_N.search(parameter.allowed) for parameter in self.parameters.values()):
             size = len(_table("default")() if table is None else table)
@@ -177,7 +185,7 @@ class Notebook:
         return [
             f"{p.name} ({p.type} in {p.allowed}, default {p.default!r})"
             for p in self.parameters.values()
-            if p.name != "sources"
+            if p.name not in {"sources", "trace"}
         ]
 
     def _declared(self, line: str) -> Parameter:

@@ -46,12 +46,13 @@ class Job:
     profile: str
     document: bool = True
     sources: bytes = b""
+    trace: bytes = b""
 
     @cached_property
     def key(self) -> str:
         """Hash of all that the result depends on."""
         whose = "" if self.document else "-own"
-        return result_key(self.notebook, self.parameters, self.sources) + whose
+        return result_key(self.notebook, self.parameters, self.sources + self.trace) + whose
 
     @property
     def up_to_date(self) -> bool:
@@ -237,6 +238,9 @@ def _prepare(job: Job, folder: Path) -> None:
     if job.sources:
         (folder / "sources.csv").write_bytes(job.sources)
         given["sources"] = "sources.csv"
+    if job.trace:
+        (folder / "trace.csv").write_bytes(job.trace)
+        given["trace"] = "trace.csv"
     nbformat.write(job.notebook.content, folder / "input.ipynb")
     facts = {
         "notebook": job.notebook.page,

@@ -116,6 +116,17 @@ def test_the_range_follows_the_readers_sources(capsys, tmp_path):
     assert "budget must be in [1, 3], got 4" in refused(capsys, "run", "four-sources", *given)
 
 
+def test_a_trace_goes_where_one_is_taken_and_is_not_empty(capsys, tmp_path):
+    said = refused(capsys, "run", "four-sources", "--trace", "my.csv")
+    assert said == "error: four-sources takes no trace: leave TRACE out"
+    said = refused(capsys, "run", "your-trace", "--parameters", "trace=my.csv")
+    assert said == "error: trace is no value among others: give the file with TRACE="
+    (tmp_path / "my.csv").write_text("\n")
+    said = refused(capsys, "run", "your-trace", "--trace", str(tmp_path / "my.csv"))
+    assert said == f"error: {tmp_path / 'my.csv'}: the file is empty"
+    assert "none.csv" in refused(capsys, "run", "your-trace", "--trace", "none.csv")
+
+
 def test_a_notebook_that_takes_no_sources_says_so(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(notebooks, "BOOK", tmp_path)
     (tmp_path / "plain.md").write_text("---\nkernelspec: {name: python3}\n---\n\n# A page\n")

@@ -110,6 +110,7 @@ def test_good_results_are_kept_failures_are_told_and_nothing_unchanged_runs(
     assert not job("first", number=6).up_to_date
     assert not job("third").up_to_date  # a reader's own result is not the document's
     assert not replace(first, sources=b"name\n").up_to_date
+    assert not replace(first, trace=b"source,utc\n").up_to_date
 
     # Another run of the same inputs gives the same bytes.
     before = files(first.target), files(third.target)

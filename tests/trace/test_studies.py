@@ -1,0 +1,87 @@
+"""What the trace pages compute beyond the models: assumptions, schedules, and their words."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.trace.studies import publications_costs, your_trace
+from analysis.trace.trace import WEEK, publications
+
+
+@pytest.fixture
+def values(tmp_path, monkeypatch):
+    """Let values be saved into a folder of the test's own, and read them."""
+    monkeypatch.setenv("BOOK_RUN_DIR", str(tmp_path))
+    monkeypatch.setattr("analysis.report.records._values", {})
+    return lambda: json.loads((tmp_path / "records.json").read_text())["values"]
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return your_trace.experiment(publications("commit"), 0.9, 24.0, 2, 60, 1)
+
+
+def test_half_lives_come_in_few_steps_and_keep_their_ends():
+    trace = publications("both")
+    rules = publications_costs.half_life_rules(trace, trace.begin, trace.begin + 104 * WEEK, 0)
+    assert len(rules) == 5
+    for hours in rules.values():
+        assert hours.shape == (len(trace),)
+        assert (hours > 0).all()
+        assert np.unique(hours).size <= 24
+    gap = rules["half the mean gap"]
+    assert gap.min() >= 6.0 / 2**0.25
+    assert gap.max() <= 336.0 * 2**0.25
+    assert gap[trace.names.index("commit/harfbuzz")] == gap.min()
+
+
+def test_a_wrong_half_life_and_wrong_values_cost(values, plan):
+    table = publications_costs.wrong_beliefs(plan, [0.25, 0.5, 1.0, 2.0], 0).iloc[:, 0]
+    assert table.iloc[2] == 1.0
+    assert table.iloc[0] < table.iloc[1] < 1.0
+    assert table.iloc[-1] < 1.0
+    assert values()["publications-half-life-double"]["value"] == pytest.approx(1 - table.iloc[3])
+
+
+def test_the_schedule_spends_the_budget(plan):
+    table = your_trace.schedule(plan, [120.0])
+    assert set(table["source"]) == set(plan.trace.names)
+    assert table["visits_per_day"].sum() == pytest.approx(48.0)
+    visited = table[table["visits_per_day"] > 0]
+    product = visited["visits_per_day"] * visited["hours_between_visits"]
+    assert product.to_numpy() == pytest.approx(np.full(len(visited), 24.0))
+    assert (visited["first_visit_hours"] < visited["hours_between_visits"]).all()
+    assert (np.diff(visited["visits_per_day"]) <= 0).all()
+    busiest = table.set_index("source").loc["commit/harfbuzz"]
+    assert busiest["visits_per_day"] == table["visits_per_day"].max()
+
+
+def test_a_trace_without_a_file_is_the_books_and_repairs_are_named(values, tmp_path):
+    trace, repairs = your_trace.load("", "drop")
+    assert len(trace) == 436
+    assert repairs == []
+    path = tmp_path / "my.csv"
+    rows = [f"s{n % 3},2021-03-{1 + n % 28:02d}T{n % 24:02d}:00Z" for n in range(60)]
+    path.write_text("\n".join(["source,utc", *rows, "s0,never"]))
+    table = your_trace.repairs_table(*your_trace.load(str(path), "drop"))
+    assert table.loc["repaired", "found"] == "time that cannot be read, left out: 1 (row 62)"
+    assert values()["your-trace-repairs"]["value"] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [({"budget": 42}, r"budget must be in \[1, 41\]"), ({"share": 0.999}, "weeks")],
+)
+def test_plans_that_cannot_be_are_refused(change, said):
+    facts = {"share": 0.5, "half_life": 24.0, "budget": 1, "period": 60, "phases": 1}
+    with pytest.raises(ValueError, match=said):
+        your_trace.experiment(publications("commit"), **{**facts, **change})
+
+
+def test_few_items_are_no_matter_for_tests():
+    times = pd.date_range("2020-01-01", periods=30, freq="D").to_series()
+    trace = publications("commit").of(pd.Series([f"s{n % 3}" for n in range(30)]), times)
+    table = your_trace.poisson_table(trace, 19, 0)
+    assert table.iloc[0, 0] == "no source has 20 items: nothing to test"
