@@ -1,16 +1,19 @@
 """Ages, failures, politeness and budgets, without any transport."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.crawl import Frontier, Outcome
+from analysis.crawl import Frontier, Outcome, read_feed
 from analysis.crawl.frontier import FAILED, FORBIDDEN, FOUND, from_line, to_line
 from analysis.ephemeral import RoundRobinPolicy, WhittlePolicy, simulate
 from analysis.ephemeral.policies import SingleSourcePolicy
 from analysis.learning import CertaintyEquivalence
-from tests.crawl.support import some_sources
+from analysis.report.paths import ROOT
+from tests.crawl.support import some_site, some_sources
 
 
 def frontier(policy=None, hosts=range(4), budget=1, **options):
@@ -36,6 +39,27 @@ def test_without_trouble_the_sources_are_those_of_the_simulated_policy():
     fetched = run(frontier(policy, range(7), 2), 60)
     crawled = simulate(sources, policy, 2, 60, initial_state="fresh").crawled
     assert fetched == [np.flatnonzero(column).tolist() for column in crawled.T]
+
+
+def test_the_loop_that_the_page_shows_crawls_a_site():
+    text = (ROOT / "book" / "crawl" / "crawler.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(frontier = .*?)```", text, re.DOTALL)
+    site = some_site(5)
+    names = {
+        "Frontier": Frontier,
+        "Outcome": Outcome,
+        "read_feed": read_feed,
+        "site": site,
+        "policy": WhittlePolicy(site.sources),
+        "size": 5,
+        "budget": 2,
+        "epochs": 15,
+        "rng": np.random.default_rng(0),
+    }
+    exec(block, names)
+    crawled = simulate(site.sources, "whittle", 2, 15, initial_state="fresh").crawled
+    ages = [15 - np.flatnonzero(row).max() for row in crawled]
+    assert names["frontier"].age.tolist() == ages
 
 
 def test_the_age_of_a_failed_source_goes_on_and_it_is_left_alone_ever_longer():

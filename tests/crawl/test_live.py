@@ -59,7 +59,7 @@ def test_a_few_seconds_of_crawling_with_a_page_that_follows(capsys):
     for row in state["rows"]:
         assert row["fetches"] >= 2 * (state["epoch"] - row["skipped"]) - 2  # robots.txt is read
         assert row["failed"] == 0
-        assert row["value"] == pytest.approx(row["curve"][-1], abs=1e-3)
+        assert 0 < row["curve"][-1] <= row["value"] + 1e-3  # it ends where the slowest is
         assert np.all(np.diff(row["curve"]) >= 0)
     assert {page["over"] for page in pages} == {False, True}
     assert any("found" in line for line in report(state))

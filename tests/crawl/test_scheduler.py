@@ -1,9 +1,12 @@
 """The Scrapy scheduler, driven without an engine: robots.txt, faults, restarts, settings."""
 
+from types import SimpleNamespace
+
 import grimp
 import numpy as np
 import pytest
 from scrapy.crawler import Crawler
+from scrapy.http import Response
 
 from analysis.crawl.feeds import CUT, ERROR, SILENCE
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider
@@ -133,6 +136,45 @@ def test_a_source_without_an_address_is_named(tmp_path):
     settings = some_settings(site) | {"CRAWL_SOURCES": str(tmp_path / "s.csv")}
     with pytest.raises(ValueError, match=r"row 2 .* url must be http"):
         EpochScheduler.from_crawler(Crawler(FeedSpider, settings))
+
+
+def test_in_real_time_epochs_that_were_missed_count_in_the_ages(tmp_path, monkeypatch):
+    """Overrun, and downtime: nothing is made up for, and the next epoch comes on its time."""
+    now, waits = [1000.0], []
+    clock = SimpleNamespace(time=lambda: now[0])
+    monkeypatch.setattr("analysis.crawl.scheduler.time", clock)
+    monkeypatch.setattr("analysis.crawl.scheduler.call_later", lambda wait, _: waits.append(wait))
+    site = some_site(3)
+    write_sources(tmp_path / "s.csv", site.sources, ["http://127.0.0.1/"] * 3)
+    settings = some_settings(site, budget=1) | {
+        "CRAWL_SOURCES": str(tmp_path / "s.csv"),
+        "CRAWL_CLOCK": "real",
+        "CRAWL_PERIOD": 10,
+        "CRAWL_EPOCHS": None,
+        "JOBDIR": str(tmp_path / "state"),
+        "ROBOTSTXT_OBEY": False,
+    }
+
+    def opened():
+        scheduler = EpochScheduler.from_crawler(Crawler(FeedSpider, settings))
+        scheduler.open(FeedSpider())
+        return scheduler
+
+    def crawl(scheduler):
+        while request := scheduler.next_request():
+            list(request.callback(Response(request.url, body=b"<rss/>", request=request)))
+        return scheduler.frontier
+
+    first = opened()
+    assert crawl(first).epoch == 1
+    assert waits == [pytest.approx(10.001)]
+    now[0] += 35
+    assert crawl(first).epoch == 4  # epochs 1 and 2 fell out
+    now[0] += 100
+    frontier = crawl(opened())
+    assert frontier.epoch == 14
+    assert sorted(frontier.age.tolist())[0] == 1
+    assert sorted(frontier.age.tolist())[-1] >= 11
 
 
 def test_there_are_two_clocks(tmp_path):

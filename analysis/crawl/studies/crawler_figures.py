@@ -68,10 +68,8 @@ def compare_policies(
 
 def policies_table(table: pd.DataFrame) -> pd.DataFrame:
     """Format the comparison for the page."""
-    half = (table["high"] - table["low"]) / 2
-    pairs = zip(table["value"], half, strict=True)
     shown = {
-        "value per allowed fetch": [f"{value:.3f} ± {error:.3f}" for value, error in pairs],
+        "value per allowed fetch": _with_half(table),
         "model": ["none" if np.isnan(value) else f"{value:.3f}" for value in table["expected"]],
         "% of bound": (100 * table["value"] / table["bound"]).map("{:.1f}".format),
         "fetches per epoch": table["fetches"].map("{:.2f}".format),
@@ -169,9 +167,7 @@ def draw_trouble(table: pd.DataFrame, sites: int, outage: int) -> pd.DataFrame:
             "share (%)": (100 * table["share"]).map("{:g}".format),
             "longest rest": table["patience"],
             "failed (%)": (100 * table["failed"]).map("{:.1f}".format),
-            "value per allowed fetch": [
-                f"{row.value:.3f} ± {(row.high - row.low) / 2:.3f}" for row in table.itertuples()
-            ],
+            "value per allowed fetch": _with_half(table),
         }
     ).set_index("faults")
 
@@ -208,3 +204,9 @@ def _save_ratio(runs: Mapping[str, Floats], expected: Mapping[str, float], warm_
 
 def _told(names: object, values: pd.Series) -> str:
     return ", ".join(f"{name} {value:.3f}" for name, value in zip(names, values, strict=True))  # type: ignore[call-overload]
+
+
+def _with_half(table: pd.DataFrame) -> list[str]:
+    """Write each value with half the length of its interval."""
+    half = (table["high"] - table["low"]) / 2
+    return [f"{v:.3f} ± {h:.3f}" for v, h in zip(table["value"], half, strict=True)]
