@@ -28,6 +28,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from analysis.published import documents, printed_rows
 from analysis.report.collate import DATA
 from analysis.report.figures import FORMATS
+from analysis.report.icons import ship_used_icons
 from analysis.report.notebooks import find_notebook
 from analysis.report.text import escaped
 
@@ -181,7 +182,7 @@ class Gallery(BookDirective):
         gallery = nodes.container(classes=["book-gallery"])
         for id, figure in self.data["figures"].items():
             card = nodes.container(classes=["book-card"])
-            image = nodes.image(uri=f"/_site/figures/{id}.svg", alt=figure["alt"])
+            image = nodes.image(uri=f"/_site/thumbnails/{id}.png", alt=figure["alt"])
             link = self.link("", figure["notebook"], id)
             link += image
             card += nodes.paragraph("", "", link)
@@ -292,4 +293,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", add_source_links)
     app.connect("doctree-read", mark_rerun)
     app.connect("doctree-read", number_proofs)
+    app.connect("build-finished", ship_used_icons)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

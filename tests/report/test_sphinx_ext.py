@@ -67,7 +67,9 @@ def test_html_in_a_caption_is_text_on_its_page_and_in_the_gallery(tmp_path, monk
     data = {"figures": figures, "runs": runs, "document": False, "profile": "paper"}
     (tmp_path / DATA).write_text(json.dumps(data))
     (tmp_path / "_site/figures").mkdir(parents=True)
+    (tmp_path / "_site/thumbnails").mkdir()
     for name in figures:
+        (tmp_path / f"_site/thumbnails/{name}.png").touch()
         for suffix in FORMATS:
             (tmp_path / f"_site/figures/{name}.{suffix}").write_text("<svg/>")
     text = built(tmp_path, "page", monkeypatch)
