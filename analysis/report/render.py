@@ -17,6 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import yaml
+from PIL import Image
 
 from analysis.report.collate import DATA, Collation, commit_name, errata_rows, write_data
 from analysis.report.files import (
@@ -34,6 +35,8 @@ from analysis.report.run import write_json
 _PAGE_CODE = ("analysis/report", "analysis/published")
 #: Files that lie beside the site as well as in it.
 BESIDE = ("scorecard.csv", "errata.csv", "figures.json", "manifest.json")
+#: Pixels of a figure in the gallery, at most, either way.
+THUMBNAIL = 560
 #: In a site, the hash of all that it was made from.
 KEY = ".key"
 
@@ -112,6 +115,11 @@ def _stage_run(found: Collation, page: str, target: Path) -> None:
 
 def _stage_data(found: Collation, stage: Path) -> None:
     write_data(found, stage / "_site")
+    (stage / "_site/thumbnails").mkdir()
+    for id in found.figures:
+        with Image.open(stage / f"_site/figures/{id}.png") as picture:
+            picture.thumbnail((THUMBNAIL, THUMBNAIL))
+            picture.save(stage / f"_site/thumbnails/{id}.png", optimize=True)
     runs = {
         page: {key: value for key, value in run.items() if key != "folder"}
         | {"cpu": float((Path(run["folder"]) / "cpu.txt").read_text())}

@@ -19,7 +19,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import jinja2
 from docutils import nodes
+from markupsafe import Markup
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
@@ -27,9 +29,11 @@ from analysis.published import documents, printed_rows
 from analysis.report.api import Face
 from analysis.report.collate import DATA
 from analysis.report.figures import FORMATS
+from analysis.report.icons import ship_used_icons
 from analysis.report.notebooks import find_notebook
+from analysis.report.text import escaped
 
-Cell = str | nodes.Node | Sequence[nodes.Node]
+PACKAGES = ("numpy", "scipy", "numba", "matplotlib", "papermill", "jupyter-book", "sphinx")
 
 
 class UnknownId(ValueError):
@@ -144,115 +148,31 @@ class ReproFigure(BookDirective):
         return line
 
 
-class Verdicts(BookDirective):
-    """The rows that this page speaks of, each with print, computed value and verdict."""
+class Template(BookDirective):
+    """What a template of the directive's name makes of the results, in Markdown."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the table."""
-        page = Path(self.env.docname).name  # a rerun's page stands in no part of the book
-        rows: list[list[Cell]] = []
-        for id, verdict in self.data["verdicts"].items():
-            if Path(verdict["page"]).name == page:
-                row = printed_rows()[id]
-                where = f"{documents()[row.document].short}, {row.place}"
-                name = nodes.inline("", where, ids=[f"row-{id}"])
-                name["classes"].append("book-row")
-                said = [nodes.paragraph("", "", _badge(verdict)), self.basis(verdict)]
-                rows.append([name, row.printed, _computed(verdict), said, _why(verdict)])
-        if not rows:
-            text = (
-                "Verdicts are about the documents' own parameters; this page was run with others."
-            )
-            return [nodes.paragraph("", text)]
-        header = ["Where", "Printed", "Computed", "Verdict, basis", "Why"]
-        # Folded away, but a link to one of its rows unfolds it.
-        count = f"{len(rows)} rows" if len(rows) > 1 else "row"
-        opening = f"<details class='book-rows'><summary>The {count} of this page</summary>"
-        return [
-            nodes.raw("", opening, format="html"),
-            _table(header, rows, "book-verdicts"),
-            nodes.raw("", "</details>", format="html"),
-        ]
+        """Return the template's content; the page's own name is the last part of its place."""
+        versions = {"python": platform.python_version()} | {
+            name: version(name) for name in PACKAGES
+        }
+        text = TEMPLATES.get_template(f"{self.name}.md").render(
+            data=self.data,
+            rows=printed_rows(),
+            documents=documents(),
+            page=Path(self.env.docname).name,
+            versions={"python": platform.python_version()} | versions,
+            link=self.html_link,
+        )
+        return self.parse_text_to_nodes(text)
 
-    def basis(self, verdict: dict[str, Any]) -> nodes.paragraph:
-        """Return what a verdict rests on, with the number of its proof."""
-        proof = verdict["proof"]
-        words = self.markdown(f"{{prf:ref}}`{proof}`") if proof else []
-        text = "proved: " if proof else verdict["basis"]
-        return nodes.paragraph("", "", nodes.Text(text), *words, classes=["book-basis"])
-
-
-class Scorecard(BookDirective):
-    """Every row of every document that has entered, with its verdict; filtered by a script."""
-
-    def run(self) -> list[nodes.Node]:
-        """Return the table."""
-        rows: list[list[Cell]] = []
-        for id, row in printed_rows().items():
-            verdict = self.data["verdicts"].get(id)
-            if verdict:
-                title = documents()[row.document].short
-                computed = self.link(
-                    _computed(verdict) or "shown here", verdict["page"], f"row-{id}"
-                )
-                where: list[Cell] = [id, title, row.place, row.kind, row.printed, computed]
-                assumed = "; ".join(verdict["assumes"])
-                rows.append([*where, _badge(verdict), verdict["basis"], assumed])
-        header = ["Row", "Document", "Place", "Kind", "Printed", "Computed", "Verdict"]
-        header += ["Basis", "Assumes"]
-        return [_table(header, rows, "book-scorecard")]
-
-
-class Coverage(BookDirective):
-    """How many rows each document has, and their verdicts; rows still to come are counted."""
-
-    def run(self) -> list[nodes.Node]:
-        """Return the table."""
-        rows: list[list[Cell]] = []
-        for key, document in documents().items():
-            mine = [row.id for row in printed_rows().values() if row.document == key]
-            counts = Counter(
-                self.data["verdicts"][id]["verdict"] for id in mine if id in self.data["verdicts"]
-            )
-            said = [f"{number} {verdict}" for verdict, number in counts.most_common()]
-            to_come = document.rows - counts.total()
-            said += [f"{to_come} still to come"] * bool(to_come)
-            judged = sum(
-                self.data["verdicts"][id]["basis"] == "judged"
-                for id in mine
-                if id in self.data["verdicts"]
-            )
-            rows.append([document.title, str(document.rows), ", ".join(said), str(judged)])
-        header = ["Document", "Rows", "Verdicts", "Judged by a person"]
-        return [_table(header, rows, "book-coverage")]
-
-
-class Errata(BookDirective):
-    """The corrections, each with a link to its evidence."""
-
-    def run(self) -> list[nodes.Node]:
-        """Return one table a document."""
-        found: list[nodes.Node] = []
-        for key, document in documents().items():
-            rows: list[list[Cell]] = []
-            for erratum in self.data["errata"]:
-                if erratum["document"] == key:
-                    anchor = f"row-{erratum['record']}"
-                    evidence = self.link(erratum["record"], erratum["page"], anchor)
-                    verdict = self.data["verdicts"][erratum["record"]]["verdict"]
-                    rows.append(
-                        [
-                            erratum["place"],
-                            self.markdown(erratum["printed"]),
-                            self.markdown(erratum["corrected"]),
-                            [evidence, nodes.Text(f" ({verdict})")],
-                        ]
-                    )
-            if rows:
-                found.append(nodes.rubric("", document.title))
-                header = ["Where", "Printed", "Should be", "Evidence"]
-                found.append(_table(header, rows, "book-errata"))
-        return found
+    def html_link(self, text: str, page: str, anchor: str = "") -> Markup:
+        """Return a link as HTML, which the roles and links of Markdown cannot say."""
+        link = self.link(text, page, anchor)
+        opening = '<a class="reference internal" href="%s">'
+        if "refuri" not in link:
+            return _words(text)
+        return Markup(opening) % link["refuri"] + _words(text) + Markup("</a>")
 
 
 class Gallery(BookDirective):
@@ -263,7 +183,7 @@ class Gallery(BookDirective):
         gallery = nodes.container(classes=["book-gallery"])
         for id, figure in self.data["figures"].items():
             card = nodes.container(classes=["book-card"])
-            image = nodes.image(uri=f"/_site/figures/{id}.svg", alt=figure["alt"])
+            image = nodes.image(uri=f"/_site/thumbnails/{id}.png", alt=figure["alt"])
             link = self.link("", figure["notebook"], id)
             link += image
             card += nodes.paragraph("", "", link)
@@ -271,36 +191,6 @@ class Gallery(BookDirective):
             card += [caption, nodes.paragraph("", "", nodes.literal("", id))]
             gallery += card
         return [gallery]
-
-
-class BuildInfo(BookDirective):
-    """What this build was made with: versions, commit, and the time of each notebook."""
-
-    def run(self) -> list[nodes.Node]:
-        """Return two tables."""
-        packages = ("numpy", "scipy", "numba", "matplotlib", "papermill", "jupyter-book", "sphinx")
-        facts: list[list[Cell]] = [
-            ["commit", self.data["commit"]],
-            ["profile", self.data["profile"]],
-        ]
-        facts.append(["python", platform.python_version()])
-        facts += [[name, version(name)] for name in packages]
-        known = self.data["known_seconds"]
-        times: list[list[Cell]] = [
-            [
-                self.link(page, page),
-                f"{run['seconds']:.1f}",
-                f"{run['cpu']:.1f}",
-                *(f"{known[profile].get(Path(page).name, '')}" for profile in known),
-                json.dumps(run["given"]) if run["given"] else "nothing",
-            ]
-            for page, run in self.data["runs"].items()
-        ]
-        header = ["Notebook", "Seconds", "CPU-seconds", *(f"CPU-seconds, {p}" for p in known)]
-        return [
-            _table(["What", "Which"], facts, "book-facts"),
-            _table([*header, "Set by the profile"], times, "book-times"),
-        ]
 
 
 class DocumentOnly(SphinxDirective):
@@ -367,35 +257,29 @@ def _computed(verdict: dict[str, Any]) -> str:
     return f"{computed} ({low} to {high})"
 
 
-def _why(verdict: dict[str, Any]) -> str:
-    """Return the reason of a verdict, and the choices that it rests on."""
-    assumed = "Assumes: " + "; ".join(verdict["assumes"]) + "." if verdict["assumes"] else ""
-    return " ".join(filter(None, [verdict["reason"], assumed]))
+def _counted(verdicts: Sequence[dict[str, Any]]) -> list[str]:
+    """Return how many there are of each verdict, in words, the most frequent first."""
+    counts = Counter(verdict["verdict"] for verdict in verdicts)
+    return [f"{number} {verdict}" for verdict, number in counts.most_common()]
 
 
-def _badge(verdict: dict[str, Any]) -> nodes.Node:
-    name = verdict["verdict"]
-    return nodes.inline("", name, classes=["verdict", "verdict-" + name.replace(" ", "-")])
+def _words(value: Any) -> Markup:
+    """Return a value as text in Markdown, but what a template made as it is."""
+    if isinstance(value, Markup):
+        return value
+    return Markup(escaped(" ".join(str(value).split())))
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[Cell]], name: str) -> nodes.Node:
-    group = nodes.tgroup(cols=len(header))
-    group += [nodes.colspec(colwidth=1) for _ in header]
-    group += nodes.thead("", _row(header))
-    group += nodes.tbody("", *[_row(row) for row in rows])
-    return nodes.container("", nodes.table("", group, classes=[name]), classes=["book-table"])
-
-
-def _row(cells: Sequence[Cell]) -> nodes.Node:
-    row = nodes.row()
-    for cell in cells:
-        if isinstance(cell, str):
-            content: list[nodes.Node] = [nodes.Text(cell)]
-        else:
-            content = [cell] if isinstance(cell, nodes.Node) else list(cell)
-        inline = all(isinstance(node, nodes.Inline | nodes.Text) for node in content)
-        row += nodes.entry("", *([nodes.paragraph("", "", *content)] if inline else content))
-    return row
+TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
+    autoescape=True,
+    finalize=_words,
+    trim_blocks=True,
+)
+TEMPLATES.globals |= {"computed": _computed, "counted": _counted}
+# The Markdown of this repository itself, in a cell of a table.
+TEMPLATES.filters["cell"] = lambda text: Markup(text.replace("|", r"\|"))
+TEMPLATES.filters["json"] = json.dumps
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -403,15 +287,13 @@ def setup(app: Sphinx) -> dict[str, Any]:
     for kind in ("printed", "computed", "value", "verdict"):
         app.add_role(kind, NumberRole(kind))
     app.add_directive("repro-figure", ReproFigure)
-    app.add_directive("verdicts", Verdicts)
-    app.add_directive("scorecard", Scorecard)
-    app.add_directive("coverage", Coverage)
-    app.add_directive("errata", Errata)
     app.add_directive("gallery", Gallery)
-    app.add_directive("build-info", BuildInfo)
+    for name in ("verdicts", "scorecard", "coverage", "errata", "build-info"):
+        app.add_directive(name, Template)
     app.add_directive("document-only", DocumentOnly)
     app.add_directive("face", Face)
     app.connect("doctree-read", add_source_links)
     app.connect("doctree-read", mark_rerun)
     app.connect("doctree-read", number_proofs)
+    app.connect("build-finished", ship_used_icons)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

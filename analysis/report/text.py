@@ -34,7 +34,12 @@ def as_plain(text: object) -> str:
 
 def as_markdown(text: object) -> str:
     """Return words for a caption: every mark that Markdown might read is escaped."""
-    return _PUNCTUATION.sub(r"\\\g<0>", as_plain(text))
+    return escaped(as_plain(text))
+
+
+def escaped(line: str) -> str:
+    """Return a line of Markdown that stands for a line of text."""
+    return _PUNCTUATION.sub(r"\\\g<0>", line)
 
 
 def as_mathtext(text: object) -> str:

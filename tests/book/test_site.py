@@ -275,7 +275,15 @@ def test_every_picture_has_alt_text(site):
 def test_the_gallery_shows_every_figure(site):
     gallery = site.pages["back/gallery.html"]
     shown = {a["src"].rpartition("/")[2] for a in gallery.all("img")}
-    assert {f"{figure['id']}.svg" for figure in site.figures} <= shown
+    assert {f"{figure['id']}.png" for figure in site.figures} <= shown
+
+
+def test_pages_load_the_icons_that_they_show_and_little_code_beside_mathjax(site):
+    assert (site.html / "_static/scripts/fontawesome.js").stat().st_size < 120_000
+    for name, page in site.pages.items():
+        loaded = {target_of(page, address)[0] for address in loads_of(page)}
+        code = [p for p in loaded if p.suffix in {".js", ".css"} and p.name != "searchindex.js"]
+        assert sum(path.stat().st_size for path in code) < 2_100_000, name
 
 
 def test_the_scorecard_has_every_row_with_a_known_verdict_and_its_place(site):

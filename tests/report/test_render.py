@@ -4,6 +4,7 @@ import json
 
 import matplotlib.pyplot as plt
 import pytest
+from PIL import Image
 
 from analysis.report import render, save_figure
 from analysis.report.collate import collate
@@ -44,6 +45,8 @@ def test_executed_notebooks_stand_in_for_their_sources(found, sphinx, tmp_path):
     (run,) = json.loads((stage / "collated.json").read_text())["runs"].values()
     assert (run["seconds"], run["cpu"]) == (1.0, 2.5)
     assert not (stage / "profiles").exists()
+    with Image.open(stage / "_site/thumbnails/four-sources-line.png") as picture:
+        assert max(picture.size) == render.THUMBNAIL
     assert not (stage / "_build").exists()
     assert sphinx == [True]  # warnings are errors
 

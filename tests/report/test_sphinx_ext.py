@@ -1,11 +1,16 @@
 """What pages say of computed values and of figures; the rest is tested on the built book."""
 
+import io
 import json
+import re
+from html import unescape
 from types import SimpleNamespace
 
 import pytest
 from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
 
+from analysis.published import Document, Printed
 from analysis.report import sphinx_ext
 from analysis.report.collate import DATA
 from analysis.report.figures import FORMATS
@@ -30,6 +35,23 @@ def test_an_interval_has_as_many_decimals_as_its_value(computed, interval, shown
     assert _computed({"computed": computed, "interval": interval}) == shown
 
 
+def built(folder, page, monkeypatch):
+    """Render one page and return its HTML; Sphinx must have nothing to say of it."""
+    monkeypatch.setattr(sphinx_ext, "find_notebook", lambda name: SimpleNamespace(describe=list))
+    settings = {
+        "extensions": ["myst_parser", "analysis.report.sphinx_ext"],
+        "myst_enable_extensions": ["dollarmath", "colon_fence"],
+        "root_doc": page,
+        "smartquotes": False,
+    }
+    out = folder / "out"
+    warnings = io.StringIO()
+    with docutils_namespace():
+        Sphinx(folder, None, out, out, "html", settings, status=None, warning=warnings).build()
+    assert warnings.getvalue() == ""
+    return (out / f"{page}.html").read_text()
+
+
 def test_html_in_a_caption_is_text_on_its_page_and_in_the_gallery(tmp_path, monkeypatch):
     """Even where a notebook hands on a reader's words as they are."""
     figure = {"notebook": "page", "alt": f'"{EVIL}'}
@@ -45,18 +67,103 @@ def test_html_in_a_caption_is_text_on_its_page_and_in_the_gallery(tmp_path, monk
     data = {"figures": figures, "runs": runs, "document": False, "profile": "paper"}
     (tmp_path / DATA).write_text(json.dumps(data))
     (tmp_path / "_site/figures").mkdir(parents=True)
+    (tmp_path / "_site/thumbnails").mkdir()
     for name in figures:
+        (tmp_path / f"_site/thumbnails/{name}.png").touch()
         for suffix in FORMATS:
             (tmp_path / f"_site/figures/{name}.{suffix}").write_text("<svg/>")
-    extensions = ["myst_parser", "analysis.report.sphinx_ext"]
-    settings = {"extensions": extensions, "myst_enable_extensions": ["dollarmath"]}
-    out = tmp_path / "out"
-    monkeypatch.setattr(sphinx_ext, "find_notebook", lambda name: SimpleNamespace(describe=list))
-    settings |= {"root_doc": "page"}
-    app = Sphinx(tmp_path, None, out, out, "html", settings, status=None, warning=None)
-    app.build()
-    text = (out / "page.html").read_text()
+    text = built(tmp_path, "page", monkeypatch)
     shown = text[text.index('class="body"') :]
     assert EVIL not in shown
     assert shown.count("&lt;script&gt;alert(1)&lt;/script&gt;") >= 9  # captions, alt texts, note
     assert "<em>rises</em>" in shown
+
+
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    """Build a page with all tables from the results of a small book, and return it as HTML."""
+    odd = "a | b * c_d $e$ <i>f</i> [g](h) `i` {value}`j`"
+    rows = {
+        "X-1": Printed("X-1", "x", "section 1", "number", odd, None, ""),
+        "X-2": Printed("X-2", "x", "section 2", "claim", "words", None, ""),
+        "Y-1": Printed("Y-1", "y", "page 3", "claim", "other words", None, ""),
+    }
+    documents = {
+        "x": Document("x", "The document", "the document", "key", 3),
+        "y": Document("y", "The slides", "the slides", "key", 1),
+    }
+    verdict = {"interval": None, "reason": odd, "page": "part/page"}
+    verdict |= {"basis": "computed", "proof": "", "assumes": ["choice one", "choice two"]}
+    verdicts = {
+        "X-1": verdict | {"verdict": "matches", "computed": "1.50", "interval": [1.0, 2.0]},
+        "X-2": verdict | {"verdict": "does not hold", "computed": "", "basis": "judged"},
+        "Y-1": verdict | {"verdict": "matches", "computed": "", "page": "elsewhere"},
+    }
+    erratum = {"document": "x", "place": odd, "printed": "$|x|$", "corrected": "*two*"}
+    run = {"seconds": 1.25, "cpu": 2.5, "given": {"rates": [1, 2], "law": "x_y"}}
+    data = {
+        "figures": {}, "runs": {"part/page": run}, "document": True, "profile": "paper",
+        "verdicts": verdicts, "commit": "abc_1", "known_seconds": {"quick": {"page": 7.5}},
+        "errata": [erratum | {"record": "X-2", "page": "part/page"}],
+    }  # fmt: skip
+    (tmp_path / "part").mkdir()
+    names = ("verdicts", "scorecard", "coverage", "errata", "build-info")
+    (tmp_path / "part/page.md").write_text(
+        "# A page\n\n" + "".join(f"```{{{name}}}\n```\n\n" for name in names)
+    )
+    (tmp_path / DATA).write_text(json.dumps(data))
+    monkeypatch.setattr(sphinx_ext, "printed_rows", lambda: rows)
+    monkeypatch.setattr(sphinx_ext, "documents", lambda: documents)
+    text = built(tmp_path, "part/page", monkeypatch)
+    return odd, {name: table(text, name) for name in re.findall(r'<table class="(book-\S+)', text)}
+
+
+def table(text, name):
+    """Return the cells of a table, as text, and its HTML."""
+    html = text[text.index(f'<table class="{name}') :]
+    html = html[: html.index("</table>")]
+    cells = [
+        [
+            unescape(re.sub(r"<[^>]+>", "", cell)).strip()
+            for cell in re.findall(CELL, row, re.DOTALL)
+        ]
+        for row in html.split("<tr")[1:]
+    ]
+    return cells, html
+
+
+CELL = r"<t[hd][^>]*>(.*?)</t[hd]>"
+
+
+def test_the_tables_of_a_page_hold_what_the_results_say(tables):
+    """In each cell, to the letter, whatever Markdown would make of it."""
+    odd, found = tables
+    cells, html = found["book-verdicts"]
+    assert cells == [
+        ["Where", "Printed", "Computed", "Verdict, basis", "Why"],
+        ["the document, section 1", odd, "1.50 (1.00 to 2.00)", "matchescomputed",
+         f"{odd} Assumes: choice one; choice two."],
+        ["the document, section 2", "words", "", "does not holdjudged",
+         f"{odd} Assumes: choice one; choice two."],
+    ]  # fmt: skip
+    assert 'id="row-X-1"' in html
+    assert 'class="verdict verdict-does-not-hold"' in html
+    cells, html = found["book-scorecard"]
+    assert [row[0] for row in cells] == ["Row", "X-1", "X-2", "Y-1"]
+    assert cells[2][1:7] == [
+        "the document", "section 2", "claim", "words", "shown here", "does not hold",
+    ]  # fmt: skip
+    assert 'href="#row-X-2">shown here</a>' in html
+    assert 'href="#row-Y-1"' not in html  # its page is not in this book
+    assert found["book-coverage"][0][1:] == [
+        ["The document", "3", "1 matches, 1 does not hold, 1 still to come", "1"],
+        ["The slides", "1", "1 matches", "0"],
+    ]
+    cells, html = found["book-errata"]
+    assert cells[1] == [odd, r"\(|x|\)", "two", "X-2 (does not hold)"]
+    assert "<em>two</em>" in html
+    assert found["book-facts"][0][1:3] == [["commit", "abc_1"], ["profile", "paper"]]
+    assert found["book-times"][0] == [
+        ["Notebook", "Seconds", "CPU-seconds", "CPU-seconds, quick", "Set by the profile"],
+        ["part/page", "1.2", "2.5", "7.5", '{"rates": [1, 2], "law": "x_y"}'],
+    ]
