@@ -362,8 +362,8 @@ def _computed(verdict: dict[str, Any]) -> str:
 
 def _why(verdict: dict[str, Any]) -> str:
     """Return the reason of a verdict, and the choices that it rests on."""
-    assumed = "Assumes: " + "; ".join(verdict["assumes"]) + "." if verdict["assumes"] else ""
-    return " ".join(filter(None, [verdict["reason"], assumed]))
+    assumed = "Assumes: " + "; ".join(verdict["assumes"]) if verdict["assumes"] else ""
+    return ". ".join(part.rstrip(". ") for part in (verdict["reason"], assumed) if part)
 
 
 def _badge(verdict: dict[str, Any]) -> nodes.Node:

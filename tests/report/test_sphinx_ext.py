@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.report.sphinx_ext import _computed
+from analysis.report.sphinx_ext import _computed, _why
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,16 @@ from analysis.report.sphinx_ext import _computed
 )
 def test_an_interval_has_as_many_decimals_as_its_value(computed, interval, shown):
     assert _computed({"computed": computed, "interval": interval}) == shown
+
+
+@pytest.mark.parametrize(
+    ("reason", "assumes", "shown"),
+    [
+        ("a cause", [], "a cause"),
+        ("a cause.", ["one", "two"], "a cause. Assumes: one; two"),
+        ("", ["one"], "Assumes: one"),
+        ("", [], ""),
+    ],
+)
+def test_choices_stand_beside_the_reason(reason, assumes, shown):
+    assert _why({"reason": reason, "assumes": assumes}) == shown
