@@ -110,9 +110,9 @@ def _losses(costs: Mapping[str, float]) -> str:
     )
 
 
-def _loss(costs: Mapping[str, float], policy: str) -> float:
+def _loss(costs: Mapping[str, float] | pd.Series[float], policy: str) -> float:
     """Return by how many per cent a policy costs more than the optimum."""
-    return 100 * (costs[policy] / costs["optimum"] - 1)
+    return float(100 * (costs[policy] / costs["optimum"] - 1))
 
 
 def keep_numbers(found: pd.DataFrame, machines: RestartBandit, queues: RestartBandit) -> None:
