@@ -147,8 +147,9 @@ def _judge_lost(row: Printed, claim: Claim, figures: Collection[str]) -> Judgeme
     """Say of an image that is lost what is lost, and what the book shows in its place."""
     if claim.figure:
         _need_figure(row, claim, figures)
-    said = [f"lost: {row.lost}", claim.missing, claim.leaves_open]
-    return Judgement("not determined", claim.figure, reason="; ".join(s for s in said if s))
+    drawn = f"what is drawn in its place leaves open: {claim.leaves_open}"
+    said = [f"lost: {row.lost}", claim.missing, drawn if claim.leaves_open else ""]
+    return Judgement("not determined", claim.figure, reason=". ".join(filter(None, said)))
 
 
 def _judge_number(row: Printed, claim: Claim) -> Judgement:

@@ -257,10 +257,17 @@ def _computed(verdict: dict[str, Any]) -> str:
     return f"{computed} ({low} to {high})"
 
 
+<<<<<<< HEAD
 def _counted(verdicts: Sequence[dict[str, Any]]) -> list[str]:
     """Return how many there are of each verdict, in words, the most frequent first."""
     counts = Counter(verdict["verdict"] for verdict in verdicts)
     return [f"{number} {verdict}" for verdict, number in counts.most_common()]
+=======
+def _why(verdict: dict[str, Any]) -> str:
+    """Return the reason of a verdict, and the choices that it rests on."""
+    assumed = "Assumes: " + "; ".join(verdict["assumes"]) if verdict["assumes"] else ""
+    return ". ".join(part.rstrip(". ") for part in (verdict["reason"], assumed) if part)
+>>>>>>> rules
 
 
 def _words(value: Any) -> Markup:

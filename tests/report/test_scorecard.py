@@ -341,11 +341,12 @@ def test_a_lost_image_is_never_redrawn():
     claim = Claim("X-1", figure="states", leaves_open="the horizon")
     found = judge(lost, claim, {"states"})
     assert (found.verdict, found.computed) == ("not determined", "states")
-    assert found.reason == "lost: the picture; the horizon"
+    expected = "lost: the picture. what is drawn in its place leaves open: the horizon"
+    assert found.reason == expected
     with pytest.raises(RecordError, match="no figure"):
         judge(lost, claim, {"other"})
     nothing = judge(lost, Claim("X-1", missing="what it shows"))
-    assert nothing.reason == "lost: the picture; what it shows"
+    assert nothing.reason == "lost: the picture. what it shows"
 
 
 def test_the_numbers_of_a_parameter_are_those_that_were_used():
@@ -410,6 +411,12 @@ def test_a_row_without_a_record_is_missing():
 )
 def test_the_computed_value_has_more_digits_than_the_print(printed, value, shown):
     assert judge(row(printed), Claim("X-1", value)).computed == shown
+
+
+@pytest.mark.parametrize(("value", "shown"), [(True, "yes"), (False, "no"), (None, "")])
+def test_what_was_computed_of_an_open_claim_is_shown(value, shown):
+    claim = Claim("X-1", value, missing="what good means")
+    assert judge(row("words", "claim"), claim).computed == shown
 
 
 def test_the_interval_is_shown_for_a_number_and_as_a_hull_for_a_range():

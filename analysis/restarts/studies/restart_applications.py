@@ -111,9 +111,13 @@ def _losses(costs: Mapping[str, float]) -> str:
     )
 
 
+<<<<<<< HEAD
 def _loss(costs: Mapping[Any, float], policy: str) -> float:
+=======
+def _loss(costs: Mapping[str, float] | pd.Series[float], policy: str) -> float:
+>>>>>>> rules
     """Return by how many per cent a policy costs more than the optimum."""
-    return 100 * (costs[policy] / costs["optimum"] - 1)
+    return float(100 * (costs[policy] / costs["optimum"] - 1))
 
 
 def keep_numbers(found: pd.DataFrame, machines: RestartBandit, queues: RestartBandit) -> None:

@@ -1,0 +1,30 @@
+from .deployed import (
+    EntryFrequency,
+    FrequencyPolicy,
+    NutchAdaptive,
+    best_fixed_frequencies,
+    lambdacrawl,
+    lambdacrawl_rates,
+)
+from .experiment import Experiment, Outcome, choose_memory
+from .forgetting import ForgettingIndex, known_from
+from .reading import Repair, read_trace
+from .trace import Trace, publications
+
+__all__ = [
+    "EntryFrequency",
+    "Experiment",
+    "ForgettingIndex",
+    "FrequencyPolicy",
+    "NutchAdaptive",
+    "Outcome",
+    "Repair",
+    "Trace",
+    "best_fixed_frequencies",
+    "choose_memory",
+    "known_from",
+    "lambdacrawl",
+    "lambdacrawl_rates",
+    "publications",
+    "read_trace",
+]
