@@ -257,17 +257,16 @@ def _computed(verdict: dict[str, Any]) -> str:
     return f"{computed} ({low} to {high})"
 
 
-<<<<<<< HEAD
 def _counted(verdicts: Sequence[dict[str, Any]]) -> list[str]:
     """Return how many there are of each verdict, in words, the most frequent first."""
     counts = Counter(verdict["verdict"] for verdict in verdicts)
     return [f"{number} {verdict}" for verdict, number in counts.most_common()]
-=======
+
+
 def _why(verdict: dict[str, Any]) -> str:
     """Return the reason of a verdict, and the choices that it rests on."""
     assumed = "Assumes: " + "; ".join(verdict["assumes"]) if verdict["assumes"] else ""
     return ". ".join(part.rstrip(". ") for part in (verdict["reason"], assumed) if part)
->>>>>>> rules
 
 
 def _words(value: Any) -> Markup:
@@ -283,7 +282,7 @@ TEMPLATES = jinja2.Environment(
     finalize=_words,
     trim_blocks=True,
 )
-TEMPLATES.globals |= {"computed": _computed, "counted": _counted}
+TEMPLATES.globals |= {"computed": _computed, "counted": _counted, "why": _why}
 # The Markdown of this repository itself, in a cell of a table.
 TEMPLATES.filters["cell"] = lambda text: Markup(text.replace("|", r"\|"))
 TEMPLATES.filters["json"] = json.dumps

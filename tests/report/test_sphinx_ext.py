@@ -10,15 +10,11 @@ import pytest
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
-<<<<<<< HEAD
 from analysis.published import Document, Printed
 from analysis.report import sphinx_ext
 from analysis.report.collate import DATA
 from analysis.report.figures import FORMATS
-from analysis.report.sphinx_ext import _computed
-=======
 from analysis.report.sphinx_ext import _computed, _why
->>>>>>> rules
 
 EVIL = "<script>alert(1)</script>"
 
@@ -39,7 +35,6 @@ def test_an_interval_has_as_many_decimals_as_its_value(computed, interval, shown
     assert _computed({"computed": computed, "interval": interval}) == shown
 
 
-<<<<<<< HEAD
 def built(folder, page, monkeypatch):
     """Render one page and return its HTML; Sphinx must have nothing to say of it."""
     monkeypatch.setattr(sphinx_ext, "find_notebook", lambda name: SimpleNamespace(describe=list))
@@ -172,7 +167,8 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
         ["Notebook", "Seconds", "CPU-seconds", "CPU-seconds, quick", "Set by the profile"],
         ["part/page", "1.2", "2.5", "7.5", '{"rates": [1, 2], "law": "x_y"}'],
     ]
-=======
+
+
 @pytest.mark.parametrize(
     ("reason", "assumes", "shown"),
     [
@@ -184,4 +180,3 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
 )
 def test_choices_stand_beside_the_reason(reason, assumes, shown):
     assert _why({"reason": reason, "assumes": assumes}) == shown
->>>>>>> rules

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -111,11 +110,7 @@ def _losses(costs: Mapping[str, float]) -> str:
     )
 
 
-<<<<<<< HEAD
-def _loss(costs: Mapping[Any, float], policy: str) -> float:
-=======
 def _loss(costs: Mapping[str, float] | pd.Series[float], policy: str) -> float:
->>>>>>> rules
     """Return by how many per cent a policy costs more than the optimum."""
     return float(100 * (costs[policy] / costs["optimum"] - 1))
 
@@ -130,7 +125,7 @@ def keep_numbers(found: pd.DataFrame, machines: RestartBandit, queues: RestartBa
     short = {"index policy": "loss", "worst state first": "thumb", "myopic": "myopic"}
     for name in found:
         for policy, word in short.items():
-            save_value(f"restart-applications-{name}-{word}", _loss(found[name].to_dict(), policy))
+            save_value(f"restart-applications-{name}-{word}", _loss(found[name], policy))
 
 
 def draw_indices(machines: RestartBandit, queues: RestartBandit) -> None:
@@ -175,7 +170,7 @@ def draw_costs(found: pd.DataFrame, budget: int) -> None:
         axis.axvline(column["optimum"], color="black", linewidth=0.8, linestyle=":")
         axis.set(yticks=places, xlabel="cost per epoch", title=name)
         axis.set_yticklabels(column.index if name == "machines" else [])
-    losses = {name: _loss(found[name].to_dict(), "index policy") for name in found}
+    losses = {name: _loss(found[name], "index policy") for name in found}
     save_figure(
         "restart-applications-costs",
         fig,
