@@ -32,7 +32,7 @@ from analysis.trace.replay import (
     visits_of_learner,
     visits_seeing,
 )
-from analysis.trace.trace import DAY, HOUR, WEEK, Trace
+from analysis.trace.trace import DAY, HOUR, WEEK, Trace, weighted_counts
 
 Floats = NDArray[np.float64]
 
@@ -144,7 +144,11 @@ class Experiment:
     def sources(self, rate: Floats) -> Sources:
         """Return the sources at some arrival rates per hour, with one epoch as the period."""
         return Sources(
-            rate, self.value, self.decay_rate, period=self.period / HOUR, names=self.trace.names
+            rate,
+            np.asarray(self.value),
+            self.decay_rate,
+            period=self.period / HOUR,
+            names=self.trace.names,
         )
 
     def clock(self, phase: int, first: int | None = None) -> tuple[Clock, int]:
@@ -223,10 +227,8 @@ class Experiment:
         column = -(-time // self.period) - 1
         fade = np.exp(-self.decay_rate[source] * ((column + 1) * self.period - time) / HOUR)
         shape = len(self.trace), clock.horizon
-        flat = np.bincount(
-            source * clock.horizon + column, np.asarray(self.value)[source] * fade, np.prod(shape)
-        )
-        return flat.reshape(shape)
+        place, worth = source * clock.horizon + column, np.asarray(self.value)[source] * fade
+        return weighted_counts(place, worth, shape[0] * shape[1]).reshape(shape)
 
     def clairvoyant(self) -> Floats:
         """Clairvoyant bound on the reward per epoch, for each phase; shape (phases,)."""

@@ -22,7 +22,7 @@ from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.policies import Arms, Observation, top
 from analysis.ephemeral.sources import Sources
 from analysis.trace import kernels
-from analysis.trace.trace import HOUR, Trace
+from analysis.trace.trace import HOUR, Trace, weighted_counts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -120,7 +120,7 @@ def known_from(trace: Trace, begin: int, end: int, memory: float, age: Ints) -> 
     memory = min(memory, 1e15)
     low, high = np.searchsorted(trace.time, [begin, end])
     weight = np.exp(-(end - trace.time[low:high]) / HOUR / memory)
-    items = np.bincount(trace.source[low:high], weight, minlength=len(trace))
+    items = weighted_counts(trace.source[low:high], weight, len(trace))
     hours = memory * -np.expm1(-(end - begin) / HOUR / memory)
     size = len(trace)
     return Known(np.full(size, end / HOUR), items, np.full(size, hours), age.copy())

@@ -73,4 +73,4 @@ def gamma_prior(counts: Ints, hours: float) -> tuple[float, float]:
 
 def shrunk_rates(counts: Ints, hours: float, prior: tuple[float, float]) -> Floats:
     """Posterior mean of each rate, items per hour; shape (N,)."""
-    return (counts + prior[0]) / (hours + prior[1])
+    return np.asarray((counts + prior[0]) / (hours + prior[1]), dtype=np.float64)

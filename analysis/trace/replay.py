@@ -35,7 +35,7 @@ from analysis.ephemeral.sources import Sources
 from analysis.trace import kernels
 from analysis.trace.deployed import WEEK, EntryFrequency, FrequencyPolicy, NutchAdaptive
 from analysis.trace.forgetting import ForgettingIndex
-from analysis.trace.trace import HOUR, Trace
+from analysis.trace.trace import HOUR, Trace, weighted_counts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -237,11 +237,11 @@ def visits_of_learner(
     else:
         seconds = policy.epoch_seconds
         counts = isinstance(policy, EntryFrequency)
-        rest = [WEEK, WEEK / 60.0]
+        rest, interval = [WEEK, WEEK / 60.0], np.zeros(len(trace))
         if isinstance(policy, NutchAdaptive):
             rest = [policy.INCREASE, policy.DECREASE, policy.SYNC]
+            interval = policy.interval.copy()
         constants = np.array([policy.SHORTEST / seconds, policy.LONGEST / seconds, *rest])
-        interval = np.zeros(len(trace)) if counts else policy.interval.copy()
         kernels.follow_due(counts, constants, interval, policy.due.copy(), budget, *items)
     return Timetable(visits)
 
@@ -312,11 +312,12 @@ def score(
     fade = np.exp(-decay_rate[source] * (found - time) / HOUR)
     first = warm_up * clock.period
     waits = np.maximum(found, first) - np.maximum(time, first)
-    _, group, size = np.unique((source << 40) + at, return_index=True, return_counts=True)
-    rank = np.arange(source.size) - np.repeat(group, size) + 1  # the k-th item that waits
-    span = clock.horizon * clock.period - first
+    _, group, many = np.unique((source << 40) + at, return_index=True, return_counts=True)
+    rank = np.arange(source.size) - np.repeat(group, many) + 1  # the k-th item that waits
+    size, span = len(trace), clock.horizon * clock.period - first
+    worth = (value[source] * fade)[counted]
     return Score(
-        np.bincount(epoch[counted], (value[source] * fade)[counted], minlength=clock.horizon),
-        np.bincount(source, waits * (rank == 1), minlength=len(trace)) / span,
-        np.bincount(source, waits / rank, minlength=len(trace)) / span,
+        weighted_counts(epoch[counted], worth, clock.horizon),
+        weighted_counts(source, waits * (rank == 1), size) / span,
+        weighted_counts(source, waits / rank, size) / span,
     )

@@ -127,6 +127,11 @@ class Trace:
         )
 
 
+def weighted_counts(place: Ints, weight: Floats, size: int) -> Floats:
+    """Sum weights by place, as `numpy.bincount` does, and as floats where there are none."""
+    return np.bincount(place, weight, minlength=size).astype(np.float64)
+
+
 def publications(kind: str = "both") -> Trace:
     """Load the trace that the book ships.
 

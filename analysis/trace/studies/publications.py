@@ -119,6 +119,13 @@ def three(index: Floats, fixed: Floats, robin: Floats, drawn: Floats, weights: F
     return pd.DataFrame(rows, index=["ratio", "low", "high"]).T.round(3)
 
 
+def all_budgets(
+    every: Mapping[str, Experiment], memory: Mapping[str, float], seed: int
+) -> dict[str, dict[str, Outcome]]:
+    """Replay every policy at every budget."""
+    return {size: side_by_side(every[size], memory[size], seed) for size in every}
+
+
 def seeing(experiment: Experiment) -> Outcome:
     """Replay the index of the content that is there, at trained rates."""
     # A source without an item in training would have no index at all.
@@ -172,13 +179,13 @@ def ratios(
         rows += [(size, budget, k, b / index, *[np.nan] * 4) for k, b in bounds.items()]
     columns = ["size", "budget", "policy", "ratio", "low", "high", "phases", "used"]
     table = pd.DataFrame(rows, columns=columns)
-    ratio = table.set_index(["policy", "size"])["ratio"]
-    save_value("publications-greedy-loss-middle", 1 - ratio["greedy", "middle"])
-    save_value("publications-robin-gain", 1 / ratio["robin", "small"])
+    found = table.set_index(["policy", "size"])["ratio"]
+    save_value("publications-greedy-loss-middle", 1 - found["greedy", "middle"])
+    save_value("publications-robin-gain", 1 / found["robin", "small"])
     for size in outcomes:
-        save_value(f"publications-stale-{size}", 1 - 1 / ratio["oracle", size])
-    save_value("publications-forgetting-gain", ratio["forgetting"].min() - 1)
-    save_value("publications-forgetting-gain-large", ratio["forgetting"].max() - 1)
+        save_value(f"publications-stale-{size}", 1 - 1 / found["oracle", size])
+    save_value("publications-forgetting-gain", found["forgetting"].min() - 1)
+    save_value("publications-forgetting-gain-large", found["forgetting"].max() - 1)
     return table
 
 
@@ -194,13 +201,13 @@ def ratio_table(table: pd.DataFrame) -> pd.DataFrame:
     shown = table.assign(
         policy=table["policy"].map({**LABELS, **bounds}),
         text=[
-            f"{r.ratio:.3f}" if np.isnan(r.low) else f"{r.ratio:.3f} ({r.low:.3f} to {r.high:.3f})"
-            for r in table.itertuples()
+            f"{ratio:.3f}" if np.isnan(low) else f"{ratio:.3f} ({low:.3f} to {high:.3f})"
+            for ratio, low, high in table[["ratio", "low", "high"]].to_numpy()
         ],
     )
     order = [*LABELS.values(), *bounds.values()]
     wide = shown.pivot(index="policy", columns="budget", values="text").loc[order]
-    return wide.rename(columns=lambda budget: f"{budget} visits an hour").rename_axis(columns=None)
+    return wide.rename(columns=lambda budget: f"{budget} an hour").rename_axis(columns=None)
 
 
 def objective_table(table: pd.DataFrame, size: str) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.ephemeral.policies import GreedyPolicy, RoundRobinPolicy, WhittlePolicy
+from analysis.ephemeral import GreedyPolicy, Policy, RoundRobinPolicy, WhittlePolicy
 from analysis.report import save_value
 from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.deployed import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
@@ -27,7 +27,7 @@ def campbell(every: Mapping[str, Experiment]) -> pd.DataFrame:
     rows = {}
     for size, experiment in every.items():
         trained = experiment.sources(experiment.trained)
-        policies = {
+        policies: dict[str, Policy] = {
             "index": WhittlePolicy(trained),
             "fixed": best_fixed_frequencies(trained, experiment.budget),
             "greedy": GreedyPolicy(trained),
@@ -93,16 +93,17 @@ def what_costs(experiment: Experiment, top: int) -> pd.DataFrame:
     for key, fact in facts.items():
         save_value(f"publications-{key}", fact)
     save_value("publications-unseen", int((unseen & (counts > 0)).sum()))
-    year = 52 * WEEK
-    lags = [weeks for weeks in (0, 13, 26, 39, 52) if split - year - weeks * WEEK >= begin]
+    window = min(52, (split - begin) // (2 * WEEK)) * WEEK
+    lags = [weeks for weeks in (0, 13, 26, 39, 52) if split - window - weeks * WEEK >= begin]
     earned = {}
     for lag in lags:
-        rate = trained_rates(trace, split - year - lag * WEEK, split - lag * WEEK)
+        rate = trained_rates(trace, split - window - lag * WEEK, split - lag * WEEK)
         earned[lag] = experiment.by_age(WhittlePolicy(experiment.sources(rate))).weeks.sum()
     table = pd.Series(earned) / earned[0]
     save_value("publications-lag", float(table.iloc[-1]))
     save_value("publications-lag-weeks", lags[-1])
-    return table.rename("reward").rename_axis("weeks since the year of training").to_frame()
+    save_value("publications-window-weeks", window // WEEK)
+    return table.rename("reward").rename_axis("weeks since these rates").to_frame()
 
 
 def half_life_rules(trace: Trace, begin: int, end: int, seed: int) -> dict[str, Floats]:

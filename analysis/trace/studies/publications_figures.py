@@ -111,7 +111,10 @@ def draw_ratios(table: pd.DataFrame) -> None:
     best = table[~table["policy"].isin(["feed", "relaxed", "clairvoyant", "oracle"])]
     told = "; ".join(
         f"at {rows['budget'].iloc[0]} visits an hour "
-        + ", ".join(f"{LABELS[r.policy]} {r.ratio:.2f}" for r in rows.itertuples())
+        + ", ".join(
+            f"{LABELS[key]} {ratio:.2f}"
+            for key, ratio in zip(rows["policy"], rows["ratio"], strict=True)
+        )
         for _, rows in best.groupby("size", sort=False)
     )
     save_figure(
@@ -151,7 +154,8 @@ def objectives(outcomes: Mapping[str, Mapping[str, Outcome]], every: Mapping[str
         "robin": "D",
         "oracle": "*",
     }
-    for axis, (size, part) in zip(axes[0], table.groupby("size", sort=False), strict=True):
+    for axis, size in zip(axes[0], outcomes, strict=True):
+        part = table[table["size"] == size]
         for (key, marker), colour in zip(shown.items(), COLOURS, strict=False):
             row = part[part["policy"] == key].iloc[0]
             axis.plot(row["penalty"], row["value"], marker, color=colour, label=LABELS[key])

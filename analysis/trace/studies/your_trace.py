@@ -147,7 +147,10 @@ def draw(table: pd.DataFrame, plan: Experiment) -> None:
     axis.axvline(1, color="black", linewidth=0.8)
     axis.set(xlim=(0, None), yticks=place, xlabel="reward / index with trained rates")
     axis.set_yticklabels([LABELS[key] for key in table["policy"]])
-    told = ", ".join(f"{LABELS[r.policy]} {r.ratio:.2f}" for r in table.itertuples())
+    told = ", ".join(
+        f"{LABELS[key]} {ratio:.2f}"
+        for key, ratio in zip(table["policy"], table["ratio"], strict=True)
+    )
     save_figure(
         "your-trace-policies",
         fig,
