@@ -6,11 +6,12 @@ repeats to the byte; in real time the server has a clock of its own.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from analysis.crawl.feeds import Reply, Site
@@ -26,6 +27,18 @@ class Served(NamedTuple):
     host: int
     path: str
     status: int
+
+
+class _Server(ThreadingHTTPServer):
+    """A server that does not mind a crawler that goes away: it may have been killed."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Report errors as usual, but not connections that were lost."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class FeedServer:
@@ -48,14 +61,12 @@ class FeedServer:
         self.site, self.clock = site, clock
         self.served: list[Served] = []
         self._over = threading.Event()
-        self._servers: list[ThreadingHTTPServer] = []
+        self._servers: list[_Server] = []
 
     def __enter__(self) -> FeedServer:
         for host in range(int(self.site.hosts.max()) + 1):
             handler = type("Handler", (_Handler,), {"owner": self, "host": host})
-            server = ThreadingHTTPServer((ADDRESS, 0), handler)
-            server.daemon_threads = True
-            server.block_on_close = False
+            server = _Server((ADDRESS, 0), handler)
             threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
             self._servers.append(server)
         return self

@@ -20,11 +20,7 @@ from analysis.crawl.feeds import ERROR, SILENCE, random_faults, random_site
 from analysis.crawl.frontier import FOUND
 from analysis.crawl.server import FeedServer
 from analysis.crawl.transport import child, crawl_in_process, crawl_over_http, write_sources
-from analysis.ephemeral.optimum.relaxed import relaxed_bound
-from analysis.ephemeral.optimum.static import random_reward
-from analysis.ephemeral.policies import Policy
-from analysis.ephemeral.simulation import simulate
-from analysis.ephemeral.sources import Sources
+from analysis.ephemeral import Policy, Sources, relaxed_bound, simulate
 from analysis.sweep import mean_interval, sweep
 from analysis.trace.deployed import best_fixed_frequencies, lambdacrawl
 
@@ -124,8 +120,8 @@ def crawl_sites(
 def predictions(sources: Sources, budget: int, epochs: int, warm_up: int) -> dict[str, float]:
     """Value per fetch that the model expects of each policy on the epochs after `warm_up`.
 
-    The deterministic model, started alike, for policies that look at ages; the exact long-run rate
-    for LambdaCrawl, which draws; none for Nutch, whose dates depend on what it finds.
+    The deterministic model, started alike, for policies that look at ages; the mean over its draws
+    for LambdaCrawl; none for Nutch, whose dates depend on what it finds.
     """
     fixed = best_fixed_frequencies(sources, budget)
     policies: dict[str, Policy | str] = {
@@ -138,8 +134,20 @@ def predictions(sources: Sources, budget: int, epochs: int, warm_up: int) -> dic
         for name, policy in policies.items()
     }
     expected = {name: float(reward.mean()) / budget for name, reward in found.items()}
-    drawn = random_reward(sources, lambdacrawl(sources, budget).frequency) / budget
-    return expected | {"learned_index": expected["index"], "lambda_crawl": drawn}
+    drawn = drawn_reward(sources, lambdacrawl(sources, budget).frequency, epochs)[warm_up:]
+    lambda_crawl = float(drawn.mean()) / budget
+    return expected | {"learned_index": expected["index"], "lambda_crawl": lambda_crawl}
+
+
+def drawn_reward(sources: Sources, frequency: Floats, epochs: int) -> Floats:
+    """Mean reward at each epoch when source i is crawled with probability p_i, from a fresh start.
+
+    The mean content m before a crawl follows m(t + 1) = (1 - p) alpha m(t) + u, m(0) = u.
+    """
+    left = (1.0 - frequency) * sources.alpha
+    limit = sources.u / (1.0 - left)
+    content = limit + (sources.u - limit) * left ** np.arange(epochs)[:, None]
+    return np.asarray(content @ frequency)
 
 
 def value_per_fetch(runs: Floats, warm_up: int) -> Floats:

@@ -6,13 +6,14 @@ import pytest
 from analysis.crawl.feeds import random_site
 from analysis.crawl.studies.crawler import (
     crawl_sites,
+    drawn_reward,
     feed_sources,
     predictions,
     trouble,
     value_per_fetch,
     value_per_place,
 )
-from analysis.ephemeral import relaxed_bound
+from analysis.ephemeral import RandomPolicy, random_reward, relaxed_bound, simulate
 
 SOURCES = feed_sources(8, np.random.default_rng(0))
 
@@ -29,6 +30,19 @@ def test_the_same_seed_gives_the_same_publications_whatever_the_faults(runs):
     assert (again["index"][failing, :, 0] == first[failing]).all()
     assert again["index"][:, 3].sum() > 0
     assert runs["index"][:, 3].sum() == 0
+
+
+def test_the_mean_over_random_visits_tends_to_its_long_run_rate():
+    frequency = np.linspace(0.05, 0.9, 8)
+    reward = drawn_reward(SOURCES, frequency, 400)
+    assert reward[0] == pytest.approx(frequency @ SOURCES.u)
+    assert reward[-1] == pytest.approx(random_reward(SOURCES, frequency), rel=1e-9)
+    drawn = [
+        simulate(SOURCES, RandomPolicy(frequency), 8, 5, initial_state="fresh", rng=rng).reward
+        for rng in np.random.default_rng(0).spawn(3000)
+    ]
+    error = np.std(drawn, axis=0) / np.sqrt(len(drawn))
+    assert (np.abs(np.mean(drawn, axis=0) - reward[:5]) < 4 * error).all()
 
 
 def test_no_policy_is_expected_to_earn_more_than_the_bound():
