@@ -19,11 +19,15 @@ OVERDUE = 0.75
 
 
 class Model(NamedTuple):
-    """Constants: the grid, and g and log g at ages 1 to A on it, shape (points, A)."""
+    """Constants: the grid, and on it g, log g and the index at u* = 1, each of shape (A, points).
+
+    Row k - 1 is that of age k.
+    """
 
     log_mu: NDArray[np.float64]
     g: NDArray[np.float64]
     log_g: NDArray[np.float64]
+    index: NDArray[np.float64]
     exploration: int
     forced: int
     confidence: float
@@ -54,10 +58,26 @@ class State(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
+def _index(log_mu, u_star, age):  # type: ignore[no-untyped-def]
+    decay = np.exp(log_mu)
+    return u_star * relative_index_at_age(decay, h(decay), float(age))
+
+
+@njit(cache=True, nogil=True)
+def index_table(log_mu, oldest):  # type: ignore[no-untyped-def]
+    """Index at u* = 1 at ages 1 to `oldest`, shape (oldest, points)."""
+    table = np.empty((oldest, log_mu.size))
+    for age in range(1, oldest + 1):
+        for point in range(log_mu.size):
+            table[age - 1, point] = _index(log_mu[point], 1.0, age)
+    return table
+
+
+@njit(cache=True, nogil=True)
 def _reach(model, point, age):  # type: ignore[no-untyped-def]
     """Return g = 1 - exp(-mu age) and log g at a point of the grid."""
-    if age <= model.g.shape[1]:
-        return model.g[point, age - 1], model.log_g[point, age - 1]
+    if age <= model.g.shape[0]:
+        return model.g[age - 1, point], model.log_g[age - 1, point]
     g = -np.expm1(-np.exp(model.log_mu[point]) * age)
     return g, np.log(g)
 
@@ -123,12 +143,6 @@ def learn(model, state, arms, age, found):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _index(log_mu, u_star, age):  # type: ignore[no-untyped-def]
-    decay = np.exp(log_mu)
-    return u_star * relative_index_at_age(decay, h(decay), float(age))
-
-
-@njit(cache=True, nogil=True)
 def upper(total, slack):  # type: ignore[no-untyped-def]
     """Largest mean m >= total with m - total - total log(m/total) <= slack.
 
@@ -145,27 +159,38 @@ def upper(total, slack):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _optimistic(model, state, i, age, slack):  # type: ignore[no-untyped-def]
+def _optimistic(model, state, i, age, slack, needed):  # type: ignore[no-untyped-def]
     """Largest index of arm i over all (mu, u*) whose likelihood is within `slack` of the best.
+
+    Where that is below `needed` anything below `needed` may be returned.
 
     Given mu, u* may be what `upper` makes of R with the slack that the profile leaves, over S. An
     arm that found nothing has a flat profile: its index is slack/S(mu) where that helps most, and
     grows with its age, so that it is tried again at ages that grow with the time watched.
     """
     total = state.total[i]
-    highest = 0.0
+    if age < 1:
+        return 0.0
+    highest, most = 0.0, upper(total, slack)
     if total > 0.0:
-        scale = upper(total, slack) / total
-        highest = _index(state.log_mu[i], scale * state.u_star[i], age)
+        highest = _index(state.log_mu[i], most / total * state.u_star[i], age)
     top, profile = state.top[i], state.profile[i]
+    oldest = model.index.shape[0]
+    row, growth = model.index[min(age, oldest) - 1], 1.0
+    if age > oldest:  # the index over age (age + 1) falls with the age
+        growth = age * (age + 1.0) / (oldest * (oldest + 1.0))
     for direction in (-1, 1):
         g = top if direction < 0 else top + 1
         while 0 <= g < profile.size:
             left = slack - (profile[top] - profile[g])
             if left <= 0.0:
                 break
-            u_star = upper(total, left) / state.exposure[i, g]
-            highest = max(highest, _index(model.log_mu[g], u_star, age))
+            most_unit = min(row[g] * growth, 1.0) / state.exposure[i, g]
+            if most * most_unit >= max(highest, needed):  # else the slack left cannot help either
+                unit = most_unit
+                if growth > 1.0:
+                    unit = _index(model.log_mu[g], 1.0, age) / state.exposure[i, g]
+                highest = max(highest, upper(total, left) * unit)
             g += direction
     return highest
 
@@ -209,15 +234,32 @@ def _pool(state):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def priorities(model, state, age, rng, values):  # type: ignore[no-untyped-def]
-    """Write what each arm is worth crawling; arms that lack forced crawls come first."""
+def _enter(best, value):  # type: ignore[no-untyped-def]
+    """Keep the largest values so far in decreasing order."""
+    place = best.size - 1
+    if value <= best[place]:
+        return
+    while place > 0 and best[place - 1] < value:
+        best[place] = best[place - 1]
+        place -= 1
+    best[place] = value
+
+
+@njit(cache=True, nogil=True)
+def priorities(model, state, age, rng, values, budget):  # type: ignore[no-untyped-def]
+    """Write what each arm is worth crawling; arms that lack forced crawls come first.
+
+    Values of arms that are not among the `budget` largest may be too small.
+    """
     pooled, unseen = _pool(state)
+    best = np.full(budget, -np.inf)
     watched = min(float(state.epoch[0]), model.memory)
     for i in range(values.size):
         count = state.pairs[i]
         if count < model.forced:
             again = model.forced if count % 2 == 1 else 0
             values[i] = 1e200 * (2 * model.forced + again - count)
+            _enter(best, values[i])
             continue
         if model.exploration == 0:
             overdue = age[i] > OVERDUE * watched
@@ -230,7 +272,8 @@ def priorities(model, state, age, rng, values):  # type: ignore[no-untyped-def]
         phi *= np.exp(min(age[i] / model.memory, 60.0))  # what is known has faded since
         if model.exploration == 1:
             slack = phi * model.confidence * np.log1p(watched)
-            values[i] = _optimistic(model, state, i, age[i], slack)
+            values[i] = _optimistic(model, state, i, age[i], slack, best[-1])
+            _enter(best, values[i])
         else:
             values[i] = _drawn(model, state, i, age[i], phi, rng)
 
@@ -244,7 +287,7 @@ def play(model, state, alpha, decay, u_star, content, budget, rng):  # type: ign
     reward, expected = np.zeros(horizon), np.zeros(horizon)
     crawls = np.zeros(size, dtype=np.int64)
     for epoch in range(horizon):
-        priorities(model, state, age, rng, values)
+        priorities(model, state, age, rng, values, budget)
         largest(values, arms)
         for m in range(budget):
             ages[m] = age[arms[m]]

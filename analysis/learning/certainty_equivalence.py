@@ -53,6 +53,8 @@ from analysis.learning import _certainty_kernel as kernel
 from analysis.learning.environment import Floats, Ints, Run, by_epoch, largest
 
 EXPLORATIONS = ("forced", "ucb", "thompson")
+TABLED = 256
+"""Ages at which g and the index stand in tables; at higher ages they are computed."""
 
 
 @dataclass(frozen=True)
@@ -116,11 +118,12 @@ class CertaintyEquivalence:
         log_mu = np.linspace(
             np.log(self.options.slowest), np.log(self.options.fastest), self.options.points
         )
-        g = -np.expm1(-np.exp(log_mu)[:, None] * np.arange(1, 257))
+        g = -np.expm1(-np.exp(log_mu) * np.arange(1, TABLED + 1)[:, None])
         self._model = kernel.Model(
             log_mu,
             g,
             np.log(g),
+            kernel.index_table(log_mu, TABLED),
             EXPLORATIONS.index(self.options.exploration),
             self.options.forced,
             float(self.options.confidence),
@@ -159,7 +162,7 @@ class CertaintyEquivalence:
         self._age[:] = observation.age
         arms = np.empty(budget, dtype=np.int64)
         values = np.empty(self._age.size)
-        kernel.priorities(self._model, self._state, self._age, rng, values)
+        kernel.priorities(self._model, self._state, self._age, rng, values, budget)
         largest(values, arms)
         return arms
 

@@ -275,7 +275,7 @@ def _play(model, state, alpha, content, mean, budget, rng):  # type: ignore[no-u
     arms, ages = np.empty(budget, dtype=np.int64), np.empty(budget, dtype=np.int64)
     found, values, total = np.empty(budget), np.empty(size), 0.0
     for epoch in range(horizon):
-        kernel.priorities(model, state, age, rng, values)
+        kernel.priorities(model, state, age, rng, values, budget)
         largest(values, arms)
         for m in range(budget):
             i = arms[m]
