@@ -20,7 +20,10 @@ from analysis.crawl.feeds import ERROR, SILENCE, random_faults, random_site
 from analysis.crawl.frontier import FOUND
 from analysis.crawl.server import FeedServer
 from analysis.crawl.transport import child, crawl_in_process, crawl_over_http, write_sources
-from analysis.ephemeral import Policy, Sources, relaxed_bound, simulate
+from analysis.ephemeral.optimum.relaxed import relaxed_bound
+from analysis.ephemeral.policies import Policy
+from analysis.ephemeral.simulation import simulate
+from analysis.ephemeral.sources import Sources
 from analysis.sweep import mean_interval, sweep
 from analysis.trace.deployed import best_fixed_frequencies, lambdacrawl
 

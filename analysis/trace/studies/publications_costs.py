@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.ephemeral import GreedyPolicy, Policy, RoundRobinPolicy, WhittlePolicy
+from analysis.ephemeral.policies import GreedyPolicy, Policy, RoundRobinPolicy, WhittlePolicy
 from analysis.report import save_value
 from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.deployed import FrequencyPolicy, best_fixed_frequencies, lambdacrawl

@@ -13,7 +13,8 @@ from analysis.crawl.studies.crawler import (
     value_per_fetch,
     value_per_place,
 )
-from analysis.ephemeral import RandomPolicy, random_reward, relaxed_bound, simulate
+from analysis.ephemeral import relaxed_bound, simulate
+from analysis.ephemeral.optimum.static import RandomPolicy, random_reward
 
 SOURCES = feed_sources(8, np.random.default_rng(0))
 
