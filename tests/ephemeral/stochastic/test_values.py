@@ -11,7 +11,7 @@ from analysis.ephemeral import (
     four_sources,
     simulate_random,
 )
-from analysis.ephemeral.stochastic.simulation import index as stochastic_index
+from analysis.ephemeral.stochastic.index import stochastic_index
 from analysis.ephemeral.stochastic.values import (
     average_random_value,
     discounted_random_value,

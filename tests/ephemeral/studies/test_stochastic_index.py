@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from analysis.ephemeral import Arrivals, Sources, Utility, four_sources, whittle_index
-from analysis.ephemeral.stochastic.simulation import index as stochastic_index
+from analysis.ephemeral.stochastic.index import stochastic_index
 from analysis.ephemeral.studies.stochastic_index import (
     closed_form_deviation,
     follow_threshold,
