@@ -11,14 +11,14 @@ Source: the restart slides (2019), slides 4, 8 and 13.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_number
+from analysis.checks import check_array, check_kind, check_number
 
 #: How far a row may be from summing to one.
 ROW_SUM_TOLERANCE = 1e-9
@@ -175,6 +175,7 @@ def check_arms(arms: Sequence[RestartArm]) -> None:
     ValueError
         Naming the first that is not a `RestartArm`.
     """
+    check_kind("arms", arms, Iterable)
     for n, arm in enumerate(arms):
         if not isinstance(arm, RestartArm):
             raise ValueError(f"arms[{n}] must be a RestartArm, got {arm!r}")
@@ -188,9 +189,9 @@ def stack_arms(arms: Sequence[RestartArm]) -> tuple[NDArray[np.float64], ...]:
     ValueError
         If there is no arm, one is not a `RestartArm`, or they differ in their number of states.
     """
-    if not arms:
-        raise ValueError("arms must hold at least one arm, got none")
     check_arms(arms)
+    if not len(arms):
+        raise ValueError("arms must hold at least one arm, got none")
     sizes = [arm.states for arm in arms]
     if len(set(sizes)) > 1:
         raise ValueError(f"arms must all have the same number of states, got {sizes}")

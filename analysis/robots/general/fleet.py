@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from analysis.checks import check_integer, check_number
+from analysis.checks import check_integer, check_kind, check_number
 from analysis.mdp.average import policy_iteration
 from analysis.mdp.chains import stationary_law
 from analysis.robots.checks import positive
@@ -63,6 +63,7 @@ class RobotKind:
 
 
 def _checked(kinds: Sequence[RobotKind]) -> tuple[RobotKind, ...]:
+    check_kind("kinds", kinds, Sequence)
     if not kinds or not all(isinstance(kind, RobotKind) for kind in kinds):
         raise ValueError(f"kinds must be one RobotKind or more, got {kinds!r}")
     return tuple(kinds)

@@ -152,7 +152,7 @@ def test_the_large_capacity_approximation_is_right_for_large_capacity():
     [
         (lambda: mm1k.static_cost(1.0, 1.0, 0), "capacity must be an integer of at least 1, got 0"),
         (lambda: mm1k.static_cost(1.0, 1.0, 2.5), "capacity must be an integer"),
-        (lambda: mm1k.static_cost(-1.0, 1.0, 5), "rho must be non-negative"),
+        (lambda: mm1k.static_cost(-1.0, 1.0, 5), r"rho must be a finite number in \[0, inf\)"),
         (lambda: mm1k.static_cost(1.0, 0.0, 5), "gamma must be a number in .0, inf., got 0.0"),
         (lambda: mm1k.optimal_load(1.0, 5, -1.0), "service_rate must be a number in"),
         (lambda: mm1k.optimal_load(math.nan, 5), "gamma must be a number in"),
