@@ -61,9 +61,22 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     ValueError
         If `value` is not one of `choices`.
     """
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
     return str(value)
+
+
+def check_kind(name: str, value: Any, *kinds: type | None) -> None:
+    """Refuse `value` unless it is an instance of one of `kinds`; None stands for itself.
+
+    Raises
+    ------
+    ValueError
+        If it is of another class.
+    """
+    if not isinstance(value, tuple(type(None) if kind is None else kind for kind in kinds)):
+        wanted = " or ".join("None" if kind is None else kind.__name__ for kind in kinds)
+        raise ValueError(f"{name} must be of class {wanted}, got {value!r:.200}")
 
 
 def check_array(
@@ -95,6 +108,23 @@ def check_array(
         allowed = interval_text(low, high, low_open, high_open)
         raise ValueError(f"{place} must be a finite number in {allowed}, got {array[position]}")
     return array
+
+
+def check_integers(name: str, values: ArrayLike) -> NDArray[np.int64]:
+    """Return `values` as an int64 array; numbers with a point are not integers.
+
+    Raises
+    ------
+    ValueError
+        If an entry is not an integer.
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        array = np.empty(0)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be an array of integers, got {values!r:.200}")
+    return array.astype(np.int64)
 
 
 def interval_text(low: float, high: float, low_open: bool, high_open: bool) -> str:

@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import t as student
 from tqdm import tqdm
 
-from analysis.checks import check_array, check_integer, check_number
+from analysis.checks import check_array, check_integer, check_kind, check_number
 
 RETRIES = 3
 """How often work that was lost with a worker process is done again before giving up."""
@@ -100,9 +100,11 @@ def sweep(
         Whatever `function` raises, with a note that names the point and the replication.
     """
     if not callable(function):
-        raise TypeError(f"function must be callable as function(point, rng), got {function!r}")
-    if not isinstance(points, Iterable):
-        raise TypeError(f"points must be iterable, got {points!r}")
+        raise TypeError(f"function must be callable as function(point, rng), got {function!r:.200}")
+    check_kind("points", points, Iterable)
+    check_kind("scheduler", scheduler, str, None)
+    check_kind("progress", progress, bool, str)
+    check_kind("common_random_numbers", common_random_numbers, bool)
     check_integer("seed", seed, 0)
     check_integer("replications", replications, 1)
     jobs = cpu_count() if jobs is None else check_integer("jobs", jobs, 1)

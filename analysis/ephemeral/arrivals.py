@@ -16,14 +16,14 @@ Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), section 7.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from analysis.checks import check_choice, check_integer, check_number
+from analysis.checks import check_choice, check_integer, check_kind, check_number
 from analysis.ephemeral.sources import Sources
 
 Floats = NDArray[np.float64]
@@ -102,6 +102,8 @@ class Arrivals:
     utility: Utility | Sequence[Utility] = Utility()
 
     def __post_init__(self) -> None:
+        check_kind("sources", self.sources, Sources)
+        check_kind("utility", self.utility, Utility, Iterable)
         laws = [self.utility] if isinstance(self.utility, Utility) else list(self.utility)
         laws = laws * len(self.sources) if len(laws) == 1 else laws
         if len(laws) != len(self.sources) or not all(isinstance(law, Utility) for law in laws):
@@ -143,6 +145,7 @@ class Arrivals:
         -------
         ndarray, shape (N, epochs)
         """
+        check_kind("rng", rng, np.random.Generator)
         check_integer("epochs", epochs, 1)
         s = self.sources
         content = np.empty((len(s), epochs))

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array
+from analysis.checks import check_array, check_kind
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.simulation import initial_content
 from analysis.ephemeral.sources import Sources
@@ -99,6 +99,7 @@ class Environment:
         lifetime: ArrayLike = np.inf,
         initial_state: str | ArrayLike = "empty",
     ) -> None:
+        check_kind("sources", sources, Sources)
         self.sources = sources
         self._content = check_array("content", content, 0)
         if self._content.ndim != 2 or self._content.shape[0] != len(sources):

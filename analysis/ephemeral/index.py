@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammainc
 
-from analysis.checks import check_array
+from analysis.checks import check_array, check_kind
 from analysis.ephemeral.sources import Sources
 
 
@@ -98,6 +98,7 @@ def _h(y: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _one_entry_a_source(name: str, values: ArrayLike, sources: Sources) -> NDArray[np.float64]:
+    check_kind("sources", sources, Sources)
     array = check_array(name, values, 0)
     if array.ndim == 0 or array.shape[-1] != len(sources):
         raise ValueError(

@@ -11,12 +11,12 @@ that the slides compare it with.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_choice, check_integer
+from analysis.checks import check_choice, check_integer, check_kind
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
 from analysis.ephemeral.kernels import next_in_turn
 from analysis.ephemeral.sources import Sources
@@ -43,6 +43,7 @@ class Observation:
     state: NDArray[np.float64]
 
 
+@runtime_checkable
 class Policy(Protocol):
     """Anything that chooses sources."""
 
@@ -67,6 +68,9 @@ class WhittlePolicy:
 
     sources: Sources
 
+    def __post_init__(self) -> None:
+        check_kind("sources", self.sources, Sources)
+
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
@@ -82,6 +86,9 @@ class MyopicPolicy:
     """Crawl the sources with the most content now, per unit of cost; by age where unobserved."""
 
     sources: Sources
+
+    def __post_init__(self) -> None:
+        check_kind("sources", self.sources, Sources)
 
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
@@ -101,6 +108,9 @@ class GreedyPolicy:
     """
 
     sources: Sources
+
+    def __post_init__(self) -> None:
+        check_kind("sources", self.sources, Sources)
 
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None

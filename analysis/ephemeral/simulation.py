@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_choice, check_integer
+from analysis.checks import check_array, check_choice, check_integer, check_kind
 from analysis.ephemeral.policies import Observation, Policy, named_policy
 from analysis.ephemeral.sources import Sources
 
@@ -142,6 +142,9 @@ def simulate(
     ValueError
         Naming the argument, its value and the allowed range.
     """
+    check_kind("sources", sources, Sources)
+    check_kind("rng", rng, np.random.Generator, None)
+    check_kind("policy", policy, str, Policy)
     check_integer("budget", budget, 1, len(sources))
     check_integer("horizon", horizon, 1)
     chooser = named_policy(policy, sources) if isinstance(policy, str) else policy
@@ -189,7 +192,10 @@ def long_run_cycle(
     RuntimeError
         If no cycle shows within `max_epochs`.
     """
+    check_kind("sources", sources, Sources)
+    check_kind("policy", policy, str, Policy)
     check_integer("budget", budget, 1, len(sources))
+    check_integer("max_epochs", max_epochs, 1)
     chooser = named_policy(policy, sources) if isinstance(policy, str) else policy
     oldest = np.ceil(-np.log(np.finfo(float).eps / 4) / sources.decay).astype(np.int64)
     oldest = np.maximum(oldest, 2)  # the age of 1 alone tells who was crawled last

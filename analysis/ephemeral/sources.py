@@ -16,7 +16,7 @@ Reference: Avrachenkov and Borkar, Inria research report 8702 (2015).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
@@ -29,7 +29,7 @@ import pyarrow.compute
 import pyarrow.csv
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_number
+from analysis.checks import check_array, check_kind, check_number
 
 COLUMNS = ("name", "arrival_rate", "mean_utility", "decay_rate")
 
@@ -102,6 +102,7 @@ class Sources:
         cost = check_array("cost", self.cost, 0, low_open=True)
         if cost.shape not in {(), (size,)}:
             raise ValueError(f"cost must be a number or have shape ({size},), got {cost.shape}")
+        check_kind("names", self.names, Iterable, None)
         names = _Numerals(size) if self.names is None else tuple(map(str, self.names))
         if len(names) != size:
             raise ValueError(f"names must have {size} entries, one a source, got {len(names)}")

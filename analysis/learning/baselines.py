@@ -23,7 +23,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from analysis.checks import check_integer, check_number
+from analysis.checks import check_integer, check_kind, check_number
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats, Ints, Run, advance, by_epoch, collect, largest
@@ -83,6 +83,7 @@ class JointQ:
     """
 
     def __init__(self, arms: int, budget: int, options: JointQOptions | None = None) -> None:
+        check_kind("options", options, JointQOptions, None)
         check_integer("arms", arms, 1)
         check_integer("budget", budget, 1, arms)
         self.options = options or JointQOptions()

@@ -46,7 +46,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_choice, check_integer, check_number
+from analysis.checks import check_choice, check_integer, check_kind, check_number
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.learning import _certainty_kernel as kernel
@@ -113,6 +113,7 @@ class CertaintyEquivalence:
     """
 
     def __init__(self, arms: int, options: CertaintyEquivalenceOptions | None = None) -> None:
+        check_kind("options", options, CertaintyEquivalenceOptions, None)
         check_integer("arms", arms, 1)
         self.options = options or CertaintyEquivalenceOptions()
         log_mu = np.linspace(

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.stats import binom
 from scipy.stats import t as student
 
-from analysis.checks import check_array, check_integer, check_number
+from analysis.checks import check_array, check_integer, check_kind, check_number
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.simulation import simulate
 from analysis.ephemeral.sources import Sources
@@ -156,6 +156,9 @@ def compare_learners(
     -------
     dict of str to LearningCurves
     """
+    check_kind("sources", sources, Sources)
+    check_kind("learners", learners, Mapping)
+    check_kind("utility", utility, Utility, None)
     check_integer("horizon", horizon, 2)
     check_integer("replications", replications, 2)
     check_integer("budget", budget, 1, len(sources))
@@ -182,7 +185,10 @@ def median_interval(values: Floats, level: float = 0.95) -> tuple[float, float, 
     median, low, high : float
     """
     check_number("level", level, 0, 1, low_open=True, high_open=True)
-    ordered = np.sort(np.asarray(values, dtype=np.float64).ravel())
+    try:
+        ordered = np.sort(np.asarray(values, dtype=np.float64).ravel())
+    except (TypeError, ValueError):
+        ordered = np.empty(0)
     if ordered.size < 2 or np.isnan(ordered).any():
         raise ValueError(f"values must hold at least two numbers and no nan, got {values!r}")
     below = max(int(binom.ppf((1 - level) / 2, ordered.size, 0.5)) - 1, 0)
@@ -205,7 +211,11 @@ def band(values: Floats, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
     mean, low, high : ndarray, shape (...)
     """
     sample = check_array("values", values)
-    check_integer("the number of replications", sample.shape[0], 2)
+    check_number("level", level, 0, 1, low_open=True, high_open=True)
+    if sample.ndim == 0 or sample.shape[0] < 2:
+        raise ValueError(
+            f"values must hold at least two replications on their first axis, got {sample.shape}"
+        )
     half = student.ppf((1 + level) / 2, sample.shape[0] - 1) * sample.std(axis=0, ddof=1)
     half = half / np.sqrt(sample.shape[0])
     mean = sample.mean(axis=0)

@@ -17,13 +17,13 @@ web crawlers (2019), section II.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from analysis.checks import check_array, check_choice, check_integer
+from analysis.checks import check_array, check_choice, check_integer, check_kind
 from analysis.ephemeral.environment import Environment
 from analysis.ephemeral.policies import Observation, Policy
 from analysis.ephemeral.sources import Sources
@@ -32,6 +32,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+@runtime_checkable
 class Learner(Protocol):
     """A policy that also learns from what it crawled."""
 
@@ -88,6 +89,9 @@ class Fixed:
 
     policy: Policy
 
+    def __post_init__(self) -> None:
+        check_kind("policy", self.policy, Policy)
+
     def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
         """Return what the policy chooses."""
         return self.policy.select(observation, budget, rng)
@@ -111,6 +115,7 @@ def mean_content(sources: Sources, horizon: int) -> Floats:
     ndarray, shape (N, T)
         As `Arrivals.sample` gives it.
     """
+    check_kind("sources", sources, Sources)
     return np.repeat(sources.u[:, None], check_integer("horizon", horizon, 1), axis=1)
 
 
@@ -166,6 +171,9 @@ def play(
     ValueError
         If the content has another shape, the budget is not in [1, N], or the start is unknown.
     """
+    check_kind("sources", sources, Sources)
+    check_kind("learner", learner, Learner)
+    check_kind("rng", rng, np.random.Generator)
     check_integer("budget", budget, 1, len(sources))
     check_choice("initial_state", initial_state, ("fresh", "empty"))
     environment = Environment(sources, content, observed=False, initial_state=initial_state)

@@ -27,7 +27,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from analysis.checks import check_integer, check_number
+from analysis.checks import check_integer, check_kind, check_number
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats, Ints, Run, advance, by_epoch, collect, largest
@@ -102,6 +102,7 @@ class WhittleQ:
     """
 
     def __init__(self, arms: int, options: WhittleQOptions | None = None) -> None:
+        check_kind("options", options, WhittleQOptions, None)
         check_integer("arms", arms, 1)
         self.options = options or WhittleQOptions()
         o = self.options

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
+from analysis.checks import check_integer, check_integers, check_number
 from analysis.mdp.chains import recurrent_classes
 from analysis.mdp.problem import Floats, Ints, Transitions, action_values, policy_chain, stacked
 from analysis.results import AverageSolution, NotConverged
@@ -65,10 +66,10 @@ def relative_value_iteration(
     """
     rows, earned = stacked(transitions, rewards)
     states = earned.shape[1]
-    if not 0 <= reference < states:
-        raise ValueError(f"reference must be a state from 0 to {states - 1}, got {reference}")
-    if not 0.0 < step <= 1.0:
-        raise ValueError(f"step must be in (0, 1], got {step}")
+    check_integer("reference", reference, 0, states - 1)
+    check_number("step", step, 0, 1, low_open=True)
+    check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
+    check_integer("max_iterations", max_iterations, 1)
     bias = np.zeros(states)
     residual = np.inf
     for iteration in range(1, max_iterations + 1):
@@ -194,8 +195,11 @@ def policy_iteration(
     states = earned.shape[1]
     everyone = np.arange(states)
     unit = float(np.abs(earned[np.isfinite(earned)]).max())
-    policy = earned.argmax(axis=0) if initial is None else np.asarray(initial, dtype=np.int64)
-    if policy.shape != (states,) or not np.isfinite(earned[policy, everyone]).all():
+    policy = earned.argmax(axis=0) if initial is None else check_integers("initial", initial)
+    check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
+    check_integer("max_iterations", max_iterations, 1)
+    inside = policy.shape == (states,) and policy.min() >= 0 and policy.max() < len(earned)
+    if not inside or not np.isfinite(earned[policy, everyone]).all():
         raise ValueError(f"initial must name an allowed action in each of {states} states")
     for iteration in range(1, max_iterations + 1):
         chain = policy_chain(rows, policy)

@@ -12,6 +12,8 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import splu
 
+from analysis.checks import check_integer, check_kind
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -24,7 +26,7 @@ def recurrent_classes(chain: sparse.csr_array) -> list[Ints]:
     chain : sparse array, shape (states, states)
         Transition probabilities, or rates.
     """
-    graph = _edges(chain)
+    graph = _edges("chain", chain)
     count, label = csgraph.connected_components(graph, directed=True, connection="strong")
     source, target = graph.nonzero()
     closed = np.ones(count, dtype=bool)
@@ -32,8 +34,11 @@ def recurrent_classes(chain: sparse.csr_array) -> list[Ints]:
     return [np.flatnonzero(label == name) for name in np.flatnonzero(closed)]
 
 
-def _edges(chain: sparse.csr_array) -> sparse.csr_array:
+def _edges(name: str, chain: sparse.csr_array) -> sparse.csr_array:
     """Return a copy without stored zeros, which SciPy's graph routines take for edges."""
+    check_kind(name, chain, np.ndarray, sparse.sparray, sparse.spmatrix)
+    if chain.ndim != 2 or chain.shape[0] != chain.shape[1] or not chain.shape[0]:
+        raise ValueError(f"{name} must be a square matrix of one state or more, got {chain.shape}")
     graph = sparse.csr_array(chain, copy=True)
     graph.eliminate_zeros()
     return graph
@@ -56,7 +61,9 @@ def stationary_law(rates: sparse.csr_array, start: int = 0) -> Floats:
     ndarray, shape (states,)
         Stationary probabilities.
     """
-    reached = csgraph.breadth_first_order(_edges(rates), start, return_predecessors=False)
+    graph = _edges("rates", rates)
+    check_integer("start", start, 0, rates.shape[0] - 1)
+    reached = csgraph.breadth_first_order(graph, start, return_predecessors=False)
     inside = np.zeros(rates.shape[0], dtype=bool)
     inside[reached] = True
     classes = [members for members in recurrent_classes(rates) if inside[members[0]]]

@@ -16,6 +16,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.checks import check_integer, check_integers
+from analysis.mdp.problem import numbers_or_forbidden
 from analysis.results import AverageSolution, NotConverged
 
 Floats = NDArray[np.float64]
@@ -120,8 +122,9 @@ def maximum_mean_cycle(
     NotConverged
         If the limit is reached.
     """
-    target = np.ascontiguousarray(successors, dtype=np.int64)
-    earned = np.ascontiguousarray(rewards, dtype=np.float64)
+    target = np.ascontiguousarray(check_integers("successors", successors))
+    earned = numbers_or_forbidden(rewards)
+    check_integer("max_iterations", max_iterations, 1)
     if target.ndim != 2 or target.shape != earned.shape or not target.size:
         raise ValueError(
             "successors and rewards must have one shape (actions, states), "
@@ -133,10 +136,7 @@ def maximum_mean_cycle(
             f"successors must be states from 0 to {states - 1}, "
             f"got values from {target.min()} to {target.max()}"
         )
-    if not 0 <= start < states:
-        raise ValueError(f"start must be a state from 0 to {states - 1}, got {start}")
-    if np.isnan(earned).any() or np.isposinf(earned).any():
-        raise ValueError("rewards must be finite, or -inf for an action that is not allowed")
+    check_integer("start", start, 0, states - 1)
     allowed = np.isfinite(earned)
     if not allowed.any(axis=0).all():
         state = int(np.flatnonzero(~allowed.any(axis=0))[0])

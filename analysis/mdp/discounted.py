@@ -77,7 +77,7 @@ def solve_discounted(
     rows, earned = stacked(transitions, rewards)
     check_number("discount", discount, 0, 1, low_open=True, high_open=True)
     check_choice("method", method, tuple(METHODS))
-    check_number("tolerance", tolerance, 0, low_open=True)
+    check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
     check_integer("max_iterations", max_iterations, 1)
     values, iterations = METHODS[method](rows, earned, discount, tolerance, max_iterations)
     worth = action_values(rows, earned, discount * values)

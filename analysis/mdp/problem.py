@@ -6,36 +6,41 @@ In state ``s`` action ``a`` earns ``rewards[a, s]`` and moves to ``t`` with prob
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from analysis.checks import check_kind
+
 Transitions = NDArray[np.float64] | Sequence[sparse.spmatrix]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+SPARSE = (sparse.sparray, sparse.spmatrix)
+"""Both of SciPy's kinds of sparse matrices."""
+
 
 def stacked(transitions: Transitions, rewards: ArrayLike) -> tuple[sparse.csr_array, Floats]:
     """Return the checked problem: all actions' rows in one CSR matrix, and the rewards."""
-    earned = np.asarray(rewards, dtype=np.float64)
+    earned = numbers_or_forbidden(rewards)
     if earned.ndim != 2 or earned.size == 0:
         raise ValueError(f"rewards must have shape (actions, states), got shape {earned.shape}")
     actions, states = earned.shape
+    check_kind("transitions", transitions, Sized)
     if len(transitions) != actions:
         raise ValueError(
-            f"transitions must hold one matrix for each of {actions} actions, "
+            f"transitions must hold one matrix for each of the {actions} actions of rewards, "
             f"got {len(transitions)}"
         )
     for action in range(actions):
+        check_kind(f"transitions[{action}]", transitions[action], np.ndarray, *SPARSE)
         if transitions[action].shape != (states, states):
             raise ValueError(
                 f"transitions[{action}] must have shape ({states}, {states}), "
                 f"got {transitions[action].shape}"
             )
-    if np.isnan(earned).any() or np.isposinf(earned).any():
-        raise ValueError("rewards must be finite, or -inf for an action that is not allowed")
     allowed = np.isfinite(earned)
     if not allowed.any(axis=0).all():
         state = int(np.flatnonzero(~allowed.any(axis=0))[0])
@@ -54,6 +59,17 @@ def stacked(transitions: Transitions, rewards: ArrayLike) -> tuple[sparse.csr_ar
             f"for action {action}, state {state}"
         )
     return rows, earned
+
+
+def numbers_or_forbidden(rewards: ArrayLike) -> Floats:
+    """Return rewards as an array of numbers that are finite, or -inf where not allowed."""
+    try:
+        earned = np.ascontiguousarray(rewards, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"rewards must be an array of numbers, got {rewards!r:.200}") from None
+    if np.isnan(earned).any() or np.isposinf(earned).any():
+        raise ValueError("rewards must be finite, or -inf for an action that is not allowed")
+    return earned
 
 
 def action_values(rows: sparse.csr_array, rewards: Floats, bias: Floats) -> Floats:

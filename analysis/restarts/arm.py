@@ -191,7 +191,7 @@ def stack_arms(arms: Sequence[RestartArm]) -> tuple[NDArray[np.float64], ...]:
         If there is no arm, one is not a `RestartArm`, or they differ in their number of states.
     """
     check_arms(arms)
-    if not arms:
+    if not len(arms):
         raise ValueError("arms must hold at least one arm, got none")
     sizes = [arm.states for arm in arms]
     if len(set(sizes)) > 1:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from analysis.checks import check_choice
+from analysis.checks import check_choice, check_kind
 from analysis.mdp.chains import recurrent_classes
 from analysis.restarts.arm import RestartArm, check_discount, stack_arms
 from analysis.restarts.definition import index_by_definition
@@ -72,8 +72,7 @@ def whittle_index(arm: RestartArm, discount: float, *, route: str = "auto") -> W
         If the discount or route is not allowed, if the closed form is asked for on an arm whose
         optimal policies are not thresholds, or if the arm has no average-cost index.
     """
-    if not isinstance(arm, RestartArm):
-        raise ValueError(f"arm must be a RestartArm, got {arm!r}")
+    check_kind("arm", arm, RestartArm)
     discount = check_discount(discount)
     check_choice("route", route, ROUTES)
     if route == "definition":

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.checks import check_kind
 from analysis.restarts.arm import RestartArm, check_discount
 from analysis.restarts.definition import (
     relative_action_values,
@@ -83,6 +84,7 @@ def certify_indexability(arm: RestartArm, discount: float) -> Indexability:
     -------
     Indexability
     """
+    check_kind("arm", arm, RestartArm)
     discount = check_discount(discount, average=False)
     nested = thresholds(arm, discount, order="critical")
     worst = 0.0

@@ -17,7 +17,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_choice, check_number
+from analysis.checks import check_array, check_choice, check_kind, check_number
 from analysis.restarts.policies import RestartBandit, Scores, check_scores
 from analysis.results import DiscountedSolution, NotConverged
 
@@ -180,6 +180,8 @@ def solve_joint(
     NotConverged
         If the bounds do not close.
     """
+    check_kind("bandit", bandit, RestartBandit)
+    check_kind("model", model, JointModel, None)
     model = model or JointModel(bandit)
     return _iterate(model, None, tolerance, start)
 
@@ -218,7 +220,9 @@ def evaluate_scores(
     NotConverged
         If the bounds do not close.
     """
+    check_kind("bandit", bandit, RestartBandit)
     check_choice("ties", ties, ("lower arm", "best", "worst"))
+    check_kind("model", model, JointModel, None)
     model = model or JointModel(bandit)
     if ties == "lower arm":
         chosen = model.priority_actions(scores)
@@ -237,10 +241,10 @@ def _iterate(
 ) -> DiscountedSolution:
     """Iterate on the least (or greatest) cost-to-go of the allowed actions, all if not given."""
     bandit = model.bandit
-    check_number("tolerance", tolerance, 0, low_open=True)
-    if start is not None and np.shape(start) != bandit.shape:
-        raise ValueError(f"start must have shape {bandit.shape}, got {np.shape(start)}")
-    values = np.zeros(bandit.shape) if start is None else np.array(start, dtype=np.float64)
+    check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
+    values = np.zeros(bandit.shape) if start is None else check_array("start", start)
+    if values.shape != bandit.shape:
+        raise ValueError(f"start must have shape {bandit.shape}, got {values.shape}")
     factor = bandit.discount / (1 - bandit.discount)
     limit = int(50 / (1 - bandit.discount)) + 100
     for iteration in range(1, limit + 1):

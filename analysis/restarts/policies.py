@@ -11,13 +11,13 @@ Source: the restart slides (2019), slides 4, 5, 7, 17 and 20.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_integer
+from analysis.checks import check_integer, check_kind
 from analysis.restarts.arm import RestartArm, check_arms, check_discount, check_states
 from analysis.restarts.index import whittle_index, whittle_indices
 
@@ -99,6 +99,7 @@ def level_ties(scores: Scores) -> Scores:
 
 def index_scores(bandit: RestartBandit) -> Scores:
     """Return the Whittle index of every arm, ties levelled."""
+    check_kind("bandit", bandit, RestartBandit)
     if len(set(bandit.shape)) == 1:
         return level_ties(list(whittle_indices(bandit.arms, bandit.discount)))
     return level_ties([whittle_index(arm, bandit.discount).index for arm in bandit.arms])
@@ -106,6 +107,7 @@ def index_scores(bandit: RestartBandit) -> Scores:
 
 def myopic_scores(bandit: RestartBandit) -> Scores:
     """Return what activating saves in this epoch alone, c(x, 0) - c(x, 1)."""
+    check_kind("bandit", bandit, RestartBandit)
     return [arm.passive_cost - arm.active_cost for arm in bandit.arms]
 
 
@@ -134,6 +136,7 @@ def check_scores(bandit: RestartBandit, scores: Sequence[NDArray[np.float64]]) -
     ValueError
         If there is not one finite score for each state of each arm.
     """
+    check_kind("scores", scores, Sized)
     if len(scores) != len(bandit.arms):
         raise ValueError(
             f"scores must hold one array for each of {len(bandit.arms)} arms, got {len(scores)}"
@@ -154,6 +157,7 @@ def start_states(bandit: RestartBandit, start: Sequence[int] | None) -> NDArray[
     """
     if start is None:
         return np.zeros(len(bandit.arms), dtype=np.int64)
+    check_kind("start", start, Sized)
     if len(start) != len(bandit.arms):
         raise ValueError(
             f"start must hold one state for each of {len(bandit.arms)} arms, got {len(start)}"

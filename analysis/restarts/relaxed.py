@@ -18,6 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.checks import check_kind
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.policies import RestartBandit, start_states
 from analysis.restarts.threshold import Thresholds, thresholds
@@ -66,6 +67,7 @@ def relaxed_bound(bandit: RestartBandit, start: Sequence[int] | None = None) -> 
     subsidy : float
         Price of one active epoch at which the bound is attained.
     """
+    check_kind("bandit", bandit, RestartBandit)
     states = start_states(bandit, start)
     rates, activities, crossings, drops = [], [], [], []
     cache: dict[tuple[int, int], tuple[NDArray[np.float64], ...]] = {}

@@ -19,7 +19,7 @@ import numpy as np
 from numba import get_num_threads, njit, prange, set_num_threads
 from numpy.typing import NDArray
 
-from analysis.checks import check_choice, check_integer
+from analysis.checks import check_choice, check_integer, check_kind
 from analysis.restarts.policies import RestartBandit, Scores, check_scores, start_states
 from analysis.sweep import mean_interval
 
@@ -104,11 +104,13 @@ def simulate(
     ValueError
         If a number is out of its range or a policy's scores do not fit the arms.
     """
+    check_kind("bandit", bandit, RestartBandit)
     check_integer("paths", paths, 2)
     check_integer("epochs", epochs, 1)
     check_integer("threads", threads, 1)
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng must be a numpy.random.Generator, got {rng!r}")
+    check_kind("policies", policies, Mapping)
     if not policies:
         raise ValueError("policies must hold at least one policy, got none")
     states = max(bandit.shape)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_choice, check_integer
+from analysis.checks import check_array, check_choice, check_integer, check_kind
 from analysis.restarts.arm import RestartArm, check_discount
 from analysis.restarts.definition import evaluate_policy
 from analysis.restarts.elimination import Elimination, eliminate, is_nondecreasing
@@ -109,6 +109,7 @@ def thresholds(arm: RestartArm, discount: float, *, order: str = "state") -> Thr
 
 def nested_policies(arm: RestartArm, discount: float, *, order: str) -> Thresholds | None:
     """Return `thresholds`, None where discount 1 leaves the policies in state order undefined."""
+    check_kind("arm", arm, RestartArm)
     discount = check_discount(discount)
     check_choice("order", order, ("state", "critical"))
     found = eliminate(arm, discount, adaptive=order == "critical")

@@ -101,7 +101,10 @@ def test_intervals_cover():
         (lambda: compared()["age-blind"].steps_to(0.9, 801), r"window must be an integer in"),
         (lambda: compared()["age-blind"].curve(0), r"block must be an integer in \[1, 800\]"),
         (lambda: median_interval([1.0]), "values must hold at least two numbers"),
-        (lambda: band(np.ones((1, 3))), "number of replications must be an integer of at least 2"),
+        (
+            lambda: band(np.ones((1, 3))),
+            "values must hold at least two replications on their first axis",
+        ),
     ],
 )
 def test_wrong_input_is_named(call, message):

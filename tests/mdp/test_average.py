@@ -151,13 +151,13 @@ def test_wrong_problems_are_refused(transitions, rewards, message) -> None:
 
 def test_wrong_options_are_refused() -> None:
     transitions, rewards = random_problem(0)
-    with pytest.raises(ValueError, match="reference must be a state from 0 to 6, got 7"):
+    with pytest.raises(ValueError, match=r"reference must be an integer in \[0, 6\], got 7"):
         relative_value_iteration(transitions, rewards, reference=7)
-    with pytest.raises(ValueError, match=r"step must be in \(0, 1\], got 0"):
+    with pytest.raises(ValueError, match=r"step must be a number in \(0, 1\], got 0"):
         relative_value_iteration(transitions, rewards, step=0.0)
     with pytest.raises(ValueError, match="initial must name an allowed action"):
         policy_iteration(transitions, rewards, initial=[0, 1])
     with pytest.raises(ValueError, match="successors must be states from 0 to 1"):
         maximum_mean_cycle([[0, 2]], [[1.0, 1.0]])
-    with pytest.raises(ValueError, match="start must be a state"):
+    with pytest.raises(ValueError, match=r"start must be an integer in \[0, 1\], got 2"):
         maximum_mean_cycle([[0, 1]], [[1.0, 1.0]], start=2)

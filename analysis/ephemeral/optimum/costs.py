@@ -93,7 +93,13 @@ def fill_budget(gamma: ArrayLike, cost: ArrayLike, budget: float, fill: str) -> 
     """
     check_choice("fill", fill, FILLS)
     costs = check_array("cost", cost, 0, low_open=True)
-    indices = np.asarray(gamma, dtype=np.float64)
+    if costs.ndim != 1:
+        raise ValueError(f"cost must be one-dimensional, got shape {costs.shape}")
+    check_number("budget", budget, high_open=True)
+    try:
+        indices = np.asarray(gamma, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"gamma must be an array of numbers, got {gamma!r:.200}") from None
     if indices.shape != costs.shape or np.isnan(indices).any():
         raise ValueError(f"gamma must be numbers of shape {costs.shape}, got {gamma!r}")
     if fill in ("value", "index"):
@@ -144,7 +150,10 @@ def simulate_costs(
     if fill not in ("debt", "reach") and budget < cheapest * (1 - _ROOM):
         raise ValueError(f"budget must be at least the smallest cost, {cheapest:g}, got {budget:g}")
     check_integer("horizon", horizon, 2)
-    rest = np.broadcast_to(check_array("least_age", least_age, 1), len(sources))
+    rest = check_array("least_age", least_age, 1)
+    if rest.shape not in {(), (len(sources),)}:
+        raise ValueError(f"least_age must have shape ({len(sources)},), got {rest.shape}")
+    rest = np.broadcast_to(rest, len(sources))
     oldest = np.ceil(-np.log(np.finfo(float).eps / 4) / sources.decay) + 1
     oldest = np.maximum(oldest, rest)
     age, left = np.ones(len(sources)), 0.0

@@ -22,7 +22,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_integer, check_number
+from analysis.checks import check_array, check_integer, check_kind, check_number
 from analysis.ephemeral.kernels import h, relative_index, relative_index_at_age
 from analysis.ephemeral.sources import Sources
 
@@ -85,11 +85,12 @@ def dual_descent(
     ValueError
         Naming the argument, its value and the allowed range.
     """
+    check_kind("sources", sources, Sources)
     budget = check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)
     check_integer("horizon", horizon, 1)
-    step = check_number("step", step, 0, low_open=True)
+    step = check_number("step", step, 0, low_open=True, high_open=True)
     power = check_number("power", power, 0, 1)
-    start = check_number("start", start, 0)
+    start = check_number("start", start, 0, high_open=True)
     arrived = np.zeros((len(sources), 1)) if content is None else check_array("content", content, 0)
     if content is not None and arrived.shape != (len(sources), horizon):
         shape = (len(sources), horizon)

@@ -23,7 +23,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_number
+from analysis.checks import check_kind, check_number
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
 from analysis.mdp.cycles import maximum_mean_cycle
@@ -73,6 +73,7 @@ def feasible_sets(sources: Sources, budget: float) -> list[tuple[int, ...]]:
     ValueError
         If there are too many sources, or the budget is out of range.
     """
+    check_kind("sources", sources, Sources)
     if len(sources) > MOST_SOURCES:
         raise ValueError(
             f"sources must be at most {MOST_SOURCES} for an exact optimum, got {len(sources)}"
@@ -124,6 +125,8 @@ def optimal_cycle(
         If the bounds still differ when the number of joint ages reaches its limit.
     """
     sets = feasible_sets(sources, budget)
+    check_number("tolerance", tolerance, 0, 1, low_open=True, high_open=True)
+    check_number("max_states", max_states, 1)
     relaxed = relaxed_problem(sources, budget)
     due = np.where(np.isfinite(relaxed.age), relaxed.age, 1)
     oldest = np.maximum(1, np.ceil(-np.log(tolerance / 100) / sources.decay))
@@ -147,7 +150,8 @@ def optimal_cycle(
 def optimal_average_reward(sources: Sources, budget: float) -> float:
     """Return the best long-run average reward, exact for a few sources.
 
-    See `optimal_cycle` for the parameters and errors.
+    See `optimal_cycle` for the parameters and errors. The budget is a cost, not a number of
+    sources: what no source fits into is not spent, and 1.5 earns what 1 does if each crawl costs 1.
 
     Returns
     -------

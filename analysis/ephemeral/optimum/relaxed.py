@@ -26,7 +26,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_number
+from analysis.checks import check_kind, check_number
 from analysis.ephemeral.kernels import h, relative_index_at_age
 from analysis.ephemeral.sources import Sources
 
@@ -111,6 +111,7 @@ def due_ages(sources: Sources, subsidy: float) -> Floats:
     ValueError
         If the subsidy is negative or not a number.
     """
+    check_kind("sources", sources, Sources)
     check_number("subsidy", subsidy, 0)
     ones = np.ones(len(sources))
     limit = sources.u_star / sources.cost
@@ -149,6 +150,7 @@ def relaxed_problem(
         If the budget is not in (0, sum of costs], ages are out of range, or the maximal ages ask
         for more than the budget.
     """
+    check_kind("sources", sources, Sources)
     budget = check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)
     least, most = _age_limits(sources, min_age, max_age)
     if (load := float((sources.cost / most).sum())) > budget * (1.0 + 1e-12):
@@ -182,13 +184,23 @@ def relaxed_bound(sources: Sources, budget: float) -> tuple[float, float]:
 
 def _age_limits(sources: Sources, low: ArrayLike, high: ArrayLike) -> tuple[Floats, Floats]:
     size = len(sources)
-    least = np.broadcast_to(np.asarray(low, dtype=np.float64), size)
-    most = np.broadcast_to(np.asarray(high, dtype=np.float64), size)
+    least, most = _one_or_each("min_age", low, size), _one_or_each("max_age", high, size)
     if not ((least >= 1) & (least <= most) & (least < np.inf)).all():
         raise ValueError("min_age must be at least 1 and not above max_age")
     if not ((least == np.floor(least)) & (most == np.floor(most))).all():
         raise ValueError("min_age and max_age must be whole numbers, or max_age inf")
     return least.copy(), most.copy()
+
+
+def _one_or_each(name: str, ages: ArrayLike, size: int) -> Floats:
+    """Return ages, one number for all sources or one each; infinite ones are left alone."""
+    try:
+        array = np.asarray(ages, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be whole numbers, got {ages!r:.200}") from None
+    if array.shape not in {(), (size,)}:
+        raise ValueError(f"{name} must be one number or have shape ({size},), got {array.shape}")
+    return np.broadcast_to(array, size)
 
 
 def _crossing(

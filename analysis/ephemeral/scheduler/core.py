@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_integer, check_number
+from analysis.checks import check_integer, check_kind, check_number
 from analysis.ephemeral.scheduler import calendar as kernel
 from analysis.ephemeral.scheduler import epoch as epoch_kernel
 from analysis.ephemeral.scheduler.admission import (
@@ -89,6 +89,7 @@ class Scheduler:
         min_age: int | ArrayLike = 0,
         max_age: int | ArrayLike | None = None,
     ) -> None:
+        check_kind("sources", sources, Sources)
         self.budget = check_number("budget", budget, 0, low_open=True, high_open=True)
         self.epoch = 0
         self._threshold = Threshold()

@@ -20,7 +20,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_number
+from analysis.checks import check_kind, check_number
+from analysis.ephemeral.scheduler.admission import whole_numbers
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.sources import Sources
 
@@ -51,7 +52,7 @@ class PartitionedScheduler:
     subsidy : float
         The multiplier for the next epoch.
     quotas : ndarray
-        Budget of each part in the last epoch.
+        Budget of each part in the last epoch, 0 before the first.
 
     Raises
     ------
@@ -68,19 +69,22 @@ class PartitionedScheduler:
         *,
         exchange: bool = True,
     ) -> None:
+        check_kind("sources", sources, Sources)
         where = np.asarray(part)
         if where.shape != (len(sources),) or not np.issubdtype(where.dtype, np.integer):
             raise ValueError(f"part must be {len(sources)} integers, got {part!r}")
         self.budget = check_number("budget", budget, 0, low_open=True, high_open=True)
         self.exchange = exchange
         self.unit = float(sources.cost[0]) if np.ptp(sources.cost) == 0 else 0.0
-        age = np.broadcast_to(ages, len(sources))
+        age = np.broadcast_to(whole_numbers("ages", ages, len(sources), 0), len(sources))
         count = int(where.max()) + 1
         if where.min() < 0 or np.bincount(where).min() == 0:
             raise ValueError(f"part must use every number from 0 to {count - 1}")
         self.members = [np.flatnonzero(where == p) for p in range(count)]
         self.parts = [Scheduler(sources.subset(own), budget, age[own]) for own in self.members]
-        self.quotas = self._share(np.array([sources.cost[own].sum() for own in self.members]))
+        self._claims = np.array([sources.cost[own].sum() for own in self.members])
+        self._owed = np.zeros(count)
+        self.quotas = np.zeros(count)
         self.subsidy = np.nan
 
     def crawl(self) -> tuple[NDArray[np.int64], Floats]:
@@ -88,22 +92,29 @@ class PartitionedScheduler:
         if self.exchange and np.isfinite(self.subsidy):
             claims = np.array([part.demand(self.subsidy) for part in self.parts])
             if claims.sum() > 0:
-                self.quotas = self._share(claims)
+                self._claims = claims
+        self.quotas = self._share(self._claims)
         crawls = [part.crawl(quota) for part, quota in zip(self.parts, self.quotas, strict=True)]
         marginal = np.array([part.marginal_index for part in self.parts])
-        told = np.isfinite(marginal) & (marginal > 0)
+        told = np.isfinite(marginal) & (marginal > 0) & (self.quotas > 0)
         if told.any():
             self.subsidy = float(np.average(marginal[told], weights=self.quotas[told]))
         numbers = [own[chosen] for own, (chosen, _) in zip(self.members, crawls, strict=True)]
         return np.concatenate(numbers), np.concatenate([rewards for _, rewards in crawls])
 
     def _share(self, claims: Floats) -> Floats:
-        """Share the budget in proportion to the claims; in whole crawls, if all cost the same."""
-        quotas = self.budget * claims / claims.sum()
+        """Share the budget in proportion to the claims; in whole crawls, if all cost the same.
+
+        The crawls that rounding down leaves over go to the parts that it has cost the most so far,
+        this epoch and before, so that over many epochs every part gets its share.
+        """
+        share = claims / claims.sum()
         if not self.unit:
-            return quotas
-        exact = quotas / self.unit
-        whole = np.floor(exact)
-        left = int(np.floor(self.budget / self.unit * (1 + 1e-12)) - whole.sum())
-        whole[np.argsort(whole - exact, kind="stable")[: max(left, 0)]] += 1
+            return self.budget * share
+        crawls = np.floor(self.budget / self.unit * (1 + 1e-12))
+        whole = np.floor(crawls * share)
+        self._owed += crawls * share - whole
+        first = np.argsort(-self._owed, kind="stable")[: int(crawls - whole.sum())]
+        whole[first] += 1
+        self._owed[first] -= 1
         return whole * self.unit

@@ -36,7 +36,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from analysis.checks import check_integer, check_number
+from analysis.checks import check_integer, check_kind, check_number
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.content_law import content_law
@@ -176,10 +176,13 @@ def stochastic_index(
     NotConverged
         If `max_points` lattice points do not meet the tolerance.
     """
+    check_kind("sources", sources, Sources)
+    check_kind("utility", utility, Utility)
     check_integer("arm", arm, 0, len(sources) - 1)
-    check_number("tolerance", tolerance, 0, low_open=True)
+    check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
     check_integer("points", points, 20)
-    check_number("reach", reach, 0, low_open=True)
+    check_integer("max_points", max_points, points)
+    check_number("reach", reach, 0, low_open=True, high_open=True)
     alpha, u, cost = (float(v[arm]) for v in (sources.alpha, sources.u, sources.cost))
     if u == 0:
         raise ValueError(f"arm must be a source with content, got source {arm} with none")
@@ -258,7 +261,13 @@ def stochastic_bound(
     bound, subsidy : float
         Accurate to the lattices' error.
     """
+    check_kind("sources", sources, Sources)
     check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)
+    check_kind("indices", indices, Sequence)
+    if len(indices) != len(sources):
+        raise ValueError(f"indices must be one for each of {len(sources)} sources")
+    for number, curve in enumerate(indices):
+        check_kind(f"indices[{number}]", curve, StochasticIndex)
     subsidies = np.unique(np.concatenate([curve.index for curve in indices]))
     subsidies = subsidies[subsidies >= 0.0]
     dual = subsidies * budget

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from analysis.checks import check_array, check_integer
+from analysis.checks import check_array, check_choice, check_integer, check_kind
 from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.environment import Environment, check_lifetime, check_observed
 from analysis.ephemeral.kernels import RULES, TABLE, play
@@ -188,6 +188,9 @@ def simulate_random(
     ValueError
         Naming the argument, its value and the allowed range.
     """
+    check_kind("sources", sources, Sources)
+    check_kind("rng", rng, np.random.Generator, None)
+    check_kind("policy", policy, str, IndexTable, Policy)
     check_integer("budget", budget, 1, len(sources))
     environment = Environment(
         sources, content, observed=observed, lifetime=lifetime, initial_state=initial_state
@@ -263,7 +266,13 @@ def compare(
     ValueError
         Naming the argument, its value and the allowed range.
     """
+    check_kind("arrivals", arrivals, Arrivals)
+    check_kind("rng", rng, np.random.Generator)
     check_integer("replications", replications, 2)
+    check_integer("horizon", horizon, 1)
+    check_kind("policies", policies, Mapping, Sequence)
+    for name in () if isinstance(policies, Mapping) else policies:
+        check_choice("policies", name, RULES[:TABLE])
     named = policies if isinstance(policies, Mapping) else {name: name for name in policies}
     rewards = {label: np.empty(replications) for label in named}
     frequencies = {label: np.empty((replications, len(arrivals.sources))) for label in named}

@@ -110,7 +110,7 @@ def random_source(
     """
     check_integer("arm", arm, 0, len(sources) - 1)
     check_integer("points", points, 20)
-    check_number("reach", reach, 0, low_open=True)
+    check_number("reach", reach, 0, low_open=True, high_open=True)
     if not np.isfinite(utility.second_moment):
         raise ValueError(f"utility must have a finite second moment, got {utility!r}")
     alpha, mean = float(sources.alpha[arm]), float(sources.u[arm])
@@ -161,6 +161,7 @@ def discounted_random_value(source: RandomSource, subsidy: float, discount: floa
     NotConverged
         If policy iteration does not settle.
     """
+    check_number("subsidy", subsidy, low_open=True, high_open=True)
     check_number("discount", discount, 0, 1, low_open=True, high_open=True)
     fresh = np.broadcast_to(source.chain[0], source.chain.shape)
     rewards = (np.full(source.state.size, source.cost * subsidy), source.state.copy())
@@ -189,7 +190,7 @@ def stopping_value(source: RandomSource, waiting: float) -> RandomValue:
     NotConverged
         If policy iteration does not settle.
     """
-    check_number("waiting", waiting, high=0, high_open=True)
+    check_number("waiting", waiting, high=0, low_open=True, high_open=True)
     rewards = (waiting + source.excess, source.state)
     return _solve(source, rewards, (source.chain, np.zeros_like(source.chain)), 1.0)
 
@@ -216,6 +217,7 @@ def average_random_value(source: RandomSource, subsidy: float) -> tuple[RandomVa
     ValueError
         If the subsidy is so large that waiting costs less than 1e-5 u an epoch.
     """
+    check_number("subsidy", subsidy, low_open=True, high_open=True)
 
     def surplus(waiting: float) -> float:
         after_crawl = float(source.ahead(stopping_value(source, waiting).value)[0])

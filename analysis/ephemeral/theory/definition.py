@@ -27,7 +27,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_integer, check_number
+from analysis.checks import check_array, check_integer, check_kind, check_number
 from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.simulation import Estimate
@@ -58,6 +58,7 @@ def index_by_definition(sources: Sources, state: ArrayLike, *, digits: int = 60)
     ValueError
         If a state is negative, the shape is wrong, or there are too few digits.
     """
+    check_kind("sources", sources, Sources)
     contents = check_array("state", state, 0)
     if contents.shape != (len(sources),):
         raise ValueError(f"state must have shape ({len(sources)},), got {contents.shape}")
@@ -105,7 +106,7 @@ def index_by_solver(
         Naming the argument, its value and the allowed range.
     """
     check_integer("arm", arm, 0, len(sources) - 1)
-    check_number("state", state, 0)
+    check_number("state", state, 0, high_open=True)
     check_integer("ages", ages, 2)
     decay, cost = float(sources.decay[arm]), float(sources.cost[arm])
     u_star = float(sources.u_star[arm])
@@ -165,7 +166,7 @@ def simulated_index(
     """
     sources = arrivals.sources
     check_integer("arm", arm, 0, len(sources) - 1)
-    check_number("state", state, 0, low_open=True)
+    check_number("state", state, 0, low_open=True, high_open=True)
     check_integer("epochs", epochs, 1000)
     alpha, values = float(sources.alpha[arm]), []
     for batch in np.array_split(arrivals.sample(epochs, rng)[arm], 20):

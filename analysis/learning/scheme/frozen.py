@@ -22,7 +22,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.sparse.linalg import splu
 
-from analysis.checks import check_array, check_integer
+from analysis.checks import check_array, check_integer, check_kind
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats, Ints
 from analysis.learning.scheme.lspe import LspeOptions, model
@@ -60,6 +60,8 @@ class FrozenPolicy:
     def __init__(
         self, sources: Sources, options: LspeOptions, budget: int = 1, cap: int = 10
     ) -> None:
+        check_kind("sources", sources, Sources)
+        check_kind("options", options, LspeOptions)
         size = len(sources)
         check_integer("budget", budget, 1, size)
         check_integer("cap", cap, 2)

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from analysis.checks import check_array, check_choice, check_integer, check_number
+from analysis.checks import check_choice, check_integer, check_kind, check_number
 from analysis.ephemeral.sources import Sources
 from analysis.learning.scheme import _kernel as kernel
-from analysis.learning.scheme.lspe import REWARDS, LspeOptions, model
+from analysis.learning.scheme.lspe import REWARDS, LspeOptions, check_coefficients, model
 
 Floats = NDArray[np.float64]
 
@@ -87,12 +87,12 @@ class ThresholdChain:
     """
 
     def __init__(self, sources: Sources, q: Floats, options: LspeOptions, cap: int) -> None:
+        check_kind("sources", sources, Sources)
+        check_kind("options", options, LspeOptions)
         size = len(sources)
         check_integer("the number of sources", size, 2, 3)
         check_integer("cap", cap, 2, 400 if size == 2 else 12)
-        coefficients = check_array("q", q)
-        if coefficients.shape != (size, 3):
-            raise ValueError(f"q must have shape ({size}, 3), got {coefficients.shape}")
+        coefficients = check_coefficients(q, sources)
         constants = model(sources, options)
         ages = np.array(list(product(range(1, cap + 1), repeat=size)))
         self.x = sources.state_at_age(ages) / constants.scale
@@ -191,10 +191,13 @@ def gradient_check(
     -------
     GradientCheck
     """
-    check_number("step", step, 0, low_open=True)
+    check_kind("sources", sources, Sources)
+    check_kind("options", options, LspeOptions)
+    check_number("step", step, 0, low_open=True, high_open=True)
+    check_number("value_shift", value_shift, low_open=True, high_open=True)
     if options.projected:
         raise ValueError("options.projected must be False for a gradient check, got True")
-    point = check_array("q", q)
+    point = check_coefficients(q, sources)
     true = np.zeros_like(point)
     for entry in np.ndindex(point.shape):
         ahead, behind = point.copy(), point.copy()

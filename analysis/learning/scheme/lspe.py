@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_array, check_choice, check_integer, check_number
+from analysis.checks import check_array, check_choice, check_integer, check_kind, check_number
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats, Ints, Run, by_epoch
@@ -126,7 +126,8 @@ class LspeOptions:
         check_choice("averaging", self.averaging, AVERAGINGS)
         for name in ("kappa", "regularisation", "initial_matrix", "limit"):
             check_number(name, getattr(self, name), 0, low_open=True, high_open=True)
-        check_number("offset", self.offset)
+        check_number("offset", self.offset, low_open=True, high_open=True)
+        check_kind("projected", self.projected, bool)
         check_number("step", self.step, 0, 1, low_open=True, high_open=True)
         check_number("value_step", self.value_step, 0, 1, low_open=True)
         if self.scale is not None:
@@ -191,6 +192,8 @@ class Lspe:
         options: LspeOptions | None = None,
         initial_thresholds: NDArray[np.float64] | None = None,
     ) -> None:
+        check_kind("sources", sources, Sources)
+        check_kind("options", options, LspeOptions, None)
         self.sources = sources
         self.options = options or LspeOptions()
         self._model = model(sources, self.options)
@@ -278,6 +281,11 @@ class GreedyThresholdPolicy:
     q: Floats
     options: LspeOptions
 
+    def __post_init__(self) -> None:
+        check_kind("sources", self.sources, Sources)
+        check_kind("options", self.options, LspeOptions)
+        object.__setattr__(self, "q", check_coefficients(self.q, self.sources))
+
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Ints:
@@ -288,6 +296,20 @@ class GreedyThresholdPolicy:
         level = np.empty(x.size)
         kernel.thresholds(constants, self.q, x, level)
         return np.sort(np.argsort(level - x, kind="stable")[:budget])
+
+
+def check_coefficients(q: Floats, sources: Sources) -> Floats:
+    """Return threshold coefficients as an array of shape (N, 3), or refuse them.
+
+    Raises
+    ------
+    ValueError
+        If the shape is another, or an entry is not finite.
+    """
+    coefficients = check_array("q", q)
+    if coefficients.shape != (len(sources), 3):
+        raise ValueError(f"q must have shape ({len(sources)}, 3), got {coefficients.shape}")
+    return coefficients
 
 
 def model(sources: Sources, options: LspeOptions) -> kernel.Model:

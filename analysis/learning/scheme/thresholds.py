@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit
 
-from analysis.checks import check_array, check_number
+from analysis.checks import check_array, check_kind, check_number
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.sources import Sources
 
@@ -90,10 +90,11 @@ def soft_threshold_value(
     -------
     ThresholdValue
     """
-    check_number("kappa", kappa, 0, low_open=True)
-    check_number("offset", offset)
+    check_kind("sources", sources, Sources)
+    check_number("kappa", kappa, 0, low_open=True, high_open=True)
+    check_number("offset", offset, low_open=True, high_open=True)
     unit = _unit(sources, scale)
-    levels = _one_each(sources, threshold)
+    levels = _one_each("threshold", sources, threshold)
     value = [
         _renewal(sources, arm, kappa * ((_orbit(sources, arm) - levels[arm]) / unit - offset))
         for arm in range(len(sources))
@@ -115,7 +116,8 @@ def hard_threshold_value(sources: Sources, threshold: ArrayLike) -> ThresholdVal
     -------
     ThresholdValue
     """
-    levels = _one_each(sources, threshold)
+    check_kind("sources", sources, Sources)
+    levels = _one_each("threshold", sources, threshold)
     reachable = levels < sources.u_star
     share = np.where(reachable, levels / sources.u_star, 0.0)
     age = np.maximum(1.0, np.ceil(-np.log1p(-np.maximum(share, 0.0)) / sources.decay))
@@ -157,6 +159,10 @@ def best_soft_thresholds(
     ValueError
         If no price leads to `engaged` arms (the projection bounds their number).
     """
+    check_kind("sources", sources, Sources)
+    check_kind("projected", projected, bool)
+    check_number("kappa", kappa, 0, low_open=True, high_open=True)
+    check_number("offset", offset, low_open=True, high_open=True)
     check_number("engaged", engaged, 0, len(sources), low_open=True, high_open=True)
     unit = _unit(sources, scale)
     reach = unit * (offset + 40.0 / kappa)  # beyond it a crawl is certain, or as good as excluded
@@ -183,7 +189,10 @@ def best_soft_thresholds(
 
     most, least = value_of(low).engaged, value_of(high).engaged
     if not least <= engaged <= most:
-        raise ValueError(f"engaged must be in [{least:.6g}, {most:.6g}] here, got {engaged}")
+        raise ValueError(
+            f"engaged must be in [{least:.6g}, {most:.6g}] at kappa = {kappa:g}, offset = "
+            f"{offset:g} and scale = {unit:g}, got {engaged}"
+        )
     limit = 4.0 * float(sources.u_star.max())
     price = brentq(excess, -limit, limit, xtol=1e-10 * limit)
     levels = chosen(price)
@@ -207,7 +216,8 @@ def whittle_threshold(sources: Sources, state: ArrayLike) -> Floats:
     -------
     ndarray, shape (N,)
     """
-    x = _one_each(sources, state)
+    check_kind("sources", sources, Sources)
+    x = _one_each("state", sources, state)
     index = whittle_index(sources, x)
     rival = np.array([np.delete(index, arm).max() for arm in range(len(sources))])
     threshold = np.empty(len(sources))
@@ -268,11 +278,11 @@ def _best_level(value, low: float, high: float) -> float:  # type: ignore[no-unt
 def _unit(sources: Sources, scale: float | None) -> float:
     if scale is None:
         return float(sources.u_star.max())
-    return check_number("scale", scale, 0, low_open=True)
+    return check_number("scale", scale, 0, low_open=True, high_open=True)
 
 
-def _one_each(sources: Sources, values: ArrayLike) -> Floats:
-    array = check_array("threshold", values)
+def _one_each(name: str, sources: Sources, values: ArrayLike) -> Floats:
+    array = check_array(name, values)
     if array.shape != (len(sources),):
-        raise ValueError(f"threshold must have shape ({len(sources)},), got {array.shape}")
+        raise ValueError(f"{name} must have shape ({len(sources)},), got {array.shape}")
     return array

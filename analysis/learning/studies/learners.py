@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from math import comb
 
-from analysis.checks import check_integer
+from analysis.checks import check_integer, check_kind
 from analysis.ephemeral.sources import Sources
 from analysis.learning.baselines import LARGEST_TABLE, AgeBlindUcb, JointQ, JointQOptions
 from analysis.learning.certainty_equivalence import (
@@ -41,6 +41,7 @@ def side_by_side(sources: Sources, budget: int) -> dict[str, Callable[[], Compil
     dict of str to callable
         For `compare_learners`; joint Q-learning only where its table is small enough.
     """
+    check_kind("sources", sources, Sources)
     size = len(sources)
     check_integer("budget", budget, 1, size)
     many = {} if size <= FEW else {"threshold": "constant", "features": "linear"}

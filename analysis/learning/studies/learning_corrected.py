@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.checks import check_array, check_integer
+from analysis.checks import check_array, check_integer, check_kind
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats, mean_content
@@ -79,10 +79,16 @@ def learned(
     -------
     Learned
     """
+    check_kind("sources", sources, Sources)
+    check_kind("options", options, LspeOptions)
     check_integer("horizon", horizon, 5)
     check_integer("replications", replications, 2)
+    check_integer("seed", seed, 0)
+    check_integer("budget", budget, 1, len(sources))
     unit = sources.u_star.max() if options.scale is None else options.scale
     first = None if start is None else check_array("start", start) / unit
+    if first is not None and first.shape != (len(sources),):
+        raise ValueError(f"start must have shape ({len(sources)},), got {first.shape}")
     content = mean_content(sources, horizon)
     runs, ends, diverged = [], [], []
     for number, rng in enumerate(np.random.default_rng(seed).spawn(replications)):

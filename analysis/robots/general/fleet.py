@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from analysis.checks import check_integer, check_number
+from analysis.checks import check_integer, check_kind, check_number
 from analysis.mdp.average import policy_iteration
 from analysis.mdp.chains import stationary_law
 from analysis.robots.checks import positive
@@ -68,8 +68,8 @@ class RobotKind:
 
 
 def _checked(kinds: Sequence[RobotKind]) -> tuple[RobotKind, ...]:
-    several = isinstance(kinds, Sequence) and len(kinds) > 0
-    if not several or not all(isinstance(kind, RobotKind) for kind in kinds):
+    check_kind("kinds", kinds, Sequence)
+    if not kinds or not all(isinstance(kind, RobotKind) for kind in kinds):
         raise ValueError(f"kinds must be one RobotKind or more, got {kinds!r}")
     return tuple(kinds)
 

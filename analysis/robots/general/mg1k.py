@@ -30,7 +30,7 @@ from scipy import stats
 from scipy.optimize import minimize_scalar
 from scipy.special import gammainc, gammaincc
 
-from analysis.checks import check_integer, check_number
+from analysis.checks import check_integer, check_kind, check_number
 from analysis.robots.checks import positive
 
 Floats = NDArray[np.float64]
@@ -213,6 +213,7 @@ class GeneralQueue:
     service: ServiceLaw
 
     def __post_init__(self) -> None:
+        check_kind("service", self.service, ServiceLaw)
         object.__setattr__(self, "arrival_rate", positive("arrival_rate", self.arrival_rate))
         object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 2))
         if float(self.service.weights @ np.exp(-self.arrival_rate * self.service.points)) < 1e-280:
@@ -272,6 +273,7 @@ def optimal_general_robots(
     service : ServiceLaw
         Law of the indexing times.
     """
+    check_kind("service", service, ServiceLaw)
     arrival_rate = positive("arrival_rate", arrival_rate)
     best, least, number = 1, math.inf, 1
     while number * arrival_rate - 1.0 / service.mean < least:
@@ -293,6 +295,7 @@ def optimal_general_load(gamma: float, capacity: int, service: ServiceLaw) -> fl
     ValueError
         If the best load lies outside [1e-3, 1e2].
     """
+    check_kind("service", service, ServiceLaw)
     loads = np.geomspace(1e-3, 1e2, 240)
 
     def cost(load: float) -> float:

@@ -7,6 +7,7 @@ and (20) are used as printed, or where Lemma 4 calls the process communicating.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from analysis.checks import check_choice, check_kind
 from analysis.robots.controlled.control import RobotControl
 
 Floats = NDArray[np.float64]
@@ -65,6 +67,10 @@ class FullChain:
         ]
         outside = [self.states[n] for n in np.flatnonzero(~closed[label])]
         return inside, outside
+
+
+MISPRINTS = ("19.2", "19.3", "20.3")
+"""Lines of (19) and (20) that are misprinted."""
 
 
 def state_space(model: RobotControl) -> list[State]:
@@ -139,8 +145,12 @@ def full_chain(model: RobotControl, *, misprints: tuple[str, ...] = ()) -> FullC
         If the lines as printed lead out of the state space or give no probabilities, or the model
         has a speedup, which the draft's process has not.
     """
+    check_kind("model", model, RobotControl)
     if model.speedup is not None:
         raise ValueError(f"model must be without a speedup, got {model.speedup}")
+    check_kind("misprints", misprints, Iterable)
+    for misprint in misprints:
+        check_choice("misprints", misprint, MISPRINTS)
     states = state_space(model)
     index = {state: number for number, state in enumerate(states)}
     entries: list[list[tuple[int, int, float]]] = [[], []]

@@ -21,6 +21,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from analysis.checks import check_integer, check_integers, check_kind, check_number
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl
 
@@ -158,12 +159,14 @@ def proposition_4(
     NotConverged
         If the limit is reached.
     """
+    check_kind("model", model, RobotControl)
     if model.speedup is not None:
         raise ValueError(f"model must be without a speedup, got {model.speedup}")
-    if not 0.0 < step < 1.0:
-        raise ValueError(f"step must be in (0, 1), got {step}")
-    if not tolerance > 0.0:
-        raise ValueError(f"tolerance must be positive, got {tolerance}")
+    step = check_number("step", step, 0, 1, low_open=True, high_open=True)
+    tolerance = check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
+    check_integer("max_updates", max_updates, 1)
+    if check_integers("reference", reference).shape != (3,):
+        raise ValueError(f"reference must be a state (q, r, s), got {reference!r}")
     q, r, s = reference
     inside = 0 <= q <= model.capacity and 0 <= r <= model.robots and s in (0, 1, 2)
     if not inside or (s == 0 and q == 0) or (s == 1 and r == 0) or (q == r == 0):

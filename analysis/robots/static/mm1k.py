@@ -22,14 +22,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
-from analysis.checks import check_array, check_integer
+from analysis.checks import check_array, check_integer, check_number
 from analysis.robots.checks import positive
 
 Floats = NDArray[np.float64]
 
 
 def _log_load(rho: ArrayLike) -> Floats:
-    load = check_array("rho", rho, 0.0)
+    load = check_array("rho", rho, 0)
     with np.errstate(divide="ignore"):
         return np.log(load)
 
@@ -89,7 +89,8 @@ def loss_rate(rho: ArrayLike, capacity: int, service_rate: float = 1.0) -> float
         Pages indexed per unit of time, positive.
     """
     service_rate = positive("service_rate", service_rate)
-    return _plain(np.asarray(rho) * service_rate * np.asarray(full_probability(rho, capacity)))
+    full = np.asarray(full_probability(rho, capacity))
+    return _plain(np.asarray(rho, dtype=np.float64) * service_rate * full)
 
 
 def static_cost(
@@ -261,6 +262,7 @@ def limiting_drift(gamma: float, service_rate: float = 1.0) -> float:
 def limiting_cost(x: float, gamma: float, service_rate: float = 1.0) -> float:
     """Return the limit of K C(1 + x/K, gamma, K) as K grows, mu x (g + e^x) / (e^x - 1)."""
     gamma, service_rate = positive("gamma", gamma), positive("service_rate", service_rate)
+    x = check_number("x", x, low_open=True, high_open=True)
     if x == 0.0:
         return gamma + service_rate
     return x * (gamma + service_rate * math.exp(x)) / math.expm1(x)
@@ -269,6 +271,7 @@ def limiting_cost(x: float, gamma: float, service_rate: float = 1.0) -> float:
 def infinite_capacity_cost(rho: float, gamma: float, service_rate: float = 1.0) -> float:
     """Return C(rho, gamma, infinity), the limit that (16) uses: gamma (1-rho)+ + mu (rho-1)+."""
     gamma, service_rate = positive("gamma", gamma), positive("service_rate", service_rate)
+    rho = check_number("rho", rho, 0, high_open=True)
     return gamma * max(0.0, 1.0 - rho) + service_rate * max(0.0, rho - 1.0)
 
 

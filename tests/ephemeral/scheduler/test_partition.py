@@ -57,6 +57,28 @@ def test_sharing_a_multiplier_makes_unlike_parts_one(sources, ages):
     assert abs(losses[1]) < 3e-4  # windows of one length differ by as much
 
 
+@pytest.mark.parametrize("exchange", [False, True])
+def test_a_budget_below_the_number_of_parts_reaches_every_part(exchange):
+    twins = Sources([1.0] * 6, [1.0] * 6, [0.1] * 6)
+    part = np.arange(6) % 3
+    scheduler = PartitionedScheduler(twins, part, 1, exchange=exchange)
+    crawled = np.concatenate([scheduler.crawl()[0] for _ in range(60)])
+    np.testing.assert_array_equal(np.bincount(crawled, minlength=6), [10] * 6)
+
+
+def test_fixed_quotas_average_to_the_exact_shares():
+    sources = Sources([1.0] * 10, [1.0] * 10, [0.1] * 10)
+    part = np.array([0, 0, 0, 0, 0, 1, 1, 1, 2, 2])
+    scheduler = PartitionedScheduler(sources, part, 3, exchange=False)
+    spent = np.zeros(3)
+    for epoch in range(1, 101):
+        scheduler.crawl()
+        assert scheduler.quotas.sum() == 3
+        spent += scheduler.quotas
+        assert np.abs(spent - 3 * epoch * np.array([0.5, 0.3, 0.2])).max() < 2
+    np.testing.assert_array_equal(spent, [150, 90, 60])
+
+
 def test_costs_keep_to_the_budget():
     rng = np.random.default_rng(3)
     cost = rng.choice([0.5, 1.0, 3.0], 2_000)

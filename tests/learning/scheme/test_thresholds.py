@@ -100,7 +100,7 @@ def test_best_thresholds_beat_a_grid_and_stay_under_the_bound():
         value = soft_threshold_value(sources, level, 5.0)
         if value.engaged <= 0.3:
             assert value.average_reward <= best.average_reward + 1e-6
-    with pytest.raises(ValueError, match=r"engaged must be in \[.*\] here, got 0.001"):
+    with pytest.raises(ValueError, match=r"engaged must be in \[.*\] at kappa = .*, got 0.001"):
         best_soft_thresholds(sources, 5.0, 0.001)
 
 

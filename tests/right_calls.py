@@ -1,0 +1,213 @@
+"""One right call of everything that the faces of the parts offer, as small as it can be."""
+
+from functools import cache, partial
+
+import numpy as np
+from scipy import sparse
+
+from analysis import ephemeral, learning, mdp, restarts, robots
+from analysis.robots.general.mg1k import exponential
+
+FACES = {
+    "ephemeral": ephemeral.__all__,
+    "restarts": restarts.__all__,
+    "learning": learning.__all__,
+    "robots": robots.__all__,
+    "mdp": mdp.__all__,
+    "sweep": ["mean_interval", "sweep"],
+}
+#: Results and protocols: made by the package, not called by its users.
+NOT_CALLED = {
+    "ephemeral": {"Observation", "Policy"},
+    "restarts": {"Indexability", "Paths", "Thresholds", "WhittleIndex"},
+    "learning": {
+        "CompiledLearner", "GradientCheck", "Learned", "Learner", "LearningCurves", "Run",
+        "ThresholdValue",
+    },
+    "robots": {"ControlSolution", "FleetSolution", "FullChain", "PrintedRun", "ServiceLaw"},
+    "mdp": set(),
+    "sweep": set(),
+}  # fmt: skip
+
+
+@cache
+def right_calls(face):
+    """The arguments of one right call of everything on a face, by name."""
+    return {
+        "ephemeral": ephemeral_calls,
+        "restarts": restart_calls,
+        "learning": learning_calls,
+        "robots": robot_calls,
+        "mdp": mdp_calls,
+        "sweep": sweep_calls,
+    }[face]()
+
+
+def two_sources():
+    return ephemeral.Sources([1.0, 2.0], [1.0, 0.5], [0.5, 0.7])
+
+
+def ephemeral_calls():
+    sources, rng = two_sources(), np.random.default_rng(0)
+    two, utility = {"sources": sources}, ephemeral.Utility()
+    pair = {**two, "budget": 1}
+    content = np.ones((2, 6))
+    law = {"tolerance": 0.05, "points": 50, "max_points": 200}
+    curves = [ephemeral.stochastic_index(sources, arm, utility, **law) for arm in (0, 1)]
+    return {
+        "Arrivals": {**two, "utility": utility},
+        "Environment": {**two, "content": content},
+        "MyopicPolicy": two,
+        "RoundRobinPolicy": {},
+        "SchedulePolicy": {"schedule": np.ones((2, 2), dtype=bool)},
+        "Scheduler": pair,
+        "Sources": {"arrival_rate": [1.0], "mean_utility": [1.0], "decay_rate": [1.0]},
+        "Utility": {},
+        "WhittlePolicy": two,
+        "compare": {
+            "arrivals": ephemeral.Arrivals(sources), "policies": ["whittle"], "budget": 1,
+            "horizon": 5, "replications": 2, "rng": rng,
+        },
+        "dual_descent": {**pair, "horizon": 5},
+        "four_sources": {},
+        "index_by_definition": {**two, "state": [0.1, 0.2], "digits": 40},
+        "long_run_cycle": {**pair, "policy": "whittle"},
+        "optimal_average_reward": pair,
+        "optimal_cycle": {**pair, "max_states": 10_000},
+        "relaxed_bound": pair,
+        "relaxed_problem": pair,
+        "simulate": {**pair, "policy": "whittle", "horizon": 5},
+        "simulate_random": {**pair, "policy": "whittle", "content": content},
+        "stochastic_bound": {**pair, "indices": curves},
+        "stochastic_index": {**two, "arm": 0, "utility": utility, **law},
+        "whittle_index": {**two, "state": [0.1, 0.2]},
+        "whittle_index_at_age": {**two, "age": [1, 2]},
+    }  # fmt: skip
+
+
+def restart_calls():
+    arm = restarts.RestartArm([[0.5, 0.5], [0.0, 1.0]], [1.0, 0.0], [0.0, 2.0], [1.0, 1.0])
+    bandit = restarts.RestartBandit([arm, arm], 1, 0.9)
+    one, scores = {"arm": arm, "discount": 0.9}, restarts.index_scores(bandit)
+    return {
+        "RestartArm": {
+            "passive": arm.passive, "reset": arm.reset, "passive_cost": arm.passive_cost,
+            "active_cost": arm.active_cost,
+        },
+        "RestartBandit": {"arms": [arm, arm], "budget": 1, "discount": 0.9},
+        "certify_indexability": one,
+        "evaluate_scores": {"bandit": bandit, "scores": scores},
+        "index_scores": {"bandit": bandit},
+        "myopic_scores": {"bandit": bandit},
+        "optimal_threshold": {**one, "subsidy": [0.0, 1.0]},
+        "relaxed_bound": {"bandit": bandit},
+        "simulate": {
+            "bandit": bandit, "policies": {"index": scores}, "paths": 2, "epochs": 5,
+            "rng": np.random.default_rng(0),
+        },
+        "solve_joint": {"bandit": bandit},
+        "thresholds": one,
+        "whittle_index": one,
+        "whittle_indices": {"arms": [arm], "discount": 0.9},
+    }  # fmt: skip
+
+
+def learning_calls():
+    sources, options = two_sources(), learning.LspeOptions()
+    two, q = {"sources": sources}, np.zeros((2, 3))
+    fresh = partial(learning.AgeBlindUcb, 2)
+    return {
+        "AgeBlindUcb": {"arms": 2},
+        "CertaintyEquivalence": {"arms": 2},
+        "CertaintyEquivalenceOptions": {},
+        "Fixed": {"policy": ephemeral.WhittlePolicy(sources)},
+        "FrozenPolicy": {**two, "options": options, "cap": 4},
+        "GreedyThresholdPolicy": {**two, "q": q, "options": options},
+        "JointQ": {"arms": 2, "budget": 1},
+        "JointQOptions": {},
+        "Lspe": two,
+        "LspeOptions": {},
+        "ThresholdChain": {**two, "q": q, "options": options, "cap": 4},
+        "WhittleQ": {"arms": 2},
+        "WhittleQOptions": {},
+        "band": {"values": np.ones((2, 3))},
+        "best_soft_thresholds": {**two, "kappa": 10.0, "engaged": 0.2},
+        "compare_learners": {
+            **two, "learners": {"age-blind": fresh}, "budget": 1, "horizon": 5, "replications": 2,
+            "seed": 0,
+        },
+        "gradient_check": {**two, "q": q, "options": options, "cap": 4},
+        "hard_threshold_value": {**two, "threshold": [0.1, 0.2]},
+        "learned": {
+            **two, "options": options, "budget": 1, "horizon": 5, "replications": 2, "seed": 0,
+        },
+        "mean_content": {**two, "horizon": 3},
+        "median_interval": {"values": [1.0, 2.0]},
+        "play": {
+            **two, "learner": fresh(), "content": np.ones((2, 4)), "budget": 1,
+            "rng": np.random.default_rng(0),
+        },
+        "side_by_side": {**two, "budget": 1},
+        "soft_threshold_value": {**two, "threshold": [0.1, 0.2], "kappa": 10.0},
+        "whittle_threshold": {**two, "state": [0.1, 0.2]},
+    }  # fmt: skip
+
+
+def robot_calls():
+    weights = {"gamma": 2.0, "service_rate": 1.0}
+    queue = {**weights, "capacity": 3}
+    kind = robots.RobotKind(0.5, 2)
+    model = {"arrival_rate": 0.5, **queue}
+    general = {"gamma": 2.0, "capacity": 3, "service": exponential()}
+    control = robots.RobotControl(robots=2, **model)
+    return {
+        "FleetControl": {"kinds": [kind], **queue},
+        "GeneralQueue": {"arrival_rate": 0.5, "capacity": 3, "service": exponential()},
+        "RobotControl": {"robots": 2, **model},
+        "RobotKind": {"arrival_rate": 0.5, "available": 2},
+        "critical_gamma": {"capacity": 3},
+        "full_chain": {"model": control},
+        "full_probability": {"rho": 0.5, "capacity": 3},
+        "general_cost": {"arrival_rate": 0.5, **general},
+        "infinite_capacity_cost": {"rho": 0.5, **weights},
+        "large_capacity_robots": {"arrival_rate": 0.5, **weights},
+        "limiting_cost": {"x": 0.5, **weights},
+        "limiting_drift": weights,
+        "loss_rate": {"rho": 0.5, "capacity": 3},
+        "optimal_fleet": {"kinds": [kind], **queue},
+        "optimal_general_load": general,
+        "optimal_general_robots": {"arrival_rate": 0.5, **general},
+        "optimal_load": queue,
+        "optimal_robots": model,
+        "proposition_4": {"model": control, "step": 0.5, "max_updates": 2000},
+        "starvation_probability": {"rho": 0.5, "capacity": 3},
+        "static_cost": {"rho": 0.5, **queue},
+        "turning_capacity": weights,
+        "without_cap": model,
+    }
+
+
+def mdp_calls():
+    moves = np.array([[[0.5, 0.5], [0.2, 0.8]], [[1.0, 0.0], [1.0, 0.0]]])
+    problem = {"transitions": moves, "rewards": [[0.0, 1.0], [1.0, 2.0]]}
+    return {
+        "maximum_mean_cycle": {"successors": [[0, 0], [1, 0]], "rewards": [[0.0, 1.0], [1.0, 2.0]]},
+        "policy_iteration": problem,
+        "recurrent_classes": {"chain": sparse.csr_array(moves[0])},
+        "relative_value_iteration": {**problem, "max_iterations": 500},
+        "solve_discounted": {**problem, "discount": 0.9},
+        "stationary_law": {"rates": sparse.csr_array(moves[0])},
+    }
+
+
+def sweep_calls():
+    return {
+        "mean_interval": {"values": [1.0, 2.0]},
+        "sweep": {
+            "function": double, "points": [1, 2], "seed": 0, "jobs": 1, "progress": False,
+        },
+    }  # fmt: skip
+
+
+def double(point, rng):
+    return 2 * point

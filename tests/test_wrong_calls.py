@@ -1,0 +1,154 @@
+"""Wrong calls of everything that the faces offer: refused by name, none hangs or gives nan.
+
+Each argument of one right call is replaced by values of other kinds, shapes and ranges. A call that
+is accepted must give finite numbers; one that is refused must raise ValueError or TypeError and say
+which argument is wrong.
+"""
+
+import dataclasses
+import faulthandler
+import importlib
+import inspect
+import re
+import signal
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from analysis.checks import check_integer
+from analysis.results import NotConverged
+from tests.right_calls import FACES, NOT_CALLED, right_calls
+
+SECONDS = 30
+"""How long one call may take before it counts as hanging, on a busy machine too."""
+
+
+class Wrong:
+    """Something that is no argument of anything."""
+
+
+ALIEN = Wrong()
+"""Another kind of thing than any argument takes: must be refused by all."""
+VALUES = [ALIEN, None, "wrong", -1, 0, 1.5, np.nan, np.inf, -np.inf, True, 1j, b"wrong", {}, []]
+VALUES += [[-1.0], [np.nan] * 2, [[1.0, 2.0]], ["a", "b"], np.zeros((0, 0))]
+
+NOT_FINITE = {
+    "CertaintyEquivalenceOptions": "an infinite memory forgets nothing",
+    "full_chain": "an action that is not allowed has an infinite cost",
+    "median_interval": "what lies beyond the horizon is infinite",
+    "proposition_4": "what is no state has no value",
+    "relaxed_problem": "a source that is never due has an infinite age",
+    "sweep": "gives what the function gives",
+    "without_cap": "what is no state has no value",
+}
+"""Whose answers may hold inf or nan, and why."""
+NOT_TRIED = {
+    ("sweep", "jobs", "None"): "one process a core",
+    ("compare_learners", "jobs", "None"): "one process a core",
+    ("sweep", "scheduler", "'wrong'"): "waits for a cluster at that address",
+}
+CALLS = [(face, name) for face in FACES for name in FACES[face] if name not in NOT_CALLED[face]]
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_examples_are_of_what_is_offered(face):
+    assert right_calls(face).keys() | NOT_CALLED[face] == set(FACES[face])
+
+
+@pytest.mark.parametrize(("face", "name"), CALLS)
+def test_a_wrong_argument_is_named(face, name):
+    called = getattr(importlib.import_module(f"analysis.{face}"), name)
+    right = right_calls(face)[name]
+    assert name in NOT_FINITE or np.isfinite(list(numbers(called(**right)))).all()
+    faults = []
+    for argument in inspect.signature(called).parameters:
+        for value in VALUES:
+            if (name, argument, repr(value)) in NOT_TRIED:
+                continue
+            with time_limit(f"{face}.{name} with {argument} = {value!r}"):
+                fault = fault_of(called, right, argument, value)
+            if fault:
+                faults.append(f"{argument} = {value!r:.60}: {fault}")
+    assert not faults, "\n".join([f"{face}.{name}", *faults])
+
+
+def fault_of(called, right, argument, value):
+    """What is wrong with the answer to a wrong argument; nothing if it is named or works."""
+    try:
+        result = called(**{**right, argument: value})
+    except (ValueError, TypeError, NotConverged) as error:
+        named = re.search(rf"\b{argument}\b", str(error))
+        return "" if named else f"refused without its name: {error!r:.300}"
+    except Exception as error:
+        return f"raised {error!r:.300}"
+    if value is ALIEN:
+        return "accepted"
+    if called.__name__ in NOT_FINITE or np.isfinite(list(numbers(result))).all():
+        return ""
+    return "gave inf or nan"
+
+
+def numbers(result):
+    """All numbers in a result, whatever holds them."""
+    if isinstance(result, bool | int | float | np.number):
+        yield float(result)
+    elif isinstance(result, np.ndarray) and result.dtype.kind in "fiu":
+        yield from result.ravel().tolist()
+    elif isinstance(result, dict):
+        yield from numbers(list(result.values()))
+    elif isinstance(result, list | tuple):
+        yield from (number for value in result for number in numbers(value))
+    elif dataclasses.is_dataclass(result):
+        yield from numbers([getattr(result, field.name) for field in dataclasses.fields(result)])
+
+
+class Hang(BaseException):
+    """Not an Exception, which the call itself might catch."""
+
+
+@contextmanager
+def time_limit(what):
+    """Raise if a call takes too long; end the process where compiled code cannot be interrupted."""
+
+    def stop(*_):
+        raise Hang(f"{what} took more than {SECONDS} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    faulthandler.dump_traceback_later(4 * SECONDS, exit=True)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def wait_for_ever():
+    with time_limit("waiting for ever"):
+        while True:
+            pass
+
+
+def test_a_call_that_hangs_is_stopped(monkeypatch):
+    monkeypatch.setattr(f"{__name__}.SECONDS", 0.05)
+    with pytest.raises(Hang, match="waiting for ever took more than"):
+        wait_for_ever()
+
+
+@pytest.mark.parametrize(
+    ("called", "value", "fault"),
+    [
+        (lambda size: check_integer("size", size, 1), 0, ""),
+        (lambda size: check_integer("sizes", size, 1), 0, "refused without its name"),
+        (lambda size: size.shape, 0, "raised AttributeError"),
+        (lambda size: np.log(size), 1.5, ""),
+        (lambda size: {"log": [np.float64(size)]}, np.nan, "gave inf or nan"),
+        (lambda size: 1, ALIEN, "accepted"),
+    ],
+)
+def test_faults_are_found(called, value, fault):
+    found = fault_of(called, {"size": 1}, "size", value)
+    assert found.startswith(fault)
+    assert bool(found) == bool(fault)
