@@ -202,6 +202,8 @@ def record_claims(fleet: int, live: bool, seen: str) -> None:
     record(
         "D-suspect",
         live,
+        basis="proved",
+        proof="curve-fleets",
         condition=f"at most {fleet} robots",
         evidence=f"proved on this page for N <= {fleet}, all K, lambda, mu and gamma, by early "
         f"starts, a growth criterion and exact polynomials; {seen}",
