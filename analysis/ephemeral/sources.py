@@ -15,23 +15,19 @@ Reference: Avrachenkov and Borkar, Inria research report 8702 (2015).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike, fspath
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-import pyarrow
-import pyarrow.compute
-import pyarrow.csv
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_array, check_kind, check_number
 
-COLUMNS = ("name", "arrival_rate", "mean_utility", "decay_rate")
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class _Numerals(Sequence[str]):
@@ -177,19 +173,9 @@ class Sources:
         ValueError
             Naming the row, the column and the reason.
         """
-        missing = [column for column in COLUMNS if column not in frame.columns]
-        if missing:
-            raise ValueError(
-                f"column {missing[0]!r} is missing; there must be {', '.join(COLUMNS)} and, "
-                f"if crawls differ in cost, cost; found {', '.join(map(str, frame.columns))}"
-            )
-        if frame.empty:
-            raise ValueError("there are no sources: the table has a header and no rows")
-        columns = {
-            column: _column(frame[column], column, may_be_zero=column in COLUMNS[:3])
-            for column in (*COLUMNS[1:], "cost")
-            if column in frame.columns
-        }
+        from analysis.ephemeral.tables import columns_of
+
+        columns = columns_of(frame)
         return cls(**columns, period=period, names=frame["name"].astype(str).tolist())
 
     @classmethod
@@ -201,22 +187,14 @@ class Sources:
         ValueError
             Naming the file, the row, the column and the reason.
         """
+        from analysis.ephemeral.tables import read_careful_csv, read_plain_csv
+
         try:
-            return cls.from_frame(_read_plain_csv(path), period)
+            return cls.from_frame(read_plain_csv(path), period)
         except ValueError:
             pass  # the careful reader tells what is wrong and where, or gets along with it
         try:
-            with warnings.catch_warnings():
-                # Without index_col=False, rows longer than the header would shift all columns.
-                warnings.simplefilter("error", pd.errors.ParserWarning)
-                frame = pd.read_csv(
-                    path, dtype=str, keep_default_na=False, skipinitialspace=True, index_col=False
-                )
-            return cls.from_frame(frame, period)
-        except pd.errors.ParserWarning:
-            raise ValueError(f"{path}: a row has more fields than the header has names") from None
-        except pd.errors.EmptyDataError:
-            raise ValueError(f"{path}: the file is empty") from None
+            return cls.from_frame(read_careful_csv(path), period)
         except (OSError, ValueError) as error:
             raise ValueError(f"{path}: {str(error).strip()}") from None
 
@@ -229,6 +207,8 @@ class Sources:
         ValueError
             Naming the file, the row, the column and the reason.
         """
+        import pandas as pd
+
         try:
             return cls.from_frame(pd.read_parquet(path), period)
         except (OSError, ValueError) as error:
@@ -242,40 +222,3 @@ def four_sources() -> Sources:
         mean_utility=np.array([1.0, 0.7, 0.2, 0.08]),
         decay_rate=np.array([0.7, 0.35, 0.7, 0.21]),
     )
-
-
-def _read_plain_csv(path: str | PathLike[str]) -> pd.DataFrame:
-    """Read a CSV file in which every column is what it should be, on all cores.
-
-    Raises
-    ------
-    ValueError
-        If one is not, or a row has too few or too many fields.
-    """
-    types = {"name": pyarrow.string(), **dict.fromkeys((*COLUMNS[1:], "cost"), pyarrow.float64())}
-    try:
-        table = pyarrow.csv.read_csv(
-            fspath(path),
-            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
-            convert_options=pyarrow.csv.ConvertOptions(column_types=types),
-        )
-    except OSError as error:
-        raise ValueError(str(error)) from None
-    if len(set(table.column_names)) < table.num_columns or "name" not in table.column_names:
-        raise ValueError("the header needs more care")
-    place = table.column_names.index("name")
-    trimmed = pyarrow.compute.utf8_ltrim(table.column(place), " ")
-    return table.set_column(place, "name", trimmed).to_pandas()
-
-
-def _column(values: pd.Series, name: str, may_be_zero: bool) -> NDArray[np.float64]:
-    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
-    allowed = np.isfinite(numbers) & ((numbers >= 0) if may_be_zero else (numbers > 0))
-    if not allowed.all():
-        row = int(np.argmin(allowed))
-        what = "a number, 0 or more" if may_be_zero else "a number above 0"
-        raise ValueError(
-            f"row {row + 1} below the header, column {name!r}: must be {what}, "
-            f"got {values.iloc[row]!r}"
-        )
-    return numbers

@@ -1,3 +1,7 @@
+"""Sources of ephemeral content: the model, its tables, and what is refused."""
+
+import subprocess
+import sys
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -155,3 +159,12 @@ def test_a_wrong_row_is_named(tmp_path, rows, message):
 def test_a_csv_that_is_not_there():
     with pytest.raises(ValueError, match=r"nowhere\.csv: "):
         Sources.from_csv("nowhere.csv")
+
+
+def test_the_model_loads_without_tables_compilers_and_pictures():
+    code = (
+        "import sys; from analysis.ephemeral import Sources, four_sources, whittle_index; "
+        "print(sorted({'pandas', 'pyarrow', 'numba', 'matplotlib', 'joblib'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -21,10 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
+from typing import TYPE_CHECKING
 from zipfile import BadZipFile
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_integer, check_kind, check_number
@@ -41,6 +41,9 @@ from analysis.ephemeral.scheduler.admission import (
 from analysis.ephemeral.scheduler.budget import ROOM, Choice, choose
 from analysis.ephemeral.scheduler.threshold import Threshold
 from analysis.ephemeral.sources import Sources
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -301,6 +304,8 @@ class Scheduler:
         ValueError
             If `epochs` is out of range or a number has no label.
         """
+        import pandas as pd
+
         if names is not None and len(names) < self._total:
             raise ValueError(
                 f"names must have a label for each of {self._total} numbers, got {len(names)}"
