@@ -11,7 +11,7 @@ its scheduler is given. The functions must then be importable on the workers (or
 notebook). joblib's own Dask backend is not used: it waits for ever for a call that Dask gave up.
 
 A call that ends its worker process is made again, `RETRIES` times; then `WorkerLost` names its
-point. A cluster that has no worker left for `PATIENCE` seconds ends the sweep in the same way. A
+point. A cluster that has no worker left for `patience` seconds ends the sweep in the same way. A
 call that merely takes long is waited for.
 The environment variable LOKY_MAX_CPU_COUNT bounds the local processes from outside.
 """
@@ -38,8 +38,6 @@ from analysis.checks import check_array, check_integer, check_kind, check_number
 
 RETRIES = 3
 """How often work that was lost with a worker process is done again before giving up."""
-PATIENCE = 120.0
-"""Seconds that a cluster may be without any worker."""
 
 Place = tuple[int, int]
 
@@ -57,6 +55,7 @@ def sweep(
     common_random_numbers: bool = False,
     jobs: int | None = None,
     scheduler: str | None = None,
+    patience: float = 120.0,
     progress: bool | str = True,
 ) -> list[list[Any]]:
     """Evaluate a function at every point, so many times each, side by side.
@@ -78,6 +77,8 @@ def sweep(
     scheduler : str, optional
         Address of a Dask scheduler, such as ``tcp://host:8786``; the environment variable
         DASK_SCHEDULER_ADDRESS by default. If neither is given the sweep stays on this machine.
+    patience : float
+        Seconds that the cluster may be without any worker, positive.
     progress : bool or str
         Show how far the sweep is, under this name: a bar on a terminal, in a log one line for every
         tenth.
@@ -108,6 +109,7 @@ def sweep(
     check_integer("seed", seed, 0)
     check_integer("replications", replications, 1)
     jobs = cpu_count() if jobs is None else check_integer("jobs", jobs, 1)
+    check_number("patience", patience, 0, low_open=True)
     points = list(points)
     address = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")
     places = [(p, r) for p in range(len(points)) for r in range(replications)]
@@ -115,7 +117,9 @@ def sweep(
     done: dict[Place, Any] = {}
     with _Progress(progress, len(places)) as advance:
         for place, value in (
-            _on_cluster(call, places, address) if address else _locally(call, places, jobs)
+            _on_cluster(call, places, address, patience)
+            if address
+            else _locally(call, places, jobs)
         ):
             done[place] = value
             advance()
@@ -235,7 +239,9 @@ def _alone(
     raise WorkerLost(f"{call.name(place)} ended its worker process every time")
 
 
-def _on_cluster(call: _Call, places: Sequence[Place], address: str) -> Iterator[tuple[Place, Any]]:
+def _on_cluster(
+    call: _Call, places: Sequence[Place], address: str, patience: float
+) -> Iterator[tuple[Place, Any]]:
     """Hand the calls to a Dask cluster, which makes lost ones again on other workers.
 
     Dask gives up whatever a worker had at hand when it died once too often; such a call is made
@@ -245,16 +251,16 @@ def _on_cluster(call: _Call, places: Sequence[Place], address: str) -> Iterator[
 
     with Client(address, set_as_default=False) as client:
         suspects: list[Place] = []
-        yield from _gather(client, call, places, suspects)
+        yield from _gather(client, call, places, suspects, patience)
         for place in suspects:
             lost: list[Place] = []
-            yield from _gather(client, call, [place], lost)
+            yield from _gather(client, call, [place], lost, patience)
             if lost:
                 raise WorkerLost(f"{call.name(place)} ended its worker process every time")
 
 
 def _gather(
-    client: Any, call: _Call, places: Sequence[Place], lost: list[Place]
+    client: Any, call: _Call, places: Sequence[Place], lost: list[Place], patience: float
 ) -> Iterator[tuple[Place, Any]]:
     """Yield what the calls return as they finish; note those that Dask gave up."""
     from distributed.scheduler import KilledWorker
@@ -268,7 +274,7 @@ def _gather(
         try:
             future = finished.get(timeout=0.2)
         except queue.Empty:
-            empty_since = _without_workers(client, empty_since, call, calls.values())
+            empty_since = _without_workers(client, empty_since, patience, call, calls.values())
             continue
         place = calls.pop(future)
         try:
@@ -278,15 +284,15 @@ def _gather(
 
 
 def _without_workers(
-    client: Any, since: float | None, call: _Call, places: Iterable[Place]
+    client: Any, since: float | None, patience: float, call: _Call, places: Iterable[Place]
 ) -> float | None:
     """Return since when there has been no worker; raise if that is too long."""
     if client.status == "running" and client.scheduler_info(n_workers=-1)["workers"]:
         return None
     now = time.monotonic()
-    if since is not None and now - since > PATIENCE:
+    if since is not None and now - since > patience:
         raise WorkerLost(
-            f"the scheduler {client.scheduler.address} has had no worker for {PATIENCE:g} seconds; "
+            f"the scheduler {client.scheduler.address} has had no worker for {patience:g} seconds; "
             f"{call.name(next(iter(places)))} is the first of the calls that wait"
         )
     return since if since is not None else now

@@ -122,14 +122,20 @@ def test_a_call_that_always_ends_its_worker_is_named(request, monkeypatch, where
         sweep(deadly, POINTS, seed=0, jobs=2, scheduler=scheduler, progress=False)
 
 
-def test_a_cluster_without_workers_is_not_waited_for(monkeypatch):
+def test_a_cluster_without_workers_is_not_waited_for():
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr("analysis.sweep.PATIENCE", 0.5)
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty,
         pytest.raises(WorkerLost, match=r"has had no worker for 0\.5 seconds; point 0 \(1\.0\)"),
     ):
-        sweep(noisy_function(), POINTS, seed=0, scheduler=empty.scheduler_address, progress=False)
+        sweep(
+            noisy_function(),
+            POINTS,
+            seed=0,
+            scheduler=empty.scheduler_address,
+            patience=0.5,
+            progress=False,
+        )
 
 
 @pytest.mark.parametrize("where", ["local", "cluster"])
@@ -194,6 +200,7 @@ def test_no_points_no_results():
         ({"seed": -1}, "seed must be an integer of at least 0, got -1"),
         ({"replications": 0}, "replications must be an integer of at least 1, got 0"),
         ({"jobs": 0}, "jobs must be an integer of at least 1, got 0"),
+        ({"patience": 0}, r"patience must be a number in \(0, inf\), got 0"),
     ],
 )
 def test_wrong_arguments_are_named(argument, message):
