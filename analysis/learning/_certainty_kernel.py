@@ -27,7 +27,7 @@ class Model(NamedTuple):
     log_mu: NDArray[np.float64]
     g: NDArray[np.float64]
     log_g: NDArray[np.float64]
-    index: NDArray[np.float64]
+    unit_index: NDArray[np.float64]
     exploration: int
     forced: int
     confidence: float
@@ -175,8 +175,8 @@ def _optimistic(model, state, i, age, slack, needed):  # type: ignore[no-untyped
     if total > 0.0:
         highest = _index(state.log_mu[i], most / total * state.u_star[i], age)
     top, profile = state.top[i], state.profile[i]
-    oldest = model.index.shape[0]
-    row, growth = model.index[min(age, oldest) - 1], 1.0
+    oldest = model.unit_index.shape[0]
+    row, growth = model.unit_index[min(age, oldest) - 1], 1.0
     if age > oldest:  # the index over age (age + 1) falls with the age
         growth = age * (age + 1.0) / (oldest * (oldest + 1.0))
     for direction in (-1, 1):
