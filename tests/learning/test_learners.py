@@ -210,6 +210,33 @@ def test_the_upper_bound_of_nothing_is_the_slack():
     assert kernel.upper(1e-9, 3.0) == pytest.approx(3.0, rel=1e-6)
 
 
+def by_search(model, state, arm, age, slack):
+    """Largest index over the grid and the estimate, every point looked at."""
+    dip = state.profile[arm].max() - state.profile[arm]
+    inside = dip < slack
+    total, decay = state.total[arm], np.exp(model.log_mu[inside])
+    u_star = np.array([kernel.upper(total, slack - d) for d in dip[inside]])
+    points = Sources(u_star / state.exposure[arm, inside] * decay, np.ones(decay.size), decay)
+    best = whittle_index_at_age(points, np.full(decay.size, age)).max()
+    scale = kernel.upper(total, slack) / total
+    mu = np.exp(state.log_mu[arm])
+    middle = Sources([scale * state.u_star[arm] * mu], [1.0], [mu])
+    return max(best, whittle_index_at_age(middle, [age])[0])
+
+
+@pytest.mark.parametrize("age", [1, 7, 256, 257, 4000])
+def test_the_optimistic_index_is_the_largest_of_all_parameters(age):
+    learner = certainty("ucb")()
+    learner.play(SOURCES, exponential(60), 1, np.random.default_rng(0))
+    for arm in range(4):
+        state = learner._state
+        found = kernel._optimistic(learner._model, state, arm, age, 30.0, -np.inf)
+        assert found == pytest.approx(by_search(learner._model, state, arm, age, 30.0), rel=1e-9)
+        enough = kernel._optimistic(learner._model, state, arm, age, 30.0, 0.9 * found)
+        assert enough == found
+        assert kernel._optimistic(learner._model, state, arm, age, 30.0, 2.0 * found) <= found
+
+
 def test_a_memory_follows_a_source_that_changes():
     """Estimates of a source whose content triples: the mean of the last `memory` epochs or so."""
     before, after = mean_content(SOURCES, 1000), 3.0 * mean_content(SOURCES, 1000)

@@ -149,18 +149,18 @@ def table(runs: Mapping[str, LearningCurves], title: str) -> pd.DataFrame:
     title : str
         Name of the index.
     """
-    rows = {}
+    rows: dict[str, dict[str, str]] = {}
     for name, curves in runs.items():
-        rows[name] = {"diverged": len(curves.diverged)}
-        if len(curves.expected) < 2:
-            continue
-        loss, low, high = curves.loss
-        rows[name] = {
-            "loss (%)": f"{100 * loss:.3f} ± {50 * (high - low):.2g}",
-            "last fifth (%)": f"{round(late_loss(curves), 3) + 0.0:.3f}",
-            "epochs to 95%": _steps(curves.steps_to(0.95)),
-            "epochs to 99%": _steps(curves.steps_to(0.99)),
-        } | rows[name]
+        rows[name] = {}
+        if len(curves.expected) > 1:
+            loss, low, high = curves.loss
+            rows[name] |= {
+                "loss (%)": f"{100 * loss:.3f} ± {50 * (high - low):.2g}",
+                "last fifth (%)": f"{round(late_loss(curves), 3) + 0.0:.3f}",
+                "epochs to 95%": _steps(curves.steps_to(0.95)),
+                "epochs to 99%": _steps(curves.steps_to(0.99)),
+            }
+        rows[name]["diverged"] = str(len(curves.diverged))
     return pd.DataFrame(rows).T.rename_axis(title)
 
 

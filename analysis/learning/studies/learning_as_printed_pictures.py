@@ -1,0 +1,160 @@
+"""Pictures and tables of the page on the scheme as printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from analysis.ephemeral.sources import Sources
+from analysis.learning.comparison import LearningCurves
+from analysis.learning.scheme.thresholds import soft_threshold_value
+from analysis.report import COLOURS, figure, save_figure, save_value
+from analysis.sweep import mean_interval
+
+
+def save_reward(main: LearningCurves, levels: Mapping[str, float], kappa: float) -> None:
+    """Draw the reward of the runs in blocks of epochs, with constant levels to compare with.
+
+    Parameters
+    ----------
+    main : LearningCurves
+        Runs with both cures.
+    levels : mapping of str to float
+        Reward per epoch by name, at most four; the first and the third stand in the caption.
+    kappa : float
+        Steepness of the logit.
+    """
+    runs, horizon = main.expected.shape
+    block = max(horizon // 100, 1)
+    mean, low, high = main.curve(block)
+    each = main.expected[:, : len(mean) * block].reshape(runs, -1, block).mean(axis=2)
+    spread = np.quantile(each, [0.05, 0.95], axis=0)
+    epochs = (np.arange(len(mean)) + 0.5) * block
+    fig, axis = figure(height=4.2)
+    axis.fill_between(
+        epochs, *spread, color=COLOURS[0], alpha=0.2, linewidth=0, label="90% of the runs"
+    )
+    axis.fill_between(epochs, low, high, color=COLOURS[0], alpha=0.5, linewidth=0)
+    axis.plot(epochs, mean, color=COLOURS[0], label="mean of the runs, 95% band")
+    looks = zip((COLOURS[2], COLOURS[1], "black", COLOURS[3]), ("-", "--", "-.", ":"), strict=True)
+    for (colour, style), (name, value) in zip(looks, levels.items(), strict=True):
+        label = f"{name}, {value:.1f}"
+        axis.axhline(value, color=colour, linestyle=style, linewidth=1.2, label=label)
+    axis.set(xlabel="epoch", ylabel="reward per epoch (value units)", xlim=(0, horizon))
+    axis.set(ylim=(0.85 * min(low.min(), *levels.values()), 1.55 * max(levels.values())))
+    axis.legend(loc="upper right", fontsize="small", ncols=2)
+    best, _, bounds, _ = levels.values()
+    data = {"epoch": epochs, "mean": mean, "low": low, "high": high, "5%": spread[0]}
+    save_figure(
+        "learning-as-printed-curve",
+        fig,
+        pd.DataFrame(data | {"95%": spread[1], **levels}),
+        caption=f"Reward of the printed scheme in blocks of {block} epochs, {runs} runs with "
+        f"$\\kappa = {kappa:g}$, states divided by the largest $u^*$. The last block earns "
+        f"{mean[-1]:.2f}; the thresholds' upper bounds are worth {bounds:.2f}, the index policy "
+        f"{best:.2f}.",
+        alt=f"Learning curve: the mean over {runs} runs is {mean[0]:.0f} in the first block and "
+        f"{mean[-1]:.0f} in the last; thresholds at their upper bounds are worth {bounds:.1f}, the "
+        f"index policy {best:.1f}.",
+    )
+    late = main.expected[:, horizon // 2 :].mean(axis=1)
+    samples = {
+        "all": main.expected.mean(axis=1),
+        "late": late,
+        "engaged": main.engaged.mean(axis=1),
+    }
+    for name, sample in samples.items():
+        value, lower, upper = mean_interval(sample)
+        save_value(f"printed-{name}", value, interval=(lower, upper), replications=runs)
+        save_value(f"printed-{name}-half", (upper - lower) / 2)
+
+
+def steepness(sources: Sources, runs: Mapping[float, LearningCurves], horizon: int) -> pd.DataFrame:
+    """Return reward and number of crawls by kappa: second halves of the runs, and exact values."""
+    half = slice(horizon // 2, None)
+    exact = {k: soft_threshold_value(sources, sources.u_star, k) for k in runs}
+    return pd.DataFrame(
+        {
+            "reward": {k: r.expected[:, half].mean() for k, r in runs.items()},
+            "reward, exact": {k: v.average_reward for k, v in exact.items()},
+            "sources crawled": {k: r.engaged[:, half].mean() for k, r in runs.items()},
+            "exact": {k: v.engaged for k, v in exact.items()},
+            "their deviation": {k: r.engaged[:, half].std(axis=1).mean() for k, r in runs.items()},
+            "deviation, exact": {k: v.engaged_std for k, v in exact.items()},
+        }
+    ).rename_axis("kappa")
+
+
+def save_steepness(sources: Sources, points: pd.DataFrame, runs: int) -> None:
+    """Draw mean and deviation of the number of crawled sources against kappa."""
+    grid = np.geomspace(points.index.min() / 1.5, points.index.max() * 1.5, 60)
+    exact = [soft_threshold_value(sources, sources.u_star, k) for k in grid]
+    mean, deviation = np.array([(v.engaged, v.engaged_std) for v in exact]).T
+    fig, axis = figure(height=3.6)
+    axis.plot(grid, mean, color=COLOURS[0], label="mean, exact")
+    axis.plot(grid, deviation, color=COLOURS[1], linestyle="--", label="standard deviation, exact")
+    columns = ("sources crawled", "their deviation")
+    names = ("mean, runs", "standard deviation, runs")
+    for colour, mark, column, name in zip(COLOURS, "os", columns, names, strict=False):
+        axis.plot(points.index, points[column], mark, color=colour, label=name)
+    axis.set(xscale="log", xlabel="$\\kappa$ (per scaled content)", ylim=(0, None))
+    axis.set(ylabel="sources crawled at an epoch")
+    axis.set_xticks(points.index, [f"{k:g}" for k in points.index])
+    axis.minorticks_off()
+    axis.legend()
+    save_figure(
+        "learning-as-printed-kappa",
+        fig,
+        pd.DataFrame({"kappa": grid, "mean": mean, "standard deviation": deviation}),
+        caption="Number of sources crawled at an epoch, mean and standard deviation, against "
+        f"$\\kappa$: thresholds at their upper bounds (lines) and the second halves of {runs} runs "
+        "each (marks).",
+        alt="Mean and standard deviation of the number of crawled sources against kappa: from "
+        f"{mean[0]:.2f} and {deviation[0]:.2f} at kappa {grid[0]:.2g} to {mean[-1]:.2f} and "
+        f"{deviation[-1]:.2f} at {grid[-1]:.2g}.",
+    )
+
+
+def save_divergence(runs: Mapping[str, LearningCurves], horizon: int) -> None:
+    """Draw the share of runs that have diverged by an epoch, with the cures and without."""
+    times = np.unique(np.geomspace(1, horizon, 300).astype(int))
+    fig, axis = figure(height=3.4)
+    shares = {}
+    for colour, style, (name, curves) in zip(
+        COLOURS, ("-", "--", "-.", ":"), runs.items(), strict=False
+    ):
+        stopped = np.array([epoch for _, epoch in curves.diverged], dtype=float)
+        total = len(stopped) + len(curves.expected)
+        shares[name] = (stopped[:, None] < times).sum(axis=0) / total
+        width = 2 if style == ":" else 1.5
+        axis.plot(
+            times, 100 * shares[name], color=colour, linestyle=style, linewidth=width, label=name
+        )
+    axis.set(xscale="log", xlabel="epoch", ylabel="runs that diverged so far (%)", ylim=(-3, 103))
+    axis.legend()
+    count = ", ".join(f"{len(c.diverged)} {name}" for name, c in runs.items())
+    save_figure(
+        "learning-as-printed-divergence",
+        fig,
+        pd.DataFrame({"epoch": times, **shares}),
+        caption=f"Share of {total} runs that had diverged by an epoch. At the end: {count}.",
+        alt=f"Four step curves. Of {total} runs diverge: {count}.",
+    )
+    save_value("printed-neither", len(runs["with neither"].diverged))
+
+
+def divergence_table(runs: Mapping[str, LearningCurves]) -> pd.DataFrame:
+    """Return how many runs diverged, when, and what the others earned."""
+    rows = {}
+    for name, curves in runs.items():
+        epochs = [epoch for _, epoch in curves.diverged]
+        rows[name] = {
+            "diverged": str(len(epochs)),
+            "median epoch of divergence": f"{np.median(epochs):.0f}" if epochs else "none",
+            "reward of the others": f"{curves.expected.mean():.2f}"
+            if len(curves.expected)
+            else "none",
+        }
+    return pd.DataFrame(rows).T
