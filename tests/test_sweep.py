@@ -212,7 +212,7 @@ def test_wrong_arguments_are_named(argument, message):
     ("function", "points", "name"), [(None, POINTS, "function"), (noisy_function(), 3, "points")]
 )
 def test_what_is_no_function_and_no_points_is_named(function, points, name):
-    with pytest.raises(TypeError, match=f"{name} must be"):
+    with pytest.raises((TypeError, ValueError), match=f"{name} must be"):
         sweep(function, points, seed=0)
 
 

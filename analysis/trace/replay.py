@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from analysis.checks import check_integer
 from analysis.ephemeral.index import whittle_index_at_age
+from analysis.ephemeral.kernels import next_in_turn
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import (
     GreedyPolicy,
@@ -140,6 +141,9 @@ def visits_by_age(policy: Policy, budget: int, horizon: int, age: Ints) -> Timet
     Timetable
     """
     check_integer("budget", budget, 1, age.size)
+    if isinstance(policy, RoundRobinPolicy):  # one cyclic order, whatever is found
+        turn = next_in_turn(age, 0) + np.arange(horizon * budget)
+        return Timetable((turn % age.size).reshape(horizon, budget))
     weight, row, table = priorities(policy, int(age.max()) + horizon + 1, age.size)
     visits = np.full((horizon, budget), -1)
     positive = isinstance(policy, FrequencyPolicy)
@@ -153,12 +157,10 @@ def priorities(policy: Policy, ages: int, size: int) -> tuple[Floats, Ints, Floa
     Raises
     ------
     ValueError
-        If the policy is not one of those of `visits_by_age`.
+        If the policy is not one of those of `visits_by_age` that rank by age.
     """
     age = np.arange(ages)
     one = np.ones(size), np.zeros(size, dtype=np.int64)
-    if isinstance(policy, RoundRobinPolicy):
-        return *one, age[None, None].astype(np.float64)
     if isinstance(policy, FrequencyPolicy):
         return policy.frequency, one[1], age[None, None].astype(np.float64)
     if not isinstance(policy, WhittlePolicy | GreedyPolicy):

@@ -142,9 +142,9 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
     assert cells == [
         ["Where", "Printed", "Computed", "Verdict, basis", "Why"],
         ["the document, section 1", odd, "1.50 (1.00 to 2.00)", "matchescomputed",
-         f"{odd} Assumes: choice one; choice two."],
+         f"{odd}. Assumes: choice one; choice two"],
         ["the document, section 2", "words", "", "does not holdjudged",
-         f"{odd} Assumes: choice one; choice two."],
+         f"{odd}. Assumes: choice one; choice two"],
     ]  # fmt: skip
     assert 'id="row-X-1"' in html
     assert 'class="verdict verdict-does-not-hold"' in html

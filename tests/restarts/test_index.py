@@ -213,7 +213,7 @@ def test_the_definition_has_no_unit(arm, discount, scale):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: whittle_index("arm", 0.9), "arm must be a RestartArm, got 'arm'"),
+        (lambda: whittle_index("arm", 0.9), "arm must be of class RestartArm, got 'arm'"),
         (lambda: whittle_indices("ab", 0.9), r"arms\[0\] must be a RestartArm, got 'a'"),
         (lambda: whittle_indices(3, 0.9), "arms must be a sequence of RestartArm, got 3"),
     ],

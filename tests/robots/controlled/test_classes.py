@@ -8,7 +8,7 @@ from analysis.mdp import recurrent_classes
 from analysis.robots import RobotControl
 from analysis.robots.controlled.classes import lead_to, recurrent_class
 from analysis.robots.controlled.ordering import successors
-from analysis.robots.general import rates_between
+from analysis.robots.controlled.uniformised import rates_between
 
 
 def random_policy(robots: int, capacity: int, seed: int) -> tuple[RobotControl, np.ndarray]:

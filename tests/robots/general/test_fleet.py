@@ -157,7 +157,7 @@ def test_wrong_fleets_are_refused():
         RobotKind(0.1, 1, -1.0)
     with pytest.raises(ValueError, match="kinds must be one RobotKind or more"):
         optimal_fleet([], 1.0, 3)
-    with pytest.raises(ValueError, match="kinds must be one RobotKind or more, got 3"):
+    with pytest.raises(ValueError, match="kinds must be of class Sequence, got 3"):
         FleetControl(3, 1.0, 3, 1.0)
     with pytest.raises(ValueError, match="substitution must be True or False, got 'any'"):
         FleetControl([RobotKind(0.1, 1)], 1.0, 3, 1.0, substitution="any")
