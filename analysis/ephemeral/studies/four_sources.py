@@ -27,6 +27,7 @@ from analysis.report import (
     as_mathtext,
     as_plain,
     figure,
+    is_document_run,
     save_figure,
 )
 
@@ -302,6 +303,11 @@ def _schedules(found: Results) -> list[Claim]:
     ]
 
 
+def _redraws(of: str) -> str:
+    """Say which of a document's figures this is, where it has the document's parameters."""
+    return f" Redraws {of}." if is_document_run() else ""
+
+
 def _labels(sources: Sources) -> list[str]:
     return [f"source {name}" for name in sources.names or ()]
 
@@ -326,7 +332,7 @@ def save_content_value(sources: Sources) -> None:
         pd.DataFrame({"time": times, **dict(zip(labels, value, strict=True))}),
         caption="The value of one item of each source against its age. An item of "
         f"{as_markdown(order[0])} starts highest; interest in {as_markdown(slowest)} lasts "
-        "longest. Redraws Figure 1 of the report.",
+        f"longest.{_redraws('Figure 1 of the report')}",
         alt=f"Exponentially falling curves, one a source. At publication {as_plain(order[0])} is "
         f"highest and {as_plain(order[-1])} lowest; {as_plain(slowest)} falls most slowly.",
     )
@@ -371,7 +377,7 @@ def save_states(
         trajectory_frame(sources, run),
         caption="Content of each source and crawls (dots) under the index policy with "
         f"$M = {budget}$, from {initial_state} sources. The crawls repeat with period "
-        f"{cycle.period}; the dotted line is $u^*$. Redraws {of}.",
+        f"{cycle.period}; the dotted line is $u^*$.{_redraws(of)}",
         alt=f"Saw-tooth curves of the content of {len(shown)} sources over {horizon} epochs with "
         f"{budget} crawled at each. In the long run the crawls repeat every {cycle.period} epochs: "
         f"{said}.",
