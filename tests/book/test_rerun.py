@@ -95,7 +95,8 @@ def test_the_names_of_a_readers_sources_are_text(rerun, tmp_path, notebook, para
     sources["mean_utility"] = [1.0, 0.08, 0.7, 0.2, 0.05, 0.04]
     sources["decay_rate"] = [0.7, 0.21, 0.35, 0.7, 0.7, 0.7]
     sources.to_csv(tmp_path / "my.csv", index=False)
-    page = rerun("--parameters", parameters, "--sources", tmp_path / "my.csv", notebook=notebook)
+    mine = str(tmp_path / "my.csv")
+    page = rerun("--parameters", parameters, "--sources", mine, notebook=notebook)
     text = words(page)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
     assert "<script>alert" not in page.path.read_text(encoding="utf-8")
