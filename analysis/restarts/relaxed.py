@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from analysis.checks import check_kind
 from analysis.restarts.arm import RestartArm
-from analysis.restarts.policies import RestartBandit, start_states
+from analysis.restarts.policies import RestartBandit, initial_states
 from analysis.restarts.threshold import Thresholds, thresholds
 
 
@@ -51,24 +51,26 @@ def from_state(
     return rate, activity
 
 
-def relaxed_bound(bandit: RestartBandit, start: Sequence[int] | None = None) -> tuple[float, float]:
+def relaxed_bound(
+    bandit: RestartBandit, initial_state: Sequence[int] | None = None
+) -> tuple[float, float]:
     """Return the Lagrangian bound on the cost of every policy, and the subsidy that attains it.
 
     Parameters
     ----------
     bandit : RestartBandit
-    start : sequence of int, optional
+    initial_state : sequence of int, optional
         Initial state of each arm; the first of all if not given.
 
     Returns
     -------
     bound : float
-        At most the cost J of every policy from `start`.
+        At most the cost J of every policy from `initial_state`.
     subsidy : float
         Price of one active epoch at which the bound is attained.
     """
     check_kind("bandit", bandit, RestartBandit)
-    states = start_states(bandit, start)
+    states = initial_states(bandit, initial_state)
     rates, activities, crossings, drops = [], [], [], []
     cache: dict[tuple[int, int], tuple[NDArray[np.float64], ...]] = {}
     for arm, state in zip(bandit.arms, states, strict=True):

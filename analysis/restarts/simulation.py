@@ -20,7 +20,7 @@ from numba import get_num_threads, njit, prange, set_num_threads
 from numpy.typing import NDArray
 
 from analysis.checks import check_choice, check_integer, check_kind
-from analysis.restarts.policies import RestartBandit, Scores, check_scores, start_states
+from analysis.restarts.policies import RestartBandit, Scores, check_scores, initial_states
 from analysis.sweep import mean_interval
 
 #: Cells of the look-up table of each row; a power of two.
@@ -75,7 +75,7 @@ def simulate(
     paths: int,
     epochs: int,
     rng: np.random.Generator,
-    start: Sequence[int] | None = None,
+    initial_state: Sequence[int] | None = None,
     threads: int = 1,
 ) -> Paths:
     """Simulate priority policies on common random numbers.
@@ -90,7 +90,7 @@ def simulate(
         Replications (at least 2) and epochs of each (at least 1).
     rng : numpy.random.Generator
         Only seeds the counters, with one draw.
-    start : sequence of int, optional
+    initial_state : sequence of int, optional
         Initial state of each arm; the first of all if not given.
     threads : int
         Threads to run on; the result does not depend on it.
@@ -128,8 +128,9 @@ def simulate(
     set_num_threads(min(threads, before))
     try:
         _run(
-            guide, cut, ranks, arm_of, passive_cost, extra_cost, start_states(bandit, start),
-            bandit.budget, bandit.discount, epochs, rng.integers(2**64, dtype=np.uint64), costs,
+            guide, cut, ranks, arm_of, passive_cost, extra_cost,
+            initial_states(bandit, initial_state), bandit.budget, bandit.discount, epochs,
+            rng.integers(2**64, dtype=np.uint64), costs,
         )  # fmt: skip
     finally:
         set_num_threads(before)
@@ -185,21 +186,21 @@ def _hash(z):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, parallel=True)
 def _run(  # type: ignore[no-untyped-def]
-    guide, cut, ranks, arm_of, passive_cost, extra_cost, start, budget, discount, epochs, seed,
+    guide, cut, ranks, arm_of, passive_cost, extra_cost, initial, budget, discount, epochs, seed,
     costs,
 ):  # fmt: skip
     paths = costs.shape[1]
     for block in prange((paths + BLOCK - 1) // BLOCK):
         first = block * BLOCK
         _run_block(
-            guide, cut, ranks, arm_of, passive_cost, extra_cost, start, budget, discount, epochs,
+            guide, cut, ranks, arm_of, passive_cost, extra_cost, initial, budget, discount, epochs,
             seed, first, costs[:, first : min(first + BLOCK, paths)],
         )  # fmt: skip
 
 
 @njit(cache=True)
 def _run_block(  # type: ignore[no-untyped-def]
-    guide, cut, ranks, arm_of, passive_cost, extra_cost, start, budget, discount, epochs,
+    guide, cut, ranks, arm_of, passive_cost, extra_cost, initial, budget, discount, epochs,
     seed, first, costs,
 ):  # fmt: skip
     policies, arms, states = ranks.shape
@@ -212,7 +213,7 @@ def _run_block(  # type: ignore[no-untyped-def]
     epoch_cost = np.empty((policies, count))
     for q in range(policies):
         for i in range(arms):
-            row[q, i, :] = start[i]
+            row[q, i, :] = initial[i]
     costs[:] = 0.0
     weight = 1.0 - discount
     for t in range(epochs):

@@ -20,12 +20,17 @@ def test_simulated_costs_agree_with_exact_values(budget):
     arms = tuple(draw_arm(budget + n, k) for n, k in enumerate((2, 3, 4, 3)))
     bandit = RestartBandit(arms, budget, 0.9)
     policies = {"index": index_scores(bandit), "myopic": myopic_scores(bandit)}
-    start = (1, 2, 0, 1)
+    initial_state = (1, 2, 0, 1)
     found = simulate(
-        bandit, policies, paths=40_000, epochs=250, rng=np.random.default_rng(1), start=start
+        bandit,
+        policies,
+        paths=40_000,
+        epochs=250,
+        rng=np.random.default_rng(1),
+        initial_state=initial_state,
     )
     for name, scores in policies.items():
-        exact = evaluate_scores(bandit, scores).values[start]
+        exact = evaluate_scores(bandit, scores).values[initial_state]
         _, low, high = found.mean(name, level=0.9999)
         assert low - found.tail <= exact <= high + found.tail
 
@@ -107,7 +112,7 @@ GOOD = {"paths": 4, "epochs": 5}
         ({"epochs": 0}, "epochs must be an integer of at least 1, got 0"),
         ({"rng": 3}, "rng must be a numpy.random.Generator, got 3"),
         ({"threads": 0.5}, "threads must be an integer of at least 1, got 0.5"),
-        ({"start": [0, 9]}, r"start\[1\] must be an integer in \[0, 2\], got 9"),
+        ({"initial_state": [0, 9]}, r"initial_state\[1\] must be an integer in \[0, 2\], got 9"),
     ],
 )
 def test_bad_simulations_are_refused(change, message):

@@ -1,4 +1,4 @@
-"""The slides' four experiments: alpha_opt on small systems, eps_myp on large ones.
+"""Random instances of the slides' experiments, and what policies cost on each.
 
     alpha_opt = 100 J(optimal) / J(index)                K = 5, n = 5, m in {1, 2}
     eps_myp = 100 (J(myopic) - J(index)) / J(myopic)     K = 25, n in {25, 50, 75}, m in {1, 2, 5}
@@ -12,7 +12,7 @@ Source: the restart slides (2019), slides 18 to 20.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,11 +20,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from analysis.checks import check_array, check_number
+from analysis.checks import check_array, check_choice, check_number
 from analysis.restarts.generators import SLIDE_DISCOUNT, slide_arms
 from analysis.restarts.joint import JointModel, evaluate_scores, solve_joint
 from analysis.restarts.policies import (
     RestartBandit,
+    Scores,
     index_scores,
     lookahead_scores,
     lowest_first,
@@ -36,10 +37,19 @@ from analysis.sweep import sweep
 
 #: Relative half-width of the bounds on exact values; a ratio in per cent is good to 1e-6.
 TOLERANCE = 1e-8
+#: Policies that are valued exactly: how each is scored, and how its ties are broken.
+EXACT: Mapping[str, tuple[Callable[[RestartBandit], Scores], str]] = {
+    "index": (index_scores, "lower arm"),
+    "index_best": (index_scores, "best"),
+    "index_worst": (index_scores, "worst"),
+    "myopic": (myopic_scores, "lower arm"),
+    "lowest": (lambda bandit: lowest_first(index_scores(bandit)), "best"),
+}
 
 
-def optimality_ratios(
+def exact_costs(
     kernels: Sequence[str],
+    policies: Sequence[str] = tuple(EXACT),
     *,
     seed: int,
     instances: int = 100,
@@ -49,12 +59,16 @@ def optimality_ratios(
     identical: bool = False,
     jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Value the optimal, index, myopic and lowest-index policies exactly on random instances.
+    """Value the optimum and priority policies exactly on random instances.
 
     Parameters
     ----------
     kernels : sequence of str
         Names of `generators.kernel_names()`.
+    policies : sequence of str
+        Names of `EXACT`: "index" and "myopic" break ties to the lower arm, "index_best" and
+        "index_worst" break those of the index in the best and the worst way, "lowest" takes the
+        lowest index first, ties broken in the best way.
     seed : int
         Root of the instances' streams; more instances leave the earlier ones as they were.
     instances, arms, states : int
@@ -69,17 +83,18 @@ def optimality_ratios(
     Returns
     -------
     pandas.DataFrame
-        One row per kernel, instance and budget, with costs from the best joint state: ``optimal``,
-        the Lagrangian ``bound``, ``index`` and ``myopic`` with ties to the lower arm,
-        ``index_best`` and ``index_worst`` with those ties of the index broken in the best and the
-        worst way, ``lowest`` (lowest index first, ties broken in the best way); the ratio
-        ``alpha`` of optimal to index, ``alpha_best`` and ``alpha_worst`` over its ties,
-        ``alpha_least`` and ``alpha_best_least`` over all initial joint states, ``eps`` of the
-        index against the myopic policy, and ``residual``, the error bound on costs.
+        One row per kernel, instance and budget, with costs from arms that are all in their first
+        state: ``optimal``, the Lagrangian ``bound``, one column a policy and one, of its name and
+        ``_least``, with the least ratio of optimum to policy over all initial joint states; and
+        ``residual``, the error bound on costs.
     """
+    for policy in policies:
+        check_choice("policies", policy, tuple(EXACT))
     evaluate = partial(
-        _ratios, arms=arms, states=states, budgets=tuple(budgets), identical=identical
-    )
+        _exact_costs,
+        policies=tuple(policies), arms=arms, states=states, budgets=tuple(budgets),
+        identical=identical,
+    )  # fmt: skip
     return _frame(evaluate, kernels, seed, instances, jobs)
 
 
@@ -97,10 +112,11 @@ def _frame(
     )
 
 
-def _ratios(
+def _exact_costs(
     kernel: str,
     rng: np.random.Generator,
     *,
+    policies: tuple[str, ...],
     arms: int,
     states: int,
     budgets: tuple[int, ...],
@@ -112,37 +128,22 @@ def _ratios(
         bandit = RestartBandit(drawn, budget, SLIDE_DISCOUNT)
         model = JointModel(bandit)
         best = solve_joint(bandit, tolerance=TOLERANCE, model=model)
-        index = index_scores(bandit)
-        plans = {
-            "index": (index, "lower arm"),
-            "index_best": (index, "best"),
-            "index_worst": (index, "worst"),
-            "myopic": (myopic_scores(bandit), "lower arm"),
-            "lowest": (lowest_first(index), "best"),
-        }
-        values = {
-            name: evaluate_scores(
-                bandit, table, ties=ties, tolerance=TOLERANCE, start=best.values, model=model
+        row = {"optimal": float(best.values.flat[0]), "bound": relaxed_bound(bandit)[0]}
+        residual = best.residual
+        for name in policies:
+            score, ties = EXACT[name]
+            found = evaluate_scores(
+                bandit,
+                score(bandit),
+                ties=ties,
+                tolerance=TOLERANCE,
+                initial_values=best.values,
+                model=model,
             )
-            for name, (table, ties) in plans.items()
-        }
-        optimal = float(best.values.flat[0])
-        costs = {name: float(found.values.flat[0]) for name, found in values.items()}
-        rows.append(
-            {
-                "budget": budget,
-                "optimal": optimal,
-                **costs,
-                "bound": relaxed_bound(bandit)[0],
-                "alpha": 100 * optimal / costs["index"],
-                "alpha_best": 100 * optimal / costs["index_best"],
-                "alpha_worst": 100 * optimal / costs["index_worst"],
-                "alpha_least": 100 * float((best.values / values["index"].values).min()),
-                "alpha_best_least": 100 * float((best.values / values["index_best"].values).min()),
-                "eps": 100 * (1 - costs["index"] / costs["myopic"]),
-                "residual": max(best.residual, *(v.residual for v in values.values())),
-            }
-        )
+            row[name] = float(found.values.flat[0])
+            row[f"{name}_least"] = float((best.values / found.values).min())
+            residual = max(residual, found.residual)
+        rows.append({"budget": budget, **row, "residual": residual})
     return rows
 
 
@@ -164,7 +165,7 @@ def myopic_gaps(
     Parameters
     ----------
     kernels, seed, instances, arms, states, budgets, identical, jobs
-        As `optimality_ratios`.
+        As `exact_costs`.
     paths, epochs : int
         Replications on each instance, and epochs of each.
 
