@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,12 @@ EXACT: Mapping[str, tuple[Callable[[RestartBandit], Scores], str]] = {
     "index_worst": (index_scores, "worst"),
     "myopic": (myopic_scores, "lower arm"),
     "lowest": (lambda bandit: lowest_first(index_scores(bandit)), "best"),
+}
+#: Policies that are simulated; ties go to the lower arm.
+SIMULATED: Mapping[str, Callable[[RestartBandit], Scores]] = {
+    "index": index_scores,
+    "myopic": myopic_scores,
+    "lookahead": lookahead_scores,
 }
 
 
@@ -149,37 +156,49 @@ def _exact_costs(
 
 def myopic_gaps(
     kernels: Sequence[str],
+    policies: Sequence[str] = tuple(SIMULATED),
     *,
     seed: int,
     instances: int = 100,
-    arms: int = 75,
+    arms: Sequence[int] = (75,),
     states: int = 25,
     budgets: Sequence[int] = (2,),
-    paths: int = 5000,
-    epochs: int = 250,
+    paths: int = 200,
+    epochs: int = 100,
+    control: bool = True,
     identical: bool = False,
     jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Simulate the index, myopic and two-epoch policies on random instances.
+    """Simulate the index policy beside the myopic one on random instances.
 
     Parameters
     ----------
-    kernels, seed, instances, arms, states, budgets, identical, jobs
+    kernels, seed, instances, states, identical, jobs
         As `exact_costs`.
+    policies : sequence of str
+        Names of `SIMULATED`, with "index" and "myopic" among them.
+    arms, budgets : sequence of int
+        Sizes of a system, and arms activated per epoch: a system of n arms has the first n of the
+        instance.
     paths, epochs : int
-        Replications on each instance, and epochs of each.
+        Replications on each system, and epochs of each.
+    control : bool
+        Whether losses at the price of the relaxed bound are added up, an exact control variate, or
+        costs, as the slides print it.
 
     Returns
     -------
     pandas.DataFrame
-        One row per kernel, instance and budget: mean costs ``index``, ``myopic``, ``lookahead``;
-        ``eps`` of the index against the myopic policy with ``low`` and ``high``, its 95% interval,
-        and ``eps_ahead`` against the policy that looks two epochs ahead;
-        the Lagrangian ``bound`` and ``gap``, by how many percent the index policy's mean is above.
+        One row per kernel, instance, size and budget: mean cost of each policy; ``eps`` of the
+        index against the myopic policy with ``low`` and ``high``, its 95% interval; the Lagrangian
+        ``bound``, and ``gap``, by how many percent the index policy's mean is above it.
     """
+    for policy in policies:
+        check_choice("policies", policy, tuple(SIMULATED))
     evaluate = partial(
-        _gaps, arms=arms, states=states, budgets=tuple(budgets), paths=paths, epochs=epochs,
-        identical=identical,
+        _gaps,
+        policies=tuple(policies), arms=tuple(arms), states=states, budgets=tuple(budgets),
+        paths=paths, epochs=epochs, control=control, identical=identical,
     )  # fmt: skip
     return _frame(evaluate, kernels, seed, instances, jobs)
 
@@ -208,30 +227,27 @@ def _gaps(
     kernel: str,
     rng: np.random.Generator,
     *,
-    arms: int,
+    policies: tuple[str, ...],
+    arms: tuple[int, ...],
     states: int,
     budgets: tuple[int, ...],
     paths: int,
     epochs: int,
+    control: bool,
     identical: bool,
 ) -> list[dict[str, float]]:
-    drawn = tuple(slide_arms(kernel, arms, states, rng, identical=identical))
+    drawn = tuple(slide_arms(kernel, max(arms), states, rng, identical=identical))
     rows = []
-    for budget in budgets:
-        bandit = RestartBandit(drawn, budget, SLIDE_DISCOUNT)
-        policies = {
-            "index": index_scores(bandit),
-            "myopic": myopic_scores(bandit),
-            "lookahead": lookahead_scores(bandit),
-        }
-        found = simulate(bandit, policies, paths=paths, epochs=epochs, rng=rng)
+    for count, budget in product(arms, budgets):
+        bandit = RestartBandit(drawn[:count], budget, SLIDE_DISCOUNT)
+        scores = {name: SIMULATED[name](bandit) for name in policies}
+        bound, price = relaxed_bound(bandit)
+        counted_at = price if control else None
+        found = simulate(bandit, scores, paths=paths, epochs=epochs, rng=rng, price=counted_at)
         eps, low, high = found.saving("index", "myopic")
         costs = {name: found.mean(name)[0] for name in policies}
-        bound, _ = relaxed_bound(bandit)
         rows.append(
-            {"arms": arms, "budget": budget, **costs}
-            | {"eps": eps, "low": low, "high": high}
-            | {"eps_ahead": found.saving("index", "lookahead")[0]}
+            {"arms": count, "budget": budget, **costs, "eps": eps, "low": low, "high": high}
             | {"bound": bound, "gap": 100 * (costs["index"] / bound - 1)}
         )
     return rows

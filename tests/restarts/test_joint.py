@@ -88,7 +88,7 @@ def test_ties_broken_in_the_best_and_worst_way_bound_every_order_of_the_arms(bud
     model = JointModel(bandit)
     allowed = model.highest_actions(scores)
     chosen = evaluate_scores(bandit, scores, ties=ties).policy
-    improved, _ = model.improve(extreme, allowed, worst=ties == "worst")
+    improved, _ = model.improve(extreme, model.listed(allowed), worst=ties == "worst")
     assert np.allclose(improved, extreme, atol=1e-8)
     assert np.take_along_axis(allowed, chosen[None], axis=0).all()
 
