@@ -244,10 +244,11 @@ def _gaps(
         bound, price = relaxed_bound(bandit)
         counted_at = price if control else None
         found = simulate(bandit, scores, paths=paths, epochs=epochs, rng=rng, price=counted_at)
-        eps, low, high = found.saving("index", "myopic")
-        costs = {name: found.mean(name)[0] for name in policies}
+        eps = found.saving("index", "myopic")
+        costs = {name: found.mean(name).value for name in policies}
         rows.append(
-            {"arms": count, "budget": budget, **costs, "eps": eps, "low": low, "high": high}
+            {"arms": count, "budget": budget, **costs, "eps": eps.value}
+            | {"low": eps.low, "high": eps.high}
             | {"bound": bound, "gap": 100 * (costs["index"] / bound - 1)}
         )
     return rows

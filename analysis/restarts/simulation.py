@@ -24,7 +24,7 @@ from analysis.checks import check_choice, check_integer, check_kind
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.policies import RestartBandit, Scores, check_scores, initial_states
 from analysis.restarts.relaxed import epoch_losses
-from analysis.sweep import mean_interval
+from analysis.results import Estimate
 
 #: Cells of the look-up table of each row; a power of two.
 CELLS = 256
@@ -50,15 +50,15 @@ class Paths:
     costs: NDArray[np.float64]
     tail: float
 
-    def mean(self, name: str, *, level: float = 0.95) -> tuple[float, float, float]:
-        """Return the mean cost of a policy and the ends of its confidence interval."""
-        return mean_interval(self._of(name), level)
+    def mean(self, name: str, *, level: float = 0.95) -> Estimate:
+        """Return the mean cost of a policy with its confidence interval."""
+        return Estimate.of(self._of(name), level)
 
     def _of(self, name: str) -> NDArray[np.float64]:
         return np.asarray(self.costs[self.names.index(check_choice("name", name, self.names))])
 
-    def saving(self, name: str, other: str, *, level: float = 0.95) -> tuple[float, float, float]:
-        """Return by how many percent `name` is cheaper than `other`, and the interval's ends.
+    def saving(self, name: str, other: str, *, level: float = 0.95) -> Estimate:
+        """Return by how many percent `name` is cheaper than `other`, with an interval.
 
         The ratio of means over paired paths, 100 (J(other) - J(name)) / J(other), which is the
         slides' eps_myp for the index policy against the myopic one; its interval is by the delta
@@ -66,9 +66,9 @@ class Paths:
         """
         mine, theirs = self._of(name), self._of(other)
         ratio = mine.mean() / theirs.mean()
-        _, low, high = mean_interval((mine - ratio * theirs) / theirs.mean(), level)
-        half = (high - low) / 2
-        return 100 * (1 - ratio), 100 * (1 - ratio - half), 100 * (1 - ratio + half)
+        around = Estimate.of((mine - ratio * theirs) / theirs.mean(), level)
+        saved, half = 100 * (1 - ratio), 100 * around.half_width
+        return Estimate(saved, saved - half, saved + half, around.replications)
 
 
 def simulate(
@@ -120,7 +120,7 @@ def simulate(
     >>> from analysis.restarts import index_scores
     >>> policies = {"index": index_scores(bandit)}
     >>> found = simulate(bandit, policies, paths=1000, epochs=100, rng=rng)
-    >>> round(found.mean("index")[0], 1)
+    >>> round(found.mean("index").value, 1)
     4.7
     """
     check_kind("bandit", bandit, RestartBandit)

@@ -13,6 +13,7 @@ from analysis.restarts.joint import evaluate_scores
 from analysis.restarts.policies import RestartBandit, index_scores, myopic_scores
 from analysis.restarts.relaxed import epoch_losses, relaxed_bound
 from analysis.restarts.simulation import CELLS, _draw_tables, _hash, simulate
+from analysis.results import Estimate
 from tests.restarts.support import draw_arm
 
 
@@ -32,8 +33,8 @@ def test_simulated_costs_agree_with_exact_values(budget):
     )
     for name, scores in policies.items():
         exact = evaluate_scores(bandit, scores).values[initial_state]
-        _, low, high = found.mean(name, level=0.9999)
-        assert low - found.tail <= exact <= high + found.tail
+        mean = found.mean(name, level=0.9999)
+        assert mean.low - found.tail <= exact <= mean.high + found.tail
 
 
 @pytest.mark.parametrize("price", [-0.7, 0.4])
@@ -46,8 +47,8 @@ def test_losses_at_a_price_have_the_mean_of_the_costs(price):
     found = simulate(bandit, policies, price=price, **settings)
     for name, scores in policies.items():
         exact = evaluate_scores(bandit, scores).values[1, 0, 2]
-        _, low, high = found.mean(name, level=0.9999)
-        assert low - found.tail <= exact <= high + found.tail
+        mean = found.mean(name, level=0.9999)
+        assert mean.low - found.tail <= exact <= mean.high + found.tail
 
 
 def test_the_price_of_the_bound_narrows_the_interval_and_no_action_gains():
@@ -131,10 +132,10 @@ def test_saving_of_a_policy_over_itself_is_zero_and_its_interval_covers_the_exac
     )
     policies = {"index": index_scores(bandit), "myopic": myopic_scores(bandit)}
     found = simulate(bandit, policies, paths=20_000, epochs=250, rng=np.random.default_rng(5))
-    assert found.saving("index", "index") == (0.0, 0.0, 0.0)
+    assert found.saving("index", "index") == Estimate(0.0, 0.0, 0.0, 20_000)
     by = {name: evaluate_scores(bandit, s).values.flat[0] for name, s in policies.items()}
-    _, low, high = found.saving("index", "myopic", level=0.9999)
-    assert low <= 100 * (1 - by["index"] / by["myopic"]) <= high
+    saved = found.saving("index", "myopic", level=0.9999)
+    assert saved.low <= 100 * (1 - by["index"] / by["myopic"]) <= saved.high
 
 
 GOOD = {"paths": 4, "epochs": 5}

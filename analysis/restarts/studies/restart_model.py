@@ -18,7 +18,7 @@ from analysis.restarts.definition import (
 )
 from analysis.restarts.joint import MOST_JOINT_STATES, JointModel
 from analysis.restarts.policies import RestartBandit
-from analysis.results import DiscountedSolution
+from analysis.results import DiscountedSolution, Estimate
 
 #: Largest difference of two exact routes that counts as rounding.
 AGREE = 1e-10
@@ -80,8 +80,7 @@ def claims(
     bandit: RestartBandit,
     refused: bool,
     value: float,
-    simulated: tuple[float, float, float],
-    paths: int,
+    simulated: Estimate,
     solved: Mapping[int, DiscountedSolution],
     hundred: RestartBandit,
     apart: NDArray[np.float64],
@@ -95,7 +94,7 @@ def claims(
     bandit : RestartBandit
     refused : bool
         Whether a budget of as many arms as there are is refused.
-    value, simulated, paths : float, (mean, low, high), int
+    value, simulated : float, Estimate
         Cost of the index policy from its equations, and its mean over simulated paths with a
         99.99% interval.
     solved : mapping of int to DiscountedSolution
@@ -111,7 +110,7 @@ def claims(
     """
     n, m = len(bandit.arms), bandit.budget
     actions = JointModel(bandit).actions
-    mean, low, high = simulated
+    low, high = simulated.low, simulated.high
     sizes = {machines: one.values.size for machines, one in solved.items()}
     beaten = exact.index_best - exact.optimal > 2 * exact.residual
     worse = exact.lowest > exact.index_worst + 2 * exact.residual
@@ -133,9 +132,10 @@ def claims(
         Claim(
             "C-objective",
             low <= value <= high,
-            evidence=f"J of the index policy from the joint equations, {value:.4f}, and {mean:.4f} "
-            f"by simulating the sum as printed ([{low:.4f}, {high:.4f}] at 99.99%, {paths} paths), "
-            "from arms as good as new; the slides print no initial state",
+            evidence=f"J of the index policy from the joint equations, {value:.4f}, and "
+            f"{simulated.value:.4f} by simulating the sum as printed ([{low:.4f}, {high:.4f}] at "
+            f"99.99%, {simulated.replications} paths), from arms as good as new; the "
+            "slides print no initial state",
         ),
         Claim(
             "C-curse",

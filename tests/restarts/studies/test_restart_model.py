@@ -8,6 +8,7 @@ from analysis.restarts.definition import solve_subsidised
 from analysis.restarts.generators import SLIDE_DISCOUNT, slide_arms, unstructured_arm
 from analysis.restarts.instances import exact_costs
 from analysis.restarts.studies.restart_model import check_single_arms, claims, refuses
+from analysis.results import Estimate
 from tests.support import assert_all_turn, assert_turns, verdicts
 
 
@@ -28,8 +29,7 @@ def true():
         "bandit": bandit("lazy-wearing", 3),
         "refused": refuses(hundred.arms, 100, SLIDE_DISCOUNT),
         "value": 10.0,
-        "simulated": (10.1, 9.9, 10.3),
-        "paths": 100,
+        "simulated": Estimate(10.1, 9.9, 10.3, 100),
         "solved": {n: solve_joint(bandit("shock", n)) for n in (2, 3)},
         "hundred": hundred,
         "apart": whittle_indices(hundred.arms, SLIDE_DISCOUNT),
