@@ -291,7 +291,7 @@ def optimal_general_load(gamma: float, capacity: int, service: ServiceLaw) -> fl
         If the best load lies outside [1e-3, 1e2].
     """
     check_kind("service", service, ServiceLaw)
-    loads = np.geomspace(1e-3, 1e2, 240)
+    loads = np.geomspace(1e-3, 1e2, 80)
 
     def cost(load: float) -> float:
         return general_cost(load / service.mean, gamma, capacity, service)
