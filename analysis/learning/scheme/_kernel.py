@@ -216,8 +216,9 @@ def solve(matrix, right):  # type: ignore[no-untyped-def]
             for k in range(j, size):
                 matrix[j, k], matrix[top, k] = matrix[top, k], matrix[j, k]
             right[j], right[top] = right[top], right[j]
+        reciprocal = 1.0 / matrix[j, j]
         for i in range(j + 1, size):
-            ratio = matrix[i, j] / matrix[j, j]
+            ratio = matrix[i, j] * reciprocal
             for k in range(j + 1, size):
                 matrix[i, k] -= ratio * matrix[j, k]
             right[i] -= ratio * right[j]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -415,9 +416,9 @@ def _steps(found: Rule) -> Iterable[Claim]:
     )
 
 
-def _bound(error: float) -> str:
+def _bound(error: Any) -> str:
     """Write an error as a power of ten that it does not exceed, 1e-9 for all that is rounding."""
-    return f"{max(10.0 ** np.ceil(np.log10(max(error, 1e-9))), 1e-9):.0e}"
+    return f"{10.0 ** np.ceil(np.log10(max(float(error), 1e-9))):.0e}"
 
 
 def _over_doublings(epochs: int, terms: Floats) -> Floats:
