@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
 
 from analysis.checks import check_array, check_choice, check_integer, check_kind
 from analysis.ephemeral.arrivals import Arrivals
@@ -23,6 +22,7 @@ from analysis.ephemeral.kernels import RULES, TABLE, play
 from analysis.ephemeral.policies import Policy
 from analysis.ephemeral.simulation import initial_content
 from analysis.ephemeral.sources import Sources
+from analysis.results import Estimate
 
 Floats = NDArray[np.float64]
 
@@ -77,39 +77,6 @@ class RandomRun:
     def average_reward(self) -> float:
         """Reward per epoch after the warm-up."""
         return float(self.reward[self.warm_up :].mean())
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over independent replications, with its 95% interval.
-
-    Attributes
-    ----------
-    mean : float
-        Average over the replications.
-    half_width : float
-        Half the length of Student's 95% interval.
-    replications : int
-        Number of independent values.
-    """
-
-    mean: float
-    half_width: float
-    replications: int
-
-    @classmethod
-    def of(cls, values: ArrayLike) -> Estimate:
-        """Estimate the mean of independent values, at least two."""
-        sample = np.asarray(values, dtype=np.float64)
-        check_integer("replications", sample.size, 2)
-        error = sample.std(ddof=1) / np.sqrt(sample.size)
-        quantile = float(stdtrit(sample.size - 1, 0.975))
-        return cls(float(sample.mean()), quantile * float(error), sample.size)
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Lower and upper end of the interval."""
-        return self.mean - self.half_width, self.mean + self.half_width
 
 
 @dataclass(frozen=True)

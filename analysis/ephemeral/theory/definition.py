@@ -30,9 +30,8 @@ from numpy.typing import ArrayLike, NDArray
 from analysis.checks import check_array, check_integer, check_kind, check_number
 from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.stochastic.simulation import Estimate
 from analysis.mdp.cycles import maximum_mean_cycle
-from analysis.results import NotConverged
+from analysis.results import Estimate, NotConverged
 
 Floats = NDArray[np.float64]
 
