@@ -34,7 +34,7 @@ from analysis.ephemeral.stochastic.replicas import (
     simulate_random_replicas,
     simulate_replicas,
 )
-from analysis.ephemeral.stochastic.simulation import Estimate
+from analysis.results import Estimate
 
 _WARM_UP = 200  # phases mix slowly
 
@@ -167,12 +167,12 @@ def _random_gaps(
     for start in STARTS:
         right = play(curves, start, subsidy)
         gap = Estimate.of([(run.relaxed_reward - run.average_reward) / bound for run in right])
-        yield "random", start, copies, gap.mean, *gap.interval
+        yield "random", start, copies, gap.value, *gap.interval
         if start == "together":
             wrong = play(_closed_form(arrivals.sources, curves), start)
             pairs = zip(right, wrong, strict=True)
             gap = Estimate.of([(a.relaxed_reward - b.average_reward) / bound for a, b in pairs])
-            yield "closed form", start, copies, gap.mean, *gap.interval
+            yield "closed form", start, copies, gap.value, *gap.interval
 
 
 def _closed_form(sources: Sources, curves: Sequence[StochasticIndex]) -> list[StochasticIndex]:
