@@ -17,7 +17,9 @@ from pathlib import Path
 
 from analysis.report.collate import collate, summary
 from analysis.report.files import shown
-from analysis.report.notebooks import (
+from analysis.report.pages.render import render_book, render_run, render_single
+from analysis.report.paths import PROFILES, build_folder
+from analysis.report.running.notebooks import (
     ParameterError,
     all_notebooks,
     find_notebook,
@@ -25,10 +27,8 @@ from analysis.report.notebooks import (
     parse_assignments,
     read_table,
 )
-from analysis.report.notebooks import profile_parameters as parameters_of
-from analysis.report.paths import PROFILES, build_folder
-from analysis.report.render import render_book, render_run, render_single
-from analysis.report.runner import Job, locked, profile_jobs, run
+from analysis.report.running.notebooks import profile_parameters as parameters_of
+from analysis.report.running.runner import Job, locked, profile_jobs, run
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM_OPTIONS = (

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.report.kernels import kernel_environment
-from analysis.report.notebooks import all_notebooks
+from analysis.report.running.kernels import kernel_environment
+from analysis.report.running.notebooks import all_notebooks
 
 pytestmark = pytest.mark.book
 THREADS = 2  # the first run has one

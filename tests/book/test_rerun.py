@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from analysis.report import __main__ as command
-from analysis.report.notebooks import all_notebooks
 from analysis.report.paths import ROOT
+from analysis.report.running.notebooks import all_notebooks
 
 pytestmark = pytest.mark.book
 MY_SOURCES = """name,arrival_rate,mean_utility,decay_rate

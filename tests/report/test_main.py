@@ -9,10 +9,11 @@ import filelock
 import pytest
 
 from analysis.report import __main__ as command
-from analysis.report import notebooks, paths
-from analysis.report.notebooks import find_notebook
+from analysis.report import paths
 from analysis.report.paths import ROOT
-from analysis.report.runner import locked
+from analysis.report.running import notebooks
+from analysis.report.running.notebooks import find_notebook
+from analysis.report.running.runner import locked
 
 HEADER = "name,arrival_rate,mean_utility,decay_rate\n"
 GOOD = HEADER + "a,1,1,1\nb,2,1,1\nc,3,1,1\n"
@@ -168,7 +169,7 @@ def test_an_unwritable_folder_is_named(capsys, tmp_path):
 
 
 def test_fewer_than_one_worker_is_refused(capsys, monkeypatch):
-    from analysis.report.runner import run
+    from analysis.report.running.runner import run
 
     monkeypatch.setattr(command, "run", run)
     assert "workers" in refused(capsys, "book", "--workers", "-1")

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.report import notebooks, runner
-from analysis.report.kernels import kernel_environment
-from analysis.report.notebooks import Notebook
 from analysis.report.paths import ROOT
-from analysis.report.runner import Job, RunFailed, locked, run
+from analysis.report.running import notebooks, runner
+from analysis.report.running.kernels import kernel_environment
+from analysis.report.running.notebooks import Notebook
+from analysis.report.running.runner import Job, RunFailed, locked, run
 
 PAGE = """---
 jupytext:
@@ -179,9 +179,9 @@ def test_how_long_it_will_take_is_said_first_and_as_it_goes(job, capsys, monkeyp
 SCRIPT = """
 import sys
 from pathlib import Path
-from analysis.report import notebooks
-from analysis.report.notebooks import Notebook
-from analysis.report.runner import Job, locked, run
+from analysis.report.running import notebooks
+from analysis.report.running.notebooks import Notebook
+from analysis.report.running.runner import Job, locked, run
 
 folder = Path(sys.argv[1])
 notebooks.BOOK = folder / "book"

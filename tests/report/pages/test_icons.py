@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pydata_sphinx_theme
 
-from analysis.report.icons import keep_used
+from analysis.report.pages.icons import keep_used
 
 SCRIPTS = Path(pydata_sphinx_theme.__file__).parent / "theme/pydata_sphinx_theme/static/scripts"
 SCRIPT = (

@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from analysis.report import notebooks
-from analysis.report.notebooks import (
+from analysis.report.paths import BOOK, PROFILES
+from analysis.report.running import notebooks
+from analysis.report.running.notebooks import (
     Notebook,
     ParameterError,
     all_notebooks,
@@ -15,7 +16,6 @@ from analysis.report.notebooks import (
     profile_parameters,
     read_table,
 )
-from analysis.report.paths import BOOK, PROFILES
 
 HEAD = """---
 jupytext:

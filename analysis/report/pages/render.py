@@ -27,9 +27,9 @@ from analysis.report.files import (
     replace_file,
     replace_folder,
 )
-from analysis.report.notebooks import is_source, known_seconds
 from analysis.report.paths import BOOK, ROOT
 from analysis.report.run import write_json
+from analysis.report.running.notebooks import is_source, known_seconds
 
 #: Files whose change alters pages though no result changes.
 _PAGE_CODE = ("analysis/report", "analysis/published")

@@ -16,8 +16,10 @@ import nbformat
 import pytest
 
 from analysis.report import __main__ as command
-from analysis.report import collate, dependencies, notebooks, render, runner
+from analysis.report import collate
+from analysis.report.pages import render
 from analysis.report.run import write_json
+from analysis.report.running import dependencies, notebooks, runner
 
 PAGES = ("first", "second")
 SOURCE = """---

@@ -6,9 +6,10 @@ import matplotlib.pyplot as plt
 import pytest
 from PIL import Image
 
-from analysis.report import render, save_figure
+from analysis.report import save_figure
 from analysis.report.collate import collate
-from analysis.report.render import RenderFailed, render_book
+from analysis.report.pages import render
+from analysis.report.pages.render import RenderFailed, render_book
 
 
 @pytest.fixture

@@ -18,9 +18,9 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
-from analysis.report.kernels import WarmProvisioner, kernel_environment
+from analysis.report.running.kernels import WarmProvisioner, kernel_environment
 
-# Parameters are checked by `analysis.report.notebooks`, which reads lines that papermill does not.
+# Parameters are checked in `notebooks`, which reads lines that papermill does not.
 logging.getLogger("papermill").setLevel(logging.ERROR)
 
 

@@ -11,10 +11,10 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 from analysis.published import Document, Printed
-from analysis.report import sphinx_ext
 from analysis.report.collate import DATA
+from analysis.report.pages import sphinx_ext
+from analysis.report.pages.sphinx_ext import _computed, _why
 from analysis.report.run import FORMATS
-from analysis.report.sphinx_ext import _computed, _why
 
 EVIL = "<script>alert(1)</script>"
 
@@ -39,7 +39,7 @@ def built(folder, page, monkeypatch):
     """Render one page and return its HTML; Sphinx must have nothing to say of it."""
     monkeypatch.setattr(sphinx_ext, "find_notebook", lambda name: SimpleNamespace(describe=list))
     settings = {
-        "extensions": ["myst_parser", "analysis.report.sphinx_ext"],
+        "extensions": ["myst_parser", "analysis.report.pages.sphinx_ext"],
         "myst_enable_extensions": ["dollarmath", "colon_fence"],
         "root_doc": page,
         "smartquotes": False,

@@ -18,8 +18,8 @@ from typing import Any
 
 import grimp
 
-from analysis.report.notebooks import Notebook
 from analysis.report.paths import ROOT
+from analysis.report.running.notebooks import Notebook
 
 PACKAGE = "analysis"
 

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from analysis.report import dependencies
-from analysis.report.notebooks import Notebook, all_notebooks
 from analysis.report.paths import ROOT
+from analysis.report.running import dependencies
+from analysis.report.running.notebooks import Notebook, all_notebooks
 
 PAGE = """---
 jupytext:

@@ -25,11 +25,16 @@ import filelock
 import nbformat
 from tqdm import tqdm
 
-from analysis.report.dependencies import result_key
-from analysis.report.execute import Kernels
 from analysis.report.files import raise_if_full, replace_folder, shown
-from analysis.report.notebooks import Notebook, all_notebooks, known_seconds, profile_parameters
 from analysis.report.run import write_json
+from analysis.report.running.dependencies import result_key
+from analysis.report.running.execute import Kernels
+from analysis.report.running.notebooks import (
+    Notebook,
+    all_notebooks,
+    known_seconds,
+    profile_parameters,
+)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""From results to pages: staging, the Sphinx extension, its templates and the API pages."""

@@ -1,0 +1,1 @@
+"""From notebooks to results: parameters, what a result depends on, kernels and the runner."""
