@@ -85,7 +85,7 @@ def test_a_run_with_the_documents_parameters_has_its_verdicts(rerun):
         ("four-sources", "horizon=20"),
         (
             "stochastic-arrivals",
-            "horizon=300 curve_horizon=100 replications=2 variations=[1,40]",
+            "horizon=300 curve_horizon=200 replications=2 variations=[1,40]",
         ),
     ],
 )
