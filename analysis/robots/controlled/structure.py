@@ -138,7 +138,7 @@ def inequalities(bias: Table, gamma_over_mu: Any, loss: Any = 1) -> dict[str, An
         "W": extended[2:, :-1] + extended[:-2, 1:] - 2 * best[2:-1, :-1],
         "X2": best[2:, :-1] + best[:-2, 1:] - middle[:, :-1] - middle[:, 1:],
         "D": extended[2:, :-2] + extended[:-2, 2:] - 2 * extended[1:-1, 1:-1],
-        "early": np.where(q_sum < capacity, -d[:levels], 0 * d[:levels]),
+        "early": -d[:levels][q_sum < capacity],
     }
     return {name: slack.min() for name, slack in slacks.items() if slack.size}
 

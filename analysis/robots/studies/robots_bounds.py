@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.report import COLOURS, figure, save_figure
+from analysis.report import COLOURS, figure, is_document_run, save_figure
 from analysis.robots.controlled import structure
 from analysis.robots.controlled.control import RobotControl
 
@@ -172,11 +172,15 @@ def float_curves(instances: int, rng: np.random.Generator) -> int:
 
 
 def require(checks: Mapping[str, bool]) -> pd.DataFrame:
-    """Return the checks as a table, or raise ValueError naming those that fail."""
+    """Return the checks as a table.
+
+    Raises ValueError where one fails for the document's parameters.
+    """
     failed = [name for name, holds in checks.items() if not holds]
-    if failed:
+    if failed and is_document_run():
         raise ValueError(f"checks must hold, got failures of {failed}")
-    return pd.DataFrame({"checked": ["holds"] * len(checks)}, index=list(checks))
+    words = ["holds" if ok else "FAILS" for ok in checks.values()]
+    return pd.DataFrame({"checked": words}, index=list(checks))
 
 
 def save_bounds(scan: pd.DataFrame, robots: int, arrival_rate: float, capacity: int) -> None:

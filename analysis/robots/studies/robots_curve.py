@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 
 from analysis.published import printed_rows
-from analysis.report import COLOURS, figure, record, save_figure, save_value
+from analysis.report import COLOURS, Claim, figure, is_document_run, save_figure, save_value
 from analysis.robots.controlled.control import RobotControl, without_cap
 from analysis.robots.curve import (
     OptimalSequence,
@@ -21,6 +22,9 @@ from analysis.robots.curve import (
     optimal_range,
     optimal_sequence,
 )
+from analysis.robots.curve.diagrams import curves
+from analysis.robots.curve.growth import check_curve, convex_rates, prove
+from analysis.robots.curve.reduced import evaluate_exactly
 from analysis.robots.static.mm1k import optimal_robots
 from analysis.robots.studies.robots_tables import read_gamma
 
@@ -197,14 +201,135 @@ def shared_lines(instances: int, robots: int, rng: np.random.Generator) -> int:
     return strange
 
 
-def record_claims(fleet: int, live: bool, seen: str) -> None:
-    """Record what the draft suspects: true for fleets up to a size."""
-    record(
-        "D-suspect",
-        live,
-        basis="proved",
-        proof="curve-fleets",
-        condition=f"at most {fleet} robots",
-        evidence=f"proved on this page for N <= {fleet}, all K, lambda, mu and gamma, by early "
-        f"starts, a growth criterion and exact polynomials; {seen}",
-    )  # fmt: skip
+def live_checks(largest: int) -> pd.DataFrame:
+    """Check the growth criterion for every curve of small fleets, one row a problem."""
+    rows = []
+    for number in range(2, largest + 1):
+        for queue in check.problems(number):
+            found = [check_curve(queue, curve) for curve in curves(queue)]
+            rows.append(
+                {
+                    "N": number,
+                    "K": f"{queue.capacity or f'{number} or more'}",
+                    "curves": len(found),
+                    "polynomials": sum(one.polynomials for one in found),
+                    "with a negative coefficient": sum(len(one.negative) for one in found),
+                    "all conditions": all(one.holds for one in found),
+                }
+            )
+    return pd.DataFrame(rows).set_index(["N", "K"])
+
+
+def growth_proofs(largest: int) -> pd.DataFrame:
+    """Return what the search meets on the way for all K >= N, one row a fleet."""
+    fleets = range(2, largest + 1)
+    proofs = [prove(ReducedQueue(number)) for number in fleets]
+    return pd.DataFrame(
+        {
+            "falling by 0 or 1": [2**number - 1 for number in fleets],
+            "met on the way": [proof.curves for proof in proofs],
+            "signs of polynomials": [proof.polynomials for proof in proofs],
+            "intervals of λ": [len(proof.intervals) for proof in proofs],
+        },
+        index=pd.Index(fleets, name="N"),
+    )
+
+
+def shortened_passage() -> tuple[float, int]:
+    """Return how much shorter one robot more makes a passage of nine, and the signs that fail.
+
+    The curve K-1 on rows 0..7, K-2 on row 8 with lambda = mu, at the box (K-2, 8).
+    """
+    nine, flat = ReducedQueue(9), (8,) * 8 + (7,)
+    policy, rates = nine.curve_policy(flat), nine.linear_rates(Fraction(1))
+    times = evaluate_exactly(nine, policy, 1, rates).times
+    failing = check_curve(nine, flat, "gentle").negative
+    return -float(times[nine.boxes.index((7, 8))]), len(failing)
+
+
+def convex_checks() -> tuple[int, bool]:
+    """Return the polynomials for convex rates of two and three robots, and whether all hold."""
+    found = [
+        check_curve(ReducedQueue(n), curve, rates=convex_rates(n, 12))
+        for n in (2, 3)
+        for curve in curves(ReducedQueue(n))
+    ]
+    return sum(one.polynomials for one in found), all(one.holds for one in found)
+
+
+@dataclass(frozen=True)
+class Checks:
+    """What the page computes of the conjecture.
+
+    Attributes
+    ----------
+    fleet : int
+        Largest fleet of the long exact checks.
+    live : pandas.DataFrame
+        As `live_checks` returns it.
+    grows, are_curves : bool
+        Of the optimal policies of one instance, over all weights.
+    convex : bool
+        Whether all conditions hold for convex rates of two and three robots.
+    shorter : float
+        As `shortened_passage` returns it.
+    shared_is_curve : bool
+        Whether the optimum of the robots that share a line is a curve.
+    strange : int
+        Random fleets that share a line and have no curve.
+    """
+
+    fleet: int
+    live: pd.DataFrame
+    grows: bool
+    are_curves: bool
+    convex: bool
+    shorter: float
+    shared_is_curve: bool
+    strange: int
+
+    @property
+    def small_fleets_hold(self) -> bool:
+        """Whether every condition holds for the fleets that are checked on the page."""
+        none_negative = (self.live["with a negative coefficient"] == 0).all()
+        return bool(self.live["all conditions"].all() and none_negative)
+
+
+#: The number in the theorem on small fleets.
+THEOREM = 9
+
+
+def require(found: Checks) -> pd.DataFrame:
+    """Return what the page's theorems say in numbers.
+
+    Raises ValueError where one fails for the document's parameters.
+    """
+    said = {
+        f"the long checks reach {THEOREM} robots": found.fleet == THEOREM,
+        "small fleets, every curve": found.small_fleets_hold,
+        "boxes are only added as the weight rises": found.grows and found.are_curves,
+        "convex rates of two and three robots": found.convex,
+        "a passage of nine robots that one more shortens": found.shorter > 0,
+        "a shared line without a curve": not found.shared_is_curve and found.strange > 0,
+    }
+    failed = [name for name, holds in said.items() if not holds]
+    if failed and is_document_run():
+        raise ValueError(f"checks must hold, got failures of {failed}")
+    words = ["holds" if ok else "FAILS" for ok in said.values()]
+    return pd.DataFrame({"checked": words}, index=list(said))
+
+
+def claims(found: Checks) -> list[Claim]:
+    """Return what the page says to what the draft suspects."""
+    live = found.live.index.get_level_values("N").max()
+    return [
+        Claim(
+            "D-suspect",
+            found.small_fleets_hold and found.fleet >= live and found.are_curves,
+            proof="curve-fleets",
+            condition=f"at most {found.fleet} robots",
+            evidence=f"proved on this page for N <= {found.fleet}, all K, lambda, mu and gamma, by "
+            "early starts, a growth criterion and exact polynomials; those of fleets up to "
+            f"{live} are computed on the page, those of larger ones by `make proofs`",
+        )
+    ]

@@ -1,10 +1,13 @@
 """What the page on the switching curve computes and claims."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from analysis.robots.curve import check
 from analysis.robots.studies import robots_curve as study
+from tests.support import assert_turns, verdicts
 
 
 def test_the_proved_fleet_is_the_largest_that_was_checked():
@@ -33,3 +36,39 @@ def test_the_weights_of_the_tables_lie_within_their_ranges():
 def test_robots_that_share_a_line_often_have_no_curve():
     assert study.shared_lines(30, 3, np.random.default_rng(0)) > 5
     assert study.shared_lines(5, 1, np.random.default_rng(0)) == 0
+
+
+@pytest.fixture(scope="module")
+def found():
+    shorter, _ = study.shortened_passage()
+    live = study.live_checks(3)
+    return study.Checks(9, live, True, True, True, shorter, False, 3)
+
+
+def test_the_conjecture_holds_for_small_fleets(found):
+    assert verdicts(study.claims(found)) == {"D-suspect": "holds under"}
+    assert (study.require(found)["checked"] == "holds").all()
+
+
+def test_a_condition_that_fails_turns_the_verdict(found):
+    negative = found.live.assign(**{"with a negative coefficient": 1})
+    for wrong in ({"live": negative}, {"are_curves": False}, {"fleet": 2}):
+        assert_turns(study.claims, (found,), (replace(found, **wrong),), ["D-suspect"])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"fleet": 8}, {"grows": False}, {"convex": False}, {"shorter": -1.0},
+     {"shared_is_curve": True}, {"strange": 0}],
+)  # fmt: skip
+def test_a_check_that_fails_stops_the_page(found, wrong):
+    with pytest.raises(ValueError, match="checks must hold"):
+        study.require(replace(found, **wrong))
+
+
+def test_growth_meets_few_curves():
+    table = study.growth_proofs(3)
+    assert (table["met on the way"] <= table["falling by 0 or 1"]).all()
+    polynomials, holds = study.convex_checks()
+    assert holds
+    assert polynomials > 50
