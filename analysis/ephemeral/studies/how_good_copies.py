@@ -34,7 +34,7 @@ from analysis.ephemeral.stochastic.replicas import (
     simulate_random_replicas,
     simulate_replicas,
 )
-from analysis.ephemeral.stochastic.simulation import Estimate
+from analysis.results import Estimate
 
 _WARM_UP = 200  # phases mix slowly
 
@@ -75,6 +75,37 @@ def gaps_of_random_sets(instances: int, copies: int, seed: int) -> pd.DataFrame:
         exact = all(run.period for run in runs.values())
         rows.append({"instance": instance, "budget": budget, **gaps, "exact": exact})
     return pd.DataFrame(rows)
+
+
+def alike_gaps(source: Sources, budget: float, sizes: Sequence[int]) -> list[float]:
+    """Return the gap to the bound of so many copies of one source, with expected contents.
+
+    Parameters
+    ----------
+    source : Sources
+        The source; with more than one type the copies are not alike.
+    budget : float
+        Crawls per epoch and copy.
+    sizes : sequence of int
+        Numbers of copies, whose product with the budget is whole.
+    """
+    bound = relaxed_problem(source, budget).bound
+    return [1 - simulate_replicas(source, budget, n).average_reward / bound for n in sizes]
+
+
+def closes(copies: pd.DataFrame, share: float = 0.05) -> bool:
+    """Tell whether the gap with random content falls to a small share of that of one copy.
+
+    Parameters
+    ----------
+    copies : pandas.DataFrame
+        As `gaps_against_copies` returns it, with a column ``sources`` that names the set.
+    share : float
+        Largest share, of the upper end of the interval at the largest size.
+    """
+    random = copies[copies.content == "random"]
+    curves = [line.sort_values("copies") for _, line in random.groupby(["sources", "start"])]
+    return all(line.high.iloc[-1] < share * line.gap.iloc[0] for line in curves)
 
 
 def gaps_against_copies(
@@ -167,12 +198,12 @@ def _random_gaps(
     for start in STARTS:
         right = play(curves, start, subsidy)
         gap = Estimate.of([(run.relaxed_reward - run.average_reward) / bound for run in right])
-        yield "random", start, copies, gap.mean, *gap.interval
+        yield "random", start, copies, gap.value, *gap.interval
         if start == "together":
             wrong = play(_closed_form(arrivals.sources, curves), start)
             pairs = zip(right, wrong, strict=True)
             gap = Estimate.of([(a.relaxed_reward - b.average_reward) / bound for a, b in pairs])
-            yield "closed form", start, copies, gap.mean, *gap.interval
+            yield "closed form", start, copies, gap.value, *gap.interval
 
 
 def _closed_form(sources: Sources, curves: Sequence[StochasticIndex]) -> list[StochasticIndex]:
