@@ -14,6 +14,7 @@ from itertools import product
 from math import lcm
 
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_array, check_integer
@@ -22,6 +23,7 @@ from analysis.ephemeral.simulation import Cycle
 from analysis.ephemeral.sources import Sources
 
 Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,16 +74,27 @@ def spread_schedule(frequency: ArrayLike, budget: int, epochs: int) -> Bools:
     f = check_array("frequency", frequency, 0, 1)
     check_integer("budget", budget, 1, f.size)
     check_integer("epochs", epochs, 1)
-    count = np.zeros(f.size)
     schedule = np.zeros((f.size, epochs), dtype=bool)
-    for epoch in range(epochs):
-        allowed = (f > 0) & (count <= f * epoch + 1e-9)
-        due = np.divide(count + 1, f, out=np.full_like(f, np.inf), where=allowed)
-        arms = np.argsort(due, kind="stable")[:budget]
-        arms = arms[np.isfinite(due[arms])]
-        schedule[arms, epoch] = True
-        count[arms] += 1
+    _earliest_due(f, budget, schedule)
     return schedule
+
+
+@njit(cache=True)
+def _earliest_due(frequency: Floats, budget: int, schedule: Bools) -> None:
+    """Fill a list: at each epoch the sources that are allowed and due first, ties in order."""
+    size, epochs = schedule.shape
+    count, due = np.zeros(size), np.empty(size)
+    for epoch in range(epochs):
+        for i in range(size):
+            allowed = frequency[i] > 0 and count[i] <= frequency[i] * epoch + 1e-9
+            due[i] = (count[i] + 1) / frequency[i] if allowed else np.inf
+        for _ in range(budget):
+            first = np.argmin(due)
+            if due[first] == np.inf:
+                break
+            schedule[first, epoch] = True
+            count[first] += 1
+            due[first] = np.inf
 
 
 def schedule_reward(sources: Sources, schedule: ArrayLike) -> float:

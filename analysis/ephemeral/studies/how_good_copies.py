@@ -77,6 +77,37 @@ def gaps_of_random_sets(instances: int, copies: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def alike_gaps(source: Sources, budget: float, sizes: Sequence[int]) -> list[float]:
+    """Return the gap to the bound of so many copies of one source, with expected contents.
+
+    Parameters
+    ----------
+    source : Sources
+        The source; with more than one type the copies are not alike.
+    budget : float
+        Crawls per epoch and copy.
+    sizes : sequence of int
+        Numbers of copies, whose product with the budget is whole.
+    """
+    bound = relaxed_problem(source, budget).bound
+    return [1 - simulate_replicas(source, budget, n).average_reward / bound for n in sizes]
+
+
+def closes(copies: pd.DataFrame, share: float = 0.05) -> bool:
+    """Tell whether the gap with random content falls to a small share of that of one copy.
+
+    Parameters
+    ----------
+    copies : pandas.DataFrame
+        As `gaps_against_copies` returns it, with a column ``sources`` that names the set.
+    share : float
+        Largest share, of the upper end of the interval at the largest size.
+    """
+    random = copies[copies.content == "random"]
+    curves = [line.sort_values("copies") for _, line in random.groupby(["sources", "start"])]
+    return all(line.high.iloc[-1] < share * line.gap.iloc[0] for line in curves)
+
+
 def gaps_against_copies(
     sources: Sources,
     budget: int,

@@ -1,10 +1,10 @@
 """Studies of observation: what seeing some of the contents is worth.
 
 `bunched` makes items rarer and dearer by one factor, which leaves every expected content, and so
-every static list, as it is: what a policy then gains, it gains by looking. Three questions of the
-report's introduction and conclusion follow: how the reward depends on who is watched; whether less
-popular sources are crawled when the popular ones hold little; and whether an index that is fed with
-wrong rates tunes itself where it sees contents.
+every static list, as it is: what a policy then gains, it gains by observing. Three questions of the
+report's introduction and conclusion follow: how the reward depends on which sources are observed;
+whether less popular sources are crawled when the popular ones hold little; and whether an index
+that is fed with wrong rates tunes itself where it sees contents.
 
 Reference: report 8702, introduction, section 7 (mixed case) and conclusion.
 """
@@ -24,12 +24,20 @@ from analysis.ephemeral.environment import Environment
 from analysis.ephemeral.policies import WhittlePolicy
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.simulation import compare, simulate_random
+from analysis.results import Estimate
 
 Floats = NDArray[np.float64]
-Watchers = Mapping[str, ArrayLike]
+ObservedSets = Mapping[str, ArrayLike]
 
 _WARM_UP = 50
 INFORMED = "told the truth"
+#: Which of four sources are observed, by name.
+OBSERVED = {
+    "all observed": np.ones(4, bool),
+    "1 and 2 observed": np.array([True, True, False, False]),
+    "3 and 4 observed": np.array([False, False, True, True]),
+    "none observed": np.zeros(4, bool),
+}
 
 
 def bunched(sources: Sources, factor: float) -> Sources:
@@ -59,13 +67,13 @@ def reward_by_observation(
     sources: Sources,
     law: Utility,
     factors: Sequence[float],
-    watchers: Watchers,
+    observed_sets: ObservedSets,
     budget: int,
     horizon: int,
     runs: int,
     seed: int,
-) -> pd.DataFrame:
-    """Measure the index policy's reward by how contents are bunched and who is watched.
+) -> tuple[pd.DataFrame, dict[str, Floats]]:
+    """Measure the index policy's reward by how contents are bunched and what is observed.
 
     Parameters
     ----------
@@ -75,29 +83,34 @@ def reward_by_observation(
         Law of the utilities.
     factors : sequence of float
         See `bunched`.
-    watchers : mapping of str to bool or array_like of bool, shape (N,)
+    observed_sets : mapping of str to bool or array_like of bool, shape (N,)
         Which sources are observed, by a name.
     budget, horizon, runs : int
         Sources crawled per epoch, epochs of a run, and replications, at least 2.
     seed : int
-        Seed of the contents, common to all watchers.
+        Seed of the contents, common to all.
 
     Returns
     -------
-    pandas.DataFrame
+    table : pandas.DataFrame
         Columns ``factor``, ``observed``, ``reward`` and its 95% interval ``low`` to ``high``.
+    rewards : dict of str to ndarray, shape (runs,)
+        Average reward of each run at the last factor, by what is observed; run by run on the same
+        content.
     """
-    rows = []
+    rows, rewards = [], {}
     for factor in factors:
         arrivals = Arrivals(bunched(sources, factor), law)
-        for name, observed in watchers.items():
+        for name, observed in observed_sets.items():
             result = compare(
                 arrivals, ["whittle"], budget, horizon, runs, np.random.default_rng([seed, 3]),
                 observed=observed, warm_up=_WARM_UP,
             )  # fmt: skip
-            estimate = result.reward("whittle")
+            rewards[name] = result.rewards["whittle"]
+            estimate = Estimate.of(rewards[name])
             rows.append((float(factor), name, estimate.value, *estimate.interval))
-    return pd.DataFrame(rows, columns=["factor", "observed", "reward", "low", "high"])
+    table = pd.DataFrame(rows, columns=["factor", "observed", "reward", "low", "high"])
+    return table, rewards
 
 
 def visits_by_content(
@@ -147,11 +160,25 @@ def visits_by_content(
     return np.array([np.mean(np.array(elsewhere)[quarter]) for quarter in quarters])
 
 
+def regained(rewards: Mapping[str, Floats], name: str) -> Estimate:
+    """Return the share of what the truth would add that a policy wins back by observing.
+
+    Parameters
+    ----------
+    rewards : mapping of str to ndarray, shape (runs,)
+        As `self_tuning` returns them; "none observed" is among them.
+    name : str
+        Which policy.
+    """
+    blind = rewards["none observed"]
+    return Estimate.of((rewards[name] - blind) / (rewards[INFORMED] - blind))
+
+
 def self_tuning(
     believed: Sources,
     truth: Sources,
     law: Utility,
-    watchers: Watchers,
+    observed_sets: ObservedSets,
     horizon: int,
     runs: int,
     seed: int,
@@ -164,7 +191,7 @@ def self_tuning(
         N sources as the policy has them, and as they are.
     law : Utility
         Law of the utilities.
-    watchers : mapping of str to bool or array_like of bool, shape (N,)
+    observed_sets : mapping of str to bool or array_like of bool, shape (N,)
         Which sources are observed, by a name.
     horizon, runs : int
         Epochs of a run, more than 50, and number of runs, at least 1.
@@ -174,19 +201,19 @@ def self_tuning(
     Returns
     -------
     rewards : dict of str to ndarray, shape (runs,)
-        Average reward by watcher, and ``INFORMED`` for a policy that is told the truth and
+        Average reward by set, and ``INFORMED`` for a policy that is told the truth and
         observes everything.
     frequencies : dict of str to ndarray, shape (runs, N)
         Crawls per epoch of each source.
     """
     check_integer("runs", runs, 1)
-    players = {name: (believed, observed) for name, observed in watchers.items()}
-    players[INFORMED] = (truth, True)
-    rewards = {name: np.empty(runs) for name in players}
-    frequencies = {name: np.empty((runs, len(truth))) for name in players}
+    policies = {name: (believed, observed) for name, observed in observed_sets.items()}
+    policies[INFORMED] = (truth, True)
+    rewards = {name: np.empty(runs) for name in policies}
+    frequencies = {name: np.empty((runs, len(truth))) for name in policies}
     for r, stream in enumerate(np.random.default_rng([seed, 6]).spawn(runs)):
         content = Arrivals(truth, law).sample(horizon, stream)
-        for name, (belief, observed) in players.items():
+        for name, (belief, observed) in policies.items():
             run = simulate_random(
                 belief, "whittle", 1, content, observed=observed, warm_up=_WARM_UP
             )

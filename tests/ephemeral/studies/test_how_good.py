@@ -1,54 +1,131 @@
+"""How good is the policy: verdicts turn on falsified models, and rows keep the order of bounds."""
+
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 
-from analysis.ephemeral import Sources, four_sources, whittle_index, whittle_index_at_age
-from analysis.ephemeral.studies import how_good as studies
-from analysis.ephemeral.studies.how_good import (
-    joint_ages,
-    optimality_row,
+from analysis.ephemeral import Utility, four_sources, long_run_cycle, whittle_index_at_age
+from analysis.ephemeral.studies import how_good as study
+from analysis.ephemeral.studies.how_good import optimality_row
+from analysis.ephemeral.studies.how_good_copies import alike_gaps, closes
+from analysis.ephemeral.studies.how_good_observation import (
+    INFORMED,
+    OBSERVED,
+    bunched,
+    regained,
+    reward_by_observation,
+    self_tuning,
+    visits_by_content,
 )
-from analysis.ephemeral.theory.printed import orbit, printed_eta, printed_index
+from analysis.ephemeral.theory.printed import printed_index
 from analysis.results import NotConverged
 from analysis.sweep import sweep
+from tests.support import assert_all_turn, verdicts
+
+FOUR, LAW = four_sources(), Utility("exponential")
 
 
-def test_theorem_as_printed_is_the_index_below_the_limit():
-    sources = four_sources()
-    x = np.linspace(0, 0.999, 500)[:, None] * sources.u_star
-    np.testing.assert_allclose(
-        printed_index(sources, x), whittle_index(sources, x), rtol=1e-9, atol=1e-9
+def gap_curves(content="random", last=(1e-5, 2e-5)):
+    """Gaps that fall from a tenth, for each beginning, as those of random content do."""
+    rows = [
+        {"content": content, "start": start, "copies": n, "gap": gap, "low": gap, "high": high}
+        for start in ("together", "random")
+        for n, gap, high in ((1, 0.1, 0.11), (1000, *last))
+    ]
+    return pd.DataFrame(rows).assign(sources="Table 1")
+
+
+def formula_by(form):
+    return study.formula_error(
+        FOUR, lambda sources, ages: printed_index(sources, sources.state_at_age(ages), form)
     )
 
 
-def test_theorem_as_printed_is_nothing_from_the_limit_on():
-    sources = four_sources()
-    for share in (1.0 + 1e-12, 1.5, 4.0):
-        np.testing.assert_array_equal(printed_index(sources, share * sources.u_star), 0)
+@pytest.fixture(scope="module")
+def true():
+    truth = replace(FOUR, arrival_rate=FOUR.arrival_rate * np.array([1, 1, 4, 1]))
+    rows = sweep(optimality_row, [(3, 1), (4, 2)], seed=3, replications=8, jobs=1, progress=False)
+    observed = reward_by_observation(FOUR, LAW, [125.0], OBSERVED, 1, 1000, 6, seed=2)[1]
+    return study.Results(
+        instances=pd.DataFrame([row for point in rows for row in point]),
+        states=13365,
+        cycle=long_run_cycle(FOUR, "whittle", 2),
+        stuck=8e-4,
+        error=study.formula_error(FOUR),
+        alike=alike_gaps(FOUR.subset(slice(0, 1)), 0.4, (5, 15)),
+        copies=gap_curves(),
+        kept=0.1,
+        observed=observed,
+        visits=visits_by_content(bunched(FOUR, 25), LAW, 2, 300, 2, seed=3),
+        tuned=self_tuning(FOUR, truth, LAW, OBSERVED, 400, 3, seed=4)[0],
+        bunching=25.0,
+        drift=4.0,
+    )
 
 
-def test_remark_holds_on_the_orbit_in_exact_arithmetic_and_fails_off_it():
-    sources = four_sources()
-    ages = np.arange(1, 9)[:, None] * np.ones(4)
-    states = sources.state_at_age(ages)
-    short = ages * ((1 - sources.alpha) * states - sources.u) + states  # eta is the age
-    np.testing.assert_allclose(short, whittle_index_at_age(sources, ages), rtol=1e-9)
-    between = sources.state_at_age(ages + 0.5)
-    off = np.abs(printed_index(sources, between, "remark") - whittle_index(sources, between))
-    assert (off.max(axis=0) > 0.05 * sources.u_star).all()
+def test_every_computed_verdict_turns_on_a_falsified_model(true):
+    other = dict(true.tuned, **{"3 and 4 observed": true.tuned["1 and 2 observed"] - 1})
+    blind = dict.fromkeys(true.observed, true.observed["none observed"])
+    exchanged = dict(true.observed, **{"none observed": true.observed["all observed"]})
+    worse = true.instances.assign(whittle=true.instances["round-robin"])
+    assert_all_turn(
+        study.claims,
+        (true,),
+        {
+            "a gap that stays": (replace(true, copies=gap_curves(last=(0.09, 0.1))),),
+            "a policy that is always optimal": (
+                replace(true, instances=true.instances.assign(whittle=1.0)),
+            ),
+            "round robin on the random sets": (replace(true, instances=worse),),
+            "four types of source": (replace(true, alike=alike_gaps(FOUR, 2, (5, 15))),),
+            "the short form": (replace(true, error=formula_by("remark")),),
+            "one crawl an epoch": (replace(true, cycle=long_run_cycle(FOUR, "whittle", 1)),),
+            "constant gaps on all sets": (
+                replace(true, instances=true.instances.assign(constant=True)),
+            ),
+            "visits when the popular hold much": (replace(true, visits=true.visits[::-1]),),
+            "observation of nothing": (replace(true, observed=blind),),
+            "observation that harms": (replace(true, observed=exchanged),),
+            "observation of what did not change": (replace(true, tuned=other),),
+        },
+    )
 
 
-def test_the_ceiling_flips_on_computed_orbits():
-    sources = Sources(np.ones(400), np.ones(400), np.geomspace(0.01, 2, 400))
-    eta = printed_eta(sources, orbit(sources, 6))
-    flipped = eta != np.arange(1, 7)[:, None]
-    assert flipped.mean() > 0.2
-    assert (eta - np.arange(1, 7)[:, None])[flipped].max() == 1
+def test_the_verdicts_of_the_documents_own_model(true):
+    found = verdicts(study.claims(true))
+    assert found == {
+        "A-r-intro-static": "context",
+        "A-r-intro-asym": "holds under",
+        "A-s-asym-ww": "holds",
+        "A-s-asym-verloop": "holds under",
+        "A-r-concl-simple": "holds",
+        "A-r-concl-nontrivial": "holds",
+        "A-r-intro-dynamic": "holds under",
+        "A-r-concl-observed": "holds",
+        "A-r-s7-mixed": "holds",
+    }
 
 
-def test_an_orbit_is_the_closed_form():
-    sources = four_sources()
-    ages = np.arange(1, 31)[:, None] * np.ones(4)
-    np.testing.assert_allclose(orbit(sources, 30), sources.state_at_age(ages), rtol=1e-12)
+def test_a_gap_closes_where_every_curve_of_random_content_does():
+    assert closes(gap_curves())
+    assert not closes(gap_curves(last=(0.001, 0.02)))
+    expected = gap_curves("expected", last=(0.09, 0.1))
+    assert closes(pd.concat([gap_curves(), expected]))
+    assert not closes(pd.concat([gap_curves(), gap_curves(last=(0.09, 0.1)).assign(sources="B")]))
+
+
+def test_what_is_regained_is_a_share():
+    rewards = {"none observed": [1.0, 2.0], "half": [2.0, 3.0], INFORMED: [3.0, 4.0]}
+    found = regained({name: np.array(values) for name, values in rewards.items()}, "half")
+    assert found.value == pytest.approx(0.5)
+    assert found.half_width == pytest.approx(0)
+
+
+def test_the_closed_form_has_no_error_and_the_index_of_another_age_has():
+    assert study.formula_error(FOUR) < 1e-12
+    assert study.formula_error(FOUR, lambda s, ages: whittle_index_at_age(s, ages + 1)) > 0.01
 
 
 def test_optimality_rows_respect_the_order_of_bounds():
@@ -59,22 +136,8 @@ def test_optimality_rows_respect_the_order_of_bounds():
         assert 1 - 1e-9 <= row["bound"] <= row["fluid"] + 1e-9
 
 
-def test_unknown_forms_are_named():
-    with pytest.raises(ValueError, match="form must be one of theorem, remark"):
-        printed_index(four_sources(), np.ones(4), "short")
-
-
-def test_joint_ages_grow_with_the_sources():
-    two, three = (joint_ages(size, 2, seed=1) for size in (2, 3))
-    assert len(two) == len(three) == 2
-    assert max(two) < max(three)
-    assert joint_ages(2, 1, seed=1) == two[:1]
-    with pytest.raises(ValueError, match="sets must be an integer of at least 1, got 0"):
-        joint_ages(2, 0, seed=1)
-
-
 def test_a_set_that_cannot_be_solved_is_drawn_again(monkeypatch):
-    solved = studies.optimal_cycle
+    solved = study.optimal_cycle
     calls = []
 
     def refuse_the_first(*arguments, **options):
@@ -83,7 +146,7 @@ def test_a_set_that_cannot_be_solved_is_drawn_again(monkeypatch):
             raise NotConverged("too many joint ages")
         return solved(*arguments, **options)
 
-    monkeypatch.setattr(studies, "optimal_cycle", refuse_the_first)
+    monkeypatch.setattr(study, "optimal_cycle", refuse_the_first)
     rng = np.random.default_rng(8)
     rows = [optimality_row((3, 1), rng) for _ in range(6)]
     assert sum(row["redrawn"] for row in rows) == 1

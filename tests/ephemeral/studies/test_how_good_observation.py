@@ -22,15 +22,16 @@ def test_bunching_leaves_expected_contents_alone():
     np.testing.assert_allclose(bunched(arms, 40).arrival_rate, arms.arrival_rate / 40)
 
 
-def test_what_is_bunched_is_worth_watching():
+def test_what_is_bunched_is_worth_observing():
     seen = {"all": True, "none": False}
-    eyes = reward_by_observation(four_sources(), LAW, [1.0, 125.0], seen, 1, 2000, 4, seed=2)
-    reward = eyes.set_index(["factor", "observed"]).reward
+    table, last = reward_by_observation(four_sources(), LAW, [1.0, 125.0], seen, 1, 2000, 4, seed=2)
+    reward = table.set_index(["factor", "observed"]).reward
     expected = long_run_cycle(four_sources(), "whittle", 1).average_reward
     assert reward[125.0, "all"] > 1.08 * reward[125.0, "none"]
     for factor in (1.0, 125.0):
         assert reward[factor, "none"] == pytest.approx(expected, rel=0.03)
-    assert (eyes.low < eyes.reward).all()
+    assert (table.low < table.reward).all()
+    assert last["all"].mean() == pytest.approx(reward[125.0, "all"])
 
 
 def test_others_are_crawled_when_the_popular_hold_little():

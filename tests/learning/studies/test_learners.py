@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from analysis.ephemeral import Utility, four_sources
-from analysis.ephemeral.studies.how_good import random_sources
+from analysis.ephemeral.instances import random_sources
 from analysis.learning import compare_learners
 from analysis.learning.studies.learners import side_by_side
 
