@@ -8,6 +8,9 @@ PORT    ?= 8000
 export NB P SOURCES TRACE BENCH LIVE MUTANTS
 # Compiled kernels are kept apart for each state of the code: Numba's own cache does not notice when a function that a kernel calls has changed.
 export NUMBA_CACHE_DIR := $(CURDIR)/.venv/numba/$(shell find analysis -name '*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
+# Python's own compiled modules lie in the environment too: also where the shell says to write none (beside the sources).
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
+unexport PYTHONDONTWRITEBYTECODE
 
 BIN     := .venv/bin
 READY   := .venv/ready

@@ -29,6 +29,10 @@ from analysis.ephemeral.sources import Sources
 Floats = NDArray[np.float64]
 
 LAWS = ("deterministic", "exponential", "uniform", "gamma", "lognormal", "pareto")
+GAMMA = LAWS.index("gamma")
+#: A gamma utility of variation c is c G W, with G of shape 1 + 1/c, W = exp(-c E), E exponential.
+#: Where c is above `RARE`, items with c E above `NEGLIGIBLE`, W below 1e-13, are not drawn.
+NEGLIGIBLE, RARE = 30.0, 40.0
 
 
 @dataclass(frozen=True)
@@ -158,6 +162,13 @@ class Arrivals:
 
 
 @njit(cache=True)
+def _drawn_share(code: int, parameter: float) -> float:
+    """Share of the items that is drawn; the others are too small to tell."""
+    rare = code == GAMMA and parameter > RARE
+    return -np.expm1(-NEGLIGIBLE / parameter) if rare else 1.0
+
+
+@njit(cache=True)
 def _utility(rng: np.random.Generator, code: int, parameter: float) -> float:
     """One utility of mean one; `code` is the position in LAWS."""
     if code == 0:
@@ -166,8 +177,11 @@ def _utility(rng: np.random.Generator, code: int, parameter: float) -> float:
         return rng.standard_exponential()
     if code == 2:
         return 2.0 * rng.random()
-    if code == 3:
+    if code == GAMMA and parameter <= RARE:
         return rng.standard_gamma(1.0 / parameter) * parameter
+    if code == GAMMA:  # given that W is not negligible
+        fall = -np.log1p(-_drawn_share(code, parameter) * rng.random()) * parameter
+        return rng.standard_gamma(1.0 + 1.0 / parameter) * np.exp(-fall) * parameter
     if code == 4:
         variance = np.log1p(parameter)
         return np.exp(np.sqrt(variance) * rng.standard_normal() - 0.5 * variance)
@@ -185,6 +199,7 @@ def _fill(
     out: Floats,
 ) -> None:
     """Write one epoch's content after the other, for utilities of mean one."""
+    mean_items *= _drawn_share(code, parameter)
     for epoch in range(out.size):
         total = 0.0
         for _ in range(rng.poisson(mean_items)):

@@ -11,11 +11,10 @@ document has in all, so that rows still to come are counted.
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-
-import pandas as pd
 
 FOLDER = Path(__file__).parent
 KINDS = (
@@ -97,8 +96,8 @@ class Document:
 
 
 def _read(path: Path) -> list[dict[str, str]]:
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    return [dict(zip(frame.columns, row, strict=True)) for row in frame.itertuples(index=False)]
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, strict=True))
 
 
 @cache

@@ -6,6 +6,7 @@ row that has entered has a record, and every erratum stands on a record with the
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import re
@@ -16,7 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import yaml
 
 from analysis import __version__
@@ -240,8 +240,10 @@ def write_data(found: Collation, site: Path) -> None:
         ("scorecard", SCORECARD, _scorecard(found)),
         ("errata", ERRATA, errata_rows(found)),
     ):
-        frame = pd.DataFrame(rows, columns=columns)
-        frame.to_csv(site / f"{name}.csv", index=False, lineterminator="\n")
+        with (site / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+            table = csv.DictWriter(file, columns, lineterminator="\n")
+            table.writeheader()
+            table.writerows(rows)
     write_json(site / "manifest.json", _manifest(found, site))
 
 

@@ -1,67 +1,97 @@
-"""Execute one prepared notebook with papermill: the child process that the runner starts.
-
-``python -m analysis.report.execute FOLDER [GIB]`` reads ``input.ipynb`` and ``run.json`` there and
-leaves ``notebook.ipynb``, stripped of clocks so that two runs of the same inputs give the same
-bytes, and ``cpu.txt``, the CPU-seconds that it took; or ``error.txt``, which names the cell.
-"""
+"""Execute one prepared notebook with papermill, in a kernel of its own."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-import os
+import logging
 import re
-import resource
-import signal
-import sys
+import tempfile
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import nbformat
 import papermill
+from jupyter_client.manager import AsyncKernelManager
+from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
-from analysis.report.paths import ROOT
-from analysis.report.run import VARIABLE
+from analysis.report.kernels import WarmProvisioner, kernel_environment
 
-#: One thread a kernel, for linear algebra (OpenMP, OpenBLAS, MKL, Accelerate) and for Numba:
-#: notebooks run side by side, and sums keep their order.
-_LIBRARIES = ("OMP", "OPENBLAS", "MKL", "NUMBA")
-THREADS = (*(f"{name}_NUM_THREADS" for name in _LIBRARIES), "VECLIB_MAXIMUM_THREADS")
+# Parameters are checked by `analysis.report.notebooks`, which reads lines that papermill does not.
+logging.getLogger("papermill").setLevel(logging.ERROR)
 
 
-def kernel_environment(threads: int = 1) -> dict[str, str]:
-    """Return the environment variables that a notebook's kernel needs."""
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    numbers = dict.fromkeys(THREADS, str(threads))
-    return {**numbers, VARIABLE: ".", "PYTHONPATH": path, "MPLBACKEND": "agg"}
+@dataclass
+class Kernels:
+    """The kernels of a build: each thread of the runner waits for one, an interrupt ends all.
 
+    Parameters
+    ----------
+    memory : float or None
+        GiB of address space that each may take.
+    """
 
-def execute(folder: Path) -> bool:
-    """Execute the notebook prepared in `folder`; return whether it ran to its end."""
-    given = json.loads((folder / "run.json").read_text(encoding="utf-8"))["given"]
-    os.environ.update(kernel_environment())
-    try:
-        notebook = papermill.execute_notebook(
-            folder / "input.ipynb",
-            None,
-            parameters=given,
-            cwd=folder,
-            kernel_name="python3",
-            progress_bar=False,
-            log_output=False,
-            request_save_on_cell_execute=False,
-        )
-    except PapermillExecutionError as error:
-        text = f"cell {error.cell_index}: {error.ename}: {error.evalue}\n"
-        trace = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback))
-        (folder / "error.txt").write_text(text + trace + "\n", encoding="utf-8")
-        return False
-    # The kernel has ended, and its time is that of a child.
-    used = [resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    seconds = sum(usage.ru_utime + usage.ru_stime for usage in used)
-    (folder / "cpu.txt").write_text(f"{seconds:.1f}\n")
-    _strip_clocks(notebook)
-    nbformat.write(notebook, folder / "notebook.ipynb")
-    return True
+    memory: float | None = None
+    started: list[WarmProvisioner] = field(default_factory=list)
+    stopped: Event = field(default_factory=Event)
+
+    def execute(self, folder: Path) -> str:
+        """Execute the notebook prepared in a folder: ``input.ipynb``, with ``run.json`` beside it.
+
+        It leaves ``notebook.ipynb``, stripped of clocks so that two runs of the same inputs give
+        the same bytes, and ``cpu.txt``, the CPU-seconds of its kernel.
+
+        Returns
+        -------
+        str
+            Why it failed, with the cell and the traceback; empty if it ran to its end.
+        """
+        given = json.loads((folder / "run.json").read_text(encoding="utf-8"))["given"]
+        manager = AsyncKernelManager(kernel_name="python3")
+        warm = WarmProvisioner(parent=manager, kernel_spec=manager.kernel_spec)
+        manager.provisioner = warm
+        # What it says is kept apart from the build, whose disk may be the one that is full.
+        with tempfile.NamedTemporaryFile() as log:
+            start: Any = manager.start_kernel(
+                cwd=str(folder), env=kernel_environment(), memory=self.memory, log=log.name
+            )
+            asyncio.run(start)
+            self.started.append(warm)
+            try:
+                if self.stopped.is_set():
+                    return "interrupted"
+                notebook = papermill.execute_notebook(
+                    folder / "input.ipynb",
+                    None,
+                    parameters=given,
+                    km=manager,
+                    kernel_name="python3",
+                    progress_bar=False,
+                    log_output=False,
+                    request_save_on_cell_execute=False,
+                )
+                (folder / "cpu.txt").write_text(f"{warm.seconds():.1f}\n")
+            except PapermillExecutionError as error:
+                trace = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback))
+                return f"cell {error.cell_index}: {error.ename}: {error.evalue}\n{trace}"
+            except (DeadKernelError, RuntimeError) as error:
+                return "\n".join(filter(None, [str(error), Path(log.name).read_text().strip()]))
+            finally:
+                ending: Any = manager.shutdown_kernel()
+                asyncio.run(ending)
+        _strip_clocks(notebook)
+        nbformat.write(notebook, folder / "notebook.ipynb")
+        return ""
+
+    def stop(self) -> None:
+        """End what still runs; its threads then clear their folders away."""
+        self.stopped.set()
+        for warm in self.started:
+            if warm.process is not None:
+                warm.process.kill()
 
 
 def _strip_clocks(notebook: nbformat.NotebookNode) -> None:
@@ -72,14 +102,3 @@ def _strip_clocks(notebook: nbformat.NotebookNode) -> None:
         cell.metadata.pop("execution", None)
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell["id"] = "injected-parameters"
-
-
-if __name__ == "__main__":
-    # An interrupt reaches the whole group: papermill then stops its kernel, and this ends quietly.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    for gib in sys.argv[2:]:
-        resource.setrlimit(resource.RLIMIT_AS, (int(float(gib) * 2**30),) * 2)
-    try:
-        sys.exit(0 if execute(Path(sys.argv[1]).resolve()) else 1)
-    except KeyboardInterrupt:
-        sys.exit(130)

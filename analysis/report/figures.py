@@ -17,9 +17,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.report.run import DIGITS, by_hand, run_facts, run_folder, write_json
+from analysis.report.run import DIGITS, FORMATS, by_hand, run_facts, run_folder, write_json
 
-FORMATS = ("svg", "pdf", "png")
 _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -77,6 +76,9 @@ def save_figure(
     frame.to_csv(
         folder / f"{id}.csv", index=False, float_format=f"%.{DIGITS}g", lineterminator="\n"
     )
+    # The layout is found once: `savefig` would find it anew, and draw twice, for each format.
+    figure.draw_without_rendering()
+    figure.set_layout_engine(None)
     with mpl.rc_context({"svg.hashsalt": id}):
         for suffix in FORMATS:
             figure.savefig(folder / f"{id}.{suffix}", metadata=_METADATA[suffix])

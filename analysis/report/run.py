@@ -17,6 +17,8 @@ VARIABLE = "BOOK_RUN_DIR"
 #: Significant digits that records and the data behind figures keep: more than a document prints,
 #: fewer than a threaded library, which sums in an order of its own, repeats.
 DIGITS = 9
+#: Formats in which each figure is saved.
+FORMATS = ("svg", "pdf", "png")
 
 
 def run_folder() -> Path:

@@ -1,8 +1,8 @@
 """Run notebooks side by side, reuse what has not changed, and never lose a good result.
 
 Each notebook runs in a folder of its own, written aside and moved in place whole when it has run to
-its end: a failed or killed run leaves the last good result as it was. papermill executes in a child
-process; reuse, order and progress are what is left for this module.
+its end: a failed or killed run leaves the last good result as it was. papermill executes; reuse,
+order and progress are what is left for this module.
 """
 
 from __future__ import annotations
@@ -10,17 +10,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import filelock
@@ -28,12 +26,10 @@ import nbformat
 from tqdm import tqdm
 
 from analysis.report.dependencies import result_key
-from analysis.report.files import child_environment, raise_if_full, replace_folder, shown
+from analysis.report.execute import Kernels
+from analysis.report.files import raise_if_full, replace_folder, shown
 from analysis.report.notebooks import Notebook, all_notebooks, known_seconds, profile_parameters
 from analysis.report.run import write_json
-
-#: Seconds that a notebook's process has to end when it is asked to.
-PATIENCE = 10.0
 
 
 @dataclass(frozen=True)
@@ -139,12 +135,12 @@ def run(jobs: list[Job], workers: int | None = None, memory: float | None = None
     waiting.sort(key=lambda job: job.expected_seconds or float("inf"), reverse=True)
     print(f"{len(jobs)} notebooks, {len(waiting)} to run{_estimate(waiting, workers)}", flush=True)
     failed: list[str] = []
-    children = _Children(memory)
+    kernels = Kernels(memory)
     with (
         ThreadPoolExecutor(workers) as pool,
         tqdm(total=len(waiting), unit="notebook", disable=not sys.stderr.isatty()) as progress,
     ):
-        running = {pool.submit(_run, job, children): job for job in waiting}
+        running = {pool.submit(_run, job, kernels): job for job in waiting}
         try:
             for number, future in enumerate(as_completed(running), start=1):
                 job, reason = running[future], future.result()
@@ -160,7 +156,7 @@ def run(jobs: list[Job], workers: int | None = None, memory: float | None = None
                 sys.stdout.flush()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-            children.stop()
+            kernels.stop()
     if failed:
         raise RunFailed(f"{len(failed)} of {len(jobs)} notebooks failed: {', '.join(failed)}")
 
@@ -175,41 +171,7 @@ def _estimate(jobs: list[Job], workers: int, more: str = "") -> str:
     return f", about {text}{more}"
 
 
-@dataclass
-class _Children:
-    """The processes that run notebooks: each thread waits for one, an interrupt ends all."""
-
-    memory: float | None
-    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
-    stopped: Event = field(default_factory=Event)
-
-    def run(self, folder: Path) -> tuple[int, str]:
-        """Execute the notebook prepared in a folder; return the status and what was said."""
-        command = [sys.executable, "-m", "analysis.report.execute", str(folder)]
-        command += [str(self.memory)] if self.memory else []
-        # What it says is kept apart from the build, whose disk may be the one that is full.
-        with tempfile.TemporaryFile() as log:
-            child = subprocess.Popen(command, stdout=log, stderr=log, env=child_environment())
-            self.started.append(child)
-            if self.stopped.is_set():
-                child.terminate()
-            status = child.wait()
-            log.seek(0)
-            return status, log.read().decode(errors="replace").strip()
-
-    def stop(self) -> None:
-        """End what still runs; its threads then clear their folders away."""
-        self.stopped.set()
-        for child in self.started:
-            child.terminate()
-        for child in self.started:
-            try:
-                child.wait(timeout=PATIENCE)
-            except subprocess.TimeoutExpired:
-                child.kill()
-
-
-def _run(job: Job, children: _Children) -> str:
+def _run(job: Job, kernels: Kernels) -> str:
     """Run one notebook and move its result in place; return why it failed, if it did."""
     job.target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(
@@ -218,12 +180,9 @@ def _run(job: Job, children: _Children) -> str:
         folder = Path(name)
         _prepare(job, folder)
         started = time.monotonic()
-        status, said = children.run(folder)
-        if status != 0:
-            path = folder / "error.txt"
-            reason = path.read_text(encoding="utf-8") if path.exists() else said
+        if reason := kernels.execute(folder):
             raise_if_full(reason, job.target)
-            return reason or "its process, which said nothing"
+            return reason
         (folder / "input.ipynb").unlink()
         (folder / "seconds.txt").write_text(f"{time.monotonic() - started:.1f}\n")
         folder.chmod(0o755)

@@ -28,9 +28,9 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from analysis.published import documents, printed_rows
 from analysis.report.api import Face
 from analysis.report.collate import DATA
-from analysis.report.figures import FORMATS
 from analysis.report.icons import ship_used_icons
 from analysis.report.notebooks import find_notebook
+from analysis.report.run import FORMATS
 from analysis.report.text import escaped
 
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib", "papermill", "jupyter-book", "sphinx")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.report.execute import kernel_environment
+from analysis.report.kernels import kernel_environment
 from analysis.report.notebooks import all_notebooks
 
 pytestmark = pytest.mark.book
@@ -24,6 +24,7 @@ def repeat(folders, report):
     command += ["-p", "no:cacheprovider", "-p", "no:randomly", f"--junitxml={report}"]
     command += ["-n", str(min(2, len(folders))), "--dist", "loadfile"] if len(folders) > 1 else []
     environment = {**os.environ, **kernel_environment(THREADS)}
+    environment["JUPYTER_DEFAULT_PROVISIONER_NAME"] = "warm-provisioner"
     environment.pop("PYTEST_ADDOPTS", None)
     done = subprocess.run(
         [*command, *(str(folder / "notebook.ipynb") for folder in folders)],

@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from analysis.published import printed_rows
-from analysis.report.figures import FORMATS
 from analysis.report.notebooks import all_notebooks
+from analysis.report.run import FORMATS
 from analysis.report.scorecard import VERDICTS
 
 pytestmark = pytest.mark.book

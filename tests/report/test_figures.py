@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis.report import figure, save_figure
-from analysis.report.figures import FORMATS
-from analysis.report.run import VARIABLE, run_facts
+from analysis.report.run import FORMATS, VARIABLE, run_facts
 
 DATA = pd.DataFrame({"epoch": [0, 1, 2], "reward": [0.1, 1 / 3, 2.5e-9]})
 

@@ -88,7 +88,7 @@ class Book:
         }
 
 
-def play_kernel(children, folder):
+def play_kernel(kernels, folder):
     """Do what a child process does: leave a notebook and a number behind."""
     facts = json.loads((folder / "run.json").read_text())
     number = facts["parameters"]["number"]
@@ -98,7 +98,7 @@ def play_kernel(children, folder):
     )
     nbformat.write(nbformat.read(folder / "input.ipynb", 4), folder / "notebook.ipynb")
     (folder / "cpu.txt").write_text("0.1\n")
-    return 0, ""
+    return ""
 
 
 def play_sphinx(stage, out, builder, strict):
@@ -121,7 +121,7 @@ def book(tmp_path, monkeypatch):
 @pytest.fixture
 def played(book, monkeypatch):
     """The same with a kernel that is played."""
-    monkeypatch.setattr(runner._Children, "run", play_kernel)
+    monkeypatch.setattr(runner.Kernels, "execute", play_kernel)
     return book
 
 
@@ -270,7 +270,7 @@ def test_a_disk_that_fills_up_in_a_child_process_is_told(played, capsys, monkeyp
     capsys.readouterr()
     with monkeypatch.context() as patch:
         if where == "kernel":
-            patch.setattr(runner._Children, "run", lambda *_: (1, said))
+            patch.setattr(runner.Kernels, "execute", lambda *_: said)
         else:
             done = subprocess.CompletedProcess([], 1, "", said)
             patch.setattr(render, "_sphinx", REAL_SPHINX)
@@ -332,15 +332,15 @@ def test_of_two_builds_at_once_the_second_is_refused(played, capsys, tmp_path, m
     book.write(2)
     go = tmp_path / "go"
 
-    def wait(children, folder):
+    def wait(kernels, folder):
         (tmp_path / "started").touch()
         while not go.exists():
             time.sleep(0.01)
-        return play_kernel(children, folder)
+        return play_kernel(kernels, folder)
 
     first = os.fork()
     if first == 0:
-        runner._Children.run = wait
+        runner.Kernels.execute = wait
         sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
         os._exit(book.make())
     try:

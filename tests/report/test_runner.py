@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from analysis.report import notebooks, runner
-from analysis.report.execute import kernel_environment
+from analysis.report.kernels import kernel_environment
 from analysis.report.notebooks import Notebook
 from analysis.report.paths import ROOT
 from analysis.report.runner import Job, RunFailed, locked, run
@@ -100,11 +100,11 @@ def test_good_results_are_kept_failures_are_told_and_nothing_unchanged_runs(
     kept = ["cpu.txt", "notebook.ipynb", "run.json", "seconds.txt"]
     assert sorted(p.name for p in first.target.iterdir()) == kept
 
-    def refuse(children, folder):
+    def refuse(kernels, folder):
         raise AssertionError("a notebook was run again")
 
     with monkeypatch.context() as patch:
-        patch.setattr(runner._Children, "run", refuse)
+        patch.setattr(runner.Kernels, "execute", refuse)
         run([first, third])
     assert "2 notebooks, 0 to run" in capsys.readouterr().out
     assert not job("first", number=6).up_to_date
@@ -156,12 +156,12 @@ def test_how_long_it_will_take_is_said_first_and_as_it_goes(job, capsys, monkeyp
     (jobs[0].target).mkdir(parents=True)
     (jobs[0].target / "seconds.txt").write_text("500.0\n")
 
-    def play(children, folder):
+    def play(kernels, folder):
         for name in ("notebook.ipynb", "cpu.txt"):
             (folder / name).write_text("1")
-        return 0, ""
+        return ""
 
-    monkeypatch.setattr(runner._Children, "run", play)
+    monkeypatch.setattr(runner.Kernels, "execute", play)
     run(jobs, workers=1)
     first, *lines = capsys.readouterr().out.splitlines()
     assert first == "3 notebooks, 3 to run, about 13 min"
@@ -213,12 +213,12 @@ def processes_in(folder):
     return found
 
 
-@pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs /proc to see processes")
-def test_an_interrupt_ends_everything_and_leaves_the_last_good_result(job, tmp_path):
+@pytest.fixture
+def sleeping(job, tmp_path):
+    """A build, in a process of its own, of one notebook that has begun to sleep."""
     good = job("first", SLEEP)
     good.target.mkdir(parents=True)
     (good.target / "run.json").write_text('{"key": "of an older notebook"}')
-    before = files(good.target)
     started = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, str(tmp_path)],
         cwd=ROOT,
@@ -229,13 +229,20 @@ def test_an_interrupt_ends_everything_and_leaves_the_last_good_result(job, tmp_p
     )
     try:
         wait_for(lambda: list(tmp_path.glob("results/part/.first~*/started")))
-        with pytest.raises(RuntimeError, match="another build is at work"), locked(tmp_path):
-            pass
-        os.killpg(started.pid, signal.SIGINT)  # what Ctrl-C at a terminal does
-        said, _ = started.communicate(timeout=60)
+        yield good, started
     finally:
         if started.poll() is None:
             os.killpg(started.pid, signal.SIGKILL)
+
+
+@pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs /proc to see processes")
+def test_an_interrupt_ends_everything_and_leaves_the_last_good_result(sleeping, tmp_path):
+    good, started = sleeping
+    before = files(good.target)
+    with pytest.raises(RuntimeError, match="another build is at work"), locked(tmp_path):
+        pass
+    os.killpg(started.pid, signal.SIGINT)  # what Ctrl-C at a terminal does
+    said, _ = started.communicate(timeout=60)
     assert "KeyboardInterrupt" in said
     assert started.returncode != 0
     assert files(good.target) == before
@@ -243,6 +250,16 @@ def test_an_interrupt_ends_everything_and_leaves_the_last_good_result(job, tmp_p
     wait_for(lambda: not processes_in(tmp_path), 30)
     with locked(tmp_path):
         pass  # the lock is free again
+
+
+@pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs /proc to see processes")
+def test_a_kernel_ends_with_the_build_that_was_killed(sleeping, tmp_path):
+    good, started = sleeping
+    before = files(good.target)
+    assert len(processes_in(tmp_path)) == 2  # the build and the kernel
+    started.kill()
+    wait_for(lambda: not processes_in(tmp_path), 30)
+    assert files(good.target) == before
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):

@@ -13,7 +13,7 @@ from sphinx.util.docutils import docutils_namespace
 from analysis.published import Document, Printed
 from analysis.report import sphinx_ext
 from analysis.report.collate import DATA
-from analysis.report.figures import FORMATS
+from analysis.report.run import FORMATS
 from analysis.report.sphinx_ext import _computed, _why
 
 EVIL = "<script>alert(1)</script>"

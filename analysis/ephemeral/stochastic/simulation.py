@@ -9,12 +9,12 @@ Reference: report 8702, section 7, equation (19), and the slides on the stochast
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
 
 from analysis.checks import check_array, check_choice, check_integer, check_kind
 from analysis.ephemeral.arrivals import Arrivals
@@ -23,6 +23,7 @@ from analysis.ephemeral.kernels import RULES, TABLE, play
 from analysis.ephemeral.policies import Policy
 from analysis.ephemeral.simulation import initial_content
 from analysis.ephemeral.sources import Sources
+from analysis.results import Estimate
 
 Floats = NDArray[np.float64]
 
@@ -77,39 +78,6 @@ class RandomRun:
     def average_reward(self) -> float:
         """Reward per epoch after the warm-up."""
         return float(self.reward[self.warm_up :].mean())
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over independent replications, with its 95% interval.
-
-    Attributes
-    ----------
-    mean : float
-        Average over the replications.
-    half_width : float
-        Half the length of Student's 95% interval.
-    replications : int
-        Number of independent values.
-    """
-
-    mean: float
-    half_width: float
-    replications: int
-
-    @classmethod
-    def of(cls, values: ArrayLike) -> Estimate:
-        """Estimate the mean of independent values, at least two."""
-        sample = np.asarray(values, dtype=np.float64)
-        check_integer("replications", sample.size, 2)
-        error = sample.std(ddof=1) / np.sqrt(sample.size)
-        quantile = float(stdtrit(sample.size - 1, 0.975))
-        return cls(float(sample.mean()), quantile * float(error), sample.size)
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Lower and upper end of the interval."""
-        return self.mean - self.half_width, self.mean + self.half_width
 
 
 @dataclass(frozen=True)
@@ -270,29 +238,122 @@ def compare(
     check_kind("rng", rng, np.random.Generator)
     check_integer("replications", replications, 2)
     check_integer("horizon", horizon, 1)
+    named = _by_label(policies)
+    draws = ((arrivals.sample(horizon, stream), stream) for stream in rng.spawn(replications))
+    options = {"observed": observed, "lifetime": lifetime, "initial_state": initial_state}
+    return _compare(arrivals.sources, named, budget, draws, warm_up=warm_up, **options)
+
+
+def draw_contents(
+    arrivals: Arrivals, horizon: int, replications: int, rng: np.random.Generator
+) -> list[Floats]:
+    """Draw the content of several replications, as `compare` does.
+
+    Parameters
+    ----------
+    arrivals : Arrivals
+        N sources and the laws of their utilities.
+    horizon, replications : int
+        Epochs of each replication, and the number of replications.
+    rng : numpy.random.Generator
+        Each replication draws from its own generator, spawned from this one.
+
+    Returns
+    -------
+    list of ndarray, shape (N, horizon)
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import Arrivals, four_sources
+    >>> contents = draw_contents(Arrivals(four_sources()), 10, 3, np.random.default_rng(1))
+    >>> len(contents), contents[0].shape
+    (3, (4, 10))
+    """
+    check_kind("arrivals", arrivals, Arrivals)
+    check_kind("rng", rng, np.random.Generator)
+    check_integer("replications", replications, 2)
+    return [arrivals.sample(horizon, stream) for stream in rng.spawn(replications)]
+
+
+def compare_on(
+    contents: Sequence[Floats],
+    sources: Sources,
+    policies: Mapping[str, AnyPolicy] | Sequence[str],
+    budget: int,
+    *,
+    observed: ArrayLike = True,
+    lifetime: ArrayLike = np.inf,
+    initial_state: str | ArrayLike = "empty",
+    warm_up: int = 0,
+) -> Comparison:
+    """Run several policies on content that was drawn beforehand, so that one draw serves them all.
+
+    Parameters
+    ----------
+    contents : sequence of array_like, shape (N, horizon)
+        What each epoch brings, one a replication, from `draw_contents`.
+    sources : Sources
+        N sources.
+    policies, budget, observed, lifetime, initial_state, warm_up
+        As in `compare`; the policies draw nothing.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import Arrivals, four_sources
+    >>> arms = four_sources()
+    >>> contents = draw_contents(Arrivals(arms), 200, 5, np.random.default_rng(1))
+    >>> for budget in (1, 2):
+    ...     result = compare_on(contents, arms, ["whittle", "round-robin"], budget)
+    ...     print(result.difference("whittle", "round-robin").low > 30)
+    True
+    True
+    """
+    check_kind("contents", contents, Sequence)
+    check_integer("replications of contents", len(contents), 2)
+    named = _by_label(policies)
+    options = {"observed": observed, "lifetime": lifetime, "initial_state": initial_state}
+    draws = ((content, None) for content in contents)
+    return _compare(sources, named, budget, draws, warm_up=warm_up, **options)
+
+
+def _by_label(policies: Mapping[str, AnyPolicy] | Sequence[str]) -> Mapping[str, AnyPolicy]:
+    """Return policies by label, after checking those that are named."""
     check_kind("policies", policies, Mapping, Sequence)
-    for name in () if isinstance(policies, Mapping) else policies:
+    if isinstance(policies, Mapping):
+        return policies
+    for name in policies:
         check_choice("policies", name, RULES[:TABLE])
-    named = policies if isinstance(policies, Mapping) else {name: name for name in policies}
-    rewards = {label: np.empty(replications) for label in named}
-    frequencies = {label: np.empty((replications, len(arrivals.sources))) for label in named}
-    for replication, stream in enumerate(rng.spawn(replications)):
-        content = arrivals.sample(horizon, stream)
-        for label, policy in named.items():
-            run = simulate_random(
-                arrivals.sources,
-                policy,
-                budget,
-                content,
-                observed=observed,
-                lifetime=lifetime,
-                initial_state=initial_state,
-                warm_up=warm_up,
-                rng=stream,
-            )
-            rewards[label][replication] = run.average_reward
-            frequencies[label][replication] = run.frequency
-    return Comparison(rewards, frequencies)
+    return {name: name for name in policies}
+
+
+def _compare(
+    sources: Sources,
+    policies: Mapping[str, AnyPolicy],
+    budget: int,
+    draws: Iterable[tuple[Floats, np.random.Generator | None]],
+    **options: Any,
+) -> Comparison:
+    """Run every policy on every draw."""
+    rewards: dict[str, list[float]] = {label: [] for label in policies}
+    frequencies: dict[str, list[Floats]] = {label: [] for label in policies}
+    for content, stream in draws:
+        for label, policy in policies.items():
+            run = simulate_random(sources, policy, budget, content, rng=stream, **options)
+            rewards[label].append(run.average_reward)
+            frequencies[label].append(run.frequency)
+    return Comparison(
+        {label: np.array(values) for label, values in rewards.items()},
+        {label: np.array(values) for label, values in frequencies.items()},
+    )
 
 
 def _rule_number(policy: AnyPolicy, sources: Sources) -> int | None:

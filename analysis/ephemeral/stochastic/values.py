@@ -9,24 +9,25 @@ E V(alpha x + U) and V_0 = E V(U), one source with subsidy lambda, discount d an
 
 the second being (21) with the term after a crawl restored and V = W - beta. For a fixed g < 0 it is
 a problem of optimal stopping, W(x) = max over tau of E[X_tau + g tau], so that W increases with g.
-Both are solved by policy iteration; the residual of the equation is returned.
+The solvers of `analysis.mdp` take (20) and (21); what passes the lattice's end, known by its mean,
+goes into the rewards.
 
 Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), section 7.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import brentq
+from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_integer, check_number
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.content_law import content_law
-from analysis.results import NotConverged
+from analysis.mdp import policy_iteration, solve_discounted
+from analysis.results import AverageSolution, DiscountedSolution, NotConverged
 
 Floats = NDArray[np.float64]
 
@@ -57,28 +58,6 @@ class RandomSource:
     def ahead(self, value: Floats) -> Floats:
         """E V(alpha x + U) for each content x; shape (points,). Entry 0 is E V(U)."""
         return self.chain @ value + self.excess
-
-
-@dataclass(frozen=True, eq=False)
-class RandomValue:
-    """Solution of a dynamic programming equation of one source.
-
-    Attributes
-    ----------
-    value : ndarray, shape (points,)
-        V_d or W.
-    crawl : ndarray of bool, shape (points,)
-        Where crawling is best.
-    fading : ndarray, shape (points,)
-        E (alpha d)^tau, with tau the epochs until the first crawl (d = 1 for W).
-    residual : float
-        Largest error of the equation.
-    """
-
-    value: Floats
-    crawl: NDArray[np.bool_]
-    fading: Floats
-    residual: float
 
 
 def random_source(
@@ -138,7 +117,9 @@ def random_source(
     return RandomSource(state, alpha, mean, float(sources.cost[arm]), chain, excess)
 
 
-def discounted_random_value(source: RandomSource, subsidy: float, discount: float) -> RandomValue:
+def discounted_random_value(
+    source: RandomSource, subsidy: float, discount: float
+) -> DiscountedSolution:
     """Solve (20).
 
     Parameters
@@ -152,7 +133,8 @@ def discounted_random_value(source: RandomSource, subsidy: float, discount: floa
 
     Returns
     -------
-    RandomValue
+    DiscountedSolution
+        V_d and the best action (1 for a crawl) in each state.
 
     Raises
     ------
@@ -163,40 +145,12 @@ def discounted_random_value(source: RandomSource, subsidy: float, discount: floa
     """
     check_number("subsidy", subsidy, low_open=True, high_open=True)
     check_number("discount", discount, 0, 1, low_open=True, high_open=True)
-    fresh = np.broadcast_to(source.chain[0], source.chain.shape)
-    rewards = (np.full(source.state.size, source.cost * subsidy), source.state.copy())
-    rewards = (rewards[0] + discount * source.excess, rewards[1] + discount * source.excess[0])
-    return _solve(source, rewards, (discount * source.chain, discount * fresh), discount)
+    transitions, rewards = _decision_problem(source, subsidy, discount)
+    return solve_discounted(transitions, rewards, discount)
 
 
-def stopping_value(source: RandomSource, waiting: float) -> RandomValue:
-    """Solve W = max(x, g + E W(alpha x + U)) for a given g.
-
-    Parameters
-    ----------
-    source : RandomSource
-        The source.
-    waiting : float
-        g, what an epoch of waiting earns; negative.
-
-    Returns
-    -------
-    RandomValue
-
-    Raises
-    ------
-    ValueError
-        If g is not negative.
-    NotConverged
-        If policy iteration does not settle.
-    """
-    check_number("waiting", waiting, high=0, low_open=True, high_open=True)
-    rewards = (waiting + source.excess, source.state)
-    return _solve(source, rewards, (source.chain, np.zeros_like(source.chain)), 1.0)
-
-
-def average_random_value(source: RandomSource, subsidy: float) -> tuple[RandomValue, float]:
-    """Solve (21) with the term after a crawl restored: the g at which C lambda = g + E W(U).
+def average_random_value(source: RandomSource, subsidy: float) -> AverageSolution:
+    """Solve (21) with the term after a crawl restored, E V(U) = 0.
 
     Parameters
     ----------
@@ -207,45 +161,90 @@ def average_random_value(source: RandomSource, subsidy: float) -> tuple[RandomVa
 
     Returns
     -------
-    solution : RandomValue
-        W, which is V + beta.
-    gain : float
-        beta.
+    AverageSolution
+        beta as `gain`, V as `bias` (it is E V(U) that is zero, not V in a state), and the best
+        action (1 for a crawl) in each state.
 
     Raises
     ------
     ValueError
-        If the subsidy is so large that waiting costs less than 1e-5 u an epoch.
+        If the subsidy is not finite.
+    NotConverged
+        If policy iteration does not settle.
     """
     check_number("subsidy", subsidy, low_open=True, high_open=True)
-
-    def surplus(waiting: float) -> float:
-        after_crawl = float(source.ahead(stopping_value(source, waiting).value)[0])
-        return waiting + after_crawl - source.cost * subsidy
-
-    low = min(-source.mean, source.cost * subsidy - source.mean) - 1e-9
-    waiting = float(brentq(surplus, low, -1e-5 * source.mean, xtol=1e-13 * source.mean))
-    solution = stopping_value(source, waiting)
-    return solution, float(source.ahead(solution.value)[0])
+    transitions, rewards = _decision_problem(source, subsidy, 1.0)
+    crawl_always = np.ones(source.state.size, dtype=np.int64)
+    solution = policy_iteration(transitions, rewards, initial=crawl_always)
+    return replace(solution, bias=solution.bias - source.ahead(solution.bias)[0])
 
 
-def _solve(
-    source: RandomSource, rewards: tuple[Floats, Floats], chains: tuple[Floats, Floats], fade: float
-) -> RandomValue:
-    """Policy iteration for V = max over a of r_a + P_a V, started from crawling everywhere."""
-    crawl = np.ones(source.state.size, dtype=bool)
-    identity = np.eye(crawl.size)
+def stopping_value(source: RandomSource, waiting: float) -> Floats:
+    """Solve W = max(x, g + E W(alpha x + U)) for a given g, by policy iteration.
+
+    Parameters
+    ----------
+    source : RandomSource
+        The source.
+    waiting : float
+        g, what an epoch of waiting earns; negative.
+
+    Returns
+    -------
+    ndarray, shape (points,)
+        W in each state.
+
+    Raises
+    ------
+    ValueError
+        If g is not negative.
+    NotConverged
+        If policy iteration does not settle.
+    """
+    check_number("waiting", waiting, high=0, low_open=True, high_open=True)
+    stop = np.ones(source.state.size, dtype=bool)
     for _ in range(100):
-        chain = np.where(crawl[:, None], chains[1], chains[0])
-        value = np.linalg.solve(identity - chain, np.where(crawl, rewards[1], rewards[0]))
-        both = [reward + chain @ value for reward, chain in zip(rewards, chains, strict=True)]
-        better = both[1] >= both[0] - 1e-11 * abs(value).max()
-        if (better == crawl).all():
-            residual = float(np.abs(np.maximum(*both) - value).max())
-            waiting = np.where(crawl[:, None], 0.0, source.alpha * fade * source.chain)
-            fading = np.linalg.solve(identity - waiting, crawl.astype(np.float64))
-            return RandomValue(
-                np.asarray(value, np.float64), crawl, np.asarray(fading, np.float64), residual
-            )
-        crawl = better
+        inside = np.eye(stop.size) - np.where(stop[:, None], 0.0, source.chain)
+        earned = np.where(stop, source.state, waiting + source.excess)
+        value = np.asarray(np.linalg.solve(inside, earned), np.float64)
+        better = source.state >= waiting + source.ahead(value) - 1e-11 * value.max()
+        if (better == stop).all():
+            return value
+        stop = better
     raise NotConverged("policy iteration did not settle in 100 steps")
+
+
+def discount_to_crawl(source: RandomSource, policy: ArrayLike, factor: float) -> Floats:
+    """Return E factor^tau from each state, tau being the epochs until the first crawl.
+
+    Parameters
+    ----------
+    source : RandomSource
+        The source.
+    policy : array_like of int, shape (points,)
+        1 where it is crawled.
+    factor : float
+        In [0, 1).
+
+    Returns
+    -------
+    ndarray, shape (points,)
+    """
+    check_number("factor", factor, 0, 1, high_open=True)
+    crawl = np.asarray(policy) == 1
+    waiting = np.where(crawl[:, None], 0.0, factor * source.chain)
+    fading = np.linalg.solve(np.eye(crawl.size) - waiting, crawl.astype(np.float64))
+    return np.asarray(fading, np.float64)
+
+
+def _decision_problem(
+    source: RandomSource, subsidy: float, discount: float
+) -> tuple[Floats, Floats]:
+    """Transitions and rewards of waiting (0) and crawling (1).
+
+    What content beyond the lattice's end adds to the value stands in the rewards.
+    """
+    fresh = np.broadcast_to(source.chain[0], source.chain.shape)
+    wait = source.cost * subsidy + discount * source.excess
+    crawl = source.state + discount * source.excess[0]
+    return np.array([source.chain, fresh]), np.array([wait, crawl])

@@ -21,6 +21,7 @@ import pandas as pd
 from analysis.checks import check_integer
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.index import whittle_index
+from analysis.ephemeral.instances import random_set
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.index import (
@@ -33,33 +34,11 @@ from analysis.ephemeral.stochastic.replicas import (
     simulate_random_replicas,
     simulate_replicas,
 )
-from analysis.ephemeral.stochastic.simulation import Estimate
-from analysis.ephemeral.studies.how_good import random_sources
+from analysis.results import Estimate
 
-SET_SIZE = 4
 _WARM_UP = 200  # phases mix slowly
 
 Row = tuple[str, str, int, float, float, float]
-
-
-def random_set(instance: int, seed: int) -> tuple[Sources, int]:
-    """Return the random set of four sources of a number, and its budget of 1, 2 or 3.
-
-    Parameters
-    ----------
-    instance : int
-        Number of the set, from 0.
-    seed : int
-        Seed of all sets.
-
-    Returns
-    -------
-    sources : Sources
-    budget : int
-    """
-    check_integer("instance", instance, 0)
-    rng = np.random.default_rng([seed, 7, instance])
-    return random_sources(SET_SIZE, rng), 1 + instance % (SET_SIZE - 1)
 
 
 def gaps_of_random_sets(instances: int, copies: int, seed: int) -> pd.DataFrame:
@@ -188,12 +167,12 @@ def _random_gaps(
     for start in STARTS:
         right = play(curves, start, subsidy)
         gap = Estimate.of([(run.relaxed_reward - run.average_reward) / bound for run in right])
-        yield "random", start, copies, gap.mean, *gap.interval
+        yield "random", start, copies, gap.value, *gap.interval
         if start == "together":
             wrong = play(_closed_form(arrivals.sources, curves), start)
             pairs = zip(right, wrong, strict=True)
             gap = Estimate.of([(a.relaxed_reward - b.average_reward) / bound for a, b in pairs])
-            yield "closed form", start, copies, gap.mean, *gap.interval
+            yield "closed form", start, copies, gap.value, *gap.interval
 
 
 def _closed_form(sources: Sources, curves: Sequence[StochasticIndex]) -> list[StochasticIndex]:

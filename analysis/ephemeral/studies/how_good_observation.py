@@ -96,7 +96,7 @@ def reward_by_observation(
                 observed=observed, warm_up=_WARM_UP,
             )  # fmt: skip
             estimate = result.reward("whittle")
-            rows.append((float(factor), name, estimate.mean, *estimate.interval))
+            rows.append((float(factor), name, estimate.value, *estimate.interval))
     return pd.DataFrame(rows, columns=["factor", "observed", "reward", "low", "high"])
 
 

@@ -1,4 +1,4 @@
-"""Section 7 of the report held against random runs, and Theorem 1 against the true index.
+"""Section 7 of the report, line by line: what it prints against what random content does.
 
 Between two crawls at epochs eta_m and eta_{m+1} a source gathers
 
@@ -7,7 +7,7 @@ Between two crawls at epochs eta_m and eta_{m+1} a source gathers
 while the report prints the sum from eta_m to eta_{m+1} - 1; and the epochs between two crawls,
 which the report takes from (16) as one fixed number, are a random first passage.
 
-Reference: report 8702, section 7.
+Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), section 7.
 """
 
 from __future__ import annotations
@@ -19,29 +19,126 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_array, check_integer, check_number
-from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.index import StochasticIndex
+from analysis.ephemeral.stochastic.simulation import Comparison
+from analysis.ephemeral.stochastic.values import RandomSource, stopping_value
+from analysis.results import Estimate
 
 Floats = NDArray[np.float64]
+#: Policies of the page beside the true index, by label: rules of `analysis.ephemeral.kernels`.
+RULES = {
+    "closed form": "whittle",
+    "to the letter": "theorem",
+    "largest content": "myopic",
+    "greedy": "greedy",
+}
+
+
+def printed_average(source: RandomSource, subsidy: float, beta: float) -> dict[str, float]:
+    """Solve the report's (21) as printed for a given beta, by V = W_g - beta, g = C lambda - beta.
+
+    Parameters
+    ----------
+    source : RandomSource
+        One source.
+    subsidy : float
+        lambda.
+    beta : float
+        Above C lambda.
+
+    Returns
+    -------
+    dict
+        ``beta``; ``residual of (21)``, the largest violation of the printed equation; ``integral
+        of V`` over the law of U.
+    """
+    value = stopping_value(source, source.cost * subsidy - beta) - beta
+    right = np.maximum(source.cost * subsidy + source.ahead(value), source.state)
+    return {
+        "beta": beta,
+        "residual of (21)": float(np.abs(value + beta - right).max()),
+        "integral of V": float(source.ahead(value)[0]),
+    }
+
+
+def crawled_by(source: RandomSource, value: Floats, subsidy: float) -> NDArray[np.int64]:
+    """Return 1 where crawling is at least as good as waiting for so much: x >= subsidy + E V."""
+    return (source.state >= subsidy + source.ahead(value)).astype(np.int64)
+
+
+def best_threshold(curve: StochasticIndex, subsidy: float) -> float:
+    """Return the threshold of largest average reward, by renewal rewards alone.
+
+    The threshold x earns r(x) + lambda (1 - f(x)) per epoch, with f its crawls per epoch and
+    r = gamma f - g, as follows from the tie at lambda = gamma(x). No value function is used.
+
+    Parameters
+    ----------
+    curve : StochasticIndex
+        Index, waiting and frequency of each threshold, at unit cost.
+    subsidy : float
+        lambda.
+    """
+    rate = curve.index * curve.frequency - curve.waiting + subsidy * (1.0 - curve.frequency)
+    return float(curve.state[np.argmax(rate)])
+
+
+def discounted_reward(
+    content: ArrayLike,
+    alpha: float,
+    threshold: float,
+    initial: float,
+    subsidy: float,
+    discount: float,
+) -> Estimate:
+    """Estimate what a threshold policy earns on random content, discounted.
+
+    Parameters
+    ----------
+    content : array_like, shape (runs, epochs)
+        What each epoch of each run brings.
+    alpha : float
+        Share of content that is left after an epoch.
+    threshold, initial : float
+        Content from which on the source is crawled; content at the first epoch.
+    subsidy : float
+        C lambda, earned at an epoch without a crawl.
+    discount : float
+        In (0, 1).
+
+    Returns
+    -------
+    Estimate
+        Over the runs; the epochs beyond the last are left out.
+    """
+    arrived = check_array("content", content, 0)
+    check_number("discount", discount, 0, 1, low_open=True, high_open=True)
+    state, earned = np.full(len(arrived), float(initial)), np.zeros(len(arrived))
+    for epoch, more in enumerate(arrived.T):
+        crawl = state >= threshold
+        earned += discount**epoch * np.where(crawl, state, subsidy)
+        state = np.where(crawl, 0.0, alpha * state) + more
+    return Estimate.of(earned)
 
 
 def follow_threshold(
-    arrivals: Arrivals, threshold: float, epochs: int, rng: np.random.Generator
+    content: ArrayLike, alpha: float, threshold: float, first: int = 0
 ) -> pd.DataFrame:
     """Crawl one source whenever its content reaches a threshold, and note every crawl.
 
     Parameters
     ----------
-    arrivals : Arrivals
-        One source.
+    content : array_like, shape (epochs,)
+        What each epoch brings.
+    alpha : float
+        Share of content that is left after an epoch, in (0, 1).
     threshold : float
         Content from which on it is crawled, positive.
-    epochs : int
-        Epochs drawn, at least 1.
-    rng : numpy.random.Generator
-        Source of randomness.
+    first : int
+        Where the sum for the content begins, counted from the crawl before: 0 as printed, 1 as it
+        should be. It has as many terms as there are epochs between the crawls.
 
     Returns
     -------
@@ -54,21 +151,19 @@ def follow_threshold(
     ValueError
         Naming the argument, its value and the allowed range.
     """
-    if len(arrivals.sources) != 1:
-        raise ValueError(f"arrivals must be of one source, got {len(arrivals.sources)}")
     check_number("threshold", threshold, 0, low_open=True)
-    alpha = float(arrivals.sources.alpha[0])
-    arrived = arrivals.sample(epochs, rng)[0]
-    rows, content, last = [], 0.0, -1
+    check_number("alpha", alpha, 0, 1, low_open=True, high_open=True)
+    arrived = check_array("content", content, 0)
+    rows, state, last = [], 0.0, -1
     for epoch, more in enumerate(arrived):
-        content = alpha * content + more
-        if content < threshold:
+        state = alpha * state + more
+        if state < threshold:
             continue
         if last >= 0:
-            terms = np.arange(last, epoch)  # printed: from eta_m to eta_{m+1} - 1
+            terms = np.arange(last, epoch) + first
             printed = float(alpha ** (epoch - terms) @ arrived[terms])
-            rows.append((content, printed, epoch - last))
-        content, last = 0.0, epoch
+            rows.append((state, printed, epoch - last))
+        state, last = 0.0, epoch
     return pd.DataFrame(rows, columns=["content", "printed", "gap"])
 
 
@@ -134,3 +229,30 @@ def closed_form_deviation(
         for column, curve in zip(contents.T, curves, strict=True)
     ]
     return closed / np.array(true) - 1
+
+
+def reward_table(
+    plays: dict[float, Comparison], bounds: dict[float, float], greedy: dict[float, float]
+) -> pd.DataFrame:
+    """Return what each policy earns, with the exact reward of greedy as control variate.
+
+    Parameters
+    ----------
+    plays : dict of float to Comparison
+        Policies on common random numbers, by arrival rate; one of them is greedy.
+    bounds, greedy : dict of float to float
+        Relaxed bound, and the exact reward of greedy, by arrival rate.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns rate, policy, bound, reward, half_width, and below (the bound) in per cent.
+    """
+    rows = []
+    for rate, play in plays.items():
+        for policy in play.rewards:
+            earned = play.controlled(policy, "greedy", greedy[rate])
+            below = 100 * (1 - earned.value / bounds[rate])
+            rows.append((rate, policy, bounds[rate], earned.value, earned.half_width, below))
+    columns = ["rate", "policy", "bound", "reward", "half_width", "below"]
+    return pd.DataFrame(rows, columns=columns)

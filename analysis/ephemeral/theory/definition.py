@@ -30,9 +30,8 @@ from numpy.typing import ArrayLike, NDArray
 from analysis.checks import check_array, check_integer, check_kind, check_number
 from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.stochastic.simulation import Estimate
 from analysis.mdp.cycles import maximum_mean_cycle
-from analysis.results import NotConverged
+from analysis.results import Estimate, NotConverged
 
 Floats = NDArray[np.float64]
 
@@ -166,19 +165,52 @@ def simulated_index(
     """
     sources = arrivals.sources
     check_integer("arm", arm, 0, len(sources) - 1)
-    check_number("state", state, 0, low_open=True, high_open=True)
     check_integer("epochs", epochs, 1000)
-    alpha, values = float(sources.alpha[arm]), []
-    for batch in np.array_split(arrivals.sample(epochs, rng)[arm], 20):
+    content = arrivals.sample(epochs, rng)[arm]
+    return index_from_passages(content, float(sources.alpha[arm]), state, float(sources.cost[arm]))
+
+
+def index_from_passages(
+    content: ArrayLike, alpha: float, state: float, cost: float = 1.0
+) -> Estimate:
+    """Estimate the index as `simulated_index` does, from content that was drawn beforehand.
+
+    Parameters
+    ----------
+    content : array_like, shape (epochs,)
+        What each epoch brings, cut into 20 batches.
+    alpha : float
+        Share of content that is left after an epoch.
+    state : float
+        Positive content at which the index is wanted.
+    cost : float
+        C, positive.
+
+    Returns
+    -------
+    Estimate
+        Over the batches, each a ratio estimate.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    NotConverged
+        If the content hardly ever reaches the state within a batch.
+    """
+    check_number("state", state, 0, low_open=True, high_open=True)
+    check_number("cost", cost, 0, low_open=True, high_open=True)
+    values = []
+    for batch in np.array_split(check_array("content", content, 0), 20):
         half = batch.size // 2
         from_state = _passages(batch[:half], alpha, state, state)
         from_empty = _passages(batch[half:], alpha, 0.0, state)
         if min(from_state[0], from_empty[0]) < 20:
             raise NotConverged(f"fewer than 20 passages to state {state:g} in a batch; draw more")
-        passages, content, waits = from_state
-        waiting = (state * passages - content) / waits
-        passages, content, waits = from_empty
-        values.append((content + waiting * waits) / passages / sources.cost[arm])
+        passages, total, waits = from_state
+        waiting = (state * passages - total) / waits
+        passages, total, waits = from_empty
+        values.append((total + waiting * waits) / passages / cost)
     return Estimate.of(values)
 
 

@@ -5,7 +5,7 @@ from analysis.ephemeral import Sources, four_sources, long_run_cycle, relaxed_bo
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.stochastic.index import stochastic_bound, stochastic_index
 from analysis.ephemeral.stochastic.replicas import simulate_random_replicas, simulate_replicas
-from analysis.ephemeral.stochastic.simulation import Estimate
+from analysis.results import Estimate
 
 
 @pytest.mark.parametrize("budget", [1, 2, 3])
@@ -64,7 +64,7 @@ def test_random_content_closes_the_gap():
         ]
         gaps.append(Estimate.of(1 - np.array(runs) / bound))
     assert gaps[0].interval[0] > 1e-3
-    assert abs(gaps[1].mean) < 2.5 * gaps[1].half_width
+    assert abs(gaps[1].value) < 2.5 * gaps[1].half_width
     assert gaps[1].half_width < 5e-4
 
 
@@ -80,7 +80,7 @@ def test_the_relaxed_policy_earns_the_bound_and_takes_out_the_noise():
         for seed in range(6)
     ]  # fmt: skip
     relaxed = Estimate.of([run.relaxed_reward / bound for run in runs])
-    assert abs(relaxed.mean - 1) < 2.5 * relaxed.half_width + 1e-5
+    assert abs(relaxed.value - 1) < 2.5 * relaxed.half_width + 1e-5
     gap = Estimate.of([(run.relaxed_reward - run.average_reward) / bound for run in runs])
     assert gap.interval[0] > 0
     assert gap.interval[1] < 5e-4

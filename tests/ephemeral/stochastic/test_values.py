@@ -14,6 +14,7 @@ from analysis.ephemeral import (
 from analysis.ephemeral.stochastic.index import stochastic_index
 from analysis.ephemeral.stochastic.values import (
     average_random_value,
+    discount_to_crawl,
     discounted_random_value,
     random_source,
     stopping_value,
@@ -42,26 +43,27 @@ def test_average_value_ties_at_the_whittle_index(cost):
     curve = stochastic_index(sources, 0, Utility())
     source = random_source(sources, 0, Utility(), points=300)
     for at in (60, 100):
-        solution, gain = average_random_value(source, float(curve.index[at]))
-        threshold = source.state[solution.crawl][0]
+        solution = average_random_value(source, float(curve.index[at]))
+        threshold = source.state[solution.policy == 1][0]
         assert abs(threshold - curve.state[at]) < 0.02 * sources.u_star[0]
         expected = cost * curve.index[at] - curve.waiting[at]
-        assert gain == pytest.approx(expected, rel=2e-3)
+        assert solution.gain == pytest.approx(expected, rel=2e-3)
         assert solution.residual < 1e-9
+        assert source.ahead(solution.bias)[0] == pytest.approx(0, abs=1e-12)
 
 
 def test_discounted_value_is_what_its_policy_earns():
     sources, discount = one(), 0.8
     source = random_source(sources, 0, Utility(), points=300)
     solution = discounted_random_value(source, 1.0, discount)
-    threshold = source.state[solution.crawl][0]
+    threshold = source.state[solution.policy == 1][0]
     content = Arrivals(sources).sample(60 * 4000, np.random.default_rng(5)).reshape(4000, 60)
     x, earned = np.full(4000, 1.2), np.zeros(4000)
     for t in range(60):
         crawl = x >= threshold
         earned += discount**t * np.where(crawl, x, 1.0)
         x = np.where(crawl, 0.0, source.alpha * x) + content[:, t]
-    value = np.interp(1.2, source.state, solution.value)
+    value = np.interp(1.2, source.state, solution.values)
     assert abs(earned.mean() - value) < 4 * earned.std() / np.sqrt(4000)
 
 
@@ -69,8 +71,34 @@ def test_waiting_worth_more_raises_the_stopping_value():
     source = random_source(one(), 0, Utility())
     values = [stopping_value(source, g) for g in (-1.0, -0.5, -0.2)]
     for less, more in pairwise(values):
-        assert (more.value >= less.value - 1e-12).all()
-        assert (less.crawl >= more.crawl).all()
+        assert (more >= less - 1e-12).all()
+        assert (more >= source.state).all()
+
+
+@pytest.mark.parametrize("cost", [1.0, 2.5])
+def test_the_stopping_value_at_the_optimal_price_is_the_average_value(cost):
+    """W = V + beta when g = C lambda - beta: one solves for stopping, one for the average."""
+    source = random_source(one(cost), 0, Utility(), points=200)
+    subsidy = 0.4 * source.state[-1] / 8 / cost
+    solution = average_random_value(source, subsidy)
+    value = stopping_value(source, cost * subsidy - solution.gain)
+    np.testing.assert_allclose(value, solution.bias + solution.gain, rtol=1e-9)
+
+
+def test_the_discount_to_the_first_crawl_is_that_of_simulated_waits():
+    sources, factor = one(), 0.7
+    source = random_source(sources, 0, Utility(), points=300)
+    policy = (source.state >= 4.0).astype(int)
+    content = Arrivals(sources).sample(60 * 4000, np.random.default_rng(6)).reshape(4000, 60)
+    x, waits = np.full(4000, 1.0), np.zeros(4000)
+    waiting = x < 4.0
+    for t in range(60):
+        waits += waiting
+        x = source.alpha * x + content[:, t]
+        waiting &= x < 4.0
+    expected = (factor**waits).mean()
+    found = np.interp(1.0, source.state, discount_to_crawl(source, policy, factor))
+    assert found == pytest.approx(expected, abs=0.01)
 
 
 def test_followed_run_is_the_simulated_one():
@@ -81,9 +109,9 @@ def test_followed_run_is_the_simulated_one():
         fast = simulate_random(sources, form, 2, content)
         np.testing.assert_allclose(run.reward, fast.reward)
         np.testing.assert_allclose(run.crawled.mean(axis=1), fast.frequency)
-        game = Environment(sources, content)
-        game.step(np.flatnonzero(run.crawled[:, 0]))
-        np.testing.assert_allclose(run.state[:, 1], game.state)
+        environment = Environment(sources, content)
+        environment.step(np.flatnonzero(run.crawled[:, 0]))
+        np.testing.assert_allclose(run.state[:, 1], environment.state)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,176 @@
+"""Pictures of random arrivals: runs, crawl frequencies, and rewards against variability."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.ephemeral.simulation import Trajectory
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.studies.drawing import draw_source, trajectory_frame
+from analysis.ephemeral.studies.stochastic_arrivals import FORMS, printed_rewards
+from analysis.report import (
+    COLOURS,
+    as_markdown,
+    as_mathtext,
+    as_plain,
+    figure,
+    is_document_run,
+    save_figure,
+)
+from analysis.results import Estimate
+
+VARIABILITY = "variability of one item's utility (squared coefficient of variation)"
+
+
+def save_states(sources: Sources, run: Trajectory, budget: int, *, short: bool) -> None:
+    """Draw the content and the crawls of the first six sources in one random run.
+
+    Parameters
+    ----------
+    sources : Sources
+    run : Trajectory
+        With exponential utilities.
+    budget : int
+        Sources crawled at each epoch.
+    short : bool
+        Whether it was played by the Remark's short form.
+    """
+    labels = [f"source {name}" for name in sources.names or ()]
+    shown = range(min(len(sources), 6))
+    shares = run.crawled.mean(axis=1)
+    fig, axes = figure(len(shown), 1, height=1 + 1.25 * len(shown), sharex=True, squeeze=False)
+    for i in shown:
+        draw_source(axes[i, 0], sources, run, i, COLOURS[i % 7])
+        title = f"{as_mathtext(labels[i])}: crawled at {shares[i]:.0%} of these epochs"
+        axes[i, 0].set_title(title, fontsize="small")
+    axes[-1, 0].set_xlabel("epoch")
+    fig.supylabel("content (value units)", fontsize="medium")
+    theorem = "the index of Theorem 1 (and x/C above u*)"
+    how = f"{FORMS['remark']}, off the orbit" if short else theorem
+    said = "; ".join(f"{as_plain(labels[i])} at {shares[i]:.0%}" for i in shown)
+    instead = " It stands for Figure 4 of the report, whose picture is lost."
+    save_figure(
+        f"stochastic-arrivals-states{'-short' if short else ''}",
+        fig,
+        trajectory_frame(sources, run),
+        caption="Content of each source and crawls (dots) with random arrivals, exponential "
+        f"utilities and $M = {budget}$, by {how}. The dotted line is $u^*$."
+        + (" The arrivals are those of the figure before." if short else "")
+        + (instead if is_document_run() and not short else ""),
+        alt=f"Ragged saw-tooth curves of the content of {len(shown)} sources over "
+        f"{run.reward.size} epochs, {budget} crawled at each. Share of epochs with a crawl: "
+        f"{said}.",
+    )
+
+
+def save_frequency(
+    variations: Sequence[float],
+    frequencies: Mapping[str, Sequence[Estimate]],
+    label: str,
+    budget: int,
+) -> None:
+    """Draw how often the first source is crawled, by either form of the index.
+
+    Parameters
+    ----------
+    variations : sequence of float
+        Squared coefficients of variation of gamma utilities.
+    frequencies : mapping of str to sequence of Estimate
+        Crawls per epoch at each, by rule.
+    label : str
+        The source.
+    budget : int
+        Sources crawled at each epoch.
+    """
+    fig, axis = figure(height=3.4)
+    columns: dict[str, Sequence[float]] = {"squared coefficient of variation": variations}
+    ends = []
+    for colour, style, (rule, text) in zip(COLOURS, ("-o", "--s"), FORMS.items(), strict=False):
+        columns |= _band(axis, variations, frequencies[rule], colour, style, text)
+        ends.append([columns[text][0], columns[text][-1]])
+    axis.set(xscale="log", ylim=(0, 1.05), xlabel=VARIABILITY)
+    axis.set_ylabel(f"crawls of {as_mathtext(label)} per epoch")
+    axis.legend(loc="lower left")
+    replications = frequencies["whittle"][0].replications
+    save_figure(
+        "stochastic-arrivals-frequency",
+        fig,
+        pd.DataFrame(columns),
+        caption=f"How often {as_markdown(label)} is crawled at $M = {budget}$ when utilities have "
+        "gamma laws of growing variability (1 is the exponential law). Bands: 95% over "
+        f"{replications} runs.",
+        alt="Two curves against variability on a logarithmic axis. By Theorem 1 the frequency goes "
+        f"from {ends[0][0]:.2f} to {ends[0][1]:.2f}, by the short form from {ends[1][0]:.2f} to "
+        f"{ends[1][1]:.2f}.",
+    )
+
+
+def save_variation(
+    variations: Mapping[str, Sequence[float]],
+    rewards: Mapping[str, Sequence[Estimate]],
+    greedy: float,
+    budget: int,
+) -> None:
+    """Draw the reward of the index against the variability of the utilities.
+
+    Parameters
+    ----------
+    variations : mapping of str to sequence of float
+        Squared coefficients of variation, by family of laws.
+    rewards : mapping of str to sequence of Estimate
+        Reward at each.
+    greedy : float
+        Reward of greedy under any law.
+    budget : int
+        Sources crawled at each epoch.
+    """
+    fig, axis = figure(height=3.8)
+    frames, said = [], []
+    for colour, style, (family, values) in zip(
+        COLOURS, ("-o", "--s"), rewards.items(), strict=False
+    ):
+        text = f"index, {family} utilities"
+        _band(axis, variations[family], values, colour, style, text)
+        columns = {"law": family, "squared coefficient of variation": variations[family]}
+        mean, half = [e.value for e in values], [e.half_width for e in values]
+        frames.append(pd.DataFrame({**columns, "mean": mean, "half width": half}))
+        said.append(f"{family} utilities from {mean[0]:.1f} to {mean[-1]:.1f}")
+    axis.axhline(greedy, color="black", linewidth=1, linestyle=":", label="greedy, any law")
+    if is_document_run():
+        for (name, reward), height in zip(printed_rewards().items(), (4, -11), strict=True):
+            axis.axhline(reward, color="grey", linewidth=1)
+            axis.annotate(
+                f"printed {reward:g} ({name})",
+                (min(variations["gamma"]), reward),
+                xytext=(0, height),
+                textcoords="offset points",
+                fontsize="small",
+            )
+    axis.set(xscale="log", xlabel=VARIABILITY, ylabel="average reward per epoch (value units)")
+    data = pd.concat(frames)
+    axis.set_ylim(top=max(300.0, 1.02 * data["mean"].max()))
+    axis.legend(loc="upper left")
+    replications = next(iter(rewards.values()))[0].replications
+    save_figure(
+        "stochastic-arrivals-variation",
+        fig,
+        data,
+        caption=f"Average reward of the index policy at $M = {budget}$ against the variability of "
+        "the utilities (1 is the exponential law). The more content varies, the more there is to "
+        f"see and to choose; the law matters beside its variance. Bands: 95% over {replications} "
+        "runs, with greedy as control variate.",
+        alt=f"Two rising curves on a logarithmic axis: {'; '.join(said)}. Greedy is a horizontal "
+        f"line at {greedy:.1f}.",
+    )
+
+
+def _band(axis, x, estimates, colour, style, text):  # type: ignore[no-untyped-def]
+    """Draw a curve with its band; return what was drawn, as columns."""
+    mean = np.array([estimate.value for estimate in estimates])
+    half = np.array([estimate.half_width for estimate in estimates])
+    axis.plot(x, mean, style, color=colour, markersize=4, label=text)
+    axis.fill_between(x, mean - half, mean + half, color=colour, alpha=0.25, linewidth=0)
+    return {text: mean, f"{text}, half width": half}

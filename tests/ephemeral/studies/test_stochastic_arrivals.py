@@ -1,0 +1,166 @@
+"""Random arrivals: verdicts turn on falsified models, and the pieces are what they say."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.ephemeral import Arrivals, Sources, Utility, four_sources, long_run_cycle
+from analysis.ephemeral.stochastic.simulation import compare_on, draw_contents
+from analysis.ephemeral.studies.stochastic_arrivals import (
+    FORMS,
+    RULES,
+    Results,
+    bound_of_law,
+    claims,
+    holds_exact,
+    items_one_by_one,
+    reward_table,
+    short_runs,
+    where_it_reaches,
+)
+from analysis.results import Estimate
+from tests.support import assert_all_turn, verdicts
+
+OPTIONS = {"initial_state": "fresh", "warm_up": 20}
+WILD = "gamma, 150"
+LAWS = {
+    "deterministic": Utility("deterministic"),
+    "exponential": Utility(),
+    WILD: Utility("gamma", variation=150.0),
+}
+
+
+@cache
+def few_items():
+    """The four sources with a tenth of the items, worth ten times as much: quickly drawn."""
+    four = four_sources()
+    return replace(four, arrival_rate=four.arrival_rate / 10, mean_utility=four.mean_utility * 10)
+
+
+@cache
+def runs():
+    """Five policies under three laws, and the crawls of source 1 with two sources an epoch."""
+    arms = few_items()
+    draws = {
+        name: draw_contents(Arrivals(arms, law), 3000, 8, np.random.default_rng(1))
+        for name, law in LAWS.items()
+    }
+    results = {name: compare_on(draw, arms, RULES, 1, **OPTIONS) for name, draw in draws.items()}
+    pairs = {name: compare_on(draws[name], arms, list(FORMS), 2, **OPTIONS) for name in LAWS}
+    return results, pairs
+
+
+@cache
+def results():
+    arms = few_items()
+    found, pairs = runs()
+    usual = pairs["exponential"]
+    crawls = {rule: usual.frequency(rule, 0) for rule in FORMS}
+    exact = {
+        rule: long_run_cycle(arms, rule, 1).average_reward for rule in ("round-robin", "greedy")
+    }
+    return Results(
+        sources=arms,
+        budget=1,
+        second_budget=2,
+        items=items_one_by_one(arms, 0, 20, np.random.default_rng(2)),
+        round_robin=arms.state_at_age(np.full(4, 4)),
+        constraint=(0.01, 2.0),
+        exact=exact,
+        results=found,
+        laws=LAWS,
+        wild=WILD,
+        curve=(Estimate(260.5, 260.0, 261.0, 8), Estimate(295.0, 294.0, 296.0, 8)),
+        frequency={**crawls, "wildest": pairs[WILD].frequency("whittle", 0)},
+        bounds={"exponential": 268.0},
+    )
+
+
+def with_rewards(found, law, **policies):
+    """The results with the runs of one policy in the place of another's, under one law."""
+    run = found.results[law]
+    rewards = run.rewards | {rule: run.rewards[other] for rule, other in policies.items()}
+    return replace(found, results=found.results | {law: replace(run, rewards=rewards)})
+
+
+def test_every_computed_verdict_turns_on_a_falsified_model():
+    true = results()
+    older = items_one_by_one(true.sources, 0, 20, np.random.default_rng(2), shift=1.0)
+    alike = Sources([250.0] * 4, [1.0] * 4, [0.7] * 4)
+    assert_all_turn(
+        claims,
+        (true,),
+        {
+            "items an epoch older": (replace(true, items=older),),
+            "sources all alike": (replace(true, round_robin=alike.state_at_age(np.full(4, 4))),),
+            "a sum over time in the constraint": (replace(true, constraint=(2.0, 2.0)),),
+            "greedy in the place of the index": (with_rewards(true, WILD, whittle="greedy"),),
+            "to the letter what the reading earns": (with_rewards(true, WILD, theorem="whittle"),),
+            "round robin in the place of the index": (
+                with_rewards(true, "exponential", whittle="round-robin"),
+            ),
+            "greedy and round robin swapped": (
+                replace(true, exact={"greedy": 208.33, "round-robin": 260.39}),
+            ),
+        },
+    )
+
+
+def test_the_verdicts_of_the_documents_own_model():
+    found = verdicts(claims(results()))
+    assert found["A-s-208"] == found["A-s-260"] == "matches"
+    undetermined = ("A-s-285", "A-r-fig4-s1", "A-s-time-to-time", "A-r-fig4", "A-s-fig-m2-stoch")
+    assert {found[row] for row in undetermined} == {"not determined"}
+    assert found["A-s-stoch-well"] == "holds under"
+    assert not {"refused", "differs"} & set(found.values())
+
+
+def test_the_order_has_a_condition_where_a_law_speaks_against_it():
+    true = results()
+    assert verdicts(claims(true))["A-s-order"] == "holds"
+    alike = with_rewards(true, "deterministic", whittle="greedy")
+    assert verdicts(claims(alike))["A-s-order"] == "holds under"
+
+
+def test_items_add_up_to_the_recursion_with_any_period():
+    arms = replace(four_sources(), period=0.5)
+    table = items_one_by_one(arms, 1, 40, np.random.default_rng(3))
+    np.testing.assert_allclose(table["by items"], table["by recursion"], rtol=1e-10)
+    assert table["by items"].min() > 0
+    assert len(table) == 39
+
+
+def test_one_draw_serves_every_comparison():
+    arms = few_items()
+    found, _ = runs()
+    table = reward_table(found, 260.39)
+    assert list(table.index) == list(LAWS)
+    gain = found[WILD].difference("whittle", "greedy")
+    assert table.loc[WILD, "index, less greedy"] == f"{gain.value:.2f} ± {gain.half_width:.2f}"
+    blind = {"greedy": long_run_cycle(arms, "greedy", 1).average_reward}
+    held, intervals = holds_exact(found.values(), blind)
+    assert (held >= 1, intervals) == (True, 3)
+    assert holds_exact(found.values(), {"greedy": 1e9}) == (0, 3)
+
+
+def test_a_curve_is_read_where_it_reaches_a_value():
+    rewards = [Estimate(v, v, v, 2) for v in (1.0, 3.0, 2.0, 5.0)]
+    assert where_it_reaches([1, 2, 3, 4], rewards, 4.0) == pytest.approx(3.5)
+    assert where_it_reaches([1, 2, 3, 4], rewards, 2.0) == pytest.approx(1.5)
+
+
+def test_the_bound_grows_with_the_variability():
+    arms = Sources([2.0, 1.0], [1.0, 1.5], [0.5, 0.3])
+    little, much = (bound_of_law(arms, Utility("gamma", variation=v), 1, 2e-2) for v in (1.0, 16.0))
+    assert long_run_cycle(arms, "whittle", 1).average_reward < little < much
+
+
+def test_short_runs_carry_the_rewards_of_the_other_policies():
+    short = short_runs(four_sources(), 1, 30)
+    row = short[(short.initial_state == "fresh") & (short.epochs == 8)].iloc[0]
+    columns = pd.Index(["index", "round-robin", "greedy"])
+    assert columns.isin(short.columns).all()
+    assert row["round-robin"] < row["greedy"] == row["index"]
