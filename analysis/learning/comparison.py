@@ -21,7 +21,7 @@ import numpy as np
 
 from analysis.checks import check_integer, check_kind, check_number
 from analysis.ephemeral.arrivals import Arrivals, Utility
-from analysis.ephemeral.simulation import simulate
+from analysis.ephemeral.policies import Observation, WhittlePolicy
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import CompiledLearner, Floats, Run, mean_content
 from analysis.results import Estimate, student_band
@@ -155,6 +155,15 @@ def compare_learners(
     Returns
     -------
     dict of str to LearningCurves
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> from analysis.learning import AgeBlindUcb
+    >>> made = {"age-blind": lambda: AgeBlindUcb(4)}
+    >>> found = compare_learners(four_sources(), made, 1, horizon=100, replications=2, seed=1)
+    >>> found["age-blind"].expected.shape
+    (2, 100)
     """
     check_kind("learners", learners, Mapping)
     check_integer("budget", budget, 1)
@@ -208,11 +217,49 @@ def compare_at_budgets(
     )[0]
     compared = {}
     for budget, made in learners.items():
-        reference = simulate(sources, "whittle", budget, horizon, initial_state="fresh").reward
+        reference = index_rewards(sources, budget, horizon)
         compared[budget] = {
             name: _gather([runs[budget][name] for runs in played], reference) for name in made
         }
     return compared
+
+
+def index_rewards(sources: Sources, budget: int, horizon: int) -> Floats:
+    """Return the index policy's expected reward at each epoch, all arms one epoch old at first.
+
+    The policy goes by ages, so that its rewards repeat as soon as the ages do; ages at which a
+    source holds u* to machine precision count as one.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    budget : int
+        Arms crawled at each epoch, in [1, N].
+    horizon : int
+        Number of epochs T, at least 1.
+
+    Returns
+    -------
+    ndarray, shape (T,)
+    """
+    check_kind("sources", sources, Sources)
+    check_integer("budget", budget, 1, len(sources))
+    check_integer("horizon", horizon, 1)
+    policy, hidden = WhittlePolicy(sources), np.full(len(sources), np.nan)
+    oldest = np.maximum(np.ceil(-np.log(np.finfo(float).eps / 4) / sources.decay), 2)
+    age = np.ones(len(sources), dtype=np.int64)
+    seen: dict[bytes, int] = {}
+    rewards: list[float] = []
+    while age.tobytes() not in seen and len(rewards) < horizon:
+        seen[age.tobytes()] = len(rewards)
+        arms = policy.select(Observation(len(rewards), age, hidden), budget)
+        rewards.append(float(sources.state_at_age(age)[arms].sum()))
+        age = np.minimum(age + 1, oldest).astype(np.int64)
+        age[arms] = 1
+    first = seen.get(age.tobytes(), len(rewards))
+    cycle = np.array(rewards[first:])
+    return np.concatenate([rewards[:first], np.resize(cycle, horizon - first)])
 
 
 def _replication(point: Any, rng: np.random.Generator) -> dict[int, dict[str, Run]]:

@@ -3,7 +3,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from analysis.ephemeral import Utility, four_sources, long_run_cycle
+from analysis.ephemeral import Utility, four_sources, long_run_cycle, simulate
+from analysis.ephemeral.studies.how_good import random_sources
 from analysis.learning import (
     AgeBlindUcb,
     CertaintyEquivalence,
@@ -12,7 +13,7 @@ from analysis.learning import (
     LspeOptions,
     compare_learners,
 )
-from analysis.learning.comparison import compare_at_budgets
+from analysis.learning.comparison import compare_at_budgets, index_rewards
 
 SOURCES = four_sources()
 LEARNERS = {
@@ -79,6 +80,14 @@ def test_steps_are_counted_to_the_start_of_the_first_good_window():
 def test_without_a_law_of_utility_content_is_the_printed_one():
     curves = compared(utility=None)["certainty equivalence"]
     np.testing.assert_allclose(curves.reward, curves.expected.mean(axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("budget", [1, 2, 3])
+def test_the_reference_is_what_a_simulation_of_the_index_policy_earns(budget):
+    for sources in (SOURCES, random_sources(6, np.random.default_rng(budget))):
+        run = simulate(sources, "whittle", budget, 300, initial_state="fresh")
+        np.testing.assert_allclose(index_rewards(sources, budget, 300), run.reward, rtol=1e-6)
+    assert index_rewards(SOURCES, budget, 3).shape == (3,)
 
 
 def test_budgets_share_their_arrivals():

@@ -242,14 +242,15 @@ def precondition(model, state, v):  # type: ignore[no-untyped-def]
         multiply(state.B, given, v)
     for i in range(size):
         for j in range(size):
-            entry = state.B[i, j]
-            if model.regulariser == 2:
+            matrix[i, j] = state.B[i, j]
+            if model.regulariser == 2 and j <= i:  # B^2 is symmetric
                 entry = 0.0
                 for k in range(size):
                     entry += state.B[i, k] * state.B[k, j]
-            if model.regulariser != 0 and i == j:
-                entry += model.regularisation
-            matrix[i, j] = entry
+                matrix[i, j] = entry
+                matrix[j, i] = entry
+        if model.regulariser != 0:
+            matrix[i, i] += model.regularisation
     return solve(matrix, v)
 
 

@@ -82,6 +82,14 @@ def learned(
     Returns
     -------
     Learned
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> options = LspeOptions.corrected()
+    >>> runs = learned(four_sources(), options, 1, horizon=500, replications=3, seed=1)
+    >>> runs.late().replications
+    3
     """
     check_kind("sources", sources, Sources)
     check_kind("options", options, LspeOptions)

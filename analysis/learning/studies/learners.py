@@ -1,8 +1,8 @@
 """The learners that the book holds side by side, with the settings that it uses.
 
 Settings are each learner's defaults, and do not depend on the budget. Only the scheme of 2019 has a
-second set: with many sources its products of states are too many to solve for at every step, and
-sums of states too large for their square, so it keeps constant thresholds and linear features.
+second set: with many sources its products of states are too many, and sums of states too large for
+their square, so it keeps constant thresholds and linear features, and updates the inverse of B.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from analysis.learning.whittle_q import WhittleQ
 
 FEW = 8
 """Sources up to which the 2019 scheme keeps quadratic thresholds and features."""
+MANY = {"threshold": "constant", "features": "linear", "regulariser": "sherman-morrison"}
+"""What it changes for more; B begins at the identity, so that its inverse is always there."""
 
 
 def side_by_side(sources: Sources, budget: int) -> dict[str, Callable[[], CompiledLearner]]:
@@ -44,7 +46,7 @@ def side_by_side(sources: Sources, budget: int) -> dict[str, Callable[[], Compil
     check_kind("sources", sources, Sources)
     size = len(sources)
     check_integer("budget", budget, 1, size)
-    many = {} if size <= FEW else {"threshold": "constant", "features": "linear"}
+    many = {} if size <= FEW else MANY
     learners: dict[str, Callable[[], CompiledLearner]] = {
         "certainty equivalence, UCB": _certainty(size, "ucb", 2),
         "certainty equivalence, forced": _certainty(size, "forced", 4),

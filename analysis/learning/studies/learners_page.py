@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.ephemeral.arrivals import Utility
 from analysis.ephemeral.policies import RoundRobinPolicy
-from analysis.ephemeral.simulation import long_run_cycle, simulate
+from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
 from analysis.learning.baselines import JointQOptions
 from analysis.learning.comparison import LearningCurves, compare_at_budgets
@@ -130,11 +130,6 @@ def save_loss(id: str, runs: Runs, size: int) -> None:
     )
 
 
-def settled(reward: Floats) -> float:
-    """Return the average over the second half, by when a cycle has long been reached."""
-    return float(reward[reward.size // 2 :].mean())
-
-
 def table(runs: Mapping[str, LearningCurves], title: str) -> pd.DataFrame:
     """Return loss, late loss, epochs to 95% and 99%, and divergence of each learner.
 
@@ -221,7 +216,7 @@ def report(few: Sources, few_runs: Runs, larger: Sources, many_runs: Runs) -> No
         budgets = sorted(runs)
         for budget, place in ((budgets[0], ""), (budgets[-1], "second-")):
             _report_losses(runs[budget], prefix, place)
-            _report_yardsticks(arms, budget, runs[budget], prefix, place)
+            _report_yardsticks(arms, budget, prefix, place)
     counted = [c for runs in (few_runs, many_runs) for row in runs.values() for c in row.values()]
     save_value("learners-all-runs", sum(len(c.expected) + len(c.diverged) for c in counted))
     save_value("learners-all-diverged", sum(len(c.diverged) for c in counted))
@@ -261,19 +256,14 @@ def _report_losses(runs: Mapping[str, LearningCurves], prefix: str, place: str) 
     save_value(f"learners-{prefix}thompson-{place}gain-half", 100 * change.half_width)
 
 
-def _report_yardsticks(
-    arms: Sources, budget: int, runs: Mapping[str, LearningCurves], prefix: str, place: str
-) -> None:
+def _report_yardsticks(arms: Sources, budget: int, prefix: str, place: str) -> None:
     """Save what policies that know the parameters, or need none, lose in the long run."""
-    horizon = next(iter(runs.values())).reference.size
-    index = simulate(arms, "whittle", budget, horizon)
-    value = settled(index.reward)
-    crawled = index.crawled[:, horizon // 2 :].any(axis=1)
-    save_value(f"learners-{prefix}{place}used", int(crawled.sum()))
-    robin = long_run_cycle(arms, RoundRobinPolicy(), budget).average_reward
-    save_value(f"learners-{prefix}robin-{place}loss", 100 * (1 - robin / value))
-    myopic = settled(simulate(arms, "greedy", budget, horizon).reward)
-    save_value(f"learners-{prefix}myopic-{place}loss", max(100 * (1 - myopic / value), 0.0))
+    index = long_run_cycle(arms, "whittle", budget)
+    save_value(f"learners-{prefix}{place}used", int(np.count_nonzero(index.frequency)))
+    for name, policy in (("robin", RoundRobinPolicy()), ("myopic", "greedy")):
+        earned = long_run_cycle(arms, policy, budget).average_reward
+        lost = max(100 * (1 - earned / index.average_reward), 0.0)
+        save_value(f"learners-{prefix}{name}-{place}loss", lost)
 
 
 def _report_leaders(comparisons: list[Mapping[str, LearningCurves]]) -> None:

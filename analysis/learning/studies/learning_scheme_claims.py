@@ -21,6 +21,7 @@ from analysis.learning.studies.learning_scheme_rule import (
     PRINTED_FIRST,
     Rule,
 )
+from analysis.learning.studies.rounding import LEAST, bound
 from analysis.published import printed_rows
 from analysis.report import Claim
 
@@ -317,22 +318,23 @@ def _gradient(found: Rule) -> Iterable[Claim]:
         "B-eq7",
         bool(own["largest relative error"] < 1e-5),
         condition="for the content of all sources, as (6) has it",
-        evidence=f"exact at {found.points} points within {_bound(own['largest relative error'])}; "
-        f"for the harvest its median cosine with the gradient is {harvest['median cosine']:.2f}",
+        evidence=f"exact at {found.points} points within "
+        f"{_bound(own['largest relative error'], LEAST)}; for the harvest its median cosine with "
+        f"the gradient is {harvest['median cosine']:.2f}",
     )
     yield Claim(
         "B-eq8",
         bool(printed["largest relative error"] < 1e-5),
         evidence="with the sum in every component the relative error is up to "
         f"{printed['largest relative error']:.1f}, with the own term "
-        f"{_bound(own['largest relative error'])}",
+        f"{_bound(own['largest relative error'], LEAST)}",
     )
     yield Claim(
         "B-eq9",
         bool(harvest["median cosine"] > 0.99),
         evidence=f"for the harvest the median cosine with the gradient is "
         f"{harvest['median cosine']:.2f}, at best {harvest['largest cosine']:.2f}; with "
-        f"R - eta + V(x') - V(x) the error is {_bound(right['largest relative error'])}",
+        f"R - eta + V(x') - V(x) the error is {_bound(right['largest relative error'], LEAST)}",
     )
 
 
@@ -416,9 +418,8 @@ def _steps(found: Rule) -> Iterable[Claim]:
     )
 
 
-def _bound(error: Any) -> str:
-    """Write an error as a power of ten that it does not exceed, 1e-9 for all that is rounding."""
-    return f"{10.0 ** np.ceil(np.log10(max(float(error), 1e-9))):.0e}"
+def _bound(error: Any, least: float = 1e-9) -> str:
+    return f"{bound(error, least):.0e}"
 
 
 def _over_doublings(epochs: int, terms: Floats) -> Floats:

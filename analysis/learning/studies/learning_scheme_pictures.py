@@ -11,6 +11,7 @@ from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats
 from analysis.learning.scheme.gradient import GradientCheck
 from analysis.learning.studies.learning_scheme_rule import CORRECTED, HARVEST
+from analysis.learning.studies.rounding import bound
 from analysis.report import COLOURS, figure, save_figure
 
 
@@ -90,5 +91,5 @@ def save_gradient(checks: Mapping[str, list[GradientCheck]]) -> None:
         "the corrected one agrees.",
         alt="Two scatter plots. As printed, the cosine with the true gradient is "
         f"{cosine:.2f} in the median. Corrected, all points lie on the diagonal, with a relative "
-        f"error of at most {error:.0e}.",
+        f"error of at most {bound(error):.0e}.",
     )
