@@ -121,9 +121,9 @@ def simulation_rows() -> Iterator[dict[str, Any]]:
                 4,
             )
             ours /= 2 * 1000 * steps
-            mean, low, high = found.mean("index")
-            if not abs(mean - numpy_mean) < 5 * (high - low):
-                raise AssertionError(f"means {mean:.4g} and {numpy_mean:.4g} disagree")
+            mean = found.mean("index")
+            if not abs(mean.value - numpy_mean) < 10 * mean.half_width:
+                raise AssertionError(f"means {mean.value:.4g} and {numpy_mean:.4g} disagree")
             for peer, theirs in per_step.items():
                 name = f"arm-step, 75 arms, budget {budget}, {threads} thread(s)"
                 yield row(name, ours, peer, theirs, f"{1 / ours:.2g} arm-steps a second")

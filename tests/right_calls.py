@@ -130,7 +130,6 @@ def learning_calls():
         "ThresholdChain": {**two, "q": q, "options": options, "cap": 4},
         "WhittleQ": {"arms": 2},
         "WhittleQOptions": {},
-        "band": {"values": np.ones((2, 3))},
         "best_soft_thresholds": {**two, "kappa": 10.0, "engaged": 0.2},
         "compare_learners": {
             **two, "learners": {"age-blind": fresh}, "budget": 1, "horizon": 5, "replications": 2,
@@ -142,12 +141,10 @@ def learning_calls():
             **two, "options": options, "budget": 1, "horizon": 5, "replications": 2, "seed": 0,
         },
         "mean_content": {**two, "horizon": 3},
-        "median_interval": {"values": [1.0, 2.0]},
         "play": {
             **two, "learner": fresh(), "content": np.ones((2, 4)), "budget": 1,
             "rng": np.random.default_rng(0),
         },
-        "side_by_side": {**two, "budget": 1},
         "soft_threshold_value": {**two, "threshold": [0.1, 0.2], "kappa": 10.0},
         "whittle_threshold": {**two, "state": [0.1, 0.2]},
     }  # fmt: skip

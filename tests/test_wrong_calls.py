@@ -36,7 +36,6 @@ VALUES += [[-1.0], [np.nan] * 2, [[1.0, 2.0]], ["a", "b"], np.zeros((0, 0))]
 NOT_FINITE = {
     "CertaintyEquivalenceOptions": "an infinite memory forgets nothing",
     "full_chain": "an action that is not allowed has an infinite cost",
-    "median_interval": "what lies beyond the horizon is infinite",
     "proposition_4": "what is no state has no value",
     "relaxed_problem": "a source that is never due has an infinite age",
     "sweep": "gives what the function gives",

@@ -1,10 +1,11 @@
 from .baselines import AgeBlindUcb, JointQ, JointQOptions
 from .certainty_equivalence import CertaintyEquivalence, CertaintyEquivalenceOptions
-from .comparison import LearningCurves, band, compare_learners, median_interval
+from .comparison import LearningCurves, compare_learners
 from .environment import CompiledLearner, Fixed, Learner, Run, mean_content, play
 from .scheme.frozen import FrozenPolicy
 from .scheme.gradient import GradientCheck, ThresholdChain, gradient_check
 from .scheme.lspe import GreedyThresholdPolicy, Lspe, LspeOptions
+from .scheme.runs import Learned, learned
 from .scheme.thresholds import (
     ThresholdValue,
     best_soft_thresholds,
@@ -12,8 +13,6 @@ from .scheme.thresholds import (
     soft_threshold_value,
     whittle_threshold,
 )
-from .studies.learners import side_by_side
-from .studies.learning_corrected import Learned, learned
 from .whittle_q import WhittleQ, WhittleQOptions
 
 __all__ = [
@@ -37,16 +36,13 @@ __all__ = [
     "ThresholdValue",
     "WhittleQ",
     "WhittleQOptions",
-    "band",
     "best_soft_thresholds",
     "compare_learners",
     "gradient_check",
     "hard_threshold_value",
     "learned",
     "mean_content",
-    "median_interval",
     "play",
-    "side_by_side",
     "soft_threshold_value",
     "whittle_threshold",
 ]

@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from analysis.ephemeral.kernels import h, relative_index_at_age
-from analysis.learning.environment import advance, collect, largest
+from analysis.learning.environment import advance, collect, fresh, largest
 
 #: "forced" crawls an arm again once so much of the time watched has passed since its last crawl.
 OVERDUE = 0.75
@@ -57,13 +57,13 @@ class State(NamedTuple):
     epoch: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _index(log_mu, u_star, age):  # type: ignore[no-untyped-def]
     decay = np.exp(log_mu)
     return u_star * relative_index_at_age(decay, h(decay), float(age))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def index_table(log_mu, oldest):  # type: ignore[no-untyped-def]
     """Index at u* = 1 at ages 1 to `oldest`, shape (oldest, points)."""
     table = np.empty((oldest, log_mu.size))
@@ -73,7 +73,7 @@ def index_table(log_mu, oldest):  # type: ignore[no-untyped-def]
     return table
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _reach(model, point, age):  # type: ignore[no-untyped-def]
     """Return g = 1 - exp(-mu age) and log g at a point of the grid."""
     if age <= model.g.shape[0]:
@@ -82,7 +82,7 @@ def _reach(model, point, age):  # type: ignore[no-untyped-def]
     return g, np.log(g)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _exposure(model, exposure, log_mu):  # type: ignore[no-untyped-def]
     """S at any mu: its logarithm is interpolated linearly between points of the grid."""
     spacing = model.log_mu[1] - model.log_mu[0]
@@ -92,13 +92,16 @@ def _exposure(model, exposure, log_mu):  # type: ignore[no-untyped-def]
     return np.exp((1.0 - weight) * np.log(exposure[below]) + weight * np.log(exposure[below + 1]))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _estimate(model, state, i):  # type: ignore[no-untyped-def]
     """Maximise the profile of arm i on the grid and refine it by a parabola."""
     exposure, profile, total = state.exposure[i], state.profile[i], state.total[i]
     for g in range(exposure.size):
         profile[g] = state.weighted[i, g] - total * np.log(exposure[g])
-    top = int(np.argmax(profile))
+    top = 0
+    for g in range(1, profile.size):
+        if profile[g] > profile[top]:
+            top = g
     inner = min(max(top, 1), exposure.size - 2)
     left, middle, right = profile[inner - 1], profile[inner], profile[inner + 1]
     spacing = model.log_mu[1] - model.log_mu[0]
@@ -118,7 +121,7 @@ def _estimate(model, state, i):  # type: ignore[no-untyped-def]
     state.chi_square[i] = max(surplus, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def learn(model, state, arms, age, found):  # type: ignore[no-untyped-def]
     """Add (age, content) pairs to the running sums and estimate anew.
 
@@ -142,7 +145,7 @@ def learn(model, state, arms, age, found):  # type: ignore[no-untyped-def]
         _estimate(model, state, i)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def upper(total, slack):  # type: ignore[no-untyped-def]
     """Largest mean m >= total with m - total - total log(m/total) <= slack.
 
@@ -158,7 +161,7 @@ def upper(total, slack):  # type: ignore[no-untyped-def]
     return total * x
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _optimistic(model, state, i, age, slack, needed):  # type: ignore[no-untyped-def]
     """Largest index of arm i over all (mu, u*) whose likelihood is within `slack` of the best.
 
@@ -195,7 +198,7 @@ def _optimistic(model, state, i, age, slack, needed):  # type: ignore[no-untyped
     return highest
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _drawn(model, state, i, age, phi, rng):  # type: ignore[no-untyped-def]
     """Index of arm i at a draw of mu and, given mu, of u*.
 
@@ -219,7 +222,7 @@ def _drawn(model, state, i, age, phi, rng):  # type: ignore[no-untyped-def]
     return _index(log_mu, drawn / _exposure(model, state.exposure[i], log_mu), age)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _pool(state):  # type: ignore[no-untyped-def]
     """Dispersion over all arms, and for an arm that found nothing: what a crawl finds, if more."""
     surplus, freedom, found, crawls = 0.0, 0.0, 0.0, 0.0
@@ -233,7 +236,7 @@ def _pool(state):  # type: ignore[no-untyped-def]
     return pooled, unseen if unseen > 0.0 else 1.0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _enter(best, value):  # type: ignore[no-untyped-def]
     """Keep the largest values so far in decreasing order."""
     place = best.size - 1
@@ -245,14 +248,16 @@ def _enter(best, value):  # type: ignore[no-untyped-def]
     best[place] = value
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def priorities(model, state, age, rng, values, budget):  # type: ignore[no-untyped-def]
     """Write what each arm is worth crawling; arms that lack forced crawls come first.
 
     Values of arms that are not among the `budget` largest may be too small.
     """
     pooled, unseen = _pool(state)
-    best = np.full(budget, -np.inf)
+    best = np.empty(budget)
+    for m in range(budget):
+        best[m] = -np.inf
     watched = min(float(state.epoch[0]), model.memory)
     for i in range(values.size):
         count = state.pairs[i]
@@ -278,20 +283,23 @@ def priorities(model, state, age, rng, values, budget):  # type: ignore[no-untyp
             values[i] = _drawn(model, state, i, age[i], phi, rng)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def play(model, state, alpha, decay, u_star, content, budget, rng):  # type: ignore[no-untyped-def]
     horizon, size = content.shape
-    held, age = -np.expm1(-decay) * u_star, np.ones(size, dtype=np.int64)
+    held, age = np.empty(size), np.empty(size, dtype=np.int64)
     arms, ages = np.empty(budget, dtype=np.int64), np.empty(budget, dtype=np.int64)
     found, values = np.empty(budget), np.empty(size)
     reward, expected = np.zeros(horizon), np.zeros(horizon)
     crawls = np.zeros(size, dtype=np.int64)
+    fresh(decay, u_star, held, age)
     for epoch in range(horizon):
         priorities(model, state, age, rng, values, budget)
         largest(values, arms)
         for m in range(budget):
             ages[m] = age[arms[m]]
-        reward[epoch], expected[epoch] = collect(decay, u_star, held, age, arms, found, crawls)
+        reward[epoch], expected[epoch] = collect(
+            decay, u_star, held, age, arms, budget, found, crawls
+        )
         learn(model, state, arms, ages, found)
         advance(alpha, content[epoch], held, age)
-    return reward, expected, np.full(horizon, budget), crawls
+    return reward, expected, crawls

@@ -26,7 +26,17 @@ from numpy.typing import NDArray
 from analysis.checks import check_integer, check_kind, check_number
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import Floats, Ints, Run, advance, by_epoch, collect, largest
+from analysis.learning.environment import (
+    Floats,
+    Ints,
+    Run,
+    advance,
+    by_epoch,
+    collect,
+    constant_run,
+    fresh,
+    largest,
+)
 
 LARGEST_TABLE = 10_000_000
 
@@ -123,7 +133,7 @@ class JointQ:
         check_integer("the number of sources", len(sources), self._age.size, self._age.size)
         check_integer("budget", budget, self._state.sets.shape[1], self._state.sets.shape[1])
         known = (sources.alpha, sources.decay, sources.u_star)
-        return Run(*_joint_play(self._constants, self._state, *known, stream, rng))
+        return constant_run(_joint_play(self._constants, self._state, *known, stream, rng), budget)
 
 
 class _UcbState(NamedTuple):
@@ -165,10 +175,10 @@ class AgeBlindUcb:
         stream = by_epoch(sources, content, budget)
         check_integer("the number of sources", len(sources), *(self._state.pairs.size,) * 2)
         known = (sources.alpha, sources.decay, sources.u_star)
-        return Run(*_ucb_play(self._state, *known, stream, budget))
+        return constant_run(_ucb_play(self._state, *known, stream, budget), budget)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _row(oldest, age):  # type: ignore[no-untyped-def]
     """Return the number of a joint state."""
     row = 0
@@ -177,47 +187,73 @@ def _row(oldest, age):  # type: ignore[no-untyped-def]
     return row
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
+def _row_after(oldest, age, sets, action):  # type: ignore[no-untyped-def]
+    """Return the number of the joint state one epoch after a set of arms was crawled."""
+    row, crawled = 0, 0
+    for i in range(age.size):
+        later = min(age[i] + 1, oldest)
+        if crawled < sets.shape[1] and sets[action, crawled] == i:
+            later = 1
+            crawled += 1
+        row = row * oldest + later - 1
+    return row
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _best(state, row):  # type: ignore[no-untyped-def]
+    """Return the action of the largest value, the first of them."""
+    best = 0
+    for action in range(1, state.q.shape[1]):
+        if state.q[row, action] > state.q[row, best]:
+            best = action
+    return best
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _joint_choose(constants, state, age, rng):  # type: ignore[no-untyped-def]
     oldest, _, _, explore = constants
     if rng.random() * (1.0 + state.epoch[0] / explore) < 1.0:
         return int(rng.random() * state.q.shape[1])
-    return int(np.argmax(state.q[_row(oldest, age)]))
+    return _best(state, _row(oldest, age))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _joint_learn(constants, state, age, action, reward):  # type: ignore[no-untyped-def]
     oldest, step, patience, _ = constants
     state.epoch[0] += 1
-    later = age + 1
-    for i in state.sets[action]:
-        later[i] = 1
-    now, after = _row(oldest, age), _row(oldest, later)
+    now, after = _row(oldest, age), _row_after(oldest, age, state.sets, action)
     state.visits[now, action] += 1
     alpha = step / (1.0 + state.visits[now, action] / patience) ** 0.6
-    change = reward + state.q[after].max() - state.q[0, 0] - state.q[now, action]
+    change = reward + state.q[after, _best(state, after)] - state.q[0, 0] - state.q[now, action]
     state.q[now, action] += alpha * change
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _joint_play(constants, state, alpha, decay, u_star, content, rng):  # type: ignore[no-untyped-def]
     horizon, size = content.shape
-    held, age = -np.expm1(-decay) * u_star, np.ones(size, dtype=np.int64)
+    held, age, before = (
+        np.empty(size),
+        np.empty(size, dtype=np.int64),
+        np.empty(size, dtype=np.int64),
+    )
     found = np.empty(state.sets.shape[1])
     reward, expected = np.zeros(horizon), np.zeros(horizon)
     crawls = np.zeros(size, dtype=np.int64)
+    fresh(decay, u_star, held, age)
     for epoch in range(horizon):
         action = _joint_choose(constants, state, age, rng)
-        before = age.copy()
+        for i in range(size):
+            before[i] = age[i]
         reward[epoch], expected[epoch] = collect(
-            decay, u_star, held, age, state.sets[action], found, crawls
+            decay, u_star, held, age, state.sets[action], found.size, found, crawls
         )
         _joint_learn(constants, state, before, action, reward[epoch])
         advance(alpha, content[epoch], held, age)
-    return reward, expected, np.full(horizon, found.size), crawls
+    return reward, expected, crawls
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _ucb_choose(state, values, arms):  # type: ignore[no-untyped-def]
     scale = state.highest[0] if state.highest[0] > 0.0 else 1.0  # any, while nothing was found
     for i in range(values.size):
@@ -228,7 +264,7 @@ def _ucb_choose(state, values, arms):  # type: ignore[no-untyped-def]
     largest(values, arms)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _ucb_learn(state, arms, found):  # type: ignore[no-untyped-def]
     state.epoch[0] += 1
     for m in range(arms.size):
@@ -237,16 +273,19 @@ def _ucb_learn(state, arms, found):  # type: ignore[no-untyped-def]
         state.highest[0] = max(state.highest[0], found[m])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _ucb_play(state, alpha, decay, u_star, content, budget):  # type: ignore[no-untyped-def]
     horizon, size = content.shape
-    held, age = -np.expm1(-decay) * u_star, np.ones(size, dtype=np.int64)
+    held, age = np.empty(size), np.empty(size, dtype=np.int64)
     arms, found, values = np.empty(budget, dtype=np.int64), np.empty(budget), np.empty(size)
     reward, expected = np.zeros(horizon), np.zeros(horizon)
     crawls = np.zeros(size, dtype=np.int64)
+    fresh(decay, u_star, held, age)
     for epoch in range(horizon):
         _ucb_choose(state, values, arms)
-        reward[epoch], expected[epoch] = collect(decay, u_star, held, age, arms, found, crawls)
+        reward[epoch], expected[epoch] = collect(
+            decay, u_star, held, age, arms, budget, found, crawls
+        )
         _ucb_learn(state, arms, found)
         advance(alpha, content[epoch], held, age)
-    return reward, expected, np.full(horizon, budget), crawls
+    return reward, expected, crawls

@@ -50,7 +50,7 @@ from analysis.checks import check_choice, check_integer, check_kind, check_numbe
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.learning import _certainty_kernel as kernel
-from analysis.learning.environment import Floats, Ints, Run, by_epoch, largest
+from analysis.learning.environment import Floats, Ints, Run, by_epoch, constant_run, largest
 
 EXPLORATIONS = ("forced", "ucb", "thompson")
 TABLED = 256
@@ -186,15 +186,6 @@ class CertaintyEquivalence:
         """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""
         stream = by_epoch(sources, content, budget)
         check_integer("the number of sources", len(sources), self._age.size, self._age.size)
-        return Run(
-            *kernel.play(
-                self._model,
-                self._state,
-                sources.alpha,
-                sources.decay,
-                sources.u_star,
-                stream,
-                budget,
-                rng,
-            )
-        )
+        known = (sources.alpha, sources.decay, sources.u_star)
+        played = kernel.play(self._model, self._state, *known, stream, budget, rng)
+        return constant_run(played, budget)

@@ -13,19 +13,19 @@ part in any average.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
-from scipy.stats import t as student
 
-from analysis.checks import check_array, check_integer, check_kind, check_number
+from analysis.checks import check_integer, check_kind, check_number
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.simulation import simulate
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import CompiledLearner, Floats, Run, mean_content
-from analysis.sweep import mean_interval, sweep
+from analysis.results import Estimate, student_band
+from analysis.sweep import sweep
 
 Factory = Callable[[], CompiledLearner]
 
@@ -58,19 +58,19 @@ class LearningCurves:
     reference: Floats
 
     @property
-    def average_reward(self) -> tuple[float, float, float]:
-        """Expected reward per epoch: mean over replications and its 95% interval."""
-        return mean_interval(self.expected.mean(axis=1))
+    def average_reward(self) -> Estimate:
+        """Expected reward per epoch, with its 95% interval over replications."""
+        return Estimate.of(self.expected.mean(axis=1))
 
     @property
-    def loss(self) -> tuple[float, float, float]:
-        """Share of the index policy's reward that was lost: mean and 95% interval."""
-        return mean_interval(1.0 - self.expected.sum(axis=1) / self.reference.sum())
+    def loss(self) -> Estimate:
+        """Share of the index policy's reward that was lost, with its 95% interval."""
+        return Estimate.of(1.0 - self.expected.sum(axis=1) / self.reference.sum())
 
     @property
-    def regret(self) -> tuple[float, float, float]:
-        """Reward lost to the index policy over all epochs: mean and 95% interval."""
-        return mean_interval(self.reference.sum() - self.expected.sum(axis=1))
+    def regret(self) -> Estimate:
+        """Reward lost to the index policy over all epochs, with its 95% interval."""
+        return Estimate.of(self.reference.sum() - self.expected.sum(axis=1))
 
     def curve(self, block: int) -> tuple[Floats, Floats, Floats]:
         """Reward per epoch in blocks of epochs: mean, and 95% interval of the mean.
@@ -84,12 +84,12 @@ class LearningCurves:
         -------
         mean, low, high : ndarray, shape (T // block,)
         """
-        return band(_blocks(self.expected, block))
+        return student_band(_blocks(self.expected, block))
 
     def regret_curve(self, block: int) -> tuple[Floats, Floats, Floats]:
         """Cumulative reward lost to the index policy at the end of each block, as `curve`."""
         lost = _blocks(self.reference - self.expected, block) * block
-        return band(lost.cumsum(axis=1))
+        return student_band(lost.cumsum(axis=1))
 
     def steps_to(self, fraction: float, window: int = 100) -> Floats:
         """Epochs before a learner earns a fraction of the index policy's long-run reward.
@@ -156,83 +156,79 @@ def compare_learners(
     -------
     dict of str to LearningCurves
     """
+    check_kind("learners", learners, Mapping)
+    check_integer("budget", budget, 1)
+    return compare_at_budgets(
+        sources,
+        {budget: learners},
+        horizon=horizon,
+        replications=replications,
+        seed=seed,
+        utility=utility,
+        jobs=jobs,
+        progress=progress,
+    )[budget]
+
+
+def compare_at_budgets(
+    sources: Sources,
+    learners: Mapping[int, Mapping[str, Factory]],
+    *,
+    horizon: int,
+    replications: int,
+    seed: int,
+    utility: Utility | None = None,
+    jobs: int | None = 1,
+    progress: bool | str = False,
+) -> dict[int, dict[str, LearningCurves]]:
+    """Let learners meet the same arrivals at several budgets; each stream is drawn once.
+
+    Parameters
+    ----------
+    learners : mapping of int to mapping of str to callable
+        By the arms crawled at each epoch, as in `compare_learners`.
+    sources, horizon, replications, seed, utility, jobs, progress
+        As in `compare_learners`, whose result at each budget is the same.
+
+    Returns
+    -------
+    dict of int to dict of str to LearningCurves
+    """
     check_kind("sources", sources, Sources)
     check_kind("learners", learners, Mapping)
     check_kind("utility", utility, Utility, None)
     check_integer("horizon", horizon, 2)
     check_integer("replications", replications, 2)
-    check_integer("budget", budget, 1, len(sources))
-    point = (sources, dict(learners), budget, horizon, utility)
+    for budget, made in learners.items():
+        check_kind("learners", made, Mapping)
+        check_integer("budget", budget, 1, len(sources))
+    point = (sources, {m: dict(made) for m, made in learners.items()}, horizon, utility)
     played = sweep(
         _replication, [point], seed=seed, replications=replications, jobs=jobs, progress=progress
     )[0]
-    reference = simulate(sources, "whittle", budget, horizon, initial_state="fresh").reward
-    return {name: _gather([runs[name] for runs in played], reference) for name in learners}
+    compared = {}
+    for budget, made in learners.items():
+        reference = simulate(sources, "whittle", budget, horizon, initial_state="fresh").reward
+        compared[budget] = {
+            name: _gather([runs[budget][name] for runs in played], reference) for name in made
+        }
+    return compared
 
 
-def median_interval(values: Floats, level: float = 0.95) -> tuple[float, float, float]:
-    """Median with an interval between order statistics, which no distribution is needed for.
-
-    Parameters
-    ----------
-    values : array_like
-        One number a replication; ``inf`` stands for "not within the horizon".
-    level : float
-        Least coverage, in (0, 1).
-
-    Returns
-    -------
-    median, low, high : float
-    """
-    check_number("level", level, 0, 1, low_open=True, high_open=True)
-    try:
-        ordered = np.sort(np.asarray(values, dtype=np.float64).ravel())
-    except (TypeError, ValueError):
-        ordered = np.empty(0)
-    if ordered.size < 2 or np.isnan(ordered).any():
-        raise ValueError(f"values must hold at least two numbers and no nan, got {values!r}")
-    below = max(int(binom.ppf((1 - level) / 2, ordered.size, 0.5)) - 1, 0)
-    middle = ordered[[(ordered.size - 1) // 2, ordered.size // 2]]
-    return float(middle.mean()), float(ordered[below]), float(ordered[-1 - below])
-
-
-def band(values: Floats, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
-    """Mean over the first axis and Student's interval, entry by entry.
-
-    Parameters
-    ----------
-    values : ndarray, shape (R, ...)
-        At least two replications.
-    level : float
-        Coverage, in (0, 1).
-
-    Returns
-    -------
-    mean, low, high : ndarray, shape (...)
-    """
-    sample = check_array("values", values)
-    check_number("level", level, 0, 1, low_open=True, high_open=True)
-    if sample.ndim == 0 or sample.shape[0] < 2:
-        raise ValueError(
-            f"values must hold at least two replications on their first axis, got {sample.shape}"
-        )
-    half = student.ppf((1 + level) / 2, sample.shape[0] - 1) * sample.std(axis=0, ddof=1)
-    half = half / np.sqrt(sample.shape[0])
-    mean = sample.mean(axis=0)
-    return mean, mean - half, mean + half
-
-
-def _replication(point: Any, rng: np.random.Generator) -> dict[str, Run]:
-    """Draw one stream of arrivals and let every learner meet it."""
-    sources, learners, budget, horizon, utility = point
-    arrivals, *own = rng.spawn(1 + len(learners))
+def _replication(point: Any, rng: np.random.Generator) -> dict[int, dict[str, Run]]:
+    """Draw one stream of arrivals and let every learner meet it, at every budget."""
+    sources, learners, horizon, utility = point
+    arrivals, *own = rng.spawn(1 + max(map(len, learners.values())))
     if utility is None:
         content = mean_content(sources, horizon)
     else:
         content = Arrivals(sources, utility).sample(horizon, arrivals)
     return {
-        name: make().play(sources, content, budget, stream)
-        for (name, make), stream in zip(learners.items(), own, strict=True)
+        budget: {
+            name: make().play(sources, content, budget, deepcopy(stream))
+            for (name, make), stream in zip(made.items(), own, strict=False)
+        }
+        for budget, made in learners.items()
     }
 
 

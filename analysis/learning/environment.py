@@ -192,7 +192,21 @@ def play(
     return Run(reward, expected, engaged, crawls)
 
 
-@njit(cache=True, nogil=True)
+def constant_run(played: tuple[Floats, Floats, Ints], budget: int) -> Run:
+    """Return a run of rewards, expected rewards and crawls, with the whole budget at each epoch."""
+    reward, expected, crawls = played
+    return Run(reward, expected, np.full(reward.size, budget), crawls)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def fresh(decay, u_star, held, age):  # type: ignore[no-untyped-def]
+    """Write contents u_i and ages 1."""
+    for i in range(held.size):
+        held[i] = -np.expm1(-decay[i]) * u_star[i]
+        age[i] = 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def advance(alpha, content, held, age):  # type: ignore[no-untyped-def]
     """Let one epoch pass: content fades and arrives, ages grow by one."""
     for i in range(held.size):
@@ -200,11 +214,14 @@ def advance(alpha, content, held, age):  # type: ignore[no-untyped-def]
         age[i] += 1
 
 
-@njit(cache=True, nogil=True)
-def collect(decay, u_star, held, age, arms, found, crawls):  # type: ignore[no-untyped-def]
-    """Crawl `arms`: write what each held into `found`; return the sum and its mean given ages."""
+@njit(cache=True, nogil=True, error_model="numpy")
+def collect(decay, u_star, held, age, arms, count, found, crawls):  # type: ignore[no-untyped-def]
+    """Crawl the first `count` arms: write what each held into `found`.
+
+    Returns the sum of that and its mean given the ages.
+    """
     total, mean = 0.0, 0.0
-    for m in range(arms.size):
+    for m in range(count):
         i = arms[m]
         found[m] = held[i]
         total += held[i]
@@ -215,7 +232,7 @@ def collect(decay, u_star, held, age, arms, found, crawls):  # type: ignore[no-u
     return total, mean
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def largest(values, arms):  # type: ignore[no-untyped-def]
     """Write the positions of the largest values into `arms`, in increasing order.
 
@@ -229,5 +246,8 @@ def largest(values, arms):  # type: ignore[no-untyped-def]
                 taken = taken or arms[earlier] == i
             if not taken and (best < 0 or values[i] > values[best]):
                 best = i
-        arms[m] = best
-    arms.sort()
+        place = m
+        while place > 0 and arms[place - 1] > best:
+            arms[place] = arms[place - 1]
+            place -= 1
+        arms[place] = best

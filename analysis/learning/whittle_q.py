@@ -30,7 +30,17 @@ from numpy.typing import NDArray
 from analysis.checks import check_integer, check_kind, check_number
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import Floats, Ints, Run, advance, by_epoch, collect, largest
+from analysis.learning.environment import (
+    Floats,
+    Ints,
+    Run,
+    advance,
+    by_epoch,
+    collect,
+    constant_run,
+    fresh,
+    largest,
+)
 
 
 @dataclass(frozen=True)
@@ -140,10 +150,11 @@ class WhittleQ:
         stream = by_epoch(sources, content, budget)
         check_integer("the number of sources", len(sources), self._age.size, self._age.size)
         known = (sources.alpha, sources.decay, sources.u_star)
-        return Run(*_play(self._model, self._state, *known, stream, budget, rng))
+        played = _play(self._model, self._state, *known, stream, budget, rng)
+        return constant_run(played, budget)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _choose(model, state, age, rng, values, arms):  # type: ignore[no-untyped-def]
     oldest = state.subsidy.shape[1]
     random = rng.random() * (1.0 + state.epoch[0] / model.explore) < 1.0
@@ -152,7 +163,7 @@ def _choose(model, state, age, rng, values, arms):  # type: ignore[no-untyped-de
     largest(values, arms)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _learn(model, state, age, arms, found):  # type: ignore[no-untyped-def]
     """One step of every arm: its transition changes the tables of all reference ages."""
     state.epoch[0] += 1
@@ -182,18 +193,22 @@ def _learn(model, state, age, arms, found):  # type: ignore[no-untyped-def]
             state.subsidy[i, now] += gamma * (state.q[i, now, 1, now] - state.q[i, now, 0, now])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _play(model, state, alpha, decay, u_star, content, budget, rng):  # type: ignore[no-untyped-def]
     horizon, size = content.shape
-    held, age = -np.expm1(-decay) * u_star, np.ones(size, dtype=np.int64)
+    held, age = np.empty(size), np.empty(size, dtype=np.int64)
     before = np.empty(size, dtype=np.int64)
     arms, found, values = np.empty(budget, dtype=np.int64), np.empty(budget), np.empty(size)
     reward, expected = np.zeros(horizon), np.zeros(horizon)
     crawls = np.zeros(size, dtype=np.int64)
+    fresh(decay, u_star, held, age)
     for epoch in range(horizon):
         _choose(model, state, age, rng, values, arms)
-        before[:] = age
-        reward[epoch], expected[epoch] = collect(decay, u_star, held, age, arms, found, crawls)
+        for i in range(size):
+            before[i] = age[i]
+        reward[epoch], expected[epoch] = collect(
+            decay, u_star, held, age, arms, budget, found, crawls
+        )
         _learn(model, state, before, arms, found)
         advance(alpha, content[epoch], held, age)
-    return reward, expected, np.full(horizon, budget), crawls
+    return reward, expected, crawls

@@ -15,11 +15,11 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from multiprocessing import connection, forkserver
-from pathlib import Path
 from threading import Lock, Thread
 from typing import Any, cast
 from unittest.mock import patch
 
+import psutil
 from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning import LocalProvisioner
 
@@ -38,8 +38,6 @@ LIBRARIES = (
 #: notebooks run side by side, and sums keep their order.
 _THREADED = ("OMP", "OPENBLAS", "MKL", "NUMBA")
 THREADS = (*(f"{name}_NUM_THREADS" for name in _THREADED), "VECLIB_MAXIMUM_THREADS")
-#: File of a kernel's folder to which it writes the CPU-seconds that it took.
-CPU = "cpu.txt"
 _starting = Lock()
 
 
@@ -78,6 +76,11 @@ class WarmProvisioner(LocalProvisioner):
         self.process = cast(Any, _Forked(started))
         self.pid = self.pgid = started.pid  # it leads a group of its own
         return self.connection_info
+
+    def seconds(self) -> float:
+        """Return the CPU-seconds that the kernel and its children have taken."""
+        used = psutil.Process(self.pid).cpu_times()
+        return used.user + used.system + used.children_user + used.children_system
 
 
 class _Forked:
@@ -120,8 +123,9 @@ def _be_kernel(
     memory: float | None,
     log: str,
 ) -> None:
-    """Run a kernel in this process, a fork, and leave the CPU-seconds that it took."""
+    """Run a kernel in this process, a fork."""
     os.setsid()
+    multiprocessing.set_start_method(None, force=True)  # what the notebook starts, as ever
     asked = multiprocessing.parent_process()
     assert asked is not None
     Thread(target=_end_with, args=(asked.sentinel,), daemon=True).start()
@@ -142,9 +146,6 @@ def _be_kernel(
     pd.set_option("display.max_columns", 20)
     # No history of what notebooks ran, and no advice for those who start a kernel by hand.
     launch_new_instance([*arguments, "--HistoryManager.enabled=False", "--parent=1"])
-    used = [resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    seconds = sum(usage.ru_utime + usage.ru_stime for usage in used)
-    Path(folder, CPU).write_text(f"{seconds:.1f}\n")
 
 
 def _end_with(process: int) -> None:

@@ -3,7 +3,7 @@
 The modules build on each other in this order: `arm` and `elimination` (one arm, one
 factorisation), `threshold`, `definition`, `index` and `indexability` (the Whittle index and why it
 exists), `policies`, `joint`, `relaxed` and `simulation` (many arms under a budget), `generators`,
-`experiments` and `applications`.
+`applications`, `instances` (random systems, what policies cost on each).
 """
 
 import lazy_loader

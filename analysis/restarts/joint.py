@@ -2,25 +2,27 @@
 
 A joint state is one state of each arm, K^n in all (slide 6), and an action the set of `budget`
 arms to activate. Given the action arms move independently, so that the expectation of V is n small
-contractions, one along each arm's axis: with P for a passive arm, with Q for an active one, whose
-axis then drops out. Actions share their contractions. Values are normalised by 1 - b, as on slide
-5; value iteration stops on the bounds of MacQueen and Porteus, which enclose the true values.
+contractions, one along each arm's axis: with Q for an active arm, whose axis then drops out, and
+with P for a passive one on the few states that are left. Values are normalised by 1 - b, as on
+slide 5; value iteration stops on the bounds of MacQueen and Porteus, which enclose the true values.
 
 Source: the restart slides (2019), slides 5, 6 and 19.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from analysis.checks import check_array, check_choice, check_kind, check_number
 from analysis.restarts.policies import RestartBandit, Scores, check_scores
 from analysis.results import DiscountedSolution, NotConverged
 
+#: Joint states that allow each action, one action after another, and how many of each.
+Listed = tuple[NDArray[np.int64], NDArray[np.int64]]
 #: Joint systems beyond this many states are refused rather than started.
 MOST_JOINT_STATES = 2_000_000
 
@@ -51,10 +53,20 @@ class JointModel:
                 f"got {bandit.joint_states:.3g}"
             )
         self.bandit = bandit
-        self.actions = list(combinations(range(len(bandit.arms)), bandit.budget))
+        count, most = len(bandit.arms), max(bandit.shape)
+        self.actions = list(combinations(range(count), bandit.budget))
         self._number = {action: number for number, action in enumerate(self.actions)}
-        self._kernels = [np.ascontiguousarray(arm.passive.T) for arm in bandit.arms]
-        self._costs = [self._cost(action) for action in self.actions]
+        self._shape = np.array(bandit.shape, dtype=np.int64)
+        self._kernels, self._resets = np.zeros((count, most, most)), np.zeros((count, most))
+        for n, arm in enumerate(bandit.arms):
+            self._kernels[n, : arm.states, : arm.states] = arm.passive
+            self._resets[n, : arm.states] = arm.reset
+        self._active = np.zeros((len(self.actions), count), dtype=np.bool_)
+        for number, action in enumerate(self.actions):
+            self._active[number, list(action)] = True
+        self._costs = np.stack([self._cost(action).ravel() for action in self.actions])
+        self._places = np.stack([self._places_of(active) for active in self._active])
+        self._every = self.listed(np.ones(self._costs.shape, dtype=np.bool_))
 
     def _along(self, arm: int, values: NDArray[np.float64]) -> NDArray[np.float64]:
         shape = [1] * len(self.bandit.arms)
@@ -67,39 +79,53 @@ class JointModel:
             total += self._along(n, arm.active_cost if n in action else arm.passive_cost)
         return (1 - self.bandit.discount) * total
 
-    def expectations(
-        self, values: NDArray[np.float64]
-    ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield every action's number and E V(next), of a shape that broadcasts to the joint one.
+    def _places_of(self, active: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return which of an action's expectations each joint state looks up."""
+        kept = np.where(active, 1, self._shape)
+        places = np.arange(kept.prod()).reshape(kept)
+        return np.broadcast_to(places, self.bandit.shape).ravel()
+
+    def listed(self, allowed: NDArray[np.bool_]) -> Listed:
+        """Return the joint states that allow each action, one action after another, and how many.
+
+        Parameters
+        ----------
+        allowed : ndarray of bool, shape (actions, *joint shape)
+            At least one action in each joint state.
+        """
+        flat = allowed.reshape(len(self.actions), -1)
+        return np.nonzero(flat)[1], np.count_nonzero(flat, axis=1)
+
+    def improve(
+        self,
+        values: NDArray[np.float64],
+        listed: Listed | None = None,
+        *,
+        worst: bool = False,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the least cost-to-go over actions, and the number of an action that has it.
 
         Parameters
         ----------
         values : ndarray, of the joint shape
+        listed : pair of ndarray, optional
+            The allowed actions, as `listed` returns them; all if not given.
+        worst : bool
+            Take the greatest instead of the least.
+
+        Returns
+        -------
+        updated, chosen : ndarray, of the joint shape
         """
-        yield from self._contract(np.asarray(values).reshape(-1), 0, ())
-
-    def _contract(
-        self, flat: NDArray[np.float64], n: int, active: tuple[int, ...]
-    ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Contract arm n: `flat` runs over arms n, n+1, ..., then over the arms done before it."""
-        arms = self.bandit.arms
-        if n == len(arms):
-            shape = [1 if k in active else size for k, size in enumerate(self.bandit.shape)]
-            yield self._number[active], flat.reshape(shape)
-            return
-        table = flat.reshape(arms[n].states, -1)
-        if len(active) < self.bandit.budget:
-            yield from self._contract(arms[n].reset @ table, n + 1, (*active, n))
-        if len(arms) - n > self.bandit.budget - len(active):
-            # Transposed, so that arm n's axis comes last and the next arm's first.
-            yield from self._contract((table.T @ self._kernels[n]).reshape(-1), n + 1, active)
-
-    def action_values(
-        self, values: NDArray[np.float64]
-    ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield every action's number and its cost-to-go, of the joint shape."""
-        for number, expected in self.expectations(values):
-            yield number, self._costs[number] + self.bandit.discount * expected
+        updated = np.full(values.size, np.inf)
+        chosen = np.zeros(values.size, dtype=np.int64)
+        states, counts = self._every if listed is None else listed
+        _improve(
+            np.ascontiguousarray(values, dtype=np.float64).ravel(), self._shape, self._kernels,
+            self._resets, self._active, self._places, self._costs, states, counts,
+            self.bandit.discount, -1.0 if worst else 1.0, updated, chosen,
+        )  # fmt: skip
+        return updated.reshape(values.shape), chosen.reshape(values.shape)
 
     def priority_actions(self, scores: Scores) -> NDArray[np.int64]:
         """Return the action of a priority policy in each joint state.
@@ -127,7 +153,7 @@ class JointModel:
         along = [self._along(n, table) for n, table in enumerate(tables)]
         return np.stack(np.broadcast_arrays(*along))
 
-    def highest_actions(self, scores: Scores) -> list[NDArray[np.bool_]]:
+    def highest_actions(self, scores: Scores) -> NDArray[np.bool_]:
         """Return where each action activates arms with the highest scores, ties broken anyhow.
 
         Parameters
@@ -137,8 +163,8 @@ class JointModel:
 
         Returns
         -------
-        list of ndarray of bool, of the joint shape
-            One for each of `actions`; at least one is true in each joint state.
+        ndarray of bool, shape (actions, *joint shape)
+            At least one action is allowed in each joint state.
         """
         joint = self._joint_scores(scores)
         last = np.sort(joint, axis=0)[-self.bandit.budget]
@@ -147,14 +173,69 @@ class JointModel:
             passive = [n for n in range(len(joint)) if n not in action]
             kept = (joint[list(action)] >= last).all(axis=0)
             allowed.append(kept & (joint[passive] <= last).all(axis=0))
-        return allowed
+        return np.stack(allowed)
+
+
+@njit(cache=True)
+def _improve(  # type: ignore[no-untyped-def]
+    values, shape, kernels, resets, active, places, costs, states, counts, discount, sign, updated,
+    chosen,
+):  # fmt: skip
+    work, row = np.empty((2, values.size)), np.empty(values.size)
+    first = 0
+    for number in range(active.shape[0]):
+        expected = _expectation(values, shape, kernels, resets, active[number], work, row)
+        for listed in range(first, first + counts[number]):
+            state = states[listed]
+            to_go = costs[number, state] + discount * expected[places[number, state]]
+            if sign * to_go < updated[state]:
+                updated[state], chosen[state] = sign * to_go, number
+        first += counts[number]
+    updated *= sign
+
+
+@njit(cache=True)
+def _expectation(values, shape, kernels, resets, active, work, row):  # type: ignore[no-untyped-def]
+    """Return E V(next) of one action, flat, the axes of active arms dropped."""
+    source, size, turn, before = values, values.size, 0, 1
+    for n in range(shape.size):
+        if not active[n]:
+            before *= shape[n]
+            continue
+        after = size // (before * shape[n])
+        target = work[turn]
+        target[: before * after] = 0.0
+        for a in range(before):
+            for y in range(shape[n]):
+                if resets[n, y] > 0:
+                    begin = (a * shape[n] + y) * after
+                    for c in range(after):
+                        target[a * after + c] += resets[n, y] * source[begin + c]
+        source, size, turn = target, before * after, 1 - turn
+    # From here on the first axis is taken off and put back last, so that sums run along rows.
+    for n in range(shape.size):
+        if active[n]:
+            continue
+        states = shape[n]
+        rest = size // states
+        target = work[turn]
+        for x in range(states):
+            row[:rest] = 0.0
+            for y in range(states):
+                if kernels[n, x, y] > 0:
+                    for c in range(rest):
+                        row[c] += kernels[n, x, y] * source[y * rest + c]
+            for c in range(rest):
+                target[c * states + x] = row[c]
+        source, turn = target, 1 - turn
+    return source
 
 
 def solve_joint(
     bandit: RestartBandit,
     *,
     tolerance: float = 1e-10,
-    start: NDArray[np.float64] | None = None,
+    initial_values: NDArray[np.float64] | None = None,
     model: JointModel | None = None,
 ) -> DiscountedSolution:
     """Solve the joint problem by value iteration with enclosing bounds.
@@ -164,8 +245,8 @@ def solve_joint(
     bandit : RestartBandit
     tolerance : float
         Largest allowed half-width of the bounds, relative to the largest value.
-    start : ndarray, of the joint shape, optional
-        Values to start from.
+    initial_values : ndarray, of the joint shape, optional
+        Where the iteration begins.
     model : JointModel, optional
         The bandit's, where it is at hand.
 
@@ -179,11 +260,19 @@ def solve_joint(
     ------
     NotConverged
         If the bounds do not close.
+
+    Examples
+    --------
+    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> arms = [slide_arm(one_step(4, stay)) for stay in (0.2, 0.5, 0.8)]
+    >>> bandit = RestartBandit(tuple(arms), budget=1, discount=0.9)
+    >>> float(solve_joint(bandit).values[0, 0, 0].round(4))
+    4.676
     """
     check_kind("bandit", bandit, RestartBandit)
     check_kind("model", model, JointModel, None)
     model = model or JointModel(bandit)
-    return _iterate(model, None, tolerance, start)
+    return _iterate(model, None, tolerance, initial_values)
 
 
 def evaluate_scores(
@@ -192,7 +281,7 @@ def evaluate_scores(
     *,
     ties: str = "lower arm",
     tolerance: float = 1e-10,
-    start: NDArray[np.float64] | None = None,
+    initial_values: NDArray[np.float64] | None = None,
     model: JointModel | None = None,
 ) -> DiscountedSolution:
     """Value a priority policy exactly.
@@ -205,7 +294,7 @@ def evaluate_scores(
     ties : {"lower arm", "best", "worst"}
         Of arms with equal scores, activate those with the lower numbers; or those, in each joint
         state, that make the cost least or greatest among all ways to break the ties.
-    tolerance, start, model
+    tolerance, initial_values, model
         As `solve_joint`.
 
     Returns
@@ -219,6 +308,15 @@ def evaluate_scores(
         If the scores do not fit the arms, or for unknown ties.
     NotConverged
         If the bounds do not close.
+
+    Examples
+    --------
+    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> arms = [slide_arm(one_step(4, stay)) for stay in (0.2, 0.5, 0.8)]
+    >>> bandit = RestartBandit(tuple(arms), budget=1, discount=0.9)
+    >>> from analysis.restarts import index_scores
+    >>> float(evaluate_scores(bandit, index_scores(bandit)).values[0, 0, 0].round(4))
+    4.676
     """
     check_kind("bandit", bandit, RestartBandit)
     check_choice("ties", ties, ("lower arm", "best", "worst"))
@@ -226,72 +324,42 @@ def evaluate_scores(
     model = model or JointModel(bandit)
     if ties == "lower arm":
         chosen = model.priority_actions(scores)
-        allowed = [chosen == number for number in range(len(model.actions))]
+        allowed = np.stack([chosen == number for number in range(len(model.actions))])
     else:
         allowed = model.highest_actions(scores)
-    return _iterate(model, allowed, tolerance, start, worst=ties == "worst")
+    return _iterate(model, model.listed(allowed), tolerance, initial_values, worst=ties == "worst")
 
 
 def _iterate(
     model: JointModel,
-    allowed: list[NDArray[np.bool_]] | None,
+    listed: Listed | None,
     tolerance: float,
-    start: NDArray[np.float64] | None,
+    initial_values: NDArray[np.float64] | None,
     worst: bool = False,
 ) -> DiscountedSolution:
     """Iterate on the least (or greatest) cost-to-go of the allowed actions, all if not given."""
     bandit = model.bandit
     check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
-    values = np.zeros(bandit.shape) if start is None else check_array("start", start)
+    values = np.zeros(bandit.shape)
+    if initial_values is not None:
+        values = check_array("initial_values", initial_values)
     if values.shape != bandit.shape:
-        raise ValueError(f"start must have shape {bandit.shape}, got {values.shape}")
+        raise ValueError(f"initial_values must have shape {bandit.shape}, got {values.shape}")
     factor = bandit.discount / (1 - bandit.discount)
     limit = int(50 / (1 - bandit.discount)) + 100
     for iteration in range(1, limit + 1):
-        updated = _updated(model, values, allowed, worst)
+        updated, _ = model.improve(values, listed, worst=worst)
         change = updated - values
         low, high = factor * change.min(), factor * change.max()
         values = updated
         if high - low <= 2 * tolerance * (1e-300 + np.abs(values).max()):
             values = values + (low + high) / 2
-            chosen = _greedy(model, values, allowed, worst)
             return DiscountedSolution(
                 values=values,
-                policy=chosen,
+                policy=model.improve(values, listed, worst=worst)[1],
                 iterations=iteration,
                 residual=(high - low) / 2,
                 converged=True,
                 method="value iteration",
             )
     raise NotConverged(f"bounds are still {high - low:.3g} apart after {limit} iterations")
-
-
-def _updated(
-    model: JointModel,
-    values: NDArray[np.float64],
-    allowed: list[NDArray[np.bool_]] | None,
-    worst: bool,
-) -> NDArray[np.float64]:
-    updated = np.full(model.bandit.shape, -np.inf if worst else np.inf)
-    better = np.maximum if worst else np.minimum
-    for number, to_go in model.action_values(values):
-        where = True if allowed is None else allowed[number]
-        better(updated, to_go, out=updated, where=where)
-    return updated
-
-
-def _greedy(
-    model: JointModel,
-    values: NDArray[np.float64],
-    allowed: list[NDArray[np.bool_]] | None,
-    worst: bool,
-) -> NDArray[np.int64]:
-    best = np.full(model.bandit.shape, -np.inf if worst else np.inf)
-    chosen = np.zeros(model.bandit.shape, dtype=np.int64)
-    for number, to_go in model.action_values(values):
-        better = to_go > best if worst else to_go < best
-        if allowed is not None:
-            better &= allowed[number]
-        best[better] = to_go[better]
-        chosen[better] = number
-    return chosen

@@ -147,7 +147,7 @@ def check_scores(bandit: RestartBandit, scores: Sequence[NDArray[np.float64]]) -
     ]
 
 
-def start_states(bandit: RestartBandit, start: Sequence[int] | None) -> NDArray[np.int64]:
+def initial_states(bandit: RestartBandit, initial_state: Sequence[int] | None) -> NDArray[np.int64]:
     """Return the initial state of each arm, the first state of all if none is given.
 
     Raises
@@ -155,15 +155,16 @@ def start_states(bandit: RestartBandit, start: Sequence[int] | None) -> NDArray[
     ValueError
         If there is not one state in its arm's range for each arm.
     """
-    if start is None:
+    if initial_state is None:
         return np.zeros(len(bandit.arms), dtype=np.int64)
-    check_kind("start", start, Sized)
-    if len(start) != len(bandit.arms):
+    check_kind("initial_state", initial_state, Sized)
+    if len(initial_state) != len(bandit.arms):
         raise ValueError(
-            f"start must hold one state for each of {len(bandit.arms)} arms, got {len(start)}"
+            f"initial_state must hold one state for each of {len(bandit.arms)} arms, "
+            f"got {len(initial_state)}"
         )
     states = [
-        check_integer(f"start[{n}]", state, 0, limit - 1)
-        for n, (state, limit) in enumerate(zip(start, bandit.shape, strict=True))
+        check_integer(f"initial_state[{n}]", state, 0, limit - 1)
+        for n, (state, limit) in enumerate(zip(initial_state, bandit.shape, strict=True))
     ]
     return np.array(states, dtype=np.int64)

@@ -6,6 +6,7 @@ from (seed, p, t, i): the policies differ by their decisions only, and a path ca
 or in another block. Inversion starts from a table of `CELLS` cells per row, so that a draw is one
 look-up and, rarely, a step or two. Blocks of paths advance arm by arm, with an arm's tables in
 cache. J = (1 - b) sum_t b^t cost_t over a finite horizon; what lies beyond it is bounded in `tail`.
+With a price, losses against the relaxed problem take the place of costs: an exact control variate.
 
 Source: the restart slides (2019), slides 5, 18 and 20 (5000 paths of 250 epochs).
 """
@@ -20,8 +21,10 @@ from numba import get_num_threads, njit, prange, set_num_threads
 from numpy.typing import NDArray
 
 from analysis.checks import check_choice, check_integer, check_kind
-from analysis.restarts.policies import RestartBandit, Scores, check_scores, start_states
-from analysis.sweep import mean_interval
+from analysis.restarts.arm import RestartArm
+from analysis.restarts.policies import RestartBandit, Scores, check_scores, initial_states
+from analysis.restarts.relaxed import epoch_losses
+from analysis.results import Estimate
 
 #: Cells of the look-up table of each row; a power of two.
 CELLS = 256
@@ -38,7 +41,7 @@ class Paths:
     names : tuple of str
         The policies.
     costs : ndarray, shape (policies, paths)
-        (1 - b) sum_t b^t cost_t.
+        (1 - b) sum_t b^t cost_t; with a price, the same in expectation.
     tail : float
         Largest absolute error that the finite horizon can have made in any cost.
     """
@@ -47,15 +50,15 @@ class Paths:
     costs: NDArray[np.float64]
     tail: float
 
-    def mean(self, name: str, *, level: float = 0.95) -> tuple[float, float, float]:
-        """Return the mean cost of a policy and the ends of its confidence interval."""
-        return mean_interval(self._of(name), level)
+    def mean(self, name: str, *, level: float = 0.95) -> Estimate:
+        """Return the mean cost of a policy with its confidence interval."""
+        return Estimate.of(self._of(name), level)
 
     def _of(self, name: str) -> NDArray[np.float64]:
         return np.asarray(self.costs[self.names.index(check_choice("name", name, self.names))])
 
-    def saving(self, name: str, other: str, *, level: float = 0.95) -> tuple[float, float, float]:
-        """Return by how many percent `name` is cheaper than `other`, and the interval's ends.
+    def saving(self, name: str, other: str, *, level: float = 0.95) -> Estimate:
+        """Return by how many percent `name` is cheaper than `other`, with an interval.
 
         The ratio of means over paired paths, 100 (J(other) - J(name)) / J(other), which is the
         slides' eps_myp for the index policy against the myopic one; its interval is by the delta
@@ -63,9 +66,9 @@ class Paths:
         """
         mine, theirs = self._of(name), self._of(other)
         ratio = mine.mean() / theirs.mean()
-        _, low, high = mean_interval((mine - ratio * theirs) / theirs.mean(), level)
-        half = (high - low) / 2
-        return 100 * (1 - ratio), 100 * (1 - ratio - half), 100 * (1 - ratio + half)
+        around = Estimate.of((mine - ratio * theirs) / theirs.mean(), level)
+        saved, half = 100 * (1 - ratio), 100 * around.half_width
+        return Estimate(saved, saved - half, saved + half, around.replications)
 
 
 def simulate(
@@ -75,7 +78,8 @@ def simulate(
     paths: int,
     epochs: int,
     rng: np.random.Generator,
-    start: Sequence[int] | None = None,
+    initial_state: Sequence[int] | None = None,
+    price: float | None = None,
     threads: int = 1,
 ) -> Paths:
     """Simulate priority policies on common random numbers.
@@ -90,8 +94,11 @@ def simulate(
         Replications (at least 2) and epochs of each (at least 1).
     rng : numpy.random.Generator
         Only seeds the counters, with one draw.
-    start : sequence of int, optional
+    initial_state : sequence of int, optional
         Initial state of each arm; the first of all if not given.
+    price : float, optional
+        Add up what actions lose at this price of an active epoch (`relaxed.epoch_losses`), not
+        what they cost: the same mean and a smaller variance, at the price of the relaxed bound.
     threads : int
         Threads to run on; the result does not depend on it.
 
@@ -103,6 +110,18 @@ def simulate(
     ------
     ValueError
         If a number is out of its range or a policy's scores do not fit the arms.
+
+    Examples
+    --------
+    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> arms = [slide_arm(one_step(4, stay)) for stay in (0.2, 0.5, 0.8)]
+    >>> bandit = RestartBandit(tuple(arms), budget=1, discount=0.9)
+    >>> rng = np.random.default_rng(0)
+    >>> from analysis.restarts import index_scores
+    >>> policies = {"index": index_scores(bandit)}
+    >>> found = simulate(bandit, policies, paths=1000, epochs=100, rng=rng)
+    >>> round(found.mean("index").value, 1)
+    4.7
     """
     check_kind("bandit", bandit, RestartBandit)
     check_integer("paths", paths, 2)
@@ -116,29 +135,41 @@ def simulate(
     states = max(bandit.shape)
     if states > 255:
         raise ValueError(f"arms must have at most 255 states to be simulated, got {states}")
-    tables = [_draw_table(arm.passive, arm.reset, states) for arm in bandit.arms]
-    guide = np.stack([table[0] for table in tables])
-    cut = np.stack([table[1] for table in tables])
+    guide, cut = _draw_tables(bandit.arms, states)
     ordered = [_ranks(_padded(check_scores(bandit, table), states)) for table in policies.values()]
     ranks, arm_of = (np.stack(tables) for tables in zip(*ordered, strict=True))
-    passive_cost = _padded([arm.passive_cost for arm in bandit.arms], states)
-    extra_cost = _padded([arm.active_cost - arm.passive_cost for arm in bandit.arms], states)
+    passive, active, constant = _epoch_costs(bandit, price, initial_state)
     costs = np.empty((len(policies), paths))
     before = get_num_threads()
     set_num_threads(min(threads, before))
     try:
         _run(
-            guide, cut, ranks, arm_of, passive_cost, extra_cost, start_states(bandit, start),
-            bandit.budget, bandit.discount, epochs, rng.integers(2**64, dtype=np.uint64), costs,
+            guide, cut, ranks, arm_of, _padded(passive, states),
+            _padded([late - soon for soon, late in zip(passive, active, strict=True)], states),
+            initial_states(bandit, initial_state), bandit.budget, bandit.discount, epochs,
+            rng.integers(2**64, dtype=np.uint64), costs,
         )  # fmt: skip
     finally:
         set_num_threads(before)
-    largest = sum(float(np.abs([arm.passive_cost, arm.active_cost]).max()) for arm in bandit.arms)
-    return Paths(tuple(policies), costs, bandit.discount**epochs * largest)
+    largest = sum(float(np.abs(pair).max()) for pair in zip(passive, active, strict=True))
+    return Paths(tuple(policies), constant + costs, bandit.discount**epochs * largest)
+
+
+def _epoch_costs(
+    bandit: RestartBandit, price: float | None, initial_state: Sequence[int] | None
+) -> tuple[Scores, Scores, float]:
+    """Return what a passive and an active epoch add, and what the sum begins from."""
+    if price is not None:
+        return epoch_losses(bandit, price, initial_state)
+    passive = [arm.passive_cost for arm in bandit.arms]
+    return passive, [arm.active_cost for arm in bandit.arms], 0.0
 
 
 def _padded(tables: Sequence[NDArray[np.float64]], states: int) -> NDArray[np.float64]:
-    return np.stack([np.pad(table, (0, states - len(table))) for table in tables])
+    padded = np.zeros((len(tables), states))
+    for row, table in zip(padded, tables, strict=True):
+        row[: len(table)] = table
+    return padded
 
 
 def _ranks(scores: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -153,26 +184,37 @@ def _ranks(scores: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.i
     return ranks.reshape(scores.shape), arm[order]
 
 
-def _draw_table(
-    passive: NDArray[np.float64], reset: NDArray[np.float64], states: int
+def _draw_tables(
+    arms: Sequence[RestartArm], states: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
-    """Return the guide (rows, CELLS) and the cuts (rows, states) for inversion.
+    """Return the guide (arms, rows, CELLS) and the cuts (arms, rows, states) for inversion.
 
     Row x is P(x, .); the last row, which an active arm draws from, is Q. A 64-bit uniform u falls
     in state y if cut[y - 1] < u <= cut[y]; guide[cell] is the state of the cell's least u.
     """
-    rows = np.zeros((states + 1, states))
-    rows[: len(passive), : len(reset)] = passive
-    rows[states, : len(reset)] = reset
-    distribution = np.cumsum(rows, axis=1)
-    last = (rows > 0) * np.arange(states)
+    rows = np.zeros((len(arms), states + 1, states))
+    for law, arm in zip(rows, arms, strict=True):
+        law[: arm.states, : arm.states] = arm.passive
+        law[states, : arm.states] = arm.reset
+    distribution = np.cumsum(rows, axis=-1)
+    last = ((rows > 0) * np.arange(states)).max(axis=-1, keepdims=True)
     # The largest state with mass takes what rounding leaves over, so that none is drawn beyond it.
-    full = np.arange(states) >= last.max(axis=1)[:, None]
+    full = np.arange(states) >= last
     scaled = np.minimum(distribution, 1.0) * 2.0**64
     cut = np.where(full, np.uint64(2**64 - 1), np.minimum(scaled, 2.0**64 - 2048).astype(np.uint64))
-    lows = np.arange(CELLS, dtype=np.uint64) << np.uint64(64 - int(np.log2(CELLS)))
-    guide = np.stack([np.searchsorted(row, lows, side="left") for row in cut])
-    return guide.astype(np.uint8), cut
+    guide = np.empty((len(arms), states + 1, CELLS), dtype=np.uint8)
+    _fill_guide(cut.reshape(-1, states), guide.reshape(-1, CELLS))
+    return guide, cut
+
+
+@njit(cache=True)
+def _fill_guide(cut, guide):  # type: ignore[no-untyped-def]
+    for row in range(cut.shape[0]):
+        y = 0
+        for cell in range(guide.shape[1]):
+            while cut[row, y] < np.uint64(cell) << np.uint64(56):
+                y += 1
+            guide[row, cell] = y
 
 
 @njit(inline="always")
@@ -185,21 +227,21 @@ def _hash(z):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, parallel=True)
 def _run(  # type: ignore[no-untyped-def]
-    guide, cut, ranks, arm_of, passive_cost, extra_cost, start, budget, discount, epochs, seed,
+    guide, cut, ranks, arm_of, passive_cost, extra_cost, initial, budget, discount, epochs, seed,
     costs,
 ):  # fmt: skip
     paths = costs.shape[1]
     for block in prange((paths + BLOCK - 1) // BLOCK):
         first = block * BLOCK
         _run_block(
-            guide, cut, ranks, arm_of, passive_cost, extra_cost, start, budget, discount, epochs,
+            guide, cut, ranks, arm_of, passive_cost, extra_cost, initial, budget, discount, epochs,
             seed, first, costs[:, first : min(first + BLOCK, paths)],
         )  # fmt: skip
 
 
 @njit(cache=True)
 def _run_block(  # type: ignore[no-untyped-def]
-    guide, cut, ranks, arm_of, passive_cost, extra_cost, start, budget, discount, epochs,
+    guide, cut, ranks, arm_of, passive_cost, extra_cost, initial, budget, discount, epochs,
     seed, first, costs,
 ):  # fmt: skip
     policies, arms, states = ranks.shape
@@ -212,7 +254,7 @@ def _run_block(  # type: ignore[no-untyped-def]
     epoch_cost = np.empty((policies, count))
     for q in range(policies):
         for i in range(arms):
-            row[q, i, :] = start[i]
+            row[q, i, :] = initial[i]
     costs[:] = 0.0
     weight = 1.0 - discount
     for t in range(epochs):

@@ -10,10 +10,9 @@ from analysis.learning import (
     LearningCurves,
     Lspe,
     LspeOptions,
-    band,
     compare_learners,
-    median_interval,
 )
+from analysis.learning.comparison import compare_at_budgets
 
 SOURCES = four_sources()
 LEARNERS = {
@@ -62,10 +61,10 @@ def test_a_learner_earns_the_same_whoever_else_plays():
 def test_regret_loss_and_curves_are_consistent():
     one = compared()["certainty equivalence"]
     blind = compared()["age-blind"]
-    assert one.regret[0] == pytest.approx(one.reference.sum() * one.loss[0])
-    assert one.regret_curve(50)[0][-1] == pytest.approx(one.regret[0])
-    assert one.curve(50)[0].mean() == pytest.approx(one.average_reward[0])
-    assert one.loss[1] <= one.loss[0] <= one.loss[2] < blind.loss[0]
+    assert one.regret.value == pytest.approx(one.reference.sum() * one.loss.value)
+    assert one.regret_curve(50)[0][-1] == pytest.approx(one.regret.value)
+    assert one.curve(50)[0].mean() == pytest.approx(one.average_reward.value)
+    assert one.loss.low <= one.loss.value <= one.loss.high < blind.loss.value
     assert (one.steps_to(0.95) < blind.steps_to(0.95)).all()
 
 
@@ -77,19 +76,18 @@ def test_steps_are_counted_to_the_start_of_the_first_good_window():
     np.testing.assert_array_equal(curves.steps_to(0.5, window=2), [3.0, np.inf])
 
 
-def test_without_a_law_of_utility_the_world_is_the_printed_one():
+def test_without_a_law_of_utility_content_is_the_printed_one():
     curves = compared(utility=None)["certainty equivalence"]
     np.testing.assert_allclose(curves.reward, curves.expected.mean(axis=1), rtol=1e-12)
 
 
-def test_intervals_cover():
-    rng = np.random.default_rng(0)
-    samples = rng.normal(size=(400, 30))
-    hits = [low <= 0 <= high for _, low, high in map(median_interval, samples)]
-    assert np.mean(hits) >= 0.93
-    _, low, high = band(samples.T)
-    assert np.mean((low <= 0) & (high >= 0)) == pytest.approx(0.95, abs=0.035)
-    assert median_interval([1.0, 2.0, np.inf, np.inf])[0] == np.inf
+def test_budgets_share_their_arrivals():
+    settings = {"horizon": 200, "replications": 2, "seed": 5, "utility": Utility("exponential")}
+    both = compare_at_budgets(SOURCES, {1: LEARNERS, 2: LEARNERS}, **settings)
+    for budget in (1, 2):
+        alone = compare_learners(SOURCES, LEARNERS, budget, **settings)
+        for name, curves in alone.items():
+            np.testing.assert_array_equal(both[budget][name].expected, curves.expected)
 
 
 @pytest.mark.parametrize(
@@ -100,10 +98,9 @@ def test_intervals_cover():
         (lambda: compared()["age-blind"].steps_to(0.0), r"fraction must be a number in \(0, 1\]"),
         (lambda: compared()["age-blind"].steps_to(0.9, 801), r"window must be an integer in"),
         (lambda: compared()["age-blind"].curve(0), r"block must be an integer in \[1, 800\]"),
-        (lambda: median_interval([1.0]), "values must hold at least two numbers"),
         (
-            lambda: band(np.ones((1, 3))),
-            "values must hold at least two replications on their first axis",
+            lambda: compare_at_budgets(SOURCES, {5: LEARNERS}, horizon=9, replications=2, seed=1),
+            r"budget must be an integer in \[1, 4\], got 5",
         ),
     ],
 )

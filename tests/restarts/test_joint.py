@@ -88,9 +88,9 @@ def test_ties_broken_in_the_best_and_worst_way_bound_every_order_of_the_arms(bud
     model = JointModel(bandit)
     allowed = model.highest_actions(scores)
     chosen = evaluate_scores(bandit, scores, ties=ties).policy
-    for number, to_go in model.action_values(extreme):
-        assert (sign * (to_go - extreme)[allowed[number]] >= -1e-8).all()
-        assert allowed[number][chosen == number].all()
+    improved, _ = model.improve(extreme, model.listed(allowed), worst=ties == "worst")
+    assert np.allclose(improved, extreme, atol=1e-8)
+    assert np.take_along_axis(allowed, chosen[None], axis=0).all()
 
 
 def test_without_ties_there_is_nothing_to_break():
@@ -125,24 +125,24 @@ def test_bound_optimum_index_and_lowest_index_are_ordered(
         bandit = RestartBandit(tuple(slide_arms(kernel, 4, 4, rng)), budget, 0.9)
         index = index_scores(bandit)
         best = solve_joint(bandit).values
-        for start in ((0, 0, 0, 0), (3, 1, 0, 2)):
-            bound, _ = relaxed_bound(bandit, start)
-            by_index = evaluate_scores(bandit, index).values[start]
-            by_lowest = evaluate_scores(bandit, lowest_first(index)).values[start]
-            assert bound <= best[start] + 1e-9 <= by_index + 2e-9
+        for initial_state in ((0, 0, 0, 0), (3, 1, 0, 2)):
+            bound, _ = relaxed_bound(bandit, initial_state)
+            by_index = evaluate_scores(bandit, index).values[initial_state]
+            by_lowest = evaluate_scores(bandit, lowest_first(index)).values[initial_state]
+            assert bound <= best[initial_state] + 1e-9 <= by_index + 2e-9
             assert by_index < by_lowest
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_relaxed_bound_is_the_optimum_of_the_linear_program(seed):
     bandit = small(20 * seed, 1)
-    start = (1, 0, 3)
+    initial_state = (1, 0, 3)
     # Occupation measures x(s, a) of each arm; activity of all sums to the budget.
     cost, equal, right, blocks = [], [], [], []
     total = sum(2 * k for k in bandit.shape)
     at = 0
     activity = np.zeros(total)
-    for arm, state in zip(bandit.arms, start, strict=True):
+    for arm, state in zip(bandit.arms, initial_state, strict=True):
         k = arm.states
         kernel = np.vstack([arm.passive, np.tile(arm.reset, (k, 1))])
         flow = np.zeros((k, total))
@@ -156,7 +156,7 @@ def test_relaxed_bound_is_the_optimum_of_the_linear_program(seed):
     found = linprog(
         np.concatenate(cost), A_eq=equal, b_eq=np.append(np.concatenate(right), bandit.budget)
     )
-    assert relaxed_bound(bandit, start)[0] == pytest.approx(found.fun, abs=1e-8)
+    assert relaxed_bound(bandit, initial_state)[0] == pytest.approx(found.fun, abs=1e-8)
 
 
 def test_many_arms_make_too_many_joint_states():
@@ -181,8 +181,8 @@ def test_unknown_ties_tolerances_and_starting_values_are_refused():
         evaluate_scores(bandit, index_scores(bandit), ties="random")
     with pytest.raises(ValueError, match=r"tolerance must be a number in \(0, inf\), got -1"):
         solve_joint(bandit, tolerance=-1)
-    with pytest.raises(ValueError, match=r"start must have shape \(2, 3, 4\), got \(3,\)"):
-        solve_joint(bandit, start=np.zeros(3))
+    with pytest.raises(ValueError, match=r"initial_values must have shape \(2, 3, 4\), got \(3,\)"):
+        solve_joint(bandit, initial_values=np.zeros(3))
 
 
 def test_bad_scores_starts_and_discounts_are_refused():
@@ -195,7 +195,9 @@ def test_bad_scores_starts_and_discounts_are_refused():
         RestartBandit((bandit.arms[0], 2), 1, 0.9)
     with pytest.raises(ValueError, match=r"scores\[1\]\[0\] must be a finite number in .* got nan"):
         evaluate_scores(bandit, [np.zeros(2), np.full(3, np.nan), np.zeros(4)])
-    with pytest.raises(ValueError, match=r"start\[2\] must be an integer in \[0, 3\], got 4"):
+    with pytest.raises(
+        ValueError, match=r"initial_state\[2\] must be an integer in \[0, 3\], got 4"
+    ):
         relaxed_bound(bandit, (0, 0, 4))
     with pytest.raises(ValueError, match=r"discount must be a number in \(0, 1\), got 1"):
         RestartBandit(bandit.arms, 1, 1)

@@ -11,7 +11,9 @@ from analysis.restarts import RestartArm
 from analysis.restarts.generators import slide_arms
 from analysis.restarts.joint import evaluate_scores
 from analysis.restarts.policies import RestartBandit, index_scores, myopic_scores
-from analysis.restarts.simulation import CELLS, _draw_table, _hash, simulate
+from analysis.restarts.relaxed import epoch_losses, relaxed_bound
+from analysis.restarts.simulation import CELLS, _draw_tables, _hash, simulate
+from analysis.results import Estimate
 from tests.restarts.support import draw_arm
 
 
@@ -20,14 +22,49 @@ def test_simulated_costs_agree_with_exact_values(budget):
     arms = tuple(draw_arm(budget + n, k) for n, k in enumerate((2, 3, 4, 3)))
     bandit = RestartBandit(arms, budget, 0.9)
     policies = {"index": index_scores(bandit), "myopic": myopic_scores(bandit)}
-    start = (1, 2, 0, 1)
+    initial_state = (1, 2, 0, 1)
     found = simulate(
-        bandit, policies, paths=40_000, epochs=250, rng=np.random.default_rng(1), start=start
+        bandit,
+        policies,
+        paths=40_000,
+        epochs=250,
+        rng=np.random.default_rng(1),
+        initial_state=initial_state,
     )
     for name, scores in policies.items():
-        exact = evaluate_scores(bandit, scores).values[start]
-        _, low, high = found.mean(name, level=0.9999)
-        assert low - found.tail <= exact <= high + found.tail
+        exact = evaluate_scores(bandit, scores).values[initial_state]
+        mean = found.mean(name, level=0.9999)
+        assert mean.low - found.tail <= exact <= mean.high + found.tail
+
+
+@pytest.mark.parametrize("price", [-0.7, 0.4])
+def test_losses_at_a_price_have_the_mean_of_the_costs(price):
+    arms = tuple(draw_arm(n, k) for n, k in enumerate((2, 3, 4)))
+    bandit = RestartBandit(arms, 1, 0.8)
+    policies = {"index": index_scores(bandit), "myopic": myopic_scores(bandit)}
+    rng = np.random.default_rng(2)
+    settings = {"paths": 20_000, "epochs": 100, "initial_state": (1, 0, 2), "rng": rng}
+    found = simulate(bandit, policies, price=price, **settings)
+    for name, scores in policies.items():
+        exact = evaluate_scores(bandit, scores).values[1, 0, 2]
+        mean = found.mean(name, level=0.9999)
+        assert mean.low - found.tail <= exact <= mean.high + found.tail
+
+
+def test_the_price_of_the_bound_narrows_the_interval_and_no_action_gains():
+    rng = np.random.default_rng(4)
+    bandit = RestartBandit(tuple(slide_arms("sorted-simplex", 20, 6, rng)), 2, 0.9)
+    bound, price = relaxed_bound(bandit)
+    passive, active, constant = epoch_losses(bandit, price)
+    assert constant == pytest.approx(bound, abs=1e-9)
+    assert min(losses.min() for losses in passive + active) > -1e-9
+    assert np.allclose([np.minimum(*both) for both in zip(passive, active, strict=True)], 0)
+    index = {"index": index_scores(bandit)}
+    spread = [
+        simulate(bandit, index, paths=500, epochs=80, rng=rng, price=at).costs.std()
+        for at in (None, price)
+    ]
+    assert spread[1] < 0.5 * spread[0]
 
 
 def test_deterministic_arms_are_simulated_exactly_ties_included():
@@ -62,7 +99,11 @@ def test_neither_threads_nor_other_policies_nor_more_paths_change_a_path():
 def test_look_up_table_inverts_the_distribution_function():
     passive = np.random.default_rng(0).dirichlet(np.full(6, 0.3), 6)
     passive[2] = np.eye(6)[3]
-    guide, cut = _draw_table(passive, np.eye(6)[0], 6)
+    arm = RestartArm(passive, np.eye(6)[0], np.zeros(6), np.zeros(6))
+    (guide,), (cut,) = _draw_tables([arm], 6)
+    starts = np.arange(CELLS, dtype=np.uint64) << np.uint64(56)
+    for x in range(7):
+        assert np.array_equal(guide[x], np.searchsorted(cut[x], starts, side="left"))
     drawn = np.random.default_rng(1).integers(2**64, size=20_000, dtype=np.uint64)
     for x in range(6):
         expected = np.searchsorted(cut[x], drawn, side="left")
@@ -91,10 +132,10 @@ def test_saving_of_a_policy_over_itself_is_zero_and_its_interval_covers_the_exac
     )
     policies = {"index": index_scores(bandit), "myopic": myopic_scores(bandit)}
     found = simulate(bandit, policies, paths=20_000, epochs=250, rng=np.random.default_rng(5))
-    assert found.saving("index", "index") == (0.0, 0.0, 0.0)
+    assert found.saving("index", "index") == Estimate(0.0, 0.0, 0.0, 20_000)
     by = {name: evaluate_scores(bandit, s).values.flat[0] for name, s in policies.items()}
-    _, low, high = found.saving("index", "myopic", level=0.9999)
-    assert low <= 100 * (1 - by["index"] / by["myopic"]) <= high
+    saved = found.saving("index", "myopic", level=0.9999)
+    assert saved.low <= 100 * (1 - by["index"] / by["myopic"]) <= saved.high
 
 
 GOOD = {"paths": 4, "epochs": 5}
@@ -107,7 +148,7 @@ GOOD = {"paths": 4, "epochs": 5}
         ({"epochs": 0}, "epochs must be an integer of at least 1, got 0"),
         ({"rng": 3}, "rng must be a numpy.random.Generator, got 3"),
         ({"threads": 0.5}, "threads must be an integer of at least 1, got 0.5"),
-        ({"start": [0, 9]}, r"start\[1\] must be an integer in \[0, 2\], got 9"),
+        ({"initial_state": [0, 9]}, r"initial_state\[1\] must be an integer in \[0, 2\], got 9"),
     ],
 )
 def test_bad_simulations_are_refused(change, message):

@@ -55,7 +55,7 @@ def dual_descent(
     *,
     step: float = 20.0,
     power: float = 0.6,
-    start: float = 0.0,
+    initial_subsidy: float = 0.0,
     content: ArrayLike | None = None,
 ) -> DualRun:
     """Find the relaxed problem's subsidy while crawling.
@@ -70,7 +70,7 @@ def dual_descent(
         Number of epochs, at least 1.
     step, power : float
         a_t = step / (t + 1)^power; step positive (in units of the index), power in [0, 1].
-    start : float
+    initial_subsidy : float
         lambda_0, not negative.
     content : array_like, shape (N, horizon), optional
         Random content of each epoch, observed. Without it content is expected content, and the
@@ -84,13 +84,20 @@ def dual_descent(
     ------
     ValueError
         Naming the argument, its value and the allowed range.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import dual_descent, four_sources, relaxed_problem
+    >>> run = dual_descent(four_sources(), 2, 20_000)
+    >>> print(f"{run.subsidy[-1]:.2f} {relaxed_problem(four_sources(), 2).subsidy:.2f}")
+    43.60 43.60
     """
     check_kind("sources", sources, Sources)
     budget = check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)
     check_integer("horizon", horizon, 1)
     step = check_number("step", step, 0, low_open=True, high_open=True)
     power = check_number("power", power, 0, 1)
-    start = check_number("start", start, 0, high_open=True)
+    price = check_number("initial_subsidy", initial_subsidy, 0, high_open=True)
     arrived = np.zeros((len(sources), 1)) if content is None else check_array("content", content, 0)
     if content is not None and arrived.shape != (len(sources), horizon):
         shape = (len(sources), horizon)
@@ -105,7 +112,7 @@ def dual_descent(
         budget,
         step,
         power,
-        start,
+        price,
         subsidy,
         spent,
         reward,
@@ -123,13 +130,13 @@ def _descend(
     budget: float,
     step: float,
     power: float,
-    start: float,
+    price: float,
     subsidy: Floats,
     spent: Floats,
     reward: Floats,
 ) -> None:
     """Play the recursion and write its path."""
-    size, price = decay.size, start
+    size = decay.size
     age, state = np.ones(size), u_star * -np.expm1(-decay)
     alpha, h_decay = np.exp(-decay), np.empty(size)
     for i in range(size):

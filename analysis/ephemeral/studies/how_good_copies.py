@@ -21,6 +21,7 @@ import pandas as pd
 from analysis.checks import check_integer
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.index import whittle_index
+from analysis.ephemeral.instances import random_set
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.index import (
@@ -33,33 +34,11 @@ from analysis.ephemeral.stochastic.replicas import (
     simulate_random_replicas,
     simulate_replicas,
 )
-from analysis.ephemeral.studies.how_good import random_sources
 from analysis.results import Estimate
 
-SET_SIZE = 4
 _WARM_UP = 200  # phases mix slowly
 
 Row = tuple[str, str, int, float, float, float]
-
-
-def random_set(instance: int, seed: int) -> tuple[Sources, int]:
-    """Return the random set of four sources of a number, and its budget of 1, 2 or 3.
-
-    Parameters
-    ----------
-    instance : int
-        Number of the set, from 0.
-    seed : int
-        Seed of all sets.
-
-    Returns
-    -------
-    sources : Sources
-    budget : int
-    """
-    check_integer("instance", instance, 0)
-    rng = np.random.default_rng([seed, 7, instance])
-    return random_sources(SET_SIZE, rng), 1 + instance % (SET_SIZE - 1)
 
 
 def gaps_of_random_sets(instances: int, copies: int, seed: int) -> pd.DataFrame:

@@ -136,13 +136,40 @@ def gain_by_solver(decay: float, subsidy: float) -> float:
     ValueError
         Naming the argument, its value and the allowed range.
     """
+    _, successors, rewards = orbit_problem(decay, subsidy)
+    return float(maximum_mean_cycle(successors, rewards)[0].gain)
+
+
+def orbit_problem(decay: float, subsidy: float) -> tuple[Floats, NDArray[np.int64], Floats]:
+    """Problem of one source with u* = C = 1 on the states after a crawl, for a generic solver.
+
+    Parameters
+    ----------
+    decay : float
+        mu T, at least 0.05.
+    subsidy : float
+        Reward of an epoch without a crawl.
+
+    Returns
+    -------
+    content : ndarray, shape (ages,)
+        Of each state; the last is u* to machine precision.
+    successors : ndarray of int, shape (2, ages)
+        State that waiting and crawling lead to.
+    rewards : ndarray, shape (2, ages)
+        Of waiting and of crawling.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
     check_number("decay", decay, 0.05)
     ages = int(np.ceil(40.0 / decay)) + 1
     content = -np.expm1(-decay * np.arange(1, ages + 1))
     wait = np.minimum(np.arange(1, ages + 1), ages - 1)
     successors = np.array([wait, np.zeros(ages, dtype=np.int64)])
-    rewards = np.array([np.full(ages, float(subsidy)), content])
-    return float(maximum_mean_cycle(successors, rewards)[0].gain)
+    return content, successors, np.array([np.full(ages, float(subsidy)), content])
 
 
 def index_as_maximum(sources: Sources, state: ArrayLike, ages: int = 2000) -> Floats:

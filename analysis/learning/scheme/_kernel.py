@@ -11,7 +11,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from analysis.learning.environment import advance, collect
+from analysis.learning.environment import advance, collect, fresh
+
+STEP_BLOCK = 500
+AVERAGING_BLOCK = 1000
+AVERAGING_RATIO = (2, 3)
+"""The example's a(n) = c/ceil(n/500) and b(n) = c/ceil(n/1000)^(2/3)."""
+AVERAGING_POWER = AVERAGING_RATIO[0] / AVERAGING_RATIO[1]
 
 
 class Model(NamedTuple):
@@ -43,7 +49,9 @@ class State(NamedTuple):
     """What a run carries from step to step (arrays, changed in place).
 
     `steps` holds the number of steps taken and the step of divergence (-1 before), `grad` the
-    derivative of log p by each arm's threshold, `inverse` B^{-1} for rank-one updates.
+    derivative of log p by each arm's threshold, `inverse` B^{-1} for rank-one updates. From `y` on
+    the arrays are room to compute in: the next state, features here and there, a move of r, what
+    it was before B^{-1}, and a matrix.
     """
 
     x: NDArray[np.float64]
@@ -57,6 +65,12 @@ class State(NamedTuple):
     grad: NDArray[np.float64]
     chance: NDArray[np.float64]
     inverse: NDArray[np.float64]
+    y: NDArray[np.float64]
+    phi: NDArray[np.float64]
+    phi_next: NDArray[np.float64]
+    move: NDArray[np.float64]
+    given: NDArray[np.float64]
+    matrix: NDArray[np.float64]
 
 
 def start(model: Model, thresholds: NDArray[np.float64], initial_matrix: float) -> State:
@@ -77,15 +91,49 @@ def start(model: Model, thresholds: NDArray[np.float64], initial_matrix: float) 
         np.zeros(size),
         np.zeros(size),
         np.eye(length) / initial_matrix,
+        np.zeros(size),
+        np.zeros(length),
+        np.zeros(length),
+        np.zeros(length),
+        np.zeros(length),
+        np.zeros((length, length)),
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
+def total(x):  # type: ignore[no-untyped-def]
+    """Sum of a vector, from its first entry to its last."""
+    value = 0.0
+    for i in range(x.size):
+        value += x[i]
+    return value
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def inner(x, y):  # type: ignore[no-untyped-def]
+    """Inner product, from the first entries to the last."""
+    value = 0.0
+    for i in range(x.size):
+        value += x[i] * y[i]
+    return value
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def multiply(matrix, x, out):  # type: ignore[no-untyped-def]
+    """Write the product of a square matrix and a vector into `out`."""
+    for i in range(x.size):
+        value = 0.0
+        for j in range(x.size):
+            value += matrix[i, j] * x[j]
+        out[i] = value
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def thresholds(model, q, x, out):  # type: ignore[no-untyped-def]
     """T_i(x_{-i}) of every arm."""
-    total = x.sum()
+    content = total(x)
     for i in range(x.size):
-        s = total - x[i]
+        s = content - x[i]
         level = q[i, 0]
         if model.threshold == 1:
             level += q[i, 1] * (s + s * s)
@@ -96,7 +144,7 @@ def thresholds(model, q, x, out):  # type: ignore[no-untyped-def]
         out[i] = level
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def choose(model, state, budget, rng, active):  # type: ignore[no-untyped-def]
     """Draw the crawled arms, and write d log p / d T_i of the draw into `state.grad`."""
     size = active.size
@@ -110,8 +158,9 @@ def choose(model, state, budget, rng, active):  # type: ignore[no-untyped-def]
             active[i] = rng.random() < f
             grad[i] = -model.kappa * (1.0 - f) if active[i] else model.kappa * f
         return
-    active[:] = False
-    grad[:] = 0.0
+    for i in range(size):
+        active[i] = False
+        grad[i] = 0.0
     for _ in range(budget):
         peak = -np.inf
         for i in range(size):
@@ -134,20 +183,20 @@ def choose(model, state, budget, rng, active):  # type: ignore[no-untyped-def]
         active[drawn] = True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def write_features(model, x, phi):  # type: ignore[no-untyped-def]
     """Write x_1..x_N and, if asked for, x_1^2, x_1 x_2, ..., x_N^2."""
     size = x.size
-    phi[:size] = x
-    if model.features == 1:
-        m = size
-        for i in range(size):
+    m = size
+    for i in range(size):
+        phi[i] = x[i]
+        if model.features == 1:
             for j in range(i, size):
                 phi[m] = x[i] * x[j]
                 m += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def solve(matrix, right):  # type: ignore[no-untyped-def]
     """Solve a linear system by elimination with row pivots, in place; False if it is singular.
 
@@ -167,8 +216,9 @@ def solve(matrix, right):  # type: ignore[no-untyped-def]
             for k in range(j, size):
                 matrix[j, k], matrix[top, k] = matrix[top, k], matrix[j, k]
             right[j], right[top] = right[top], right[j]
+        reciprocal = 1.0 / matrix[j, j]
         for i in range(j + 1, size):
-            ratio = matrix[i, j] / matrix[j, j]
+            ratio = matrix[i, j] * reciprocal
             for k in range(j + 1, size):
                 matrix[i, k] -= ratio * matrix[j, k]
             right[i] -= ratio * right[j]
@@ -179,75 +229,83 @@ def solve(matrix, right):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def precondition(model, state, v):  # type: ignore[no-untyped-def]
     """Replace v by B^{-1} v, with B regularised as the options say; False if that fails."""
-    size = v.size
+    size, given, matrix = v.size, state.given, state.matrix
+    for i in range(size):
+        given[i] = v[i]
     if model.regulariser == 3:
-        v[:] = state.inverse @ v
+        multiply(state.inverse, given, v)
         return True
     if model.regulariser == 2:
-        matrix = state.B @ state.B
-        v[:] = state.B @ v
-    else:
-        matrix = state.B.copy()
-    if model.regulariser != 0:
-        for i in range(size):
-            matrix[i, i] += model.regularisation
+        multiply(state.B, given, v)
+    for i in range(size):
+        for j in range(size):
+            entry = state.B[i, j]
+            if model.regulariser == 2:
+                entry = 0.0
+                for k in range(size):
+                    entry += state.B[i, k] * state.B[k, j]
+            if model.regulariser != 0 and i == j:
+                entry += model.regularisation
+            matrix[i, j] = entry
     return solve(matrix, v)
 
 
-@njit(cache=True, nogil=True)
-def update_inverse(inverse, phi, b):  # type: ignore[no-untyped-def]
-    """Turn the inverse of B into that of (1 - b) B + b phi phi^T (Sherman-Morrison)."""
-    image = inverse @ phi
-    scale = (1.0 - b) / b + phi @ image
+@njit(cache=True, nogil=True, error_model="numpy")
+def update_inverse(inverse, phi, b, image):  # type: ignore[no-untyped-def]
+    """Turn the inverse of B into that of (1 - b) B + b phi phi^T (Sherman-Morrison).
+
+    `image` is room for a vector.
+    """
+    multiply(inverse, phi, image)
+    scale = (1.0 - b) / b + inner(phi, image)
     for i in range(phi.size):
         for j in range(phi.size):
             inverse[i, j] = (inverse[i, j] - image[i] * image[j] / scale) / (1.0 - b)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def ascend(model, state, weight):  # type: ignore[no-untyped-def]
-    """Add `weight` times grad log p, equation (8), to the threshold coefficients."""
-    size = state.x.size
-    total = state.x.sum()
-    sums = np.zeros(3)
+    """Add `weight` times grad log p, equation (8), to the threshold coefficients.
+
+    Under the printed reading the sum over all arms stands in every component.
+    """
+    size, content = state.x.size, total(state.x)
+    summed = model.gradient == 0
     for i in range(size):
-        s = total - state.x[i]
-        terms = (1.0, s, s * s)
-        if model.threshold == 0:
-            terms = (1.0, 0.0, 0.0)
-        elif model.threshold == 1:
-            terms = (1.0, s + s * s, 0.0)
-        for j in range(3):
-            if model.gradient == 1:
-                state.q[i, j] += weight * state.grad[i] * terms[j]
-            sums[j] += weight * state.grad[i] * terms[j]
-    if model.gradient == 0:
-        for i in range(size):
-            state.q[i] += sums
+        s = content - state.x[i]
+        first, second, third = weight * state.grad[i], 0.0, 0.0
+        if model.threshold == 1:
+            second = first * (s + s * s)
+        elif model.threshold == 2:
+            second, third = first * s, first * (s * s)
+        for k in range(size):
+            if k == i or summed:
+                state.q[k, 0] += first
+                state.q[k, 1] += second
+                state.q[k, 2] += third
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def learn(model, state, active, harvest):  # type: ignore[no-untyped-def]
     """Take one step of the scheme; `harvest` is the content collected, not scaled."""
     state.steps[0] += 1
     n = state.steps[0]
-    a = model.step / np.ceil(n / 500.0)
+    a = model.step / np.ceil(n / STEP_BLOCK)
     b = 1.0 / (n + 1.0)
     if model.averaging == 1:
-        b = model.step / np.ceil(n / 1000.0) ** (2.0 / 3.0)
-    x, size, length = state.x, active.size, state.r.size
-    y = np.empty(size)
+        b = model.step / np.ceil(n / AVERAGING_BLOCK) ** AVERAGING_POWER
+    x, y, size, length = state.x, state.y, active.size, state.r.size
+    phi, phi_next, move = state.phi, state.phi_next, state.move
     for i in range(size):
         y[i] = model.u[i] if active[i] else model.alpha[i] * x[i] + model.u[i]
-    reward = x.sum() if model.reward == 0 else harvest / model.scale
-    phi, phi_next = np.empty(length), np.empty(length)
+    reward = total(x) if model.reward == 0 else harvest / model.scale
     write_features(model, x, phi)
     write_features(model, y, phi_next)
 
-    value, value_next = state.r @ phi, state.r @ phi_next
+    value, value_next = inner(state.r, phi), inner(state.r, phi_next)
     signal = value_next
     if model.signal == 1:
         signal = reward - state.eta[0] + value_next - value
@@ -262,8 +320,10 @@ def learn(model, state, active, harvest):  # type: ignore[no-untyped-def]
             state.A[i, j] += left * (phi_next[j] - phi[j]) - b * state.A[i, j]
         state.b[i] += left * surprise - b * state.b[i]
     if model.regulariser == 3:
-        update_inverse(state.inverse, phi, b)
-    move = state.A @ state.r + state.b
+        update_inverse(state.inverse, phi, b, state.given)
+    multiply(state.A, state.r, move)
+    for i in range(length):
+        move[i] += state.b[i]
     fine = precondition(model, state, move)
     for i in range(length):
         state.r[i] += model.value_step * move[i]
@@ -275,30 +335,35 @@ def learn(model, state, active, harvest):  # type: ignore[no-untyped-def]
         state.steps[1] = n - 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def play(model, state, alpha, decay, u_star, content, budget, rng):  # type: ignore[no-untyped-def]
-    """Run on one stream of arrivals; arrays are cut at the epoch of divergence.
+    """Run on one stream of arrivals; entries from the epoch of divergence on have no meaning.
 
     alpha, decay and u_star (not scaled) are those of the sources that generate the rewards; the
     model holds the estimates.
     """
     horizon, size = content.shape
-    held, age = -np.expm1(-decay) * u_star, np.ones(size, dtype=np.int64)
-    active = np.zeros(size, dtype=np.bool_)
-    found = np.empty(size)
+    held, age = np.empty(size), np.empty(size, dtype=np.int64)
+    active, found = np.zeros(size, dtype=np.bool_), np.empty(size)
+    arms, crawls = np.empty(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
     reward, expected = np.zeros(horizon), np.zeros(horizon)
-    engaged, crawls = np.zeros(horizon, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    last = horizon
+    engaged = np.zeros(horizon, dtype=np.int64)
+    fresh(decay, u_star, held, age)
     for epoch in range(horizon):
         for i in range(size):
             state.x[i] = -np.expm1(-model.decay[i] * age[i]) * model.u_star[i]
         choose(model, state, budget, rng, active)
-        arms = np.flatnonzero(active)
-        reward[epoch], expected[epoch] = collect(decay, u_star, held, age, arms, found, crawls)
-        engaged[epoch] = arms.size
+        count = 0
+        for i in range(size):
+            if active[i]:
+                arms[count] = i
+                count += 1
+        reward[epoch], expected[epoch] = collect(
+            decay, u_star, held, age, arms, count, found, crawls
+        )
+        engaged[epoch] = count
         learn(model, state, active, reward[epoch])
         if state.steps[1] >= 0:
-            last = epoch
             break
         advance(alpha, content[epoch], held, age)
-    return reward[:last], expected[:last], engaged[:last], crawls
+    return reward, expected, engaged, crawls

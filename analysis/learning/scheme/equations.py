@@ -153,6 +153,22 @@ def index_as_printed(sources: Sources, state: ArrayLike, rounding: str = "exceed
     return (zeta * ((1 - alpha) * x - u) + u * (1 - alpha**zeta) / (1 - alpha)) / sources.cost
 
 
+def indices_as_printed(sources: Sources, age: ArrayLike, rounding: str = "exceeding") -> Floats:
+    """Return `index_as_printed` at the content of each age, shape (A, N).
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    age : array_like of int, shape (A, 1)
+        Epochs since the last crawl, the same for all sources.
+    rounding : {"exceeding", "ceil"}
+        As in `index_as_printed`.
+    """
+    states = sources.state_at_age(check_array("age", age, 0))
+    return np.array([index_as_printed(sources, x, rounding) for x in states])
+
+
 def engaged_law(rate: ArrayLike) -> Floats:
     """Law of the number of arms engaged when arm i is, with probability `rate[i]`, on its own.
 
@@ -220,34 +236,6 @@ def inverse_errors(phi: Floats, initial: float = 1.0) -> tuple[Floats, Floats]:
         printed.append(np.abs(literal - true).max() / np.abs(true).max())
         corrected.append(np.abs(sound - true).max() / np.abs(true).max())
     return np.array(printed), np.array(corrected)
-
-
-def value_step_limit(x: Floats, law: Floats, transition: Floats, reward: Floats) -> Floats:
-    """Find where the recursion of r ends when its averages are exact, and how fast it gets there.
-
-    Parameters
-    ----------
-    x : ndarray, shape (S, N)
-        States of a chain.
-    law, reward : ndarray, shape (S,)
-        Stationary law and mean reward of each state.
-    transition : ndarray, shape (S, S)
-        Transition matrix.
-
-    Returns
-    -------
-    ndarray, shape (2,)
-        Spectral radius of r -> r + gamma B^-1 A r at gamma = 1, below which 1 is stable, and the
-        relative size of A r + b at the limit.
-    """
-    phi = features(x)
-    weighted = phi * law[:, None]
-    a = weighted.T @ (transition @ phi - phi)
-    b = weighted.T @ (reward - law @ reward)
-    matrix = np.linalg.solve(weighted.T @ phi, a)
-    radius = np.abs(np.linalg.eigvals(np.eye(len(a)) + matrix)).max()
-    r = np.linalg.lstsq(a, -b, rcond=None)[0]
-    return np.array([radius, np.abs(a @ r + b).max() / np.abs(b).max()])
 
 
 def feature_condition(

@@ -50,6 +50,8 @@ THRESHOLDS = ("constant", "shared", "quadratic")
 FEATURES = ("linear", "quadratic")
 REGULARISERS = ("none", "ridge", "tikhonov", "sherman-morrison")
 AVERAGINGS = ("mean", "step")
+STEP_RANGE = (0, 1)
+"""The open interval that c is from."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class LspeOptions:
             check_number(name, getattr(self, name), 0, low_open=True, high_open=True)
         check_number("offset", self.offset, low_open=True, high_open=True)
         check_kind("projected", self.projected, bool)
-        check_number("step", self.step, 0, 1, low_open=True, high_open=True)
+        check_number("step", self.step, *STEP_RANGE, low_open=True, high_open=True)
         check_number("value_step", self.value_step, 0, 1, low_open=True)
         if self.scale is not None:
             check_number("scale", self.scale, 0, low_open=True, high_open=True)
@@ -253,9 +255,8 @@ class Lspe:
         stream = by_epoch(sources, content, budget)
         check_integer("the number of sources", len(sources), *(len(self.sources),) * 2)
         known = (sources.alpha, sources.decay, sources.u_star)
-        reward, expected, engaged, crawls = kernel.play(
-            self._model, self._state, *known, stream, budget, rng
-        )
+        *earned, crawls = kernel.play(self._model, self._state, *known, stream, budget, rng)
+        reward, expected, engaged = (values[: self.diverged_at] for values in earned)
         return Run(reward, expected, engaged, crawls, self.diverged_at)
 
     def greedy(self) -> GreedyThresholdPolicy:

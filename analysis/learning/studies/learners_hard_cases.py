@@ -236,7 +236,7 @@ def regrets(
     return pd.DataFrame(rows, columns=columns)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _best_times(mean, alpha, subsidy):  # type: ignore[no-untyped-def]
     """Sum over sources of the best reward less subsidies; value[s] is the best with a crawl at s.
 
@@ -245,7 +245,8 @@ def _best_times(mean, alpha, subsidy):  # type: ignore[no-untyped-def]
     size, horizon = mean.shape
     value, best = np.empty(horizon + 1), 0.0
     for i in range(size):
-        value[:] = 0.0
+        for place in range(horizon + 1):
+            value[place] = 0.0
         top = 0.0
         for last in range(horizon + 1):
             if last > 0:
@@ -261,13 +262,13 @@ def _best_times(mean, alpha, subsidy):  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _step(alpha, content, held):  # type: ignore[no-untyped-def]
     for i in range(held.size):
         held[i] = alpha[i] * held[i] + content[i]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _play(model, state, alpha, content, mean, budget, rng):  # type: ignore[no-untyped-def]
     """Return what certainty equivalence earns in expectation, all sources empty at first."""
     horizon, size = content.shape
@@ -285,11 +286,12 @@ def _play(model, state, alpha, content, mean, budget, rng):  # type: ignore[no-u
         kernel.learn(model, state, arms, ages, found)
         _step(alpha, content[epoch], held)
         _step(alpha, mean[epoch], expected)
-        age += 1
+        for i in range(size):
+            age[i] += 1
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _play_informed(decay, mean, reach, alpha, budget):  # type: ignore[no-untyped-def]
     """Return the expected reward of the index policy at the rates of the moment."""
     horizon, size = mean.shape
@@ -304,5 +306,6 @@ def _play_informed(decay, mean, reach, alpha, budget):  # type: ignore[no-untype
             total += expected[i]
             expected[i], age[i] = 0.0, 0
         _step(alpha, mean[epoch], expected)
-        age += 1
+        for i in range(size):
+            age[i] += 1
     return total

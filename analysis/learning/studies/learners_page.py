@@ -12,12 +12,12 @@ from analysis.ephemeral.policies import RoundRobinPolicy
 from analysis.ephemeral.simulation import long_run_cycle, simulate
 from analysis.ephemeral.sources import Sources
 from analysis.learning.baselines import JointQOptions
-from analysis.learning.comparison import LearningCurves, band, compare_learners, median_interval
+from analysis.learning.comparison import LearningCurves, compare_at_budgets
 from analysis.learning.environment import Floats
 from analysis.learning.studies.learners import side_by_side
 from analysis.learning.whittle_q import WhittleQOptions
 from analysis.report import COLOURS, figure, save_figure, save_value
-from analysis.sweep import mean_interval
+from analysis.results import Estimate, student_band
 
 Runs = Mapping[int, Mapping[str, LearningCurves]]
 
@@ -62,18 +62,14 @@ def compare(
     dict
         Curves by budget and by learner.
     """
-    return {
-        budget: compare_learners(
-            sources,
-            side_by_side(sources, budget),
-            budget,
-            horizon=horizon,
-            replications=replications,
-            seed=seed,
-            utility=Utility("exponential"),
-        )
-        for budget in budgets
-    }
+    return compare_at_budgets(
+        sources,
+        {budget: side_by_side(sources, budget) for budget in budgets},
+        horizon=horizon,
+        replications=replications,
+        seed=seed,
+        utility=Utility("exponential"),
+    )
 
 
 def save_loss(id: str, runs: Runs, size: int) -> None:
@@ -95,7 +91,7 @@ def save_loss(id: str, runs: Runs, size: int) -> None:
             if len(curves.expected) < 2:
                 continue
             epochs, lost = _lost_so_far(curves)
-            mean, low, high = band(lost)
+            mean, low, high = student_band(lost)
             colour, style = STYLES[name]
             drawn = [np.maximum(values, LEAST_LOSS) for values in (low, high, mean)]
             axis.fill_between(epochs, *drawn[:2], color=colour, alpha=0.2, linewidth=0)
@@ -153,9 +149,9 @@ def table(runs: Mapping[str, LearningCurves], title: str) -> pd.DataFrame:
     for name, curves in runs.items():
         rows[name] = {}
         if len(curves.expected) > 1:
-            loss, low, high = curves.loss
+            loss = curves.loss
             rows[name] |= {
-                "loss (%)": f"{100 * loss:.3f} ± {50 * (high - low):.2g}",
+                "loss (%)": f"{100 * loss.value:.3f} ± {100 * loss.half_width:.2g}",
                 "last fifth (%)": f"{round(late_loss(curves), 3) + 0.0:.3f}",
                 "epochs to 95%": _steps(curves.steps_to(0.95)),
                 "epochs to 99%": _steps(curves.steps_to(0.99)),
@@ -184,11 +180,11 @@ def within(runs: Runs, limit: float) -> pd.DataFrame:
     for budget, learners in runs.items():
         for name, curves in learners.items():
             if name.startswith("certainty"):
-                loss, _, high = (100 * v for v in curves.loss)
+                loss = curves.loss
                 rows[f"M = {budget}, {name.split(', ')[1]}"] = {
-                    "loss (%)": round(loss, 4),
-                    "upper end (%)": round(high, 4),
-                    f"within {limit:g}%": high < limit,
+                    "loss (%)": round(100 * loss.value, 4),
+                    "upper end (%)": round(100 * loss.high, 4),
+                    f"within {limit:g}%": 100 * loss.high < limit,
                 }
     return pd.DataFrame(rows).T.rename_axis("certainty equivalence")
 
@@ -205,16 +201,16 @@ def leaders(runs: Mapping[str, Runs]) -> str:
     for sources, budgets in runs.items():
         for budget, learners in budgets.items():
             whole = {n: c for n, c in learners.items() if len(c.expected) > 1}
-            first = min(whole, key=lambda name: whole[name].loss[0])
+            first = min(whole, key=lambda name: whole[name].loss.value)
             rivals = [
                 name
                 for name in whole
-                if name != first and _difference(whole[name], whole[first])[1] <= 0
+                if name != first and _difference(whole[name], whole[first]).low <= 0
             ]
             tied = f"; {' and '.join(rivals)} not significantly more" if rivals else ""
             lines.append(
                 f"- {sources}, $M = {budget}$: **{first}** loses least, "
-                f"{100 * whole[first].loss[0]:.2g} per cent{tied}."
+                f"{100 * whole[first].loss.value:.2g} per cent{tied}."
             )
     return "\n".join(lines)
 
@@ -256,14 +252,13 @@ def _report_losses(runs: Mapping[str, LearningCurves], prefix: str, place: str) 
     for short, name in SHORT.items():
         if name not in runs or len(runs[name].expected) < 2:
             continue
-        loss, low, high = (100 * v for v in runs[name].loss)
-        count = len(runs[name].expected)
-        key = f"learners-{prefix}{short}-{place}"
-        save_value(f"{key}loss", loss, interval=(low, high), replications=count)
-        save_value(f"{key}half", (high - low) / 2)
-    change, low, high = _difference(runs[SHORT["ce"]], runs[SHORT["thompson"]])
-    save_value(f"learners-{prefix}thompson-{place}gain", 100 * change)
-    save_value(f"learners-{prefix}thompson-{place}gain-half", 50 * (high - low))
+        loss, key = runs[name].loss, f"learners-{prefix}{short}-{place}"
+        ends = (100 * loss.low, 100 * loss.high)
+        save_value(f"{key}loss", 100 * loss.value, interval=ends, replications=loss.replications)
+        save_value(f"{key}half", 100 * loss.half_width)
+    change = _difference(runs[SHORT["ce"]], runs[SHORT["thompson"]])
+    save_value(f"learners-{prefix}thompson-{place}gain", 100 * change.value)
+    save_value(f"learners-{prefix}thompson-{place}gain-half", 100 * change.half_width)
 
 
 def _report_yardsticks(
@@ -284,19 +279,21 @@ def _report_yardsticks(
 def _report_leaders(comparisons: list[Mapping[str, LearningCurves]]) -> None:
     least = []
     for learners in comparisons:
-        whole = {name: c.loss[0] for name, c in learners.items() if len(c.expected) > 1}
+        whole = {name: c.loss.value for name, c in learners.items() if len(c.expected) > 1}
         least.append(min(whole, key=whole.__getitem__))
     save_value("learners-comparisons", len(least))
     save_value("learners-ce-ahead", least.count(SHORT["ce"]))
 
 
-def _difference(one: LearningCurves, other: LearningCurves) -> tuple[float, float, float]:
+def _difference(one: LearningCurves, other: LearningCurves) -> Estimate:
     """Loss of the one above that of the other, paired by streams where neither diverged."""
-    best = one.reference.sum()
     if one.expected.shape != other.expected.shape:
-        low = one.loss[1] - other.loss[2]
-        return one.loss[0] - other.loss[0], low, one.loss[2] - other.loss[1]
-    return mean_interval((other.expected - one.expected).sum(axis=1) / best)
+        mine, theirs = one.loss, other.loss
+        ends = (mine.low - theirs.high, mine.high - theirs.low)
+        return Estimate(
+            mine.value - theirs.value, *ends, min(mine.replications, theirs.replications)
+        )
+    return Estimate.of((other.expected - one.expected).sum(axis=1) / one.reference.sum())
 
 
 def _lost_so_far(curves: LearningCurves) -> tuple[Floats, Floats]:
@@ -308,5 +305,8 @@ def _lost_so_far(curves: LearningCurves) -> tuple[Floats, Floats]:
 
 
 def _steps(values: Floats) -> str:
-    middle, low, high = (f"{v:.0f}" if np.isfinite(v) else "never" for v in median_interval(values))
+    found = Estimate.median_of(values)
+    middle, low, high = (
+        f"{v:.0f}" if np.isfinite(v) else "never" for v in (found.value, found.low, found.high)
+    )
     return f"{middle} ({low}, {high})" if low != "never" else "never"

@@ -1,107 +1,261 @@
-"""Runs of the corrected scheme from a chosen start, and the policies that they end with.
-
-Content is what it is on average, (2) and (3) of the 2019 paper, so that runs differ by the draws of
-the scheme alone; replication r draws from the same stream under all options.
-"""
+"""Runs of the corrected scheme from two starts, with its corrections taken back one at a time."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from analysis.checks import check_array, check_integer, check_kind
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import Floats, mean_content
-from analysis.learning.scheme.lspe import GreedyThresholdPolicy, Lspe, LspeOptions
-from analysis.sweep import mean_interval
+from analysis.learning.environment import Floats
+from analysis.learning.scheme.frozen import FrozenPolicy
+from analysis.learning.scheme.gradient import gradient_check
+from analysis.learning.scheme.lspe import GreedyThresholdPolicy, LspeOptions
+from analysis.learning.scheme.runs import Learned, learned
+from analysis.report import Claim
+
+ZERO, BAD = "all thresholds 0", "bad start"
 
 
 @dataclass(frozen=True)
-class Learned:
-    """What runs of the scheme earned and where they ended; diverged runs are only counted.
+class Experiment:
+    """One instance, the corrected options, and the starts; runs are made once and kept.
 
     Attributes
     ----------
-    expected : ndarray, shape (R, T)
-        Reward at each epoch of the runs that did not diverge.
-    engaged : ndarray, shape (R, T)
-        Sources crawled at each epoch.
-    q : ndarray, shape (R, N, 3)
-        Threshold coefficients at the end, in scaled content.
-    diverged : tuple of (int, int)
-        Replication and epoch of each run that diverged.
+    sources, options : Sources, LspeOptions
+        N sources; the corrected scheme.
+    initial : mapping of str to ndarray
+        First thresholds by name of the start, in units of content.
+    horizon, replications, of_variants, seed : int
+        Epochs; runs with `options`, and of each variant of them; root of the draws.
     """
 
-    expected: Floats
-    engaged: Floats
-    q: Floats
-    diverged: tuple[tuple[int, int], ...]
+    sources: Sources
+    options: LspeOptions
+    initial: Mapping[str, Floats]
+    horizon: int
+    replications: int
+    of_variants: int
+    seed: int
+    _kept: dict[Any, Learned] = field(default_factory=dict, repr=False)
 
-    def late(self, share: float = 0.2) -> tuple[float, float, float]:
-        """Reward per epoch over the last `share` of a run: mean and 95% interval."""
-        first = int(self.expected.shape[1] * (1 - share))
-        return mean_interval(self.expected[:, first:].mean(axis=1))
+    def play(self, budget: int, start: str, options: LspeOptions | None = None) -> Learned:
+        """Run the corrected scheme, or other options, from a start."""
+        chosen = options or self.options
+        key = (budget, start, chosen)
+        if key not in self._kept:
+            count = self.replications if chosen == self.options else self.of_variants
+            length = {"horizon": self.horizon, "replications": count, "seed": self.seed}
+            self._kept[key] = learned(
+                self.sources, chosen, budget, **length, initial_thresholds=self.initial[start]
+            )
+        return self._kept[key]
 
-    def greedy_rewards(self, sources: Sources, options: LspeOptions, budget: int) -> Floats:
-        """Long-run reward of the learned thresholds without any draws, exactly; shape (R,)."""
-        policies = [GreedyThresholdPolicy(sources, q, options) for q in self.q]
-        return np.array([long_run_cycle(sources, p, budget).average_reward for p in policies])
+    def first_q(self, start: str) -> Floats:
+        """Threshold coefficients at a start, in content over the largest u*; shape (N, 3)."""
+        q = np.zeros((len(self.sources), 3))
+        q[:, 0] = self.initial[start] / self.sources.u_star.max()
+        return q
 
 
-def learned(
-    sources: Sources,
-    options: LspeOptions,
-    budget: int,
-    *,
-    horizon: int,
-    replications: int,
-    seed: int,
-    start: Floats | None = None,
-) -> Learned:
-    """Let the scheme run on mean content, so many times.
+def starts(sources: Sources, budget: int, handicap: float) -> dict[str, Floats]:
+    """Return zero thresholds, and a bad start for the sources that the index policy crawls most.
 
     Parameters
     ----------
     sources : Sources
-        N sources.
-    options : LspeOptions
-        Which reading.
+        N sources; half of them are put back.
     budget : int
-        Arms crawled at each epoch.
-    horizon, replications, seed : int
-        Epochs, at least 5; runs, at least 2; root of their draws.
-    start : ndarray, shape (N,), optional
-        Thresholds at the start, in units of content; 0 by default.
+        Sources crawled at each epoch.
+    handicap : float
+        Threshold of those at the bad start, in units of the largest u*.
+    """
+    often = np.argsort(-long_run_cycle(sources, "whittle", budget).frequency, kind="stable")
+    bad = np.zeros(len(sources))
+    bad[often[: max(len(sources) // 2, 1)]] = handicap * sources.u_star.max()
+    return {ZERO: np.zeros(len(sources)), BAD: bad}
+
+
+def differences() -> pd.DataFrame:
+    """Return the options in which the printed and the corrected scheme differ."""
+    one, other = LspeOptions.as_printed(), LspeOptions.corrected()
+    rows = {
+        f.name: (str(getattr(one, f.name)), str(getattr(other, f.name)))
+        for f in fields(one)
+        if getattr(one, f.name) != getattr(other, f.name)
+    }
+    frame = pd.DataFrame(rows, index=["as printed", "corrected"])
+    return frame.T.rename_axis("option")
+
+
+def gradient_table(
+    sources: Sources, points: Iterable[Floats], options: LspeOptions
+) -> pd.DataFrame:
+    """Hold the gradient formula, whole and with the printed parts, against finite differences."""
+    at = list(points)
+    readings = {
+        "corrected": options,
+        "V(x') alone as the weight": replace(options, signal="next value"),
+        "the content of all as the reward": replace(options, reward="all"),
+        "both, as printed": replace(options, signal="next value", reward="all"),
+    }
+    checks = {name: [gradient_check(sources, q, o) for q in at] for name, o in readings.items()}
+    rows = {
+        name: {
+            "median cosine with the true gradient": np.median([c.cosine for c in found]),
+            "largest relative error": max(c.relative_error for c in found),
+        }
+        for name, found in checks.items()
+    }
+    return pd.DataFrame(rows).T.rename_axis("two sources, one an epoch")
+
+
+def gradient_error(policy: FrozenPolicy, q: Floats, unit: float, width: float = 1e-5) -> float:
+    """Return the relative error of the exact gradient against central differences at q.
+
+    `unit` is the content by which the policy divides states.
+    """
+    numeric = np.zeros_like(q)
+    for entry in np.ndindex(q.shape):
+        shift = np.zeros_like(q)
+        shift[entry] = width
+        up, down = (policy.average_reward(q + sign * shift) / unit for sign in (1, -1))
+        numeric[entry] = (up - down) / (2 * width)
+    return float(np.linalg.norm(policy.gradient(q) - numeric) / np.linalg.norm(numeric))
+
+
+def variants(options: LspeOptions, unit: float) -> dict[str, LspeOptions]:
+    """Return the corrected options, and these with one correction taken back; `unit` is u*'s."""
+    changes: dict[str, dict[str, Any]] = {
+        "corrected": {},
+        "reward of all content": {"reward": "all"},
+        "weight V(x') alone": {"signal": "next value"},
+        "$q_1$ twice": {"threshold": "shared"},
+        "projection": {"projected": True},
+        "slower averages": {"averaging": "step"},
+        "Tikhonov": {"regulariser": "tikhonov"},
+        "no regularisation": {"regulariser": "none"},
+        "$\\kappa$ = 2": {"kappa": 2.0},
+        "c = 0.1": {"step": 0.1},
+        "states in content": {"scale": 1.0, "kappa": options.kappa / unit},
+    }
+    return {name: replace(options, **change) for name, change in changes.items()}
+
+
+def ablate(experiment: Experiment, budget: int, options: Mapping[str, LspeOptions]) -> pd.DataFrame:
+    """Run each variant from each start.
 
     Returns
     -------
-    Learned
+    pandas.DataFrame
+        A row for each variant and start with two runs or more that did not diverge: late reward
+        with its 95% interval, long-run reward of the learned thresholds without draws, runs whose
+        thresholds earn the index policy's reward, runs, and runs that diverged.
     """
-    check_kind("sources", sources, Sources)
-    check_kind("options", options, LspeOptions)
-    check_integer("horizon", horizon, 5)
-    check_integer("replications", replications, 2)
-    check_integer("seed", seed, 0)
-    check_integer("budget", budget, 1, len(sources))
-    unit = sources.u_star.max() if options.scale is None else options.scale
-    first = None if start is None else check_array("start", start) / unit
-    if first is not None and first.shape != (len(sources),):
-        raise ValueError(f"start must have shape ({len(sources)},), got {first.shape}")
-    content = mean_content(sources, horizon)
-    runs, ends, diverged = [], [], []
-    for number, rng in enumerate(np.random.default_rng(seed).spawn(replications)):
-        learner = Lspe(sources, options, first)
-        run = learner.play(sources, content, budget, rng)
-        if run.diverged_at is None:
-            runs.append(run)
-            ends.append(learner.q)
-        else:
-            diverged.append((number, run.diverged_at))
-    return Learned(
-        np.array([run.expected for run in runs]).reshape(-1, horizon),
-        np.array([run.engaged for run in runs]).reshape(-1, horizon),
-        np.array(ends).reshape(-1, len(sources), 3),
-        tuple(diverged),
-    )
+    best = long_run_cycle(experiment.sources, "whittle", budget).average_reward
+    rows = []
+    for (name, chosen), start in (
+        ((n, o), s) for n, o in options.items() for s in experiment.initial
+    ):
+        run = experiment.play(budget, start, chosen)
+        if len(run.q) < 2:
+            continue
+        kept = run.greedy_rewards(experiment.sources, chosen, budget)
+        late = run.late()
+        rows.append(
+            {
+                "taken back": name,
+                "start": start,
+                "reward": late.value,
+                "low": late.low,
+                "high": late.high,
+                "without draws": kept.mean(),
+                "optimal": int(np.isclose(kept, best).sum()),
+                "runs": len(run.q),
+                "diverged": len(run.diverged),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def tune(experiment: Experiment, budget: int, option: str, values: Iterable[float]) -> pd.DataFrame:
+    """Run the scheme with several values of one option, from each start.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By value: the late reward for each start, with its interval, and the lowest of any run.
+    """
+    rows = {}
+    for value in sorted(values):
+        row: dict[str, float] = {}
+        for start in experiment.initial:
+            change: dict[str, Any] = {option: value}
+            run = experiment.play(budget, start, replace(experiment.options, **change))
+            late = run.late()
+            row |= {start: late.value, f"{start}, low": late.low, f"{start}, high": late.high}
+            row[f"{start}, lowest run"] = float(run.late_rewards().min())
+        rows[value] = row
+    return pd.DataFrame(rows).T.rename_axis(option)
+
+
+def exact_by_kappa(
+    sources: Sources, options: LspeOptions, budget: int, cap: int, kappas: Iterable[float]
+) -> pd.DataFrame:
+    """Return by kappa what zero thresholds and the best constant ones earn, by exact chains."""
+    zero = np.zeros((len(sources), 3))
+    rows = {}
+    for kappa in sorted(kappas):
+        steep = replace(options, kappa=kappa)
+        constant = FrozenPolicy(sources, replace(steep, threshold="constant"), budget, cap)
+        rows[kappa] = {
+            "thresholds held at 0": FrozenPolicy(sources, steep, budget, cap).average_reward(zero),
+            "best constant thresholds": constant.climb(zero)[1],
+        }
+    return pd.DataFrame(rows).T.rename_axis("kappa")
+
+
+def remains(experiment: Experiment, budgets: Iterable[int], cap: int) -> pd.DataFrame:
+    """Return what stands between the scheme and the index policy, by budget and start."""
+    rows, sources, options = {}, experiment.sources, experiment.options
+    for budget in budgets:
+        policy = FrozenPolicy(sources, options, budget, cap)
+        for start in experiment.initial:
+            first = experiment.first_q(start)
+            climbed, value = policy.climb(first)
+            run = experiment.play(budget, start)
+            undrawn = GreedyThresholdPolicy(sources, climbed, options)
+            rows[f"M = {budget}, {start}"] = {
+                "at the start": policy.average_reward(first),
+                "learned": run.late().value,
+                "± (95%)": run.late().half_width,
+                "learned, without draws": run.greedy_rewards(sources, options, budget).mean(),
+                "climbed off-line": value,
+                "the same, without draws": _long_run(sources, undrawn, budget),
+                "largest content first": _long_run(sources, "greedy", budget),
+                "index policy": _long_run(sources, "whittle", budget),
+            }
+    return pd.DataFrame(rows).rename_axis("reward per epoch")
+
+
+def claims(engaged: Floats, budget: int) -> list[Claim]:
+    """Return what the page says to its row; `engaged` counts the sources of each epoch and run."""
+    kept = bool((np.asarray(engaged) == budget).all())
+    return [
+        Claim(
+            "B-online-choice",
+            not kept,
+            evidence="the corrected scheme decides by chance at each of "
+            f"{np.asarray(engaged).size} epochs, online, and crawls exactly {budget} source each "
+            "time",
+        )
+    ]
+
+
+def _long_run(sources: Sources, policy: Any, budget: int) -> float:
+    return long_run_cycle(sources, policy, budget).average_reward

@@ -1,4 +1,4 @@
-"""The slides' description of the passive set, read to the letter and corrected.
+"""Why every restart arm has an index: slide 11 read to the letter, claims and pictures of the page.
 
 Slide 11 says that state x is passive iff its critical value is below W_lambda, with
 
@@ -8,7 +8,7 @@ To the letter, b^tau is a number, so that tau is a fixed time. The optimality eq
 asks for stopping times, E_x b^tau, and W = (1 - b) lambda + b sum Q V. Here both corrections are
 made and undone, one at a time, and the sets are compared with those of an exactly solved arm.
 
-Source: the restart slides (2019), slides 9, 11 and 12.
+Source: the restart slides (2019), slides 9 to 12.
 """
 
 from __future__ import annotations
@@ -19,13 +19,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analysis.report import COLOURS, Claim, figure, save_figure, save_value
 from analysis.restarts.arm import RestartArm, check_discount
-from analysis.restarts.definition import solve_subsidised
+from analysis.restarts.definition import SubsidisedSolution, solve_subsidised
 from analysis.restarts.index import whittle_index
-from analysis.restarts.indexability import critical_values
+from analysis.restarts.indexability import Indexability, critical_values
+
+Floats = NDArray[np.float64]
 
 #: What is left of the future when fixed times are no longer followed.
 NEGLIGIBLE = 1e-13
+#: Largest difference of two routes to an index that counts as rounding.
+AGREE = 1e-8
+PENALTY = r"penalty $\lambda$ (cost per active epoch)"
 
 
 def fixed_time_values(arm: RestartArm, discount: float) -> NDArray[np.float64]:
@@ -88,3 +94,169 @@ def passive_set_readings(arms: Sequence[RestartArm], discount: float) -> pd.Data
                 count[ratio, level] += bool((passive != (solved.policy == 0)).any())
     rows = [{"ratio": r, "level": w, "wrong": wrong} for (r, w), wrong in count.items()]
     return pd.DataFrame(rows).assign(checked=checked)
+
+
+def claims(
+    discount: float,
+    certificates: Sequence[Indexability],
+    indices: Sequence[Floats],
+    roots: Sequence[Floats],
+    subsidies: Floats,
+    levels: Floats,
+    grid: Floats,
+    solved: Sequence[SubsidisedSolution],
+    readings: pd.DataFrame,
+) -> list[Claim]:
+    """Return what the page says to the rows of slides 7 and 10 to 12.
+
+    Parameters
+    ----------
+    discount : float
+    certificates : sequence of Indexability
+        Of every arm that is checked.
+    indices, roots : sequence of ndarray, shape (states,)
+        The index of some arms, by elimination and as the root of its definition.
+    subsidies : ndarray, shape (points,)
+    levels : ndarray, shape (arms, points)
+        W of these arms at the subsidies, with both corrections.
+    grid : ndarray
+        Rising subsidies at which the first of the arms was solved.
+    solved : sequence of SubsidisedSolution
+        What was found there.
+    readings : DataFrame
+        As `passive_set_readings` returns it.
+    """
+    certified = sum(certificate.holds for certificate in certificates)
+    worst = max(
+        float(np.abs(index - root).max()) for index, root in zip(indices, roots, strict=True)
+    )
+    printed = levels + discount * subsidies
+    passive = np.array([one.policy == 0 for one in solved])
+    first = grid[passive.argmax(axis=0)]
+    within = (first >= indices[0] - AGREE) & (first <= indices[0] + np.diff(grid).max())
+    said, unsaid = _wrong_sets(readings)
+    return [
+        Claim(
+            "C-exists",
+            worst < AGREE,
+            proof="thm-restart-indexable",
+            evidence=f"on {len(roots)} certified arms the root of the definition is the index, to "
+            "rounding",
+        ),
+        Claim(
+            "C-thm-indexable",
+            certified == len(certificates),
+            proof="thm-restart-indexable",
+            evidence=f"{certified} of {len(certificates)} arms without structure have a "
+            "certificate for all subsidies",
+        ),
+        Claim(
+            "C-def-indexable",
+            bool((passive[1:] >= passive[:-1]).all()),
+            evidence=f"the definition used here; on a grid of {len(grid)} subsidies no state of "
+            "an exactly solved arm turns active again",
+        ),
+        Claim(
+            "C-def-index",
+            bool(within.all()),
+            evidence="the first subsidy of a fine grid at which a state is passive is its index, "
+            "to a step of the grid, in every state",
+        ),
+        Claim("C-lem-Pi", unsaid, evidence=said),
+        Claim(
+            "C-lem-W",
+            bool((np.diff(printed, axis=1) > 0).all()),
+            proof="thm-restart-indexable",
+            evidence=f"on {len(levels)} arms the printed sum rises with lambda, as lambda does and "
+            "the values never fall. But the level that decides is (1-b) lambda + b sum Q V, which "
+            "rises too: the slip is counted at the passive sets, where it matters",
+        ),
+        Claim("C-w-formula", unsaid, evidence=f"the formula inherits both slips: {said}"),
+        Claim(
+            "C-noframework",
+            context="said of restless bandits in general, of which this page computes restart arms "
+            "alone; public solvers for any finite arm have appeared since",
+        ),
+        Claim(
+            "C-inefficient",
+            context="said of closed forms, of which no cost is printed; one elimination gives the "
+            "index of arms without thresholds too, and is an algorithm and no closed form",
+        ),
+    ]
+
+
+def _wrong_sets(readings: pd.DataFrame) -> tuple[str, bool]:
+    """Say how often each reading is wrong, and whether one with the printed level never is."""
+    wrong = readings.set_index(["ratio", "level"]).wrong
+    checked = int(readings.checked.iloc[0])
+    said = (
+        f"of {checked} passive sets the printed level gives {wrong['fixed times', 'printed']} "
+        f"wrong with b^tau to the letter, {wrong['stopping times', 'printed']} with its "
+        f"expectation; the corrected level gives {wrong['fixed times', 'corrected']} and "
+        f"{wrong['stopping times', 'corrected']}"
+    )
+    return said, bool(wrong.xs("printed", level="level").min() == 0)
+
+
+def keep_numbers(
+    certificates: Sequence[Indexability], compared: int, readings: pd.DataFrame
+) -> None:
+    """Keep the numbers that the page quotes; `compared` is how many roots were found."""
+    wrong = readings.set_index(["ratio", "level"]).wrong
+    save_value("restart-indexability-arms", len(certificates))
+    save_value("restart-indexability-certified", sum(c.holds for c in certificates))
+    save_value("restart-indexability-compared", compared)
+    save_value("restart-indexability-checked", int(readings.checked.iloc[0]))
+    save_value("restart-indexability-printed", int(wrong["stopping times", "printed"]))
+    save_value("restart-indexability-fixed", int(wrong["fixed times", "corrected"]))
+    save_value("restart-indexability-both", int(wrong["stopping times", "corrected"]))
+
+
+def draw_level(
+    grid: Floats, level: Floats, printed: Floats, index: Floats, critical: Floats, discount: float
+) -> None:
+    """Draw where the level crosses the critical value of each state, and where the printed does."""
+    fig, axis = figure(height=3.8)
+    right = r"$W_\lambda = (1-b)\lambda + b\,\sum QV_\lambda$"
+    axis.plot(grid, level, color=COLOURS[0], label=right)
+    dashed = {"color": COLOURS[1], "linestyle": "--"}
+    axis.plot(grid, printed, **dashed, label=r"as printed, $\lambda + b\,\sum QV_\lambda$")
+    axis.hlines(critical, grid[0], index, color="grey", linewidth=0.7)
+    dots = {"color": "black", "markersize": 4}
+    axis.plot(index, critical, "o", **dots, label=r"$W_\lambda = \nu(x)$: the index of each state")
+    room = 0.35 * np.ptp(level)
+    axis.set(xlabel=PENALTY, ylabel="cost per epoch", xlim=(grid[0], grid[-1]))
+    axis.set_ylim(level[0] - room, level[-1] + room)
+    axis.legend(loc="lower right")
+    save_figure(
+        "restart-indexability-level",
+        fig,
+        pd.DataFrame({"subsidy": grid, "W": level, "W_printed": printed}),
+        caption="Where $W_\\lambda$ crosses the level $\\nu(x)$ of a state (grey), the state turns "
+        f"passive. One arm with {index.size} states and no structure, $b = {discount:g}$. The "
+        "printed $W_\\lambda$ crosses elsewhere.",
+        alt=f"A rising concave curve crosses {index.size} horizontal lines, once each; the "
+        "crossings are the indices. A steeper dashed curve, the printed one, crosses the lines at "
+        "other penalties.",
+    )
+
+
+def draw_sets(grid: Floats, index: Floats, critical: Floats) -> None:
+    """Draw from which penalty on each state is passive."""
+    states = np.arange(1, index.size + 1)
+    fig, axis = figure(height=3.4)
+    axis.hlines(states, index, grid[-1], color=COLOURS[0], linewidth=5)
+    axis.hlines(states, grid[0], index, color=COLOURS[1], linewidth=1, linestyle=":")
+    axis.plot(index, states, "o", color="black", markersize=4)
+    axis.set(xlabel=PENALTY, ylabel="state", xlim=(grid[0], grid[-1]), yticks=states)
+    turning = ", ".join(str(x + 1) for x in np.argsort(index))
+    save_figure(
+        "restart-indexability-sets",
+        fig,
+        pd.DataFrame({"state": states, "index": index, "nu": critical}),
+        caption="The same arm: each state is active (dotted) up to its index (dot) and passive "
+        f"(bar) from there on. The states turn passive in the order {turning}.",
+        alt="One horizontal line a state, dotted on the left and a thick bar on the right of its "
+        "index. No bar ever ends: the passive set only grows. States turn passive in the order "
+        f"{turning}.",
+    )

@@ -72,7 +72,9 @@ def censor(
     `table`, until the last state that moves there has used them.
     """
     states = cut.size
-    size = cut.max() + 1
+    size = 0
+    for state in range(states):
+        size = max(size, cut[state] + 1)
     uses = count_uses(departure, arrival, cut)
     table = np.empty((64, size))
     free = np.arange(64)
@@ -104,7 +106,9 @@ def censor(
         if name < 0 and available == 0:
             rows = table.shape[0]
             longer = np.empty((2 * rows, size))
-            longer[:rows] = table
+            for slot_row in range(rows):
+                for column in range(size):
+                    longer[slot_row, column] = table[slot_row, column]
             table = longer
             free = np.arange(rows, 3 * rows)  # the first half is free; the rest is room
             available = rows
@@ -112,7 +116,8 @@ def censor(
             available -= 1
             slot[state] = free[available]
             mine = table[slot[state], first:last]
-            mine[:] = 0.0
+            for column in range(mine.size):
+                mine[column] = 0.0
         else:
             mine = chain[name, first:last]
         for event in range(2):
@@ -185,7 +190,6 @@ def spread(
     return cost, time, bias
 
 
-@njit(cache=True)
 def evaluate(
     after_departure: Bools,
     after_arrival: Bools,

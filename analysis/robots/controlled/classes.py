@@ -56,14 +56,16 @@ def recurrent_class(departure: Ints, arrival: Ints) -> Ints:
             first = height - 1
             while stack[first] != state:
                 first -= 1
-            members = stack[first:height]
-            component[members] = components
             closed = True
-            for member in members:
+            for position in range(first, height):
+                component[stack[position]] = components
+            for position in range(first, height):
+                member = stack[position]
                 for target in (departure[member], arrival[member]):
                     closed = closed and (target < 0 or component[target] == components)
             if closed:
-                found[members] = classes
+                for position in range(first, height):
+                    found[stack[position]] = classes
                 classes += 1
             components += 1
             height = first

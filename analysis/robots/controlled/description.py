@@ -53,7 +53,12 @@ def _pass_on(
         for target, rate in ((departure[state], served), (arrival[state], arrived)):
             if target >= 0 and cut[target] < 0:
                 visits[target] += rate * law[state]
-    return law / law.sum()
+    total = 0.0
+    for state in range(law.size):
+        total += law[state]
+    for state in range(law.size):
+        law[state] /= total
+    return law
 
 
 def occupancy(

@@ -5,6 +5,10 @@ hands its visits on, P_ij becoming P_ij + P_ik P_kj / (1 - P_kk), where 1 - P_kk
 other probabilities of row k; costs and times are handed on as well.  The chain is taken to be
 narrow along its diagonal, as a censored chain is, and is eliminated from both ends towards a much
 visited state; what remains there is one renewal cycle.
+
+The kernels here and beside this module are written as loops over elements.  With whole slices in
+the place of the loops Numba takes three times as long to compile them, since it compiles the
+messages about shapes that do not fit along with each.
 """
 
 from __future__ import annotations
@@ -23,12 +27,24 @@ LONG_CYCLE = 1e4
 
 
 @njit(cache=True)
+def _largest_product(left: Floats, right: Floats) -> int:
+    """Return where the product of two arrays is largest."""
+    found = 0
+    for name in range(left.size):
+        if left[name] * right[name] > left[found] * right[found]:
+            found = name
+    return found
+
+
+@njit(cache=True)
 def _much_visited(chain: Floats, times: Floats, low: Ints, high: Ints) -> int:
     """Return the state with the most time after a few lazy steps from the uniform law."""
     size = times.size
     mass = np.full(size, 1.0)
     for _ in range(LAZY_STEPS):
-        moved = 0.5 * mass
+        moved = np.empty(size)
+        for name in range(size):
+            moved[name] = 0.5 * mass[name]
         for name in range(size):
             part = moved[low[name] : high[name]]
             row = chain[name, low[name] : high[name]]
@@ -36,7 +52,7 @@ def _much_visited(chain: Floats, times: Floats, low: Ints, high: Ints) -> int:
             for column in range(row.size):
                 part[column] += half * row[column]
         mass = moved
-    return int(np.argmax(mass * times))
+    return _largest_product(mass, times)
 
 
 @njit(cache=True)
@@ -54,10 +70,13 @@ def _towards(
         order[step] = state
         start, stop = max(low[state], first), min(high[state], last + 1)
         row = table[state, start:stop]
-        outflow = row.sum()
+        outflow = 0.0
+        for column in range(row.size):
+            outflow += row[column]
         if not outflow > 0.0:
             return state
-        row /= outflow
+        for column in range(row.size):
+            row[column] /= outflow
         costs[state] /= outflow
         times[state] /= outflow
         for other in range(first, last + 1):
@@ -133,25 +152,21 @@ def eliminate(chain: Floats, costs: Floats, times: Floats) -> tuple[Ints, Floats
         elif attempt == 2 or on_times[centre] < LONG_CYCLE * times[centre]:
             return order, table, on_costs, on_times
         else:
-            centre = int(np.argmax(_visits(order, table) * times))
+            centre = _largest_product(_visits(order, table), times)
     raise ValueError("chain must have one recurrent class, got several")
 
 
 @njit(cache=True)
-def cycle_values(
-    chain: Floats, costs: Floats, times: Floats
+def _hand_back(
+    order: Ints, table: Floats, costs: Floats, times: Floats
 ) -> tuple[float, tuple[Floats, Floats, Floats]]:
-    """Return the gain, and expected cost, time and cost above the gain until one state is entered.
-
-    The gain is the cost over the time of one cycle.  Costs and times are not negative, so that each
-    keeps its relative accuracy; what they cost above the gain, cost - gain * time, is the bias, and
-    is summed apart, since where most states cost the same its terms are much smaller than theirs.
-    """
-    order, table, costs, times = eliminate(chain, costs, times)
+    """Return what `cycle_values` does from what `eliminate` leaves; costs and times in place."""
     size = times.size
     gain = costs[order[-1]] / times[order[-1]]
     costs[order[-1]], times[order[-1]] = 0.0, 0.0
-    bias = costs - gain * times
+    bias = np.empty(size)
+    for name in range(size):
+        bias[name] = costs[name] - gain * times[name]
     left = order[-1], order[-1] + 1
     for step in range(size - 2, -1, -1):
         state = order[step]
@@ -166,8 +181,21 @@ def cycle_values(
     return gain, (costs, times, bias)
 
 
-@njit(cache=True)
+def cycle_values(
+    chain: Floats, costs: Floats, times: Floats
+) -> tuple[float, tuple[Floats, Floats, Floats]]:
+    """Return the gain, and expected cost, time and cost above the gain until one state is entered.
+
+    The gain is the cost over the time of one cycle.  Costs and times are not negative, so that each
+    keeps its relative accuracy; what they cost above the gain, cost - gain * time, is the bias, and
+    is summed apart, since where most states cost the same its terms are much smaller than theirs.
+    """
+    found: tuple[float, tuple[Floats, Floats, Floats]] = _hand_back(*eliminate(chain, costs, times))
+    return found
+
+
 def cycle_visits(chain: Floats, times: Floats) -> Floats:
     """Return the expected visits to each state in one cycle, 1 for the state that stays."""
     order, table, _, _ = eliminate(chain, times, times)
-    return _visits(order, table)
+    visits: Floats = _visits(order, table)
+    return visits

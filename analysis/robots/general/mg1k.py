@@ -24,7 +24,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import stats
 from scipy.optimize import minimize_scalar
@@ -178,17 +177,13 @@ def from_scipy(law: stats.rv_frozen, name: str = "user's own") -> ServiceLaw:
     return result
 
 
-@njit(cache=True)
 def _departure_law(none: float, above: Floats) -> Floats:
     """Return the law left behind by departures; above[j] is P(A > j), none is P(A = 0)."""
     size = above.size
     law = np.zeros(size)
     law[0] = 1.0
     for j in range(size - 1):
-        flow = law[0] * above[j]
-        for i in range(1, j + 1):
-            flow += law[i] * above[j - i + 1]
-        law[j + 1] = flow / none
+        law[j + 1] = (law[0] * above[j] + law[1 : j + 1] @ above[j:0:-1]) / none
         if law[j + 1] > 1e200:
             law[: j + 2] /= law[j + 1]
     return law / law.sum()
@@ -296,7 +291,7 @@ def optimal_general_load(gamma: float, capacity: int, service: ServiceLaw) -> fl
         If the best load lies outside [1e-3, 1e2].
     """
     check_kind("service", service, ServiceLaw)
-    loads = np.geomspace(1e-3, 1e2, 240)
+    loads = np.geomspace(1e-3, 1e2, 80)
 
     def cost(load: float) -> float:
         return general_cost(load / service.mean, gamma, capacity, service)

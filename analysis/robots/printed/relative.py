@@ -19,14 +19,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_integer, check_integers, check_kind, check_number
+from analysis.checks import check_array, check_integer, check_integers, check_kind, check_number
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+
+#: The draft's tau, and the bound of its stopping rule.
+STEP, TOLERANCE = 0.99999, 1e-5
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ def _next_event(h: Floats, arrival_rate: float, service_rate: float, event_rate:
 
 
 @njit(cache=True)
-def _operator(h: Floats, arrival_rate: float, service_rate: float, gamma: float) -> Floats:
+def operator(h: Floats, arrival_rate: float, service_rate: float, gamma: float) -> Floats:
     """Return T h on the whole state space; the entries outside stay 0."""
     _, levels, width = h.shape
     top = width - 1
@@ -100,7 +103,7 @@ def _operator(h: Floats, arrival_rate: float, service_rate: float, gamma: float)
 
 @njit(cache=True)
 def _run(
-    shape: tuple[int, int, int],
+    h: Floats,
     arrival_rate: float,
     service_rate: float,
     gamma: float,
@@ -109,10 +112,10 @@ def _run(
     tolerance: float,
     max_updates: int,
 ) -> tuple[Floats, int]:
-    """Iterate until the printed stopping rule holds; updates is -1 at the limit."""
-    h = np.zeros(shape)
+    """Iterate from h, in place, until the stopping rule holds; updates is -1 at the limit."""
+    shape = h.shape
     for update in range(1, max_updates + 1):
-        image = _operator(h, arrival_rate, service_rate, gamma)
+        image = operator(h, arrival_rate, service_rate, gamma)
         offset = image[reference]
         largest = 0.0
         for s in range(3):
@@ -128,12 +131,26 @@ def _run(
     return h, -1
 
 
+def checked_run(
+    model: RobotControl, step: float, tolerance: float, max_updates: int
+) -> tuple[float, float]:
+    """Return tau and the bound of the stopping rule, or raise ValueError."""
+    check_kind("model", model, RobotControl)
+    if model.speedup is not None:
+        raise ValueError(f"model must be without a speedup, got {model.speedup}")
+    step = check_number("step", step, 0, 1, low_open=True, high_open=True)
+    tolerance = check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
+    check_integer("max_updates", max_updates, 1)
+    return step, tolerance
+
+
 def proposition_4(
     model: RobotControl,
     *,
-    step: float = 0.99999,
-    tolerance: float = 1e-5,
+    step: float = STEP,
+    tolerance: float = TOLERANCE,
     reference: tuple[int, int, int] = (1, 1, 1),
+    initial: ArrayLike | None = None,
     max_updates: int = 200_000,
 ) -> PrintedRun:
     """Run the draft's relative value iteration to its own stopping rule.
@@ -147,7 +164,10 @@ def proposition_4(
     tolerance : float
         Largest relative change of h at which to stop.
     reference : tuple of int
-        The state x_hat = (q, r, s).
+        The state x_hat = (q, r, s), which the draft leaves open.
+    initial : array_like, shape (3, K + 1, N + 1), optional
+        h_0(q, r, s) with s first, 0 at x_hat, which the draft leaves open too; 0 without it.
+        Entries outside the state space are not used.
     max_updates : int
         Limit on the number of updates.
 
@@ -159,12 +179,7 @@ def proposition_4(
     NotConverged
         If the limit is reached.
     """
-    check_kind("model", model, RobotControl)
-    if model.speedup is not None:
-        raise ValueError(f"model must be without a speedup, got {model.speedup}")
-    step = check_number("step", step, 0, 1, low_open=True, high_open=True)
-    tolerance = check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
-    check_integer("max_updates", max_updates, 1)
+    step, tolerance = checked_run(model, step, tolerance, max_updates)
     if check_integers("reference", reference).shape != (3,):
         raise ValueError(f"reference must be a state (q, r, s), got {reference!r}")
     q, r, s = reference
@@ -175,12 +190,21 @@ def proposition_4(
             f"{model.robots} and an event s that can occur, got {reference}"
         )
     rates = (model.arrival_rate, model.service_rate, model.gamma)
-    h, updates = _run((3, *model.shape), *rates, (s, q, r), step, tolerance, max_updates)
+    first = np.zeros((3, *model.shape))
+    if initial is not None:
+        first = check_array("initial", initial).copy()
+        if first.shape != (3, *model.shape) or first[s, q, r] != 0.0:
+            raise ValueError(
+                f"initial must have shape {(3, *model.shape)} and be 0 at the reference state "
+                f"{reference}, got shape {first.shape}"
+            )
+        first[0, 0], first[1, :, 0], first[2, 0, 0] = 0.0, 0.0, 0.0
+    h, updates = _run(first, *rates, (s, q, r), step, tolerance, max_updates)
     if updates < 0:
         raise NotConverged(f"Proposition 4's stopping rule did not hold in {max_updates} updates")
     event_rate = model.arrival_rate * model.robots + model.service_rate
     ahead = _next_event(h, model.arrival_rate, model.service_rate, event_rate)
-    cost = float(_operator(h, *rates)[s, q, r])
+    cost = float(operator(h, *rates)[s, q, r])
     better = np.zeros(model.shape, dtype=np.bool_)
     better[:, :-1] = ahead[:, 1:] < ahead[:, :-1]
     policy = np.zeros((2, *model.shape), dtype=np.bool_)

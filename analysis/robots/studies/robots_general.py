@@ -1,4 +1,4 @@
-"""Simulated replications of the queue of pages, for `analysis.sweep`.
+"""Laws of the indexing time, and the queue of pages simulated against its exact cost.
 
 Indexing times have mean 1 and one of the laws of `LAWS`; each law comes with the way in which it is
 drawn, which knows nothing of `analysis.robots.general.mg1k`.
@@ -6,14 +6,19 @@ drawn, which knows nothing of `analysis.robots.general.mg1k`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from analysis.checks import check_choice
+from analysis.results import Estimate
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.general import mg1k
-from analysis.robots.general.mg1k import ServiceLaw, general_cost
+from analysis.robots.general.mg1k import ServiceLaw, general_cost, optimal_general_robots
 from analysis.robots.general.simulation import Sampler, simulate_queue
 
 LAWS = ("constant", "Erlang-3", "exponential", "lognormal", "hyper-exponential")
@@ -50,24 +55,26 @@ def service_sampler(law: str, variation: float) -> Sampler:
 
 @dataclass(frozen=True)
 class SimulatedCase:
-    """A queue to simulate, with indexing times of mean 1.
+    """A queue to simulate, with indexing times of mean 1, and its exact cost.
 
     Parameters
     ----------
     law : str
         One of `LAWS`.
     robots : int
-        Robots; all active at all times, unless they are controlled.
+        Robots; all active at all times, unless a policy starts and stops them.
     arrival_rate : float
         Pages that one active robot brings per unit of time.
     capacity : int
         Places in the queue.
     gamma : float
         Weight of starvation.
+    exact : float
+        Exact cost per unit of time.
     variation : float
         Squared coefficient of variation of the last two of `LAWS`.
-    controlled : bool
-        Start and stop robots by the optimal policy for exponential indexing times.
+    policy : ndarray of bool, optional
+        Where robots are started, as `analysis.robots.RobotControl` has it.
     horizon, warmup : float
         Length of a run, and of the part at its start that is not counted.
     """
@@ -77,28 +84,30 @@ class SimulatedCase:
     arrival_rate: float
     capacity: int
     gamma: float
+    exact: float
     variation: float = 1.0
-    controlled: bool = False
+    policy: NDArray[np.bool_] | None = None
     horizon: float = 2500.0
     warmup: float = 100.0
 
-    def control(self) -> RobotControl:
-        """Return the controlled queue with exponential indexing times."""
-        return RobotControl(self.robots, self.arrival_rate, 1.0, self.capacity, self.gamma)
 
-    def exact_cost(self) -> float:
-        """Return what the simulation estimates; under control for exponential times only.
+def best_fixed(
+    law: str, arrival_rate: float, capacity: int, gamma: float, **options: Any
+) -> SimulatedCase:
+    """Return the queue with the best fixed number of robots for a law."""
+    service = service_law(law, options.get("variation", 1.0))
+    robots = optimal_general_robots(arrival_rate, gamma, capacity, service)
+    exact = general_cost(robots * arrival_rate, gamma, capacity, service)
+    return SimulatedCase(law, robots, arrival_rate, capacity, gamma, exact, **options)
 
-        Raises
-        ------
-        ValueError
-            If robots are controlled and indexing times are not exponential.
-        """
-        if self.controlled:
-            check_choice("law of a controlled queue", self.law, ("exponential",))
-            return self.control().solve().gain
-        law = service_law(self.law, self.variation)
-        return general_cost(self.robots * self.arrival_rate, self.gamma, self.capacity, law)
+
+def under_control(
+    robots: int, arrival_rate: float, capacity: int, gamma: float, **options: Any
+) -> SimulatedCase:
+    """Return the optimally controlled queue, with exponential indexing times."""
+    optimum = RobotControl(robots, arrival_rate, 1.0, capacity, gamma).solve()
+    model = "exponential", robots, arrival_rate, capacity, gamma, optimum.gain
+    return SimulatedCase(*model, policy=optimum.policy, **options)
 
 
 def simulated_cost(case: SimulatedCase, rng: np.random.Generator) -> float:
@@ -110,7 +119,31 @@ def simulated_cost(case: SimulatedCase, rng: np.random.Generator) -> float:
         service_sampler(case.law, case.variation),
         horizon=case.horizon,
         warmup=case.warmup,
-        policy=case.control().solve().policy if case.controlled else None,
+        policy=case.policy,
         rng=rng,
     )
     return run.cost(case.gamma)
+
+
+def simulate_all(cases: Sequence[SimulatedCase], replications: int, seed: int) -> pd.DataFrame:
+    """Simulate each case several times, and set its mean beside the exact cost."""
+    generators = np.random.default_rng(seed).spawn(len(cases))
+    runs = [
+        Estimate.of([simulated_cost(case, rng) for _ in range(replications)])
+        for case, rng in zip(cases, generators, strict=True)
+    ]
+    return pd.DataFrame(
+        {
+            "indexing times": [case.law for case in cases],
+            "robots": [case.robots for case in cases],
+            "controlled": [case.policy is not None for case in cases],
+            "exact": [case.exact for case in cases],
+            "simulated": [run.value for run in runs],
+            "half-width": [run.high - run.value for run in runs],
+        }
+    )
+
+
+def contains(check: pd.DataFrame) -> int:
+    """Count the intervals of `simulate_all` that contain the exact cost."""
+    return int(((check["simulated"] - check["exact"]).abs() <= check["half-width"]).sum())

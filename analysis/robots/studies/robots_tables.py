@@ -1,19 +1,39 @@
-"""The rows of the robot study's Tables 1 and 2, under the conventions with which they come out.
+"""The rows of the robot study's Tables 1 and 2, and the choices under which they come out.
 
 mu = 1. A printed weight that is gamma(K) to its digits stands for gamma(K): 1.13 is 17/15 at
 K = 15. Table 1 caps the robots at N_s, prints T h(x_hat) at the stop of Proposition 4 as C_d, and
 one more than the number of updates as N_iter. Table 2 has no cap that binds, prints the optimum,
 and its N_max is the largest number of active robots at which one more is started as the queue
-empties.
+empties. What the draft does not print of this is a choice: `Results` holds the rows under other
+choices too.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
+import numpy as np
+
+from analysis.published import printed_number, printed_rows
+from analysis.report import Claim, save_value
+from analysis.report.scorecard import judge
 from analysis.robots.controlled.control import RobotControl, without_cap
-from analysis.robots.printed.relative import proposition_4
+from analysis.robots.printed.references import ReferenceRuns, every_reference
+from analysis.robots.printed.relative import STEP, TOLERANCE
 from analysis.robots.static.mm1k import critical_gamma, optimal_robots, static_cost
+
+#: The reference state with which the counts of the draft come out (two others count the same).
+REFERENCE = (1, 1, 1)
+#: Other reference states whose results a record keeps: so many, spread over all.
+SAMPLE = 40
+COLUMNS = {
+    "t1": ("C_s", "N_s", "C_d", "N_min", "Nbar", "N_iter"),
+    "t2": ("C_s", "N_s", "C_d", "N_min", "Nbar", "N_max"),
+}
+
+Key = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
@@ -22,28 +42,36 @@ class TableRow:
 
     Attributes
     ----------
-    static_cost, static_robots : float, int
-        C_s and N_s.
-    stopped_cost : float or None
-        C_d where Proposition 4 stops (Table 1 only).
+    cells : dict of str to number
+        The computed cells by their column.
+    robots : int
+        N of the controlled queue.
     optimal_cost : float
-        The exact optimum.
-    min_robots, mean_robots : int, float
-        N_min and the mean under the optimal policy.
-    last_start : int
-        N_max of Table 2.
-    updates : int or None
-        Updates until Proposition 4 stops (Table 1 only).
+        Its exact optimum.
+    max_robots : int
+        Most active robots under the optimal policy.
+    runs : ReferenceRuns or None
+        Where Proposition 4 stops, by reference state (Table 1 only).
     """
 
-    static_cost: float
-    static_robots: int
-    stopped_cost: float | None
+    cells: dict[str, float]
+    robots: int
     optimal_cost: float
-    min_robots: int
-    mean_robots: float
-    last_start: int
-    updates: int | None
+    max_robots: int
+    runs: ReferenceRuns | None = field(default=None, repr=False)
+
+
+def row_keys() -> list[Key]:
+    """Return table, rate, capacity and weight of each printed row, as printed."""
+    stems = {id.rsplit("-", 1)[0] for id in printed_rows() if id.startswith(("D-t1-0", "D-t2-0"))}
+    parts = (stem.split("-") for stem in stems)
+    keys: list[Key] = [(table, rate, places, gamma) for _, table, rate, places, gamma in parts]
+    return sorted(keys, key=lambda key: (key[0], *map(float, key[1:])))
+
+
+def cell_id(key: Key, column: str) -> str:
+    """Return the id of a printed cell."""
+    return f"D-{'-'.join(key)}-{column}"
 
 
 def read_gamma(printed: str, capacity: int, service_rate: float = 1.0) -> float:
@@ -53,13 +81,15 @@ def read_gamma(printed: str, capacity: int, service_rate: float = 1.0) -> float:
     return critical if f"{critical:.{digits}f}" == printed else float(printed)
 
 
-def _static(arrival_rate: float, capacity: int, gamma: float, mu: float) -> tuple[float, int]:
-    robots = optimal_robots(arrival_rate, gamma, capacity, mu)
-    return float(static_cost(robots * arrival_rate / mu, gamma, capacity, mu)), robots
-
-
 def table_1_row(
-    arrival_rate: float, capacity: int, gamma: float, service_rate: float = 1.0
+    arrival_rate: float,
+    capacity: int,
+    gamma: float,
+    service_rate: float = 1.0,
+    *,
+    step: float = STEP,
+    tolerance: float = TOLERANCE,
+    spare: int = 0,
 ) -> TableRow:
     """Return a row of Table 1, where the robots are capped at N_s.
 
@@ -67,18 +97,27 @@ def table_1_row(
     ----------
     arrival_rate, capacity, gamma, service_rate
         As in `analysis.robots.RobotControl`.
+    step, tolerance : float
+        As in `analysis.robots.proposition_4`.
+    spare : int
+        Robots above N_s.
     """
-    cost, robots = _static(arrival_rate, capacity, gamma, service_rate)
-    model = RobotControl(robots, arrival_rate, service_rate, capacity, gamma)
-    optimum, run = model.solve(), proposition_4(model)
-    return TableRow(
-        cost, robots, run.cost, optimum.gain, optimum.min_robots, optimum.mean_robots,
-        optimum.last_start, run.updates,
-    )  # fmt: skip
+    static, robots = _static(arrival_rate, capacity, gamma, service_rate)
+    model = RobotControl(robots + spare, arrival_rate, service_rate, capacity, gamma)
+    optimum, runs = model.solve(), every_reference(model, step=step, tolerance=tolerance)
+    updates, cost = runs.at(REFERENCE)
+    cells = {"C_s": static, "N_s": robots, "C_d": cost, "N_min": optimum.min_robots}
+    cells |= {"Nbar": optimum.mean_robots, "N_iter": updates + 1}
+    return TableRow(cells, model.robots, optimum.gain, optimum.max_robots, runs)
 
 
 def table_2_row(
-    arrival_rate: float, capacity: int, gamma: float, service_rate: float = 1.0
+    arrival_rate: float,
+    capacity: int,
+    gamma: float,
+    service_rate: float = 1.0,
+    *,
+    cap: Callable[[int, int], int] | None = None,
 ) -> TableRow:
     """Return a row of Table 2, where the robots are not capped.
 
@@ -86,10 +125,203 @@ def table_2_row(
     ----------
     arrival_rate, capacity, gamma, service_rate
         As in `analysis.robots.RobotControl`.
+    cap : callable, optional
+        Number of robots from N_s and from the number that changes nothing any more; without it
+        the latter.
     """
-    cost, robots = _static(arrival_rate, capacity, gamma, service_rate)
-    _, optimum = without_cap(arrival_rate, service_rate, capacity, gamma)
-    return TableRow(
-        cost, robots, None, optimum.gain, optimum.min_robots, optimum.mean_robots,
-        optimum.last_start, None,
-    )  # fmt: skip
+    static, robots = _static(arrival_rate, capacity, gamma, service_rate)
+    model, optimum = without_cap(arrival_rate, service_rate, capacity, gamma)
+    if cap is not None:
+        number = cap(robots, model.robots)
+        model = RobotControl(number, arrival_rate, service_rate, capacity, gamma)
+        optimum = model.solve()
+    cells = {"C_s": static, "N_s": robots, "C_d": optimum.gain, "N_min": optimum.min_robots}
+    cells |= {"Nbar": optimum.mean_robots, "N_max": optimum.last_start}
+    return TableRow(cells, model.robots, optimum.gain, optimum.max_robots)
+
+
+def _static(arrival_rate: float, capacity: int, gamma: float, mu: float) -> tuple[float, int]:
+    robots = optimal_robots(arrival_rate, gamma, capacity, mu)
+    return float(static_cost(robots * arrival_rate / mu, gamma, capacity, mu)), robots
+
+
+@dataclass(frozen=True)
+class Results:
+    """The rows of both tables, under the choices of this module and under others.
+
+    Attributes
+    ----------
+    rows : dict of Key to TableRow
+        As this module reads the draft.
+    literal : dict of Key to TableRow
+        Rows whose weight is gamma(K) rounded, with the printed digits as the weight.
+    capped : list of dict of Key to TableRow
+        Rows of Table 2 with other caps: N_s, twice N_s, and twice as many as change nothing.
+    service_rate, step, tolerance : float
+        mu, tau and the bound of the stopping rule.
+    half_rate_robots : int
+        N_s of the first row with mu = 0.5, the other rate that the draft names.
+    """
+
+    rows: dict[Key, TableRow]
+    literal: dict[Key, TableRow]
+    capped: list[dict[Key, TableRow]]
+    service_rate: float
+    step: float
+    tolerance: float
+    half_rate_robots: int
+
+
+def solve_tables(
+    service_rate: float = 1.0, step: float = STEP, tolerance: float = TOLERANCE
+) -> Results:
+    """Solve every row of both tables, under the choices of this module and under others."""
+
+    def solved(key: Key, gamma: float | None = None, **options: Any) -> TableRow:
+        table, rate, capacity, printed = key
+        weight = read_gamma(printed, int(capacity), service_rate) if gamma is None else gamma
+        arguments = float(rate), int(capacity), weight, service_rate
+        if table == "t2":
+            return table_2_row(*arguments, **options)
+        return table_1_row(*arguments, step=step, tolerance=tolerance, **options)
+
+    keys = row_keys()
+    rounded = [
+        key for key in keys if read_gamma(key[3], int(key[2]), service_rate) != float(key[3])
+    ]
+    caps: list[Callable[[int, int], int]] = [
+        lambda best, _: best,
+        lambda best, _: 2 * best,
+        lambda _, enough: 2 * enough,
+    ]
+    return Results(
+        rows={key: solved(key) for key in keys},
+        literal={key: solved(key, float(key[3])) for key in rounded},
+        capped=[{key: solved(key, cap=cap) for key in keys if key[0] == "t2"} for cap in caps],
+        service_rate=service_rate,
+        step=step,
+        tolerance=tolerance,
+        half_rate_robots=optimal_robots(0.01, 0.4, 5, service_rate / 2),
+    )
+
+
+THE_WEIGHT = "the printed weight is gamma(K) of Lemma 1, rounded"
+THE_START = "reference state (1,1,1) and h_0 = 0"
+THE_COST = "the cost is T(h)(x_hat), without the tau of Proposition 4"
+THE_COUNT = "one more than the number of updates, which is what Figures 6 to 8 count"
+THE_CAP = "so many robots that more change nothing"
+THE_MOST = "N_max is the largest r at which one more robot is started as the queue empties"
+
+
+def claims(found: Results) -> list[Claim]:
+    """Return what the page says to the cells of both tables, and to section 4."""
+    cells = [_cell(found, key, name) for key in found.rows for name in COLUMNS[key[0]]]
+    return [*cells, *_section_4(found)]
+
+
+def _cell(found: Results, key: Key, column: str) -> Claim:
+    row = found.rows[key]
+    assumes, alternatives = _choices(found, key, column)
+    if key in found.literal:
+        assumes += (THE_WEIGHT,)
+        alternatives.append(found.literal[key].cells[column])
+    explained, because = _misprint(found, key, column)
+    return Claim(
+        cell_id(key, column),
+        row.cells[column],
+        assumes=assumes,
+        alternatives=alternatives if assumes else (),
+        explained=explained,
+        because=because,
+    )
+
+
+def _choices(found: Results, key: Key, column: str) -> tuple[tuple[str, ...], list[float]]:
+    """Return what a cell rests on that the draft does not print, and the cell without it."""
+    row = found.rows[key]
+    if key[0] == "t1" and row.runs is not None and column in ("C_d", "N_iter"):
+        updates, costs = others_of(row.runs)
+        if column == "C_d":
+            return (THE_START, THE_COST), [*costs, row.optimal_cost, found.step * row.cells["C_d"]]
+        return (THE_START, THE_COUNT), [*(updates + 1), row.cells["N_iter"] - 1]
+    if key[0] == "t2" and column not in ("C_s", "N_s"):
+        others = [rows[key].cells[column] for rows in found.capped]
+        if column == "N_max":
+            return (THE_CAP, THE_MOST), [*others, row.max_robots]
+        return (THE_CAP,), others
+    return (), []
+
+
+def others_of(runs: ReferenceRuns) -> tuple[Any, Any]:
+    """Return updates and costs of other reference states than ours, spread over all of them."""
+    q, r, s = REFERENCE
+    inside = runs.updates >= 0
+    inside[s, q, r] = False
+    places = np.unique(np.linspace(0, inside.sum() - 1, SAMPLE).astype(np.int64))
+    return runs.updates[inside][places], runs.cost[inside][places]
+
+
+def _misprint(found: Results, key: Key, column: str) -> tuple[float | None, str]:
+    """Return where the two misprinted cells of Table 2 come from."""
+    neighbour: Key = ("t2", "0.05", "10", "2.4")
+    if column == "C_d" and key == ("t2", "0.05", "10", "1.2"):
+        return found.rows[neighbour].cells["C_d"], "prints the next row's cost"
+    if column == "C_d" and key == neighbour:
+        other = found.rows["t1", *neighbour[1:]].cells["C_d"]
+        return other, "prints the cell of Table 1 with the same parameters"
+    return None, ""
+
+
+def is_printed(key: Key, column: str, value: float) -> bool:
+    """Whether a value rounds to what the draft prints in a cell."""
+    id = cell_id(key, column)
+    unit = 10.0 ** -len(printed_rows()[id].printed.partition(".")[2])
+    return abs(value - printed_number(id)) <= unit / 2 * (1 + 1e-9)
+
+
+def _section_4(found: Results) -> list[Claim]:
+    capped = {key: row for key, row in found.rows.items() if key[0] == "t1"}
+    fitting = sum(
+        all(is_printed(key, name, row.cells[name]) for name in ("N_min", "Nbar"))
+        for key, row in capped.items()
+    )
+    cheaper = sum(row.optimal_cost < row.cells["C_s"] for row in found.rows.values())
+    between = sum(
+        row.cells["N_min"] < row.cells["Nbar"] < row.cells["N_s"] for row in capped.values()
+    )
+    numbers = (found.service_rate, found.step)
+    half, first = found.half_rate_robots, printed_number("D-t1-0.01-5-0.4-N_s")
+    return [
+        Claim(
+            "D-mu05",
+            half == first,
+            evidence=f"with mu = 0.5 the first row's N_s would be {half}, and {first:g} is "
+            "printed; the captions say 1, and with it every row comes out",
+        ),
+        Claim(
+            "D-t1-N",
+            fitting == len(capped),
+            evidence=f"with N = N_s both N_min and the mean are as printed in {fitting} of "
+            f"{len(capped)} rows; for N_iter the draft leaves choices, see its cells",
+        ),
+        Claim("D-t1-caption", numbers, evidence="the rate and the step of the rows on this page"),
+        Claim("D-t2-caption", numbers, evidence="the rate and the step of the rows on this page"),
+        Claim("D-tau", found.step, evidence="the step of the iteration in Table 1"),
+        Claim("D-tol", found.tolerance, evidence="where the iteration stops in Table 1"),
+        Claim(
+            "D-intuition",
+            cheaper == len(found.rows) and between == len(capped),
+            evidence=f"C_d < C_s in {cheaper} of {len(found.rows)} rows, and N_min < mean < N_s in "
+            f"{between} of {len(capped)} rows of Table 1",
+        ),
+    ]
+
+
+def save_counts(claims: list[Claim]) -> None:
+    """Count the cells of both tables by what the scorecard says of them, for the prose."""
+    cells = [claim for claim in claims if claim.id.startswith(("D-t1-0", "D-t2-0"))]
+    verdicts = [judge(printed_rows()[claim.id], claim).verdict for claim in cells]
+    save_value("robots-tables-cells", len(cells))
+    save_value("robots-tables-plain", verdicts.count("matches"))
+    save_value("robots-tables-under", verdicts.count("matches under"))
+    save_value("robots-tables-explained", verdicts.count("explained"))

@@ -26,7 +26,7 @@ def test_subsidy_tends_to_the_multiplier(sources, budget):
 
 
 def test_it_starts_where_it_is_told_and_follows_its_recursion():
-    run = dual_descent(four_sources(), 2, 50, step=3.0, power=0.7, start=12.0)
+    run = dual_descent(four_sources(), 2, 50, step=3.0, power=0.7, initial_subsidy=12.0)
     moves = 3.0 / np.arange(1, 51) ** 0.7 * (run.spent - 2)
     assert run.subsidy[0] == 12.0
     np.testing.assert_allclose(run.subsidy[1:], np.maximum(0, run.subsidy + moves)[:-1])
@@ -51,7 +51,7 @@ def test_random_content_is_priced_as_well():
         ({"horizon": 0}, "horizon must be"),
         ({"step": 0}, "step must be"),
         ({"power": 2}, r"power must be a number in \[0, 1\], got 2"),
-        ({"start": -1}, "start must be"),
+        ({"initial_subsidy": -1}, "initial_subsidy must be"),
         ({"content": np.ones((4, 3))}, r"content must have shape \(4, 10\), got \(4, 3\)"),
     ],
 )

@@ -2,16 +2,10 @@ import numpy as np
 import pytest
 
 from analysis.ephemeral import Sources, four_sources, whittle_index, whittle_index_at_age
-from analysis.ephemeral.arrivals import Utility
-from analysis.ephemeral.optimum.costs import FILLS
 from analysis.ephemeral.studies import how_good as studies
 from analysis.ephemeral.studies.how_good import (
-    bounds_of_random_content,
-    cost_row,
     joint_ages,
     optimality_row,
-    random_sources,
-    variation_row,
 )
 from analysis.ephemeral.theory.printed import orbit, printed_eta, printed_index
 from analysis.results import NotConverged
@@ -63,36 +57,6 @@ def test_optimality_rows_respect_the_order_of_bounds():
         for policy in ("whittle", "myopic", "round-robin", "spread", "periodic", "draws"):
             assert row[policy] <= 1 + 1e-7, policy
         assert 1 - 1e-9 <= row["bound"] <= row["fluid"] + 1e-9
-
-
-def test_cost_rows_respect_the_budget():
-    rows = sweep(cost_row, [(4, 3.5)], seed=2, replications=6, jobs=1, progress=False)[0]
-    for row in rows:
-        for fill in set(FILLS) - {"reach", "debt"}:
-            assert row[fill] <= 1 + 1e-6
-            assert row[f"{fill}_cost"] <= 1 + 1e-9
-        assert row["debt"] <= row["bound"] * (1 + 1e-9)
-        assert row["debt_cost"] <= 1 + 1e-9
-        assert row["reach_cost"] >= 1 - 1e-9
-
-
-def test_variation_makes_the_index_earn_more_than_greedy():
-    row = variation_row((Utility("gamma", variation=64.0), 1, 4000), np.random.default_rng(3))
-    assert row["whittle"] > row["greedy"] + 5
-    assert row["round-robin"] == pytest.approx(208.3, rel=0.03)
-
-
-def test_bound_grows_with_variation():
-    laws = [Utility("deterministic"), Utility("gamma", variation=30.0)]
-    low, high = (
-        bounds_of_random_content(four_sources(), law, [1], tolerance=0.01)[0][0] for law in laws
-    )
-    assert 260.39 < low < high
-
-
-def test_no_sources_cannot_be_drawn():
-    with pytest.raises(ValueError, match="size must be an integer of at least 1, got 0"):
-        random_sources(0, np.random.default_rng(1))
 
 
 def test_unknown_forms_are_named():

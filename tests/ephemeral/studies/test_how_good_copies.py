@@ -1,20 +1,9 @@
-import numpy as np
 import pytest
 
 from analysis.ephemeral import four_sources, long_run_cycle, relaxed_problem
 from analysis.ephemeral.arrivals import Utility
-from analysis.ephemeral.studies.how_good_copies import (
-    gaps_against_copies,
-    gaps_of_random_sets,
-    random_set,
-)
-
-
-def test_a_random_set_is_the_same_whenever_it_is_asked_for():
-    (one, m), (again, _) = random_set(4, seed=2), random_set(4, seed=2)
-    np.testing.assert_array_equal(one.decay_rate, again.decay_rate)
-    assert m == 2
-    assert {random_set(i, seed=2)[1] for i in range(3)} == {1, 2, 3}
+from analysis.ephemeral.instances import random_set
+from analysis.ephemeral.studies.how_good_copies import gaps_against_copies, gaps_of_random_sets
 
 
 def test_copies_that_start_alike_keep_the_gap_of_one_copy():
@@ -48,7 +37,6 @@ def test_gap_of_table_1_stays_with_expected_and_falls_with_random_content():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: random_set(-1, 1), "instance must be an integer of at least 0, got -1"),
         (lambda: gaps_of_random_sets(0, 3, 1), "instances must be an integer of at least 1, got 0"),
         (lambda: gaps_of_random_sets(1, 0, 1), "copies must be an integer of at least 1, got 0"),
         (

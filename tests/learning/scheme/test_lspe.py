@@ -181,7 +181,7 @@ def test_the_corrected_rank_one_update_is_the_inverse():
     for n in range(1, 50):
         phi, b = rng.normal(size=5), 1 / (n + 1)
         matrix = (1 - b) * matrix + b * np.outer(phi, phi)
-        kernel.update_inverse(inverse, phi, b)
+        kernel.update_inverse(inverse, phi, b, np.empty(phi.size))
     np.testing.assert_allclose(inverse, np.linalg.inv(matrix), rtol=1e-9)
 
 

@@ -3,7 +3,8 @@ import pytest
 
 from analysis.ephemeral import Utility, four_sources
 from analysis.ephemeral.studies.how_good import random_sources
-from analysis.learning import compare_learners, side_by_side
+from analysis.learning import compare_learners
+from analysis.learning.studies.learners import side_by_side
 
 SOURCES = four_sources()
 
@@ -22,7 +23,7 @@ def test_every_learner_plays(budget):
         utility=Utility("deterministic"),
     )
     assert all((c.engaged == budget).all() and not c.diverged for c in curves.values())
-    assert curves["certainty equivalence, UCB"].loss[0] < curves["joint Q-learning"].loss[0]
+    assert curves["certainty equivalence, UCB"].loss.value < curves["joint Q-learning"].loss.value
 
 
 def test_many_sources_leave_out_what_does_not_fit():

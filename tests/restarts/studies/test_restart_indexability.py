@@ -1,14 +1,82 @@
-"""Slide 11 read to the letter, against an exactly solved arm."""
+"""Slide 11 read to the letter, and what the page on indexability claims."""
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
-from analysis.restarts import RestartArm
+import numpy as np
+import pytest
+
+from analysis.restarts import RestartArm, certify_indexability, whittle_index
+from analysis.restarts.definition import solve_subsidised
 from analysis.restarts.generators import unstructured_arm
-from analysis.restarts.indexability import critical_values
-from analysis.restarts.studies.restart_indexability import fixed_time_values, passive_set_readings
+from analysis.restarts.indexability import critical_values, restart_level
+from analysis.restarts.studies.restart_indexability import (
+    claims,
+    fixed_time_values,
+    passive_set_readings,
+)
 from tests.restarts.support import draw_arm
+from tests.support import assert_all_turn, assert_turns, verdicts
+
+DISCOUNT = 0.9
+
+
+@pytest.fixture(scope="module")
+def true():
+    arms = [unstructured_arm(4, np.random.default_rng(seed)) for seed in range(6)]
+    indices = [whittle_index(arm, DISCOUNT).index for arm in arms[:2]]
+    subsidies = np.linspace(-3, 3, 7)
+    grid = np.linspace(indices[0].min() - 1, indices[0].max() + 1, 60)
+    return {
+        "discount": DISCOUNT,
+        "certificates": [certify_indexability(arm, DISCOUNT) for arm in arms],
+        "indices": indices,
+        "roots": [whittle_index(arm, DISCOUNT, route="definition").index for arm in arms[:2]],
+        "subsidies": subsidies,
+        "levels": np.array(
+            [[restart_level(arm, DISCOUNT, s) for s in subsidies] for arm in arms[:2]]
+        ),
+        "grid": grid,
+        "solved": [solve_subsidised(arms[0], DISCOUNT, s) for s in grid],
+        "readings": passive_set_readings(arms, DISCOUNT),
+    }
+
+
+def test_the_theorem_and_the_lemma_hold_and_the_passive_set_does_not(true):
+    found = verdicts(claims(**true))
+    assert {id for id, verdict in found.items() if verdict == "does not hold"} == {
+        "C-lem-Pi",
+        "C-w-formula",
+    }
+    assert {id for id, verdict in found.items() if verdict == "context"} == {
+        "C-noframework",
+        "C-inefficient",
+    }
+    assert found["C-thm-indexable"] == found["C-lem-W"] == "holds"
+
+
+def test_each_claim_turns_on_a_false_model(true):
+    shifted = [np.roll(index, 1) for index in true["indices"]]
+    spoilt = [*true["certificates"][1:], replace(true["certificates"][0], residual=1.0)]
+    swapped = true["readings"].replace({"printed": "corrected", "corrected": "printed"})
+    assert_all_turn(
+        claims,
+        true,
+        {
+            "the index of the next state": true | {"indices": shifted},
+            "an arm without a certificate": true | {"certificates": spoilt},
+            "activity is paid for, not charged": true
+            | {"levels": true["levels"][:, ::-1], "solved": true["solved"][::-1]},
+            "the level with the factor printed": true | {"readings": swapped},
+        },
+    )
+
+
+def test_the_definitions_turn_each_on_its_own(true):
+    shifted = true | {"indices": [np.roll(index, 1) for index in true["indices"]]}
+    assert_turns(claims, true, shifted, {"C-exists", "C-def-index"})
+    assert_turns(claims, true, true | {"solved": true["solved"][::-1]}, {"C-def-indexable"})
 
 
 def test_only_both_corrections_together_give_every_passive_set():

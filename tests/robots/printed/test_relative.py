@@ -1,9 +1,11 @@
 """Proposition 4 as the draft ran it, against the exact optimum and its printed counts."""
 
+import numpy as np
 import pytest
 
 from analysis.results import NotConverged
 from analysis.robots import RobotControl, proposition_4
+from analysis.robots.printed.references import every_reference
 
 
 def figure(gamma: float) -> RobotControl:
@@ -45,3 +47,35 @@ def test_bad_calls_are_refused():
         proposition_4(figure(1.0), tolerance=0.0)
     with pytest.raises(NotConverged, match="did not hold in 10 updates"):
         proposition_4(figure(1.0), max_updates=10)
+
+
+def test_one_run_holds_those_of_all_reference_states():
+    model = RobotControl(4, 0.3, 1.0, 3, 1.2)
+    all_runs = every_reference(model)
+    for reference in [(1, 1, 1), (2, 1, 2), (3, 0, 0), (0, 3, 1), (3, 4, 2), (1, 0, 0)]:
+        run = proposition_4(model, reference=reference)
+        updates, cost = all_runs.at(reference)
+        assert updates == run.updates
+        assert cost == pytest.approx(run.cost, rel=1e-12)
+    outside = [(0, 0, 2), (0, 2, 0), (2, 0, 1)]
+    assert [all_runs.at(state)[0] for state in outside] == [-1, -1, -1]
+    assert (all_runs.updates >= 0).sum() == 3 * 4 * 5 - 1 - 5 - 4
+
+
+def test_three_of_282_reference_states_give_the_printed_counts():
+    runs = [every_reference(figure(gamma)).updates for gamma in (1.0, 1.4, 2.0)]
+    assert [(table >= 0).sum() for table in runs] == [282, 282, 282]
+    hits = (runs[0] == 254) & (runs[1] == 255) & (runs[2] == 256)
+    assert {(q, r, s) for s, q, r in np.argwhere(hits)} == {(1, 1, 1), (2, 1, 2), (3, 0, 0)}
+
+
+def test_any_first_function_leads_to_the_same_limit():
+    model = figure(1.4)
+    first = np.random.default_rng(1).normal(0.0, 100.0, (3, *model.shape))
+    first[1, 1, 1] = 0.0
+    run = proposition_4(model, initial=first, tolerance=1e-11)
+    assert run.cost == pytest.approx(model.solve().gain, abs=1e-9)
+    with pytest.raises(ValueError, match="initial must have shape"):
+        proposition_4(model, initial=np.ones((3, *model.shape)))
+    with pytest.raises(NotConverged, match="282 reference states"):
+        every_reference(model, max_updates=10)

@@ -5,12 +5,13 @@ import pytest
 
 from analysis.robots.studies.robots_general import (
     LAWS,
-    SimulatedCase,
+    best_fixed,
+    contains,
     service_law,
     service_sampler,
-    simulated_cost,
+    simulate_all,
+    under_control,
 )
-from analysis.sweep import mean_interval, sweep
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -22,18 +23,18 @@ def test_draws_have_the_moments_of_the_law(law):
 
 
 def test_simulated_costs_are_the_exact_ones():
+    model = {"arrival_rate": 0.12, "capacity": 4, "gamma": 1.2}
     cases = [
-        SimulatedCase("hyper-exponential", 8, 0.12, 4, 1.2, variation=3.0),
-        SimulatedCase("exponential", 10, 0.12, 4, 1.2, controlled=True),
+        best_fixed("hyper-exponential", variation=3.0, **model),
+        under_control(10, **model),
     ]
-    runs = sweep(simulated_cost, cases, seed=3, replications=8, jobs=1, progress=False)
-    for case, costs in zip(cases, runs, strict=True):
-        _, low, high = mean_interval(costs, 0.999)
-        assert low < case.exact_cost() < high
+    check = simulate_all(cases, 8, seed=3)
+    assert check["controlled"].tolist() == [False, True]
+    assert contains(check) == 2
+    assert (check["half-width"] < 0.1 * check["exact"]).all()
+    assert contains(check.assign(exact=2 * check["exact"])) == 0
 
 
 def test_wrong_laws_are_named():
     with pytest.raises(ValueError, match=r"law must be one of constant, .*, got 'uniform'"):
         service_law("uniform", 1.0)
-    with pytest.raises(ValueError, match="law of a controlled queue must be one of exponential"):
-        SimulatedCase("constant", 8, 0.12, 4, 1.2, controlled=True).exact_cost()

@@ -1,22 +1,114 @@
-"""The rows of the two tables: conventions, and what holds in each."""
+"""The rows of the two tables: the choices behind them, and verdicts that turn on false models."""
+
+from dataclasses import replace
 
 import pytest
 
-from analysis.robots.studies.robots_tables import read_gamma, table_1_row, table_2_row
+from analysis.robots.controlled.control import RobotControl
+from analysis.robots.studies import robots_tables as study
+from analysis.robots.studies import robots_tables_shown as shown
+from tests.support import assert_all_turn, assert_turns, verdicts
+
+FEW = [key for key in study.row_keys() if key[1] == "0.1"]
+
+
+def solved(monkeypatch, **options):
+    """Return results of the rows with lambda = 0.1 only."""
+    monkeypatch.setattr(study, "row_keys", lambda: FEW)
+    return study.solve_tables(**options)
 
 
 def test_printed_weights_that_round_the_critical_one_stand_for_it():
-    assert read_gamma("1.13", 15) == 17 / 15
-    assert read_gamma("1.4", 5) == 1.4
-    assert read_gamma("1.2", 10) == 1.2
-    assert read_gamma("0.4", 15) == 0.4
+    assert study.read_gamma("1.13", 15) == 17 / 15
+    assert study.read_gamma("1.4", 5) == 1.4
+    assert study.read_gamma("1.2", 10) == 1.2
+    assert study.read_gamma("0.4", 15) == 0.4
 
 
 @pytest.mark.parametrize("gamma", ["0.4", "1.13", "2.4"])
 def test_rows_agree_with_each_other(gamma):
-    weight = read_gamma(gamma, 15)
-    capped, free = table_1_row(0.1, 15, weight), table_2_row(0.1, 15, weight)
-    assert capped.static_cost == free.static_cost
-    assert free.optimal_cost < capped.optimal_cost < capped.static_cost
-    assert capped.stopped_cost == pytest.approx(capped.optimal_cost, abs=1e-4)
-    assert capped.min_robots < capped.mean_robots < capped.static_robots
+    weight = study.read_gamma(gamma, 15)
+    capped, free = study.table_1_row(0.1, 15, weight), study.table_2_row(0.1, 15, weight)
+    assert capped.cells["C_s"] == free.cells["C_s"]
+    assert free.optimal_cost < capped.optimal_cost < capped.cells["C_s"]
+    assert capped.cells["C_d"] == pytest.approx(capped.optimal_cost, abs=1e-4)
+    assert capped.cells["N_min"] < capped.cells["Nbar"] < capped.cells["N_s"]
+
+
+def test_a_cap_that_is_asked_for_is_kept():
+    row = study.table_2_row(0.1, 5, 1.4, cap=lambda best, _: best)
+    assert row.robots == row.cells["N_s"] == 10
+    assert row.optimal_cost == RobotControl(10, 0.1, 1.0, 5, 1.4).solve().gain
+
+
+def test_all_rows_are_printed_rows():
+    keys = study.row_keys()
+    assert len(keys) == 45
+    assert keys[0] == ("t1", "0.01", "5", "0.4")
+
+
+def test_cells_match_plainly_or_under_what_they_assume(monkeypatch):
+    found = solved(monkeypatch)
+    said = verdicts(study.claims(found))
+    cells = [study.cell_id(key, name) for key in FEW for name in study.COLUMNS[key[0]]]
+    assert {said[id] for id in cells} == {"matches", "matches under"}
+    assert said["D-t1-0.1-5-1.4-N_s"] == "matches"
+    assert said["D-t1-0.1-5-1.4-N_iter"] == "matches under"
+    assert said["D-t2-0.1-5-1.4-N_max"] == "matches under"
+    assert said["D-t1-0.1-15-1.13-C_s"] == "matches under"
+    assert said["D-mu05"] == "does not hold"
+
+
+def test_the_misprints_are_explained_by_their_neighbours():
+    keys = [("t2", "0.05", "10", "1.2"), ("t2", "0.05", "10", "2.4"), ("t1", "0.05", "10", "2.4")]
+    rows = {
+        key: (study.table_1_row if key[0] == "t1" else study.table_2_row)(0.05, 10, float(key[3]))
+        for key in keys
+    }
+    found = study.Results(rows, {}, [rows], 1.0, study.STEP, study.TOLERANCE, 43)
+    said = verdicts(study.claims(found))
+    for key in keys[:2]:
+        assert said[study.cell_id(key, "C_d")] == "explained"
+        assert said[study.cell_id(key, "N_s")] == "matches"
+
+
+def test_verdicts_turn_on_falsified_models(monkeypatch):
+    found = solved(monkeypatch)
+    with_spare = {
+        key: study.table_1_row(float(key[1]), int(key[2]), float(key[3]), spare=1)
+        for key in FEW
+        if key[0] == "t1"
+    }
+    costly = {key: replace(row, optimal_cost=1.0) for key, row in found.rows.items()}
+    assert_all_turn(
+        study.claims,
+        (found,),
+        {
+            "one robot more than N_s": (replace(found, rows=found.rows | with_spare),),
+            "control that costs more": (replace(found, rows=costly),),
+        },
+    )
+    assert_turns(
+        study.claims,
+        (found,),
+        (replace(found, step=0.9, tolerance=1e-3, service_rate=0.5, half_rate_robots=73),),
+        ["D-tau", "D-tol", "D-t1-caption", "D-t2-caption", "D-mu05"],
+    )
+
+
+def test_the_choices_are_those_that_give_the_printed_counts(monkeypatch):
+    found = solved(monkeypatch)
+    assert shown.references_for_all(found) == [(1, 1, 1), (2, 1, 2), (3, 0, 0)]
+    counts = shown.reference_table(found)
+    assert (counts["N_iter as printed"] >= 3).all()
+    assert (counts["N_iter as printed"] < 0.1 * counts["reference states"]).all()
+
+
+def test_a_table_is_shown_as_computed_as_printed_and_as_their_difference(monkeypatch):
+    found = solved(monkeypatch)
+    text = shown.switch(found, "t1", document=True)
+    assert text.count("<details") == 3
+    assert shown.switch(found, "t1", document=False).count("<details") == 1
+    gaps = shown.difference_table(found, "t1")
+    assert (gaps == "0").all(axis=None)
+    assert shown.printed_table(found, "t2").loc[("0.1", "5", "1.4"), "N_max"] == "16"

@@ -1,0 +1,76 @@
+"""Random sets of sources, on which statements are checked beyond the four of Table 1.
+
+No document has these laws: the ranges are the book's own. Each function draws from the generator
+that it is given, so that a study owns its stream.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.checks import check_integer
+from analysis.ephemeral.sources import Sources
+
+#: Costs from which `random_sources` draws.
+COSTS = (1.0, 1.5, 2.0, 3.0)
+
+
+def random_sources(size: int, rng: np.random.Generator, *, costs: bool = False) -> Sources:
+    """Draw sources: rates on (1, 9), utilities on (0.2, 2), decay on (0.2, 1.5).
+
+    Parameters
+    ----------
+    size : int
+        Number of sources, at least 1.
+    rng : numpy.random.Generator
+        Source of randomness.
+    costs : bool
+        Draw costs from `COSTS` rather than 1.
+
+    Returns
+    -------
+    Sources
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sources = random_sources(5, np.random.default_rng(1))
+    >>> len(sources), float(sources.cost.sum())
+    (5, 5.0)
+    """
+    check_integer("size", size, 1)
+    return Sources(
+        rng.uniform(1, 9, size),
+        rng.uniform(0.2, 2, size),
+        rng.uniform(0.2, 1.5, size),
+        cost=rng.choice(COSTS, size) if costs else np.ones(size),
+    )
+
+
+def random_set(instance: int, seed: int, size: int = 4) -> tuple[Sources, int]:
+    """Return the random set of a number, whatever was drawn before, and a budget for it.
+
+    Parameters
+    ----------
+    instance : int
+        Number of the set, from 0.
+    seed : int
+        Seed of all sets.
+    size : int
+        Number of sources, at least 2.
+
+    Returns
+    -------
+    sources : Sources
+    budget : int
+        1, 2, ..., size - 1 in turn.
+
+    Examples
+    --------
+    >>> [random_set(i, seed=1)[1] for i in range(4)]
+    [1, 2, 3, 1]
+    """
+    check_integer("instance", instance, 0)
+    check_integer("size", size, 2)
+    rng = np.random.default_rng([seed, 7, instance])
+    return random_sources(size, rng), 1 + instance % (size - 1)

@@ -1,0 +1,252 @@
+"""Costs and budgets: what "the top sources for the constraint to be reached" earns and spends.
+
+Each random instance is solved exactly, so that every way to fill a budget is held against the best
+that any policy can do within it; `cost_row` does one instance. A limit on how often a site may be
+visited is compared with a cost that brings about the same: `least_cost` finds that cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.checks import check_integer
+from analysis.ephemeral.instances import random_sources
+from analysis.ephemeral.optimum.costs import FILLS, CostRun, simulate_costs
+from analysis.ephemeral.optimum.exact import optimal_cycle
+from analysis.ephemeral.optimum.relaxed import relaxed_problem
+from analysis.ephemeral.sources import Sources
+from analysis.report import COLOURS, Claim, figure, save_figure
+from analysis.results import NotConverged
+
+#: Sizes of the random instances, (sources, budget).
+POINTS = ((3, 4.0), (4, 4.0), (4, 5.0))
+#: The ways that keep the budget at every epoch, and all of them in the order of what they spend.
+WITHIN = ("stop", "skip", "index", "value")
+BY_SPENDING = ("reach", "debt", "value", "index", "skip", "stop")
+_COST_STEP = 0.5
+
+
+def cost_row(point: tuple[int, float], rng: np.random.Generator) -> dict[str, Any]:
+    """Compare the ways to fill a cost budget on one random instance with costs.
+
+    Parameters
+    ----------
+    point : (sources, budget)
+        At most 5 sources; cost per epoch, at least the dearest of `instances.COSTS`.
+    rng : numpy.random.Generator
+        Source of randomness. Sources are drawn again if the budget pays for all of them, or if
+        their optimum needs too many joint ages.
+
+    Returns
+    -------
+    dict
+        For each fill, its reward in units of the optimum within the budget at every epoch, and its
+        cost in units of the budget (``stop``, ``stop_cost``, ...); ``bound``, the optimum when the
+        budget holds on average.
+    """
+    size, budget = point
+    while True:
+        sources = random_sources(size, rng, costs=True)
+        if sources.cost.sum() <= budget:
+            continue
+        try:
+            optimum = optimal_cycle(sources, budget, tolerance=1e-7, max_states=400_000)
+            break
+        except NotConverged:
+            continue
+    row: dict[str, Any] = {"sources": size, "budget": budget}
+    for fill in FILLS:
+        run = simulate_costs(sources, fill, budget)
+        row[fill] = run.average_reward / optimum.average_reward
+        row[f"{fill}_cost"] = run.average_cost / budget
+    row["bound"] = relaxed_problem(sources, budget).bound / optimum.average_reward
+    return row
+
+
+def summary(instances: pd.DataFrame) -> pd.DataFrame:
+    """Return what each way loses and spends over random instances, one row a way.
+
+    Parameters
+    ----------
+    instances : pandas.DataFrame
+        Rows of `cost_row`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``mean loss`` and ``worst loss`` against the optimum within the budget (negative
+        where more is spent), and ``mean cost`` and ``largest cost`` in budgets.
+    """
+    rows = {
+        fill: {
+            "mean loss": 1 - instances[fill].mean(),
+            "worst loss": 1 - instances[fill].min(),
+            "mean cost": instances[f"{fill}_cost"].mean(),
+            "largest cost": instances[f"{fill}_cost"].max(),
+        }
+        for fill in FILLS
+    }
+    return pd.DataFrame(rows).T.rename_axis("way to fill")
+
+
+def fills_that_differ(sources: Sources, budgets: tuple[float, ...]) -> list[float]:
+    """Return the budgets at which the ways to fill do not all crawl alike.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    budgets : tuple of float
+        Costs per epoch.
+    """
+    return [
+        budget
+        for budget in budgets
+        if len({tuple(simulate_costs(sources, fill, budget).frequency) for fill in FILLS}) > 1
+    ]
+
+
+def least_cost(sources: Sources, arm: int, delay: int, budget: float) -> tuple[float, CostRun]:
+    """Find the least cost at which a source is crawled no oftener than once in so many epochs.
+
+    The budget holds on average (the way to fill is *debt*), so that a cost above it can be paid.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    arm : int
+        Which source, from 0.
+    delay : int
+        Epochs between two crawls on average, at least 1.
+    budget : float
+        Cost per epoch.
+
+    Returns
+    -------
+    cost : float
+        In steps of 0.5.
+    run : CostRun
+        What the sources earn then.
+    """
+    check_integer("delay", delay, 1)
+    for cost in np.arange(float(sources.cost[arm]), budget * delay + 1, _COST_STEP):
+        costs = sources.cost.copy()
+        costs[arm] = cost
+        run = simulate_costs(replace(sources, cost=costs), "debt", budget)
+        if run.frequency[arm] <= 1 / delay + 1e-12:
+            break
+    return float(cost), run
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the page computes.
+
+    Attributes
+    ----------
+    instances : pandas.DataFrame
+        Rows of `cost_row`.
+    differ : list of float
+        Budgets at which, with costs of one, the ways to fill do not all crawl alike.
+    """
+
+    instances: pd.DataFrame
+    differ: list[float]
+
+
+def claims(found: Results) -> list[Claim]:
+    """Return what the page says to the rows on costs."""
+    spent = found.instances["reach_cost"]
+    overshoots = bool((spent > 1 + 1e-9).any())
+    return [
+        Claim(
+            "A-r-thm1-policy",
+            not found.differ,
+            condition="all crawls cost the same" if overshoots else "",
+            evidence="with costs of one all six ways crawl alike at M = 1, 2, 3; with unequal "
+            f"costs the second of the two rules spends {spent.mean():.2f} budgets on average over "
+            f"{len(spent)} random instances",
+        ),
+        Claim(
+            "A-r-costs",
+            context="a suggestion without a computation; a limit on visits is a least age, which "
+            "the page imposes, and compares with a cost that has the same effect on visits",
+        ),
+    ]
+
+
+def save_losses(instances: pd.DataFrame) -> None:
+    """Draw the loss of each way that keeps the budget, one dot an instance.
+
+    Parameters
+    ----------
+    instances : pandas.DataFrame
+        Rows of `cost_row`.
+    """
+    loss = 100 * (1 - instances[list(WITHIN)])
+    fig, axis = figure(height=3.2)
+    for row, fill in enumerate(WITHIN):
+        spread = row + 0.5 * (np.arange(len(loss)) / len(loss) - 0.5)
+        shown = loss[fill].clip(lower=1e-6)
+        axis.plot(shown, spread, "o", color=COLOURS[row], markersize=3, alpha=0.7)
+        axis.plot([loss[fill].mean()], [row], "|", color="black", markersize=26)
+    axis.set_yticks(range(len(WITHIN)), WITHIN)
+    axis.set_xlabel("loss against the exact optimum (%), one dot an instance, bar at the mean")
+    axis.set_xscale("symlog", linthresh=0.1)
+    axis.set_xlim(left=-0.005)
+    axis.invert_yaxis()
+    mean, worst = loss.mean(), loss.max()
+    bound = np.ceil(10 * worst["value"] + 1e-9) / 10
+    save_figure(
+        "costs-and-budgets-losses",
+        fig,
+        instances,
+        caption="Loss of the ways that keep the budget at every epoch, over "
+        f"{len(loss)} random instances of three and four sources. The set with the largest "
+        f"$\\sum C_i\\gamma_i$ (*value*) loses less than {bound:.1f}%, the "
+        f"others up to {worst.max():.0f}%.",
+        alt="Four rows of dots, one a way to fill. Mean losses: stopping at the first source that "
+        f"does not fit {mean['stop']:.1f}%, skipping it {mean['skip']:.1f}%, the knapsack on the "
+        f"index {mean['index']:.1f}%, the knapsack on cost times index {mean['value']:.2f}%.",
+    )
+
+
+def save_spending(instances: pd.DataFrame) -> None:
+    """Draw what each way spends, in budgets.
+
+    Parameters
+    ----------
+    instances : pandas.DataFrame
+        Rows of `cost_row`.
+    """
+    columns = [f"{fill}_cost" for fill in BY_SPENDING]
+    spending = instances[columns].set_axis(BY_SPENDING, axis=1)
+    fig, axis = figure(height=3.0)
+    axis.boxplot(
+        [spending[fill] for fill in BY_SPENDING],
+        orientation="horizontal",
+        widths=0.55,
+        medianprops={"color": COLOURS[1], "linewidth": 2},
+        flierprops={"markersize": 3},
+    )
+    axis.axvline(1, color="black", linewidth=1)
+    axis.set_yticks(range(1, len(BY_SPENDING) + 1), BY_SPENDING)
+    axis.set_xlabel("cost per epoch, in budgets")
+    reach, debt = spending["reach"], spending["debt"]
+    save_figure(
+        "costs-and-budgets-spending",
+        fig,
+        spending,
+        caption="What each way spends. Taking sources until the constraint is reached (*reach*) "
+        f"overshoots on {(reach > 1 + 1e-9).mean():.0%} of the instances, and spends "
+        f"{reach.mean():.2f} budgets on average; owing the overshoot (*debt*) spends "
+        f"{debt.min():.3f} to {debt.max():.3f}.",
+        alt=f"Box plots of the cost per epoch in units of the budget over {len(spending)} "
+        f"instances: reach has mean {reach.mean():.2f} and reaches {reach.max():.2f}, debt lies "
+        f"between {debt.min():.3f} and {debt.max():.3f}, the four others at or below one.",
+    )

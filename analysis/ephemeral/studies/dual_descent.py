@@ -1,0 +1,232 @@
+"""Dual descent: the price against the multiplier, for several steps, budgets and random content.
+
+What a run of random content earns is corrected by a control variate: content that arrives has a
+known mean, and of each unit of it a known share is collected in the relaxed problem, so that the
+difference from that mean, times the share, has mean zero and takes away most of the noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from analysis.ephemeral.arrivals import Arrivals, Utility
+from analysis.ephemeral.optimum.dual import DualRun, dual_descent
+from analysis.ephemeral.optimum.relaxed import RelaxedSolution, relaxed_problem
+from analysis.ephemeral.sources import Sources
+from analysis.report import COLOURS, Claim, as_mathtext, figure, save_figure
+
+Step = tuple[float, float]
+
+#: How near the last price and the reward have to come to the relaxed problem's.
+PRICE_TOLERANCE = 0.1
+REWARD_TOLERANCE = 1e-3
+
+
+def step_name(rule: Step) -> str:
+    """Write a step rule (a, p), of steps a / (t + 1)^p, in words."""
+    size, power = rule
+    return f"{size:g} / (t+1)^{power:g}" if power else f"{size:g}, constant"
+
+
+def late(run: DualRun) -> slice:
+    """Return the second half of a run."""
+    return slice(run.subsidy.size // 2, None)
+
+
+def second_half(runs: Mapping[str, DualRun]) -> pd.DataFrame:
+    """Return price, spending and reward of each run in its second half.
+
+    Parameters
+    ----------
+    runs : mapping of str to DualRun
+        Runs by the name of their steps.
+    """
+    columns = {
+        name: {
+            "last price": run.subsidy[-1],
+            "spread of the price": run.subsidy[late(run)].std(),
+            "cost per epoch": run.spent[late(run)].mean(),
+            "reward": run.reward[late(run)].mean(),
+        }
+        for name, run in runs.items()
+    }
+    return pd.DataFrame(columns).T.rename_axis("steps")
+
+
+def cases_of(sources: Sources) -> list[tuple[str, Sources, float]]:
+    """Return the budgets on which the method is tried: 1 to 3 crawls, and one of unequal costs.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources; in the last case they cost 1 and 2 in turn.
+
+    Returns
+    -------
+    list of (name, sources, budget)
+    """
+    crawls = [(f"M = {m}", sources, float(m)) for m in range(1, min(3, len(sources)) + 1)]
+    dear = replace(sources, cost=np.where(np.arange(len(sources)) % 2 == 0, 1.0, 2.0))
+    budget = float(0.4 * dear.cost.sum())
+    return [*crawls, (f"{budget:g}, costs 1 and 2 in turn", dear, budget)]
+
+
+def distance(price: float, solution: RelaxedSolution) -> float:
+    """Return how far a price lies from the interval of the relaxed problem's multipliers."""
+    return max(solution.smallest_subsidy - price, price - solution.subsidy, 0.0)
+
+
+def descend_by_budget(
+    cases: Sequence[tuple[str, Sources, float]], horizon: int, rules: Sequence[Step]
+) -> pd.DataFrame:
+    """Run the method at every budget with each step rule.
+
+    Parameters
+    ----------
+    cases : sequence of (name, sources, budget)
+        As `cases_of` returns them.
+    horizon : int
+        Epochs of a run.
+    rules : sequence of (a, p)
+        Steps a / (t + 1)^p.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a budget and rule: the interval of multipliers, the last price and its ``distance``
+        from that interval, and in the second half the cost per epoch and the reward over the bound.
+    """
+    rows = []
+    for name, sources, budget in cases:
+        exact = relaxed_problem(sources, budget)
+        for rule in rules:
+            run = dual_descent(sources, budget, horizon, step=rule[0], power=rule[1])
+            price = float(run.subsidy[-1])
+            rows.append(
+                {
+                    "budget": name,
+                    "steps": step_name(rule),
+                    "smallest multiplier": exact.smallest_subsidy,
+                    "largest multiplier": exact.subsidy,
+                    "last price": price,
+                    "distance": distance(price, exact),
+                    "cost per epoch": run.spent[late(run)].mean(),
+                    "reward / bound": run.reward[late(run)].mean() / exact.bound,
+                }
+            )
+    return pd.DataFrame(rows).set_index(["budget", "steps"])
+
+
+def random_run(
+    point: tuple[Sources, float, int, Step], rng: np.random.Generator
+) -> tuple[float, float, float]:
+    """Run the method once on random content with exponential utilities.
+
+    Parameters
+    ----------
+    point : (sources, budget, horizon, (a, p))
+        Budget per epoch, epochs, and steps a / (t + 1)^p.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    spent, reward, price : float
+        Averages over the second half; the reward is corrected by the control variate.
+    """
+    sources, budget, horizon, (step, power) = point
+    content = Arrivals(sources, Utility("exponential")).sample(horizon, rng)
+    run = dual_descent(sources, budget, horizon, step=step, power=power, content=content)
+    window = late(run)
+    surplus = content[:, window].mean(axis=1) - sources.u
+    reward = run.reward[window].mean() - collected_share(sources, budget) @ surplus
+    return float(run.spent[window].mean()), float(reward), float(run.subsidy[window].mean())
+
+
+def collected_share(sources: Sources, budget: float) -> np.ndarray:
+    """Return the share of arriving content that the relaxed problem collects, one a source.
+
+    A source crawled every k epochs holds u* (1 - alpha^k) when it is crawled, of k u.
+    """
+    frequency = relaxed_problem(sources, budget).frequency
+    gap = np.divide(1.0, frequency, out=np.full_like(frequency, np.inf), where=frequency > 0)
+    kept = sources.u_star * -np.expm1(-sources.decay * gap)
+    return np.asarray(kept * frequency / sources.u)
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the page computes.
+
+    Attributes
+    ----------
+    by_budget : pandas.DataFrame
+        As `descend_by_budget` returns it.
+    rule : str
+        Name of the recommended steps.
+    """
+
+    by_budget: pd.DataFrame
+    rule: str
+
+
+def claims(found: Results) -> list[Claim]:
+    """Return what the page says to the row that announces the method."""
+    rows = found.by_budget.xs(found.rule, level="steps")
+    price = float(rows["distance"].max())
+    reward = float(rows["reward / bound"].sub(1).abs().max())
+    return [
+        Claim(
+            "A-s-dev-dual",
+            price <= PRICE_TOLERANCE and reward <= REWARD_TOLERANCE,
+            evidence="at M = 1, 2, 3 and with unequal costs the last price lies within "
+            f"{PRICE_TOLERANCE:g} of the relaxed problem's multipliers, and the reward within "
+            f"{REWARD_TOLERANCE:g} of its bound",
+        )
+    ]
+
+
+def save_steps(runs: Mapping[str, DualRun], budget: float, relaxed: RelaxedSolution) -> None:
+    """Draw the price against time for several step rules, and the multiplier.
+
+    Parameters
+    ----------
+    runs : mapping of str to DualRun
+        Runs by the name of their steps, the recommended ones first.
+    budget : float
+        Cost per epoch.
+    relaxed : RelaxedSolution
+        Of the same budget.
+    """
+    horizon = next(iter(runs.values())).subsidy.size
+    shown = np.unique(np.round(np.geomspace(1, horizon, 400)).astype(int)) - 1
+    fig, axis = figure(height=3.8)
+    for colour, style, (name, run) in zip(
+        COLOURS, ("-", "--", ":", "-."), runs.items(), strict=False
+    ):
+        label = f"$a_t$ = {as_mathtext(name)}"
+        axis.plot(shown + 1, run.subsidy[shown], linestyle=style, color=colour, label=label)
+    axis.axhspan(relaxed.smallest_subsidy - 1e-9, relaxed.subsidy + 1e-9, color="grey", alpha=0.35)
+    axis.axhline(relaxed.subsidy, color="black", linewidth=0.9)
+    axis.set(xscale="log", xlabel="epoch", ylabel="price (units of the index)")
+    axis.legend()
+    recommended = next(iter(runs))
+    spread = {name: float(run.subsidy[late(run)].std()) for name, run in runs.items()}
+    widest = max(spread, key=lambda name: spread[name])
+    last = runs[recommended].subsidy[-1]
+    save_figure(
+        "dual-descent-steps",
+        fig,
+        pd.DataFrame({"epoch": shown + 1, **{n: run.subsidy[shown] for n, run in runs.items()}}),
+        caption=f"Price against time for {len(runs)} step rules at a budget of {budget:g}, with "
+        f"the multiplier of the relaxed problem ({relaxed.subsidy:.2f}) as a line. In the second "
+        f"half of the run the price varies by {spread[recommended]:.3f} (standard deviation) with "
+        f"steps of {recommended}, and by {spread[widest]:.3f} with {widest}.",
+        alt=f"{len(runs)} price paths on a logarithmic time axis. With steps of {recommended} the "
+        f"price ends at {last:.2f}, where the multiplier is {relaxed.subsidy:.2f}; with {widest} "
+        f"it varies most, by {spread[widest]:.3f}.",
+    )

@@ -1,0 +1,261 @@
+"""The report's sections 4, 5 and 6 line by line: how far each equation is from holding.
+
+Every function measures residuals or counts on the grid or the random cases it is given; the
+verdicts are drawn where the numbers are shown. Values and contents are in units of u*, costs are 1.
+
+Reference: report 8702, (7) to (18).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.checks import check_array, check_integer
+from analysis.ephemeral.index import whittle_index
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.theory.derivation import (
+    finite_horizon_value,
+    gain_by_solver,
+    orbit_problem,
+    value_at_gain,
+)
+from analysis.ephemeral.theory.structure import average_value, crawl_advantage, discounted_value
+from analysis.mdp.cycles import maximum_mean_cycle
+
+Floats = NDArray[np.float64]
+
+_CONTENTS = 101
+_SLOWEST_SOLVED = 0.05  # a generic solver needs too many ages for slower decay
+
+
+@dataclass(frozen=True)
+class EquationResiduals:
+    """Largest residuals on a grid of mu T and subsidies, in units of u*.
+
+    Attributes
+    ----------
+    average, discounted : float
+        Of (10), and of (8) relative to the value.
+    literal : float
+        Of (11) as printed, at a cost of two.
+    solver : float
+        Gain against policy iteration on the orbit.
+    threshold : float
+        Gain against that of crawling in B^c and waiting in B.
+    any_gain : float
+        Of (10) without V(u) = 0, with the gain 0.1 too large.
+    active : float
+        Of V(x') = x' - beta at the states x' that follow an active one.
+    """
+
+    average: float
+    discounted: float
+    literal: float
+    solver: float
+    threshold: float
+    any_gain: float
+    active: float
+
+
+def equation_residuals(
+    decays: Sequence[float], subsidies: Sequence[float], discounts: Sequence[float]
+) -> EquationResiduals:
+    """Put the value functions into the dynamic programs of sections 4 and 5.
+
+    Parameters
+    ----------
+    decays, subsidies, discounts : sequence of float
+        mu T; C lambda in units of u*, in (0, 1); discount factors.
+
+    Returns
+    -------
+    EquationResiduals
+    """
+    rows = [_residuals(d, c, discounts) for d in decays for c in subsidies]
+    return EquationResiduals(*np.max(rows, axis=0).tolist())
+
+
+def _residuals(decay: float, subsidy: float, discounts: Sequence[float]) -> tuple[float, ...]:
+    x = np.linspace(0, 1, _CONTENTS)
+    ahead = 1 - (1 - x) * np.exp(-decay)
+    value, gain = average_value(decay, subsidy, x)
+    after = average_value(decay, subsidy, ahead)[0]
+    high = gain + 0.1
+    other, other_ahead = (value_at_gain(decay, subsidy, high, y) for y in (x, ahead))
+    discounted = [
+        np.abs(discounted_value(decay, subsidy, d, x) / _right_of_8(decay, subsidy, d, x) - 1).max()
+        for d in discounts
+    ]
+    orbit = -np.expm1(-decay * np.arange(1, int(40 / decay) + 2))
+    k = 1 + int(np.argmax(crawl_advantage(decay, subsidy, orbit) >= -1e-12))
+    by_solver = gain_by_solver(decay, subsidy) if decay >= _SLOWEST_SOLVED else gain
+    following = ahead[crawl_advantage(decay, subsidy, x) >= 0]
+    stays = average_value(decay, subsidy, following)[0] - following + gain
+    return (
+        float(np.abs(value + gain - np.maximum(subsidy + after, x)).max()),
+        float(max(discounted)),
+        float(np.abs(value + gain - np.maximum(subsidy / 2 + after, x)).max()),
+        abs(by_solver - gain),
+        abs((orbit[k - 1] + (k - 1) * subsidy) / k - gain),
+        float(np.abs(other + high - np.maximum(subsidy + other_ahead, x)).max()),
+        float(np.abs(stays).max(initial=0)),
+    )
+
+
+def _right_of_8(decay: float, subsidy: float, discount: float, x: Floats) -> Floats:
+    alpha = np.exp(-decay)
+    wait = discounted_value(decay, subsidy, discount, 1 - (1 - x) * alpha)
+    fresh = discounted_value(decay, subsidy, discount, 1 - alpha)
+    return np.maximum(subsidy + discount * wait, x + discount * fresh)
+
+
+def constant_policies(decays: Sequence[float], subsidies: Sequence[float]) -> pd.DataFrame:
+    """Solve one source by policy iteration at subsidies from below the first index to above u*/C.
+
+    To the given subsidies are added half and one and a half times the index of u, and 1.2 and 1.5
+    in units of u*/C, so that sources that are always and never crawled are among those solved.
+
+    Parameters
+    ----------
+    decays, subsidies : sequence of float
+        mu T, at least 0.05; C lambda in units of u*.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row each: ``decay``, ``subsidy``, ``gain``, ``fresh`` (u), least and largest value
+        ``low`` and ``high`` of x - V(alpha x + u) over the states, and its value at ``u`` and at
+        ``u_star``; V(u) = 0.
+    """
+    rows = []
+    for decay in decays:
+        fresh = -np.expm1(-decay)
+        for subsidy in sorted({*subsidies, 0.5 * fresh**2, 1.5 * fresh**2, 1.2, 1.5}):
+            content, successors, rewards = orbit_problem(decay, subsidy)
+            solution = maximum_mean_cycle(successors, rewards)[0]
+            inner = content - (solution.bias[successors[0]] - solution.bias[0])
+            row = (decay, subsidy, solution.gain, fresh, inner.min(), inner.max())
+            rows.append((*row, inner[0], inner[-1]))
+    columns = ["decay", "subsidy", "gain", "fresh", "low", "high", "u", "u_star"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def ends_of_interval(solved: pd.DataFrame) -> pd.DataFrame:
+    """Return lambda_m of (13) and lambda_M of (14) for each decay, from the solved subsidies.
+
+    Parameters
+    ----------
+    solved : pandas.DataFrame
+        As `constant_policies` returns it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a decay: ``lambda_m``, the least solved subsidy of at least the maximum, and
+        ``lambda_M``, the largest of at most the minimum, of x - V(alpha x + u).
+    """
+    slack = 1e-9
+    first = solved[solved.subsidy >= solved.high - slack].groupby("decay").subsidy.min()
+    last = solved[solved.subsidy <= solved.low + slack].groupby("decay").subsidy.max()
+    return pd.DataFrame({"lambda_m": first, "lambda_M": last})
+
+
+def finite_horizon_checks(
+    decays: Sequence[float], subsidies: Sequence[float], discounts: Sequence[float]
+) -> tuple[float, float]:
+    """Follow V_n to its limit, from V_0 = x as printed and from max(x, C lambda).
+
+    Parameters
+    ----------
+    decays, subsidies, discounts : sequence of float
+        mu T; C lambda in units of u*; discount factors.
+
+    Returns
+    -------
+    excess : float
+        Largest distance of V_20 to the limit beyond delta^10 times that of V_10.
+    bend : float
+        Least second difference of V_20.
+    """
+    x = np.linspace(0, 1, _CONTENTS)
+    excess, bends = [], []
+    for d in decays:
+        for c in subsidies:
+            for discount in discounts:
+                limit = discounted_value(d, c, discount, x)
+                for last in ("crawl", "best"):
+                    middle, end = (
+                        finite_horizon_value(d, c, discount, n, x, last=last) for n in (10, 20)
+                    )
+                    far = discount**10 * np.abs(middle - limit).max()
+                    excess.append(np.abs(end - limit).max() - far)
+                    bends.append(np.diff(end, 2).min())
+    return float(max(excess)), float(min(bends))
+
+
+def count_passages(sources: Sources, state: ArrayLike, *, fresh: bool) -> NDArray[np.int64]:
+    """Count the epochs until an uncrawled source holds a content, as (16) defines eta.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    state : array_like, shape (K, N)
+        Contents to reach, in (0, u*).
+    fresh : bool
+        Start from X(0) = u, as the report says before (15), rather than from 0.
+
+    Returns
+    -------
+    ndarray of int, shape (K, N)
+        First time t with X(t) of at least the content.
+
+    Raises
+    ------
+    ValueError
+        Naming the first content that is never reached.
+    """
+    goal = check_array("state", state, 0, low_open=True)
+    if (goal >= sources.u_star).any():
+        raise ValueError(f"state must be below u* = {sources.u_star}, got {goal.max(axis=0)}")
+    content = np.broadcast_to(sources.u if fresh else 0.0, goal.shape).copy()
+    waits = np.zeros(goal.shape, dtype=np.int64)
+    while (waiting := content < goal).any():
+        content = np.where(waiting, sources.alpha * content + sources.u, content)
+        waits += waiting
+    return waits
+
+
+def tie_residuals(decays: Sequence[float], cases: int, rng: np.random.Generator) -> tuple:
+    """Compare (17) and (18) with the gain of the dynamic program at random ties.
+
+    Parameters
+    ----------
+    decays : sequence of float
+        mu T to choose from.
+    cases : int
+        Random states, at least 1.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    gain, tie : float
+        Largest differences, in units of u*.
+    """
+    check_integer("cases", cases, 1)
+    gains, ties = [], []
+    for x in rng.uniform(0.02, 0.98, cases):
+        d = float(rng.choice(decays))
+        source = Sources(np.ones(1), np.ones(1), np.array([d]))  # u* = 1 / d
+        c = float(whittle_index(source, [x / d])[0] * d)
+        eta = float(np.ceil(np.log1p(-x) / -d))
+        beta = average_value(d, c, x)[1]
+        gains.append(abs((c * (eta - 1) - np.expm1(-d * eta)) / eta - beta))
+        ties.append(abs(-np.expm1(-d) * (x - 1) + beta - c))
+    return max(gains), max(ties)

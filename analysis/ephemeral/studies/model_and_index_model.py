@@ -1,0 +1,182 @@
+"""Sections 2 and 4 of the report: what an epoch brings, and contents before and after a crawl.
+
+The growth of expected content is integrated by a solver for differential equations and held against
+(1) to (3); contents under random controls are followed against what section 4 says of them.
+
+Reference: report 8702, (1) to (3) and section 4; slides, (1) to (3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import quad, solve_ivp
+
+from analysis.checks import check_integer
+from analysis.ephemeral.sources import Sources
+
+Floats = NDArray[np.float64]
+BoolLike = NDArray[np.bool_] | bool
+Step = Callable[[Floats, BoolLike], Floats]
+
+
+@dataclass(frozen=True)
+class ModelChecks:
+    """How far (1) to (3), alpha and u* are from holding.
+
+    Attributes
+    ----------
+    lacks : dict of float to float
+        By T, the right side of (1) over its middle, averaged over the sources.
+    growth, fresh_growth : float
+        `growth_error` from 0.7 u*, and from an empty source.
+    left : float
+        Largest difference of alpha from the share of interest that is left after an epoch.
+    limit : float
+        Largest relative difference of u* from the content after many epochs without a crawl.
+    above : bool
+        Whether u* is more than u.
+    """
+
+    lacks: dict[float, float]
+    growth: float
+    fresh_growth: float
+    left: float
+    limit: float
+    above: bool
+
+
+def model_checks(by_period: Mapping[float, Sources]) -> ModelChecks:
+    """Hold the model's equations against the growth of content.
+
+    Parameters
+    ----------
+    by_period : mapping of float to Sources
+        The same sources with several periods T.
+    """
+    sources = by_period[1.0]
+    content = np.zeros(len(sources))
+    for _ in range(int(40 / sources.decay.min())):
+        content = sources.alpha * content + sources.u
+    faded = [
+        np.abs(_fade(some.decay_rate, period) / some.alpha - 1).max()
+        for period, some in by_period.items()
+    ]
+    return ModelChecks(
+        lacks={
+            period: float((some.u / _printed_middle(some, period)).mean())
+            for period, some in by_period.items()
+        },
+        growth=max(growth_error(some, 0.7) for some in by_period.values()),
+        fresh_growth=max(growth_error(some, 0.0) for some in by_period.values()),
+        left=float(max(faded)),
+        limit=float(np.abs(content / sources.u_star - 1).max()),
+        above=bool((sources.u_star > sources.u).all()),
+    )
+
+
+def _printed_middle(sources: Sources, period: float) -> Floats:
+    """Lambda E[xi exp(-mu tau)] with the age tau uniform on the epoch."""
+    columns = zip(sources.arrival_rate, sources.mean_utility, sources.decay_rate, strict=True)
+    return np.array(
+        [
+            rate * quad(lambda t, xi=xi, mu=mu: xi * np.exp(-mu * t) / period, 0, period)[0]
+            for rate, xi, mu in columns
+        ]
+    )
+
+
+def _fade(rate: Floats, period: float) -> Floats:
+    """Share of interest left after an epoch, by integration of its fall."""
+    flow = solve_ivp(
+        lambda _, x: -rate * x, (0, period), np.ones(rate.size), rtol=1e-10, atol=1e-12
+    )
+    return np.asarray(flow.y[:, -1])
+
+
+def growth_error(sources: Sources, share: float) -> float:
+    """Integrate the growth of expected content over one epoch, and compare it with (2) and (3).
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    share : float
+        Content at the start in units of u*; 0 is an empty source, as in (3).
+
+    Returns
+    -------
+    float
+        Largest relative difference.
+    """
+    limit = sources.u_star
+    flow = solve_ivp(
+        lambda _, x: sources.arrival_rate * sources.mean_utility - sources.decay_rate * x,
+        (0, sources.period), share * limit, rtol=1e-10, atol=1e-10,
+    )  # fmt: skip
+    stated = sources.alpha * share * limit + sources.u
+    return float(np.abs(flow.y[:, -1] / stated - 1).max())
+
+
+@dataclass(frozen=True)
+class TransientChecks:
+    """Whether the statements on contents before and after the first crawl held in every run.
+
+    Attributes
+    ----------
+    stays_below : bool
+        Under any control contents are at most those without a crawl, and less after a crawl.
+    falls : bool
+        A source above u* falls towards it while it is not crawled, without reaching it.
+    drops : bool
+        After the first crawl contents are at most u*.
+    """
+
+    stays_below: bool
+    falls: bool
+    drops: bool
+
+
+def step(content: Floats, crawl: BoolLike) -> Floats:
+    """Content of the next epoch by (2) and (3), with alpha = 0.7 and u* = 1."""
+    return np.asarray(np.where(crawl, 0.0, 0.7 * content) + 0.3)
+
+
+def transient_checks(
+    runs: int, epochs: int, rng: np.random.Generator, step: Step = step
+) -> TransientChecks:
+    """Follow contents under random controls, from starts below and above u*, with alpha = 0.7.
+
+    Parameters
+    ----------
+    runs, epochs : int
+        Number and length of the runs, at least 2 and 1; every other one starts below u*.
+    rng : numpy.random.Generator
+        Source of randomness.
+    step : callable
+        Content of the next epoch by content and action.
+
+    Returns
+    -------
+    TransientChecks
+    """
+    check_integer("runs", runs, 2)
+    check_integer("epochs", epochs, 1)
+    control = rng.random((runs, epochs)) < rng.uniform(0, 1, (runs, 1))
+    low = np.arange(runs) % 2 == 1
+    begin = np.where(low, rng.uniform(0, 1, runs), rng.uniform(1, 3, runs))
+    content, free, untouched = begin.copy(), begin.copy(), np.ones(runs, bool)
+    stays_below = falls = drops = True
+    for crawl in control.T:
+        untouched &= ~crawl
+        content = step(content, crawl)
+        before, free = free[~low], step(free, np.zeros(runs, bool))
+        falls &= bool((free[~low] < before).all() and (free[~low] > 1 - 1e-12).all())
+        touched = ~untouched & low
+        stays_below &= bool((content <= free + 1e-12).all())
+        stays_below &= bool((content[touched] < free[touched]).all())
+        drops &= bool((content[~untouched] <= 1).all())
+    return TransientChecks(stays_below, falls, drops)

@@ -1,0 +1,336 @@
+"""Sections 2 and 3 of the report: the constraint, its Lagrangian, and sums read to the letter.
+
+Several displays of the documents sum over m and carry t in the summand. Read to the letter such a
+sum of t + 1 equal terms is t + 1 times the last one; `as_printed` and `as_meant` evaluate the two
+readings on one and the same run, so that a display can be held against what it is to say.
+
+The relaxed problem is solved twice: through the dual function and its multiplier, and as a linear
+programme over occupation measures, on which the report bases the multiplier.
+
+Reference: report 8702, (4) to (6) and the displays of sections 3 and 4; slides, (5) to (8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linprog
+
+from analysis.checks import check_array, check_integer
+from analysis.ephemeral.index import whittle_index
+from analysis.ephemeral.instances import random_sources
+from analysis.ephemeral.optimum.costs import exact_sets
+from analysis.ephemeral.optimum.relaxed import relaxed_problem
+from analysis.ephemeral.policies import Policy
+from analysis.ephemeral.simulation import simulate
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.theory.derivation import gain_by_solver
+from analysis.ephemeral.theory.structure import discounted_value
+from analysis.results import NotConverged
+
+Floats = NDArray[np.float64]
+Reading = Callable[[Floats, Floats], float]
+
+_EPOCHS = 4000
+_BUDGETS = (1, 2, 3)
+
+
+def as_printed(state: ArrayLike, action: ArrayLike) -> float:
+    """Limit superior of (1/t) sum over m = 0, ..., t of state(t) action(m): t in the summand.
+
+    Parameters
+    ----------
+    state, action : array_like, shape (epochs,)
+        The factor that carries t in print, and the one that carries the index of the sum.
+    """
+    t = np.arange(1, np.size(state))
+    values = np.asarray(state)[1:] * np.cumsum(action)[1:] / t
+    return float(values[t.size // 2 :].max())
+
+
+def as_meant(state: ArrayLike, action: ArrayLike) -> float:
+    """Limit superior of (1/t) sum over m = 0, ..., t of state(m) action(m): see `as_printed`."""
+    t = np.arange(1, np.size(state))
+    values = np.cumsum(np.asarray(state) * np.asarray(action))[1:] / t
+    return float(values[t.size // 2 :].max())
+
+
+def dual_value(sources: Sources, budget: float, subsidy: float) -> float:
+    """Best Lagrangian: lambda M + sum over sources of max(0, max_k (X_k - lambda C) / k).
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    budget : float
+        M, cost per epoch.
+    subsidy : float
+        lambda; negative where crawling is rewarded.
+    """
+    ages = np.arange(1, 400)[:, None]
+    terms = (sources.state_at_age(ages) - subsidy * sources.cost) / ages
+    return float(subsidy * budget + np.maximum(terms.max(axis=0), 0).sum())
+
+
+def occupation_optimum(sources: Sources, budget: float, ages: int = 150) -> float:
+    """Best average reward under the average constraint, as a linear programme.
+
+    The variables are the rates at which each source completes cycles of each age; the cycles of a
+    source take at most one epoch an epoch, and what they cost is at most the budget.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    budget : float
+        M, cost per epoch.
+    ages : int
+        Longest cycle.
+
+    Raises
+    ------
+    NotConverged
+        If the programme is not solved.
+    """
+    age = np.arange(1, check_integer("ages", ages, 1) + 1)
+    size = len(sources)
+    reward = sources.state_at_age(age[:, None]).T.ravel()
+    time = np.kron(np.eye(size), age)
+    cost = np.repeat(sources.cost, ages)
+    found = linprog(-reward, np.vstack([time, cost]), np.append(np.ones(size), budget))
+    if not found.success:
+        raise NotConverged(found.message)
+    return float(-found.fun)
+
+
+def worst_duality_gap(sets: int, rng: np.random.Generator) -> float:
+    """Compare the multiplier's bound with the linear programme on random sets with costs.
+
+    Parameters
+    ----------
+    sets : int
+        Number of sets, of two to five sources.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    float
+        Largest relative difference.
+    """
+    gaps = []
+    for number in range(check_integer("sets", sets, 1)):
+        sources = random_sources(2 + number % 4, rng, costs=True)
+        budget = float(rng.uniform(0.1, 0.9) * sources.cost.sum())
+        solution = relaxed_problem(sources, budget)
+        dual = dual_value(sources, budget, solution.subsidy)
+        gaps.append(abs(dual / occupation_optimum(sources, budget) - 1))
+    return max(gaps)
+
+
+@dataclass(frozen=True)
+class RelaxationChecks:
+    """What the constraint, the Lagrangian and the policy come to on the sources of the page.
+
+    Attributes
+    ----------
+    spent : dict of int to set of float
+        Costs of an epoch of the policy, by M.
+    exact : int
+        Sets of sources that cost 1 exactly where each source costs 2.
+    ordered : bool
+        Whether no source with a larger index was left out at any epoch.
+    average : dict of int to float
+        What the solution of the relaxed problem spends, by M.
+    occupation, plus, minus : float
+        For M = 2: optimum of the linear programme, and the best Lagrangian at the multiplier with
+        lambda (M/N - v), as the report has it, and with lambda (v - M/N), as the slides' (7).
+    split : float
+        Sum of the gains of N one-source problems at that multiplier, by policy iteration, less the
+        subsidies that the budget does not pay.
+    duality : float
+        `worst_duality_gap`.
+    sets : int
+        Number of random sets behind it.
+    """
+
+    spent: dict[int, set[float]]
+    exact: int
+    ordered: bool
+    average: dict[int, float]
+    occupation: float
+    plus: float
+    minus: float
+    split: float
+    duality: float
+    sets: int
+
+
+def relaxation_checks(
+    sources: Sources, policy: Policy | str, sets: int, rng: np.random.Generator
+) -> RelaxationChecks:
+    """Carry out the index policy and the relaxed problem on given sources.
+
+    Parameters
+    ----------
+    sources : Sources
+        At least four sources.
+    policy : Policy or str
+        The index policy.
+    sets : int
+        Random sets for the duality gap.
+    rng : numpy.random.Generator
+        Source of randomness of these sets.
+    """
+    spent, ordered = {}, True
+    for m in _BUDGETS:
+        run = simulate(sources, policy, m, 200)
+        spent[m] = set(run.crawled.T @ sources.cost)
+        index = whittle_index(sources, run.state.T)
+        chosen = np.where(run.crawled.T, index, np.inf).min(axis=1)
+        left = np.where(run.crawled.T, -np.inf, index).max(axis=1)
+        ordered &= bool((chosen >= left * (1 - 1e-12)).all())
+    solved = {m: relaxed_problem(sources, m) for m in _BUDGETS}
+    price = solved[2].subsidy
+    gains = [
+        limit * gain_by_solver(float(decay), cost * price / limit)
+        for decay, limit, cost in zip(sources.decay, sources.u_star, sources.cost, strict=True)
+    ]
+    return RelaxationChecks(
+        spent=spent,
+        exact=len(exact_sets(replace(sources, cost=np.full(len(sources), 2.0)), 1.0)),
+        ordered=ordered,
+        average={m: float(s.frequency @ sources.cost) for m, s in solved.items()},
+        occupation=occupation_optimum(sources, 2),
+        plus=dual_value(sources, 2, price),
+        minus=dual_value(sources, 2, -price),
+        split=float(sum(gains) + price * (2 - sources.cost.sum())),
+        duality=worst_duality_gap(sets, rng),
+        sets=sets,
+    )
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs on which a display is read to the letter and as it is meant.
+
+    Attributes
+    ----------
+    bursts : ndarray, shape (epochs,)
+        Costs of the epochs if all sources are crawled at every N-th epoch.
+    rewards : ndarray, shape (epochs,)
+        Rewards of the index policy with M = 1, in its cycle.
+    content, crawls : ndarray, shape (epochs,)
+        Of source 1, crawled at ages 3 and 1 by turns.
+    """
+
+    bursts: Floats
+    rewards: Floats
+    content: Floats
+    crawls: Floats
+
+
+def runs_to_read(sources: Sources) -> Runs:
+    """Return the runs on which the displays of sections 2 and 3 are read."""
+    size = len(sources)
+    bursts = np.tile([float(sources.cost.sum()), *[0.0] * (size - 1)], _EPOCHS // size)
+    rewards = simulate(sources, "whittle", 1, _EPOCHS, initial_state="fresh").reward
+    ages = np.tile([1, 2, 3, 1], _EPOCHS // 4)
+    content = sources.state_at_age(ages[:, None])[:, 0]
+    return Runs(bursts, rewards, content, np.tile([0.0, 0.0, 1.0, 1.0], _EPOCHS // 4))
+
+
+@dataclass(frozen=True)
+class Discounted:
+    """One optimal run of the discounted problem, with u* = C = 1, and its sums.
+
+    Attributes
+    ----------
+    value : float
+        V_delta(u) by (8).
+    letter, meant : float
+        Sum over m of delta^t k(X(t)) at t = 1, after as many terms as the run has epochs; and the
+        sum over t.
+    higher, lower : float
+        Discounted reward from a larger and a smaller start under one and the same control.
+    """
+
+    value: float
+    letter: float
+    meant: float
+    higher: float
+    lower: float
+
+
+def discounted_run(
+    decay: float = 0.7, subsidy: float = 0.4, discount: float = 0.9, epochs: int = 400
+) -> Discounted:
+    """Play the maximiser of (8) from u, and one fixed control from two starts.
+
+    Parameters
+    ----------
+    decay, subsidy, discount : float
+        mu T; C lambda in units of u*; delta.
+    epochs : int
+        Length of the runs.
+    """
+    alpha, fresh = np.exp(-decay), -np.expm1(-decay)
+
+    def value(x: float) -> float:
+        return float(discounted_value(decay, subsidy, discount, x))
+
+    x, earned, control = fresh, [], []
+    for _ in range(epochs):
+        wait = subsidy + discount * value(alpha * x + fresh)
+        crawl = x + discount * value(fresh) >= wait
+        earned.append(x if crawl else subsidy)
+        control.append(crawl)
+        x = fresh if crawl else alpha * x + fresh
+    weights = discount ** np.arange(epochs)
+
+    def reward(begin: float) -> float:
+        content, total = begin, 0.0
+        for weight, crawl in zip(weights, control, strict=True):
+            total += weight * (content if crawl else subsidy)
+            content = fresh + (0.0 if crawl else alpha * content)
+        return float(total)
+
+    return Discounted(
+        value=value(fresh),
+        letter=float(epochs * weights[1] * earned[1]),
+        meant=float(weights @ np.array(earned)),
+        higher=reward(0.9),
+        lower=reward(0.5),
+    )
+
+
+def modulus(step: Callable[[Floats, bool], Floats], width: float = 1e-6) -> float:
+    """Return the largest slope of one step of the model between near contents.
+
+    Parameters
+    ----------
+    step : callable
+        Content of the next epoch by content and action.
+    width : float
+        Distance of the two contents.
+    """
+    x = check_array("contents", np.linspace(0, 1, 2001))
+    moved = [np.abs(step(x + width, crawl) - step(x, crawl)).max() for crawl in (False, True)]
+    return float(max(moved) / width)
+
+
+def intervals_cover(join: Callable[..., NDArray[np.bool_]] = np.logical_and) -> bool:
+    """Tell whether B and its complement, as the proof of Lemma 5 prints them, make up [u, u*].
+
+    Parameters
+    ----------
+    join : callable
+        How [u, a1) and (a2, u*] are put together; printed is the intersection. On the scale from u
+        to u*, a1 = 0.4 and a2 = 0.7.
+    """
+    x = np.linspace(0, 1, 101)
+    passive = join(x < 0.4, x > 0.7)
+    return bool((passive | ((x >= 0.4) & (x <= 0.7))).all())

@@ -1,0 +1,326 @@
+"""The soft policy of the 2019 paper, its gradient and its recursions, on chains that are solved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from analysis.ephemeral.sources import Sources
+from analysis.learning.environment import Floats
+from analysis.learning.scheme import _kernel as kernel
+from analysis.learning.scheme.equations import features
+from analysis.learning.scheme.gradient import GradientCheck, ThresholdChain, gradient_check
+from analysis.learning.scheme.lspe import STEP_RANGE, LspeOptions, model
+
+CAP = 8
+"""Age at which the ages of the small chains stop."""
+AS_PRINTED = "as printed, for the content of all"
+OWN = "(8) with its own source only, for the content of all"
+HARVEST = "(8) with its own source only, for the harvest"
+CORRECTED = "corrected, for the harvest"
+ONE_DRAW = "corrected, exactly one source an epoch"
+PRINTED_FIRST = 0
+"""The n of the first step of the printed recursions."""
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """The printed transition law against a chain of two sources.
+
+    Attributes
+    ----------
+    law, product : float
+        Largest error of p_i(y_i|x) and of the product over sources.
+    state : float
+        Largest error of u_i and alpha_i x_i + u_i, at ages below the cap.
+    single : float
+        Largest error of the product where exactly one source is drawn.
+    """
+
+    law: float
+    product: float
+    state: float
+    single: float
+
+
+@dataclass(frozen=True)
+class Poisson:
+    """The Poisson equation of a chain, solved.
+
+    Attributes
+    ----------
+    residual : float
+        Largest violation.
+    rank, states : int
+        Rank of I - P, and the number of states.
+    beta, mean_content, harvest : float
+        Solution, stationary mean of sum x_i, and of what is crawled; in scaled content.
+    """
+
+    residual: float
+    rank: int
+    states: int
+    beta: float
+    mean_content: float
+    harvest: float
+
+
+@dataclass(frozen=True)
+class Recursion:
+    """The recursion of r with exact averages of a chain.
+
+    Attributes
+    ----------
+    radius : float
+        Spectral radius of r -> r + B^-1 A r, the step at 1.
+    end, printed_end : float
+        Relative violation of A r + b = 0 at the limit, with the corrected A, and with the printed
+        one where the row is taken from every row.
+    """
+
+    radius: float
+    end: float
+    printed_end: float
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What the rows on the learning rule are judged by; see the functions of this module.
+
+    Attributes
+    ----------
+    sources, kappa : Sources, float
+        The instance and the steepness.
+    logit : pandas.DataFrame
+        As `nearness_of_the_logit` returns it.
+    transitions, poisson, recursion : Transitions, Poisson, Recursion
+        On the chain of two sources.
+    gradients : pandas.DataFrame
+        As `gradient_table` returns it, at `points` points.
+    points : int
+        Number of points.
+    ranks : tuple of int
+        Of B without and with its step at n = 0, after the steps to n = 1.
+    length : int
+        Number of features.
+    by_print, by_formula : ndarray
+        As `inverse_errors` returns them.
+    steps : mapping of str to ndarray
+        As `example_steps` returns them.
+    threshold_form, feature_form, step_numbers : tuple of number
+        What the program computes with, in the order of the print.
+    """
+
+    sources: Sources
+    kappa: float
+    logit: pd.DataFrame
+    transitions: Transitions
+    poisson: Poisson
+    recursion: Recursion
+    gradients: pd.DataFrame
+    points: int
+    ranks: tuple[int, int]
+    length: int
+    by_print: Floats
+    by_formula: Floats
+    steps: Mapping[str, Floats]
+    threshold_form: tuple[int, ...]
+    feature_form: tuple[int, ...]
+    step_numbers: tuple[float, ...]
+
+
+def readings(kappa: float) -> dict[str, tuple[LspeOptions, str]]:
+    """Return readings of (7) to (9), each with the average reward whose gradient it should be."""
+    as_printed = {"projected": False, "kappa": kappa, "threshold": "quadratic"}
+    own = as_printed | {"gradient": "own arm"}
+    right = own | {"reward": "crawled", "signal": "advantage"}
+    return {
+        AS_PRINTED: (LspeOptions.as_printed(**as_printed), "all"),
+        OWN: (LspeOptions.as_printed(**own), "all"),
+        HARVEST: (LspeOptions.as_printed(**own), "crawled"),
+        CORRECTED: (LspeOptions.as_printed(**right), "crawled"),
+        ONE_DRAW: (LspeOptions.corrected(kappa=kappa), "crawled"),
+    }
+
+
+def check_gradients(
+    sources: Sources, points: Iterable[Floats], kappa: float
+) -> dict[str, list[GradientCheck]]:
+    """Hold each reading against central differences of the exact average reward."""
+    at = list(points)
+    return {
+        name: [gradient_check(sources, q, options, cap=CAP, objective=goal) for q in at]
+        for name, (options, goal) in readings(kappa).items()
+    }
+
+
+def gradient_table(checks: Mapping[str, list[GradientCheck]]) -> pd.DataFrame:
+    """Return median and largest cosine and the largest relative error of each reading."""
+    rows = {
+        name: {
+            "median cosine": np.median([c.cosine for c in found]),
+            "largest cosine": max(c.cosine for c in found),
+            "largest relative error": max(c.relative_error for c in found),
+        }
+        for name, found in checks.items()
+    }
+    return pd.DataFrame(rows).T.rename_axis("formula, and the average reward that it is for")
+
+
+def noise_of_a_constant(sources: Sources, points: Iterable[Floats], kappa: float) -> float:
+    """Return by what a step's second moment is multiplied if 1 is added to V, without baseline."""
+    options, goal = readings(kappa)[OWN]
+    at = list(points)
+    moment = [
+        np.mean(
+            [
+                gradient_check(
+                    sources, q, options, cap=CAP, objective=goal, value_shift=shift
+                ).second_moment
+                for q in at
+            ]
+        )
+        for shift in (0.0, 1.0)
+    ]
+    return float(moment[1] / moment[0])
+
+
+def check_transitions(sources: Sources, q: Floats, options: LspeOptions) -> Transitions:
+    """Hold p_i, the states that follow and the product against the chain's own numbers.
+
+    Parameters
+    ----------
+    sources : Sources
+        Two sources.
+    q : ndarray, shape (2, 3)
+        Threshold coefficients.
+    options : LspeOptions
+        Each source on its own, for the printed law; thresholds quadratic and not projected.
+    """
+    chain = ThresholdChain(sources, q, options, CAP)
+    single = ThresholdChain(sources, q, LspeOptions.corrected(kappa=options.kappa), CAP)
+    s = chain.x[:, ::-1]
+    levels = q[:, 0] + q[:, 1] * s + q[:, 2] * s * s
+    printed = expit(options.kappa * (chain.x - levels - 0.5))
+    marginal, alone = (c.chance @ c.active for c in (chain, single))
+    unit = sources.u_star.max()
+    young = chain.x < sources.state_at_age(CAP) / unit - 1e-12
+    onward = np.where(
+        chain.active, sources.u, (sources.alpha * chain.x * unit)[:, None] + sources.u
+    )
+    gap = np.abs(chain.x[chain.successor] - onward / unit)
+    return Transitions(
+        law=float(np.abs(marginal - printed).max()),
+        product=_product_error(chain, marginal),
+        state=float(gap[np.broadcast_to(young[:, None], gap.shape)].max()),
+        single=_product_error(single, alone),
+    )
+
+
+def check_poisson(sources: Sources, q: Floats, options: LspeOptions) -> Poisson:
+    """Solve the Poisson equation (6) of the chain of two sources."""
+    chain = ThresholdChain(sources, q, options, CAP)
+    beta, law, bias = chain.solve("all")
+    reward = (chain.chance * chain.rewards("all")).sum(axis=1)
+    violation = reward - beta + chain.transition @ bias - bias
+    return Poisson(
+        residual=float(np.abs(violation).max()),
+        rank=int(np.linalg.matrix_rank(np.eye(len(law)) - chain.transition)),
+        states=len(law),
+        beta=beta,
+        mean_content=float(law @ chain.x.sum(axis=1)),
+        harvest=chain.solve("crawled")[0],
+    )
+
+
+def check_recursion(sources: Sources, q: Floats, options: LspeOptions) -> Recursion:
+    """Follow the recursion of r with exact averages, with the corrected A and the printed one."""
+    chain = ThresholdChain(sources, q, options, CAP)
+    _, law, _ = chain.solve("all")
+    phi, reward = features(chain.x), chain.rewards("all")[:, 0]
+    weighted = phi * law[:, None]
+    b = weighted.T @ (reward - law @ reward)
+    ahead = weighted.T @ chain.transition @ phi
+    a, printed = ahead - weighted.T @ phi, ahead - law @ phi
+    move = np.eye(len(a)) + np.linalg.solve(weighted.T @ phi, a)
+    ends = [
+        np.abs(a @ np.linalg.lstsq(read, -b, rcond=None)[0] + b).max() / np.abs(b).max()
+        for read in (a, printed)
+    ]
+    return Recursion(float(np.abs(np.linalg.eigvals(move)).max()), float(ends[0]), float(ends[1]))
+
+
+def ranks_after_two_steps(phi: Floats) -> tuple[int, int]:
+    """Return the rank of B after n = 0 and 1 by the print, and where it begins at n = 1."""
+    ranks = []
+    for first in (1, PRINTED_FIRST):
+        matrix = np.eye(phi.shape[1])
+        for n in range(first, 2):
+            matrix = matrix + (np.outer(phi[n], phi[n]) - matrix) / (n + 1)
+        ranks.append(int(np.linalg.matrix_rank(matrix)))
+    return ranks[1], ranks[0]
+
+
+def example_steps(
+    epochs: int, *, falls: float = 1.0, averages: float = kernel.AVERAGING_POWER
+) -> dict[str, Floats]:
+    """Return a(n)/c and b(n)/c for n = 1, 2, ... with the exponents by which they fall."""
+    n = np.arange(1, epochs + 1)
+    return {
+        "a": np.ceil(n / kernel.STEP_BLOCK) ** -falls,
+        "b": np.ceil(n / kernel.AVERAGING_BLOCK) ** -averages,
+    }
+
+
+def threshold_form(sources: Sources, options: LspeOptions) -> tuple[int, ...]:
+    """Return which q stands on s^0, s^1 and s^2 in the program's T_i, and its degree."""
+    constants = model(sources, replace(options, projected=False))
+    s = np.linspace(0.5, 2.0, 4)
+    table = np.empty((3, s.size))
+    for j, place in np.ndindex(table.shape):
+        x, out, q = np.zeros(len(sources)), np.empty(len(sources)), np.zeros((len(sources), 3))
+        x[1], q[:, j] = s[place], 1.0
+        kernel.thresholds(constants, q, x, out)
+        table[j, place] = out[0]
+    powers = np.polynomial.polynomial.polyfit(s, table.T, 3).round(6)
+    degree = int(np.flatnonzero(powers.any(axis=1)).max())
+    return (*(int(np.argmax(np.abs(powers[p]))) for p in range(degree + 1)), degree)
+
+
+def feature_form(sources: Sources, options: LspeOptions) -> tuple[int, ...]:
+    """Read the numbers of the printed list of features off those that the program writes.
+
+    They are the first state, the first square with its power, the first product, how far before N
+    the last product begins, and the power of the last square.
+    """
+    primes = np.array([2, 3, 5, 7, 11, 13, 17, 19])[: len(sources)]
+    phi = np.empty(primes.size * (primes.size + 3) // 2)
+    kernel.write_features(model(sources, options), primes.astype(np.float64), phi)
+    powers = [[_power(value, prime) for prime in primes] for value in phi.round().astype(int)]
+    factors = [np.repeat(np.arange(1, primes.size + 1), power) for power in powers]
+    first, square, product = factors[0], factors[primes.size], factors[primes.size + 1]
+    last_product, last = factors[-2], factors[-1]
+    before = int(last_product[0]) - primes.size
+    return (*first, square[0], square.size, *product, before, last.size)
+
+
+def step_numbers() -> tuple[float, ...]:
+    """Return the blocks and the exponent of the program's steps, and the range of c."""
+    return (kernel.STEP_BLOCK, kernel.AVERAGING_BLOCK, *kernel.AVERAGING_RATIO, *STEP_RANGE)
+
+
+def _product_error(chain: ThresholdChain, marginal: Floats) -> float:
+    each = np.where(chain.active, marginal[:, None], 1 - marginal[:, None])
+    return float(np.abs(each.prod(axis=2) - chain.chance).max())
+
+
+def _power(value: int, prime: int) -> int:
+    power = 0
+    while value > 1 and value % prime == 0:
+        value //= prime
+        power += 1
+    return power

@@ -1,0 +1,248 @@
+"""Arms that restart: what the page on the model checks, claims and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import comb
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.report import COLOURS, Claim, figure, save_figure, save_value
+from analysis.restarts.arm import RestartArm
+from analysis.restarts.definition import (
+    SubsidisedSolution,
+    evaluate_policy,
+    least_over_policies,
+)
+from analysis.restarts.joint import MOST_JOINT_STATES, JointModel
+from analysis.restarts.policies import RestartBandit
+from analysis.results import DiscountedSolution, Estimate
+
+#: Largest difference of two exact routes that counts as rounding.
+AGREE = 1e-10
+#: How the page calls the policies of `analysis.restarts.instances`.
+NAMES = {
+    "index": "highest index, ties to the lower arm",
+    "index_best": "highest index, ties broken in the best way",
+    "myopic": "myopic policy",
+    "lowest": "lowest index, as printed",
+}
+
+Case = tuple[RestartArm, float, SubsidisedSolution]
+
+
+def refuses(arms: Sequence[RestartArm], budget: int, discount: float) -> bool:
+    """Return whether a budget is refused for these arms."""
+    try:
+        RestartBandit(tuple(arms), budget, discount)
+    except ValueError:
+        return True
+    return False
+
+
+def check_single_arms(cases: Sequence[Case], discount: float) -> pd.DataFrame:
+    """Hold solved arms against slides 8 and 9, without the solver.
+
+    Parameters
+    ----------
+    cases : sequence of (arm, penalty, solution)
+        Arms of at most 12 states, each with its exact solution at a penalty.
+    discount : float
+
+    Returns
+    -------
+    DataFrame
+        One row a case, largest absolute difference over the states: ``linear``, of the value from
+        the cost of the solution's policy plus the penalty times its activity; ``least``, of the
+        value from the least over all policies, each valued by its linear equations; ``equation``,
+        of the two sides of the optimality equation.
+    """
+    rows = []
+    for arm, penalty, solved in cases:
+        cost = evaluate_policy(arm, discount, 0.0, solved.policy)[1]
+        activity = evaluate_policy(arm, discount, 1.0, solved.policy)[1] - cost
+        least = least_over_policies(arm, discount, penalty)
+        passive = (1 - discount) * arm.passive_cost + discount * arm.passive @ solved.values
+        restart = discount * float(arm.reset @ solved.values)
+        active = (1 - discount) * (arm.active_cost + penalty) + restart
+        differences = {
+            "linear": cost + penalty * activity,
+            "least": least,
+            "equation": np.minimum(passive, active),
+        }
+        rows.append({k: float(np.abs(v - solved.values).max()) for k, v in differences.items()})
+    return pd.DataFrame(rows)
+
+
+def claims(
+    bandit: RestartBandit,
+    refused: bool,
+    value: float,
+    simulated: Estimate,
+    solved: Mapping[int, DiscountedSolution],
+    hundred: RestartBandit,
+    apart: NDArray[np.float64],
+    exact: pd.DataFrame,
+    checked: pd.DataFrame,
+) -> list[Claim]:
+    """Return what the page says to the rows of slides 1, 2, 4 to 9 and 17.
+
+    Parameters
+    ----------
+    bandit : RestartBandit
+    refused : bool
+        Whether a budget of as many arms as there are is refused.
+    value, simulated : float, Estimate
+        Cost of the index policy from its equations, and its mean over simulated paths with a
+        99.99% interval.
+    solved : mapping of int to DiscountedSolution
+        Joint solutions of so many machines with 3 states.
+    hundred : RestartBandit
+        A hundred machines with 3 states.
+    apart : ndarray, shape (machines, states)
+        The index of each of them.
+    exact : DataFrame
+        As `exact_costs` returns it.
+    checked : DataFrame
+        As `check_single_arms` returns it.
+    """
+    n, m = len(bandit.arms), bandit.budget
+    actions = JointModel(bandit).actions
+    low, high = simulated.low, simulated.high
+    sizes = {machines: one.values.size for machines, one in solved.items()}
+    beaten = exact.index_best - exact.optimal > 2 * exact.residual
+    worse = exact.lowest > exact.index_worst + 2 * exact.residual
+    more = 100 * (exact.lowest / exact.index_worst - 1)
+    lowest = (
+        f"on {int(worse.sum())} of {len(exact)} exactly solved systems the lowest index costs more "
+        "than the highest, however the ties of either are broken: by "
+        f"{more.min():.0f}% to {more.max():.0f}%"
+    )
+    return [
+        Claim("C-meta", context="bibliographic data; the slides are cited throughout this part"),
+        Claim("C-mole", missing="a picture of the game; nothing is computed from it"),
+        Claim(
+            "C-model",
+            refused and len(actions) == comb(n, m) and {len(a) for a in actions} == {m},
+            evidence=f"the model of this part: {len(actions)} choices of {m} of {n} arms in every "
+            "joint state; m = n is refused",
+        ),
+        Claim(
+            "C-objective",
+            low <= value <= high,
+            evidence=f"J of the index policy from the joint equations, {value:.4f}, and "
+            f"{simulated.value:.4f} by simulating the sum as printed ([{low:.4f}, {high:.4f}] at "
+            f"99.99%, {simulated.replications} paths), from arms as good as new; the "
+            "slides print no initial state",
+        ),
+        Claim(
+            "C-curse",
+            sizes == {machines: 3**machines for machines in sizes},
+            evidence=f"the solved value functions have so many entries, by machines: {sizes}",
+        ),
+        Claim(
+            "C-100x3", apart.shape, evidence="a hundred machines of three states, each its index"
+        ),
+        Claim("C-3p100", float(hundred.joint_states)),
+        Claim("C-decompose", len(apart), evidence="indices were computed one machine at a time"),
+        Claim(
+            "C-suboptimal",
+            bool(beaten.any()),
+            evidence="above the exact optimum, by more than the residual and however ties are "
+            f"broken, on {int(beaten.sum())} of {len(exact)} systems",
+        ),
+        Claim("C-smallest", not worse.any(), evidence=lowest),
+        Claim(
+            "C-offline",
+            not worse.any(),
+            evidence=f"{lowest}. To compute the indices offline and to observe the states is sound",
+        ),
+        Claim(
+            "C-c-lambda",
+            bool(checked.linear.max() < AGREE),
+            evidence="the value is cost plus lambda times normalised activity, to rounding, on "
+            f"{len(checked)} solved arms",
+        ),
+        Claim(
+            "C-dp",
+            bool(checked[["least", "equation"]].max().max() < AGREE),
+            evidence=f"a contraction; on {len(checked)} solved arms both sides agree, and the "
+            "minimiser costs as little, from every state, as the best of all policies",
+        ),
+    ]
+
+
+def keep_numbers(bandit: RestartBandit, exact: pd.DataFrame) -> None:
+    """Keep the numbers that the page quotes, bounds rounded outward to the digit shown."""
+    above = 100 * (exact[["index", "index_best"]].div(exact.optimal, axis=0).max() - 1)
+    lowest = exact.lowest / exact.optimal
+    save_value("restart-model-joint", bandit.joint_states)
+    save_value("restart-model-instances", len(exact))
+    save_value("restart-model-index-most", np.ceil(10 * above["index"]) / 10)
+    save_value("restart-model-tied-most", np.ceil(10 * above["index_best"]) / 10)
+    save_value("restart-model-lowest-least", np.floor(10 * lowest.min()) / 10)
+    save_value("restart-model-lowest-most", np.ceil(10 * lowest.max()) / 10)
+    save_value("restart-model-bound-below", 100 * float((1 - exact.bound / exact.optimal).mean()))
+
+
+def draw_states(most: int = 100) -> None:
+    """Draw how many states one problem has, and many."""
+    counts = np.arange(1, most + 1)
+    joint, apart = 3.0**counts, 3.0 * counts
+    reach = int(np.log(MOST_JOINT_STATES) / np.log(3))
+    fig, axis = figure(height=3.2)
+    axis.semilogy(counts, joint, color=COLOURS[0], label="one problem for all machines")
+    look = {"color": COLOURS[1], "linestyle": "--"}
+    axis.semilogy(counts, apart, **look, label="one problem for each machine")
+    axis.axhline(MOST_JOINT_STATES, color="black", linewidth=1, linestyle=":")
+    axis.annotate(
+        "largest joint problem that the library accepts",
+        (most, MOST_JOINT_STATES),
+        xytext=(0, 4),
+        textcoords="offset points",
+        ha="right",
+    )
+    axis.set(xlabel="machines with 3 states each", ylabel="states in all", xlim=(0, most + 1))
+    axis.legend(loc="upper left")
+    save_figure(
+        "restart-model-states",
+        fig,
+        pd.DataFrame({"machines": counts, "joint": joint, "apart": apart}),
+        caption=f"The curse of dimensionality: the joint problem of {most} machines has "
+        f"${joint[-1] / 1e47:.2f} \\times 10^{{47}}$ states, a problem for each of them "
+        f"{apart[-1]:.0f} together. The library solves joint problems of at most "
+        f"{MOST_JOINT_STATES} states, here {reach} machines.",
+        alt="On a logarithmic axis the number of joint states is a steep straight line that passes "
+        f"what the library accepts after {reach} machines; the number of states of separate "
+        "problems stays below a thousand.",
+    )
+
+
+def draw_policies(exact: pd.DataFrame, bandit: RestartBandit, kernel: str) -> None:
+    """Draw what each policy costs above the optimum on every system."""
+    above = exact[list(NAMES)].div(exact.optimal, axis=0).sub(1).mul(100)
+    ranked = above.sort_values("index", ignore_index=True)
+    places = np.arange(1, len(ranked) + 1)
+    fig, axis = figure(height=3.6)
+    for (name, label), marker, colour in zip(NAMES.items(), "ov^s", COLOURS, strict=False):
+        look = {"color": colour, "markersize": 4, "label": label}
+        axis.semilogy(places, np.maximum(ranked[name], 1e-3), marker, **look)
+    axis.set(xlabel="system, by the loss of the index policy", ylabel="cost above the optimum (%)")
+    fig.legend(loc="outside upper center", ncols=2)
+    worst, tied = (np.ceil(10 * above[name].max()) / 10 for name in ("index", "index_best"))
+    least = np.floor(above.lowest.min())
+    save_figure(
+        "restart-model-policies",
+        fig,
+        ranked.assign(place=places),
+        caption=f"Exact cost above the optimum on {len(ranked)} systems of {len(bandit.arms)} arms "
+        f"with {bandit.shape[0]} states, {bandit.budget} active ({kernel} kernels, slide 18's "
+        f"costs). The index policy loses at most {worst:.1f}%, or {tied:.1f}% with its ties broken "
+        f"in the best way; the rule that takes the lowest index loses at least {least:.0f}%, "
+        "however its own ties are broken. Losses below 0.001% are drawn there.",
+        alt="Four rows of points on a logarithmic axis: the index policy with the best ties "
+        f"lowest, at most {tied:.1f} percent above the optimum, with ties to the lower arm at most "
+        f"{worst:.1f} percent; the rule with the lowest index at least {least:.0f} percent above.",
+    )

@@ -1,0 +1,269 @@
+"""Experiments (3) and (4), against the myopic policy: claims and pictures of the page.
+
+Frames of systems are those of `analysis.restarts.instances.myopic_gaps` and `exact_costs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.published import printed_number, printed_rows
+from analysis.report import COLOURS, Claim, figure, save_figure, save_value
+from analysis.restarts.instances import fullest_bin
+
+#: Width of the bins of the histograms, in per cent; the slides print none.
+BIN = 0.5
+#: How much dearer, relatively, one exact cost is than another to count as dearer.
+DEARER = 1e-6
+MARKS = "os^D"
+
+
+def table_of(large: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each generator: the saving of the index policy and what it is held against.
+
+    Parameters
+    ----------
+    large : DataFrame
+        Systems of one size and budget.
+    cells : DataFrame
+        Systems of all sizes and budgets, with the policy that looks two epochs ahead.
+    """
+    by = large.groupby("kernel", sort=False)
+    systems = by.eps.size()
+    ahead = cells.assign(ahead=100 * (1 - cells["index"] / cells.lookahead))
+    size, budget = large.arms.iloc[0], large.budget.iloc[0]
+    ahead = ahead[(ahead.arms == size) & (ahead.budget == budget)]
+    columns = pd.DataFrame(
+        {
+            "systems": systems,
+            "least": by.eps.min(),
+            "median": by.eps.median(),
+            "greatest": by.eps.max(),
+            "half-width": (by.high.mean() - by.low.mean()) / 2,
+            "in one bin": 100 * by.eps.agg(fullest_bin, 1) / systems,
+            "two epochs": ahead.groupby("kernel", sort=False).ahead.median(),
+            "above bound": by.gap.median(),
+        }
+    )
+    return columns.reindex(large.kernel.unique())
+
+
+def losses_of_the_index(small: pd.DataFrame) -> pd.DataFrame:
+    """Return the systems on which the myopic policy is cheaper than the index with its best ties.
+
+    Parameters
+    ----------
+    small : DataFrame
+        Systems solved exactly.
+
+    Returns
+    -------
+    DataFrame
+        With ``loss``, by how many per cent the index policy costs more, greatest first.
+    """
+    loss = 100 * (small.index_best / small.myopic - 1)
+    return small.assign(loss=loss)[loss > 100 * DEARER].sort_values("loss", ascending=False)
+
+
+def claims(
+    as_printed: pd.DataFrame,
+    replications: tuple[int, int],
+    cells: pd.DataFrame,
+    cell_paths: int,
+    small: pd.DataFrame,
+    alike: pd.DataFrame,
+    drawn: tuple[Sequence[float], Sequence[float]],
+    states: int,
+) -> list[Claim]:
+    """Return what the page says to the rows of slides 18, 20 and 21.
+
+    Parameters
+    ----------
+    as_printed : DataFrame
+        Systems simulated with the slides' own counts.
+    replications : (paths, epochs)
+        These counts.
+    cells : DataFrame
+        Systems of all generators, sizes and budgets.
+    cell_paths : int
+        Paths of each of them.
+    small : DataFrame
+        Small systems solved exactly.
+    alike : DataFrame
+        Systems of identical arms.
+    drawn : pair of sequences
+        The ticks of both axes of the histogram.
+    states : int
+    """
+    ticks, counts = drawn
+    paths, epochs = replications
+    half = float((as_printed.high - as_printed.low).mean() / 2)
+    by = cells.groupby("kernel", sort=False).eps
+    ranges = "; ".join(f"{name} {eps.min():.2f} to {eps.max():.2f}" for name, eps in by)
+    each = cells.groupby(["kernel", "arms", "budget"]).size().max()
+    unknown = (
+        "the generator of the matrices and the myopic score are not printed. By generator, over "
+        f"all n and m, {each} systems of {cell_paths} paths in each cell: {ranges}"
+    )
+    ranked = cells.sort_values("eps")
+    ends = {"C-e34-lo": ranked.iloc[0], "C-e34-hi": ranked.iloc[-1]}
+    costs = pd.concat([as_printed, cells])
+    defined = 100 * (costs.myopic - costs["index"]) / costs.myopic
+    used = f"on each of {len(as_printed)} systems, whose intervals reach {half:.2f} either side"
+    return [
+        Claim("C-mc-5000", paths, evidence=used),
+        Claim("C-mc-250", epochs, evidence=used),
+        Claim(
+            "C-eps-def",
+            bool(np.allclose(defined, costs.eps)),
+            evidence="the definition used here, as a ratio of means over paired paths; the myopic "
+            "score is not printed and is c(x, 0) - c(x, 1) here",
+        ),
+        Claim("C-e34-X", states),
+        Claim("C-e34-n", sorted(cells.arms.unique()), evidence="every generator in every cell"),
+        Claim("C-e34-m", sorted(cells.budget.unique()), evidence="every generator in every cell"),
+        *(
+            Claim(row, end.eps, (end.low, end.high), cell_paths, missing=unknown)
+            for row, end in ends.items()
+        ),
+        Claim(
+            "C-e34-fig",
+            figure="restart-myopic-histogram",
+            leaves_open="the generator, whether arms differ, the myopic score and the width of the "
+            f"bins; all generators side by side on the slide's ticks here, bins of {BIN:g}%",
+        ),
+        Claim("C-e34-xaxis", ticks, evidence="read off the figure; titles count what is beyond"),
+        Claim("C-e34-yaxis", counts, evidence="read off the figure, whose axis goes on above them"),
+        Claim(
+            "C-e34-split",
+            missing="the slide does not say whether (3) and (4) are the structured and the random "
+            "matrices or something else; both are computed",
+        ),
+        Claim("C-concl-myopic", context=_conclusion(cells, small, alike)),
+    ]
+
+
+def _conclusion(cells: pd.DataFrame, small: pd.DataFrame, alike: pd.DataFrame) -> str:
+    better = int((cells.low > 0).sum())
+    worse = int((cells.high < 0).sum())
+    equal = "exactly equal" if (alike.eps == 0).all() else "not equal"
+    return (
+        "a conclusion from the slides' own systems, which are not printed. Of "
+        f"{len(cells)} systems of the slides' sizes the index policy is better on {better} and "
+        f"worse on {worse}, by intervals of 95%; for identical arms both are {equal}; and on "
+        f"{len(losses_of_the_index(small))} of {len(small)} small systems solved exactly the "
+        "myopic policy is the better one however the index breaks its ties"
+    )
+
+
+def keep_numbers(
+    table: pd.DataFrame, large: pd.DataFrame, small: pd.DataFrame, printed: pd.DataFrame
+) -> None:
+    """Keep the numbers that the page quotes, bounds rounded outward to the digit shown."""
+    worst = losses_of_the_index(small)
+    kept = {
+        "arms": int(large.arms.iloc[0]),
+        "budget": int(large.budget.iloc[0]),
+        "median-least": table["median"].min(),
+        "median-most": table["median"].max(),
+        "greatest": large.eps.max(),
+        "widest": float(np.ceil(10 * (table["greatest"] - table["least"]).max()) / 10),
+        "loss": float(np.ceil(100 * worst.loss.max()) / 100) if len(worst) else 0.0,
+        "surely": len(worst),
+        "negative": int((small["index"] > (1 + DEARER) * small.myopic).sum()),
+        "small": len(small),
+        "printed-systems": len(printed),
+        "printed-half": float((printed.high - printed.low).mean() / 2),
+        "half": float((large.high - large.low).mean() / 2),
+    }
+    for name, value in kept.items():
+        save_value(f"restart-myopic-{name}", value)
+
+
+def printed_ticks(row: str) -> NDArray[np.float64]:
+    """Return the ticks of an axis as the slides print them."""
+    return np.array(printed_rows()[row].printed.split(), dtype=np.float64)
+
+
+def draw_histogram(
+    large: pd.DataFrame, paths: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Draw the histograms of the saving on the slide's ticks; return the ticks of both axes."""
+    names = large.kernel.unique()
+    ticks, counts = printed_ticks("C-e34-xaxis"), printed_ticks("C-e34-yaxis")
+    bins = np.arange(ticks[0] - 2 * BIN, ticks[-1] + 1.5 * BIN, BIN)
+    rows = -(-len(names) // 3)
+    fig, axes = figure(rows, 3, height=1 + 1.45 * rows, sharex=True, sharey=True, squeeze=False)
+    for axis, name in zip(axes.flat, names, strict=False):
+        eps = large[large.kernel == name].eps.to_numpy()
+        weights = np.full(eps.size, 100 / eps.size)
+        look = {"color": COLOURS[0], "edgecolor": "white", "linewidth": 0.5}
+        axis.hist(eps, bins=bins, weights=weights, **look)
+        beyond = int(((eps < bins[0]) | (eps > bins[-1])).sum())
+        said = f"{name}, {eps.size} systems" + (f" ({beyond} beyond)" if beyond else "")
+        axis.set_title(said, fontsize="small")
+    for axis in axes.flat[len(names) :]:
+        axis.set_visible(False)
+    first = axes[0, 0]
+    first.set(xlim=(bins[0], bins[-1]), xticks=ticks, ylim=(0, 104), yticks=counts)
+    fig.supxlabel(rf"$\varepsilon_{{\rm myp}}$ (%), bins of {BIN:g}", fontsize="medium")
+    fig.supylabel("systems in a hundred", fontsize="medium")
+    medians = large.groupby("kernel").eps.median()
+    half = float((large.high - large.low).mean() / 2)
+    save_figure(
+        "restart-myopic-histogram",
+        fig,
+        large,
+        caption="Redraws the histogram of slide 20 on its ticks, for every generator: saving of "
+        f"the index policy over the myopic one, $n = {large.arms.iloc[0]}$, "
+        f"$m = {large.budget.iloc[0]}$, {paths} paths with a control variate (half-width "
+        f"{half:.2f} on average). The medians run from {medians.min():.2f}% to "
+        f"{medians.max():.2f}%.",
+        alt=f"{len(names)} histograms of the saving in per cent, with medians from "
+        f"{medians.min():.2f} to {medians.max():.2f}.",
+    )
+    return first.get_xticks(), first.get_yticks()
+
+
+def draw_bands(cells: pd.DataFrame, paths: int) -> None:
+    """Draw where the saving of each generator lies, for every size and budget."""
+    names, sizes = list(cells.kernel.unique()), list(cells.arms.unique())
+    budgets = list(cells.budget.unique())
+    extent = cells.groupby(["kernel", "arms", "budget"], sort=False).eps.agg(
+        ["min", "median", "max", "size"]
+    )
+    shades = {size: COLOURS[j % len(COLOURS)] for j, size in enumerate(sizes)}
+    pairs = list(product(sizes, budgets))
+    fig, axis = figure(height=4.6)
+    for (i, name), (j, (size, budget)) in product(enumerate(names), enumerate(pairs)):
+        low, middle, high = extent.loc[(name, size, budget), ["min", "median", "max"]]
+        y = len(names) - i + 0.36 - 0.72 * j / max(1, len(pairs) - 1)
+        mark = MARKS[budgets.index(budget) % len(MARKS)]
+        axis.plot([low, high], [y, y], color=shades[size], linewidth=1)
+        axis.plot(middle, y, mark, color=shades[size], markersize=3)
+    printed = (printed_number("C-e34-lo"), printed_number("C-e34-hi"))
+    axis.axvspan(*printed, color="grey", alpha=0.15)
+    for size in sizes:
+        axis.plot([], [], color=shades[size], label=f"$n = {size}$")
+    for mark, budget in zip(MARKS, budgets, strict=False):
+        axis.plot([], [], mark, color="grey", label=f"$m = {budget}$")
+    axis.set(yticks=range(len(names), 0, -1), xlabel=r"$\varepsilon_{\rm myp}$ (%)")
+    axis.set_yticklabels(names)
+    fig.legend(loc="outside upper center", ncols=6, columnspacing=1)
+    top = extent.reset_index().sort_values("max").iloc[-1]
+    save_figure(
+        "restart-myopic-bands",
+        fig,
+        cells,
+        caption=f"Least, median and greatest saving in every cell, {top['size']} systems of "
+        f"{paths} paths each; the printed range is shaded. The greatest, {top['max']:.1f}%, is a "
+        f"{top.kernel} system with $n = {top.arms}$, $m = {top.budget}$.",
+        alt="For each generator a group of short horizontal bars, one for each pair of n and m. "
+        "Generators differ as much as the bars within a group do; the longest reach is "
+        f"{top['max']:.1f} percent, of {top.kernel} kernels.",
+    )

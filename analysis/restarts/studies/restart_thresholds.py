@@ -1,0 +1,331 @@
+"""Thresholds and the closed form: what the page checks, claims and draws.
+
+Thresholds are numbered from 1 on the slides and in the figures: threshold k is active from state k
+on, and the last, one more than there are states, is never active.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.report import COLOURS, Claim, figure, save_figure, save_value
+from analysis.restarts.arm import RestartArm
+from analysis.restarts.definition import evaluate_policy
+from analysis.restarts.threshold import (
+    Thresholds,
+    cycle_by_definition,
+    rates_by_equations,
+    thresholds,
+)
+
+Floats = NDArray[np.float64]
+
+#: Largest difference of two exact routes, relative to 1 plus the value, that counts as rounding.
+AGREE = 1e-9
+#: A penalty on activity other than the two from which cost and activity are told apart.
+THIRD_PENALTY = 2.5
+PENALTY = r"penalty $\lambda$ (cost per active epoch)"
+MONOTONE = "P stochastically monotone and c(x,0) - c(x,1) + b sum P c(.,1) non-decreasing"
+
+
+def skipping_arm(second: float) -> RestartArm:
+    """Return an arm of 4 states that wears by two at a time, and so skips the second from new.
+
+    Parameters
+    ----------
+    second : float
+        Cost of a passive epoch in the second state.
+    """
+    costs = np.array([0.0, second, 2.0, 4.0])
+    return RestartArm(np.eye(4)[[2, 2, 3, 3]], np.eye(4)[0], costs, np.full(4, 1.5))
+
+
+def compare_cycles(arms: Sequence[RestartArm], discount: float) -> pd.DataFrame:
+    """Compute cost and length of a cycle, and cost and activity of a threshold, in several ways.
+
+    Parameters
+    ----------
+    arms : sequence of RestartArm
+    discount : float
+        In (0, 1).
+
+    Returns
+    -------
+    DataFrame
+        One row an arm and threshold: ``cost_sum`` and ``length_sum`` by the sums that define L and
+        M, ``cost`` and ``length`` by elimination; ``rate`` and ``activity``, D and N by the linear
+        equations of the policy; ``priced``, its cost by these at `THIRD_PENALTY`.
+    """
+    rows = []
+    for number, arm in enumerate(arms):
+        found = thresholds(arm, discount).elimination
+        for k in range(arm.states + 1):
+            cost_sum, length_sum = cycle_by_definition(arm, discount, k)
+            rate, activity = rates_by_equations(arm, discount, k)
+            policy = (np.arange(arm.states) >= k).astype(np.int64)
+            values = evaluate_policy(arm, discount, THIRD_PENALTY, policy)[1]
+            sums = {"cost_sum": cost_sum, "length_sum": length_sum}
+            eliminated = {"cost": found.cost[k], "length": found.length[k]}
+            solved = {"rate": rate, "activity": activity, "priced": float(arm.reset @ values)}
+            rows.append({"arm": number, "threshold": k + 1} | sums | eliminated | solved)
+    return pd.DataFrame(rows)
+
+
+def crossings_of_four(lines: Thresholds, first: int) -> dict[tuple[int, int], float]:
+    """Return where the lines of four neighbouring thresholds cross, of neighbours and next but one.
+
+    Parameters
+    ----------
+    lines : Thresholds
+    first : int
+        Place of the first of the four lines.
+    """
+    rate, activity = (values[first : first + 4] for values in (lines.cost_rate, lines.activity))
+    pairs = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)]
+    return {(i, j): float((rate[j] - rate[i]) / (activity[i] - activity[j])) for i, j in pairs}
+
+
+def claims(
+    discount: float,
+    cycles: pd.DataFrame,
+    by_condition: Sequence[bool],
+    by_chance: Sequence[bool],
+    best: NDArray[np.int64],
+    ratios: Floats,
+    roots: Floats,
+    skipped: tuple[Floats, Floats, Floats],
+    meets: dict[tuple[int, int], float],
+) -> list[Claim]:
+    """Return what the page says to the rows of slides 13 to 16, 21 and 23.
+
+    Parameters
+    ----------
+    discount : float
+    cycles : DataFrame
+        As `compare_cycles` returns it.
+    by_condition, by_chance : sequence of bool
+        Whether thresholds are optimal, for arms under the sufficient condition and for others.
+    best : ndarray of int, shape (arms, penalties)
+        The best threshold at rising penalties.
+    ratios, roots : ndarray, shape (arms, states)
+        Slide 16's ratio, nan where it is 0/0, and the index by its definition, of arms under the
+        condition.
+    skipped : (ratio, closed form, root)
+        The same of an arm that never visits its second state, with the closed form of this page.
+    meets : dict
+        As `crossings_of_four` returns it.
+    """
+    c = cycles
+    several = f"on {len(c)} thresholds of {c.arm.nunique()} arms"
+    printed_n = 1 / (discount * c.length_sum) - (1 - discount) / discount
+    defined = ~np.isnan(ratios)
+    visited = _near(ratios[defined], roots[defined], 1e-6)
+    ratio, closed, root = skipped
+    holds = "thresholds are optimal and state k is visited passively from Q"
+    there = (
+        f"there the ratio agrees with the root of the definition, in {int(defined.sum())} "
+        f"states of {len(roots)} arms; on an arm "
+        f"that skips state 2 it is 0/0 in that state, where nu(k) M(k) - b L(k) gives "
+        f"{closed[1]:.4f} and the definition {root[1]:.4f}"
+    )
+    index = visited and bool(np.isnan(ratio[1])) and _near(closed, root)
+    inside = meets[0, 1] <= meets[0, 2] <= meets[1, 2] <= meets[1, 3] <= meets[2, 3]
+    open_arm = "the arm: the slide's sketch has no numbers"
+    return [
+        Claim(
+            "C-C-D-N",
+            _near(c.rate + THIRD_PENALTY * c.activity, c.priced),
+            evidence=f"the cost at a third penalty is D + lambda N, {several}, all three by linear "
+            "equations",
+        ),
+        Claim(
+            "C-L-M",
+            _near(c.cost_sum, c.cost) and _near(c.length_sum, c.length),
+            evidence=f"the sums as printed, followed epoch by epoch, are those of the elimination, "
+            f"{several}",
+        ),
+        Claim(
+            "C-thm-D",
+            _near(c.cost_sum / c.length_sum, c.rate),
+            proof="thm-restart-cycle",
+            evidence=f"L/M by the sums is D by the linear equations, {several}",
+        ),
+        Claim(
+            "C-thm-N",
+            _near(printed_n, c.activity),
+            proof="thm-restart-cycle",
+            evidence=f"the printed expression of M by the sums is N by the equations, {several}",
+        ),
+        Claim(
+            "C-threshold",
+            all(by_condition),
+            proof="cor-restart-monotone",
+            condition=MONOTONE,
+            evidence=f"optimal for {sum(by_condition)} of {len(by_condition)} arms under the "
+            f"condition, for {sum(by_chance)} of {len(by_chance)} without",
+        ),
+        Claim(
+            "C-lem-klambda",
+            bool((np.diff(best, axis=1) >= 0).all()),
+            proof="prop-restart-klambda",
+            condition="k may also be |X| + 1, never active, and increasing means non-decreasing",
+            evidence=f"on a grid of penalties for {len(best)} arms; without that threshold it "
+            "stays at |X| above w(|X|), where never active costs less",
+        ),
+        Claim("C-thm-w", index, proof="thm-restart-threshold", condition=holds, evidence=there),
+        Claim(
+            "C-concl-closed",
+            index,
+            proof="thm-restart-threshold",
+            condition="state k is visited passively from Q",
+            evidence=there,
+        ),
+        Claim("C-fig-klambda", figure="restart-thresholds-step", leaves_open=open_arm),
+        Claim("C-fig-w", figure="restart-thresholds-crossing", leaves_open=open_arm),
+        Claim("C-fig-last", figure="restart-thresholds-lines", leaves_open=open_arm),
+        Claim(
+            "C-fig-last-order",
+            bool(inside),
+            condition="threshold policies are optimal",
+            evidence="a mediant lies between two fractions; so it is on the arm drawn",
+        ),
+    ]
+
+
+def _near(left: ArrayLike, right: ArrayLike, tolerance: float = AGREE) -> bool:
+    left, right = np.asarray(left), np.asarray(right)
+    return bool((np.abs(left - right) <= tolerance * (1 + np.abs(right))).all())
+
+
+def keep_numbers(
+    by_condition: Sequence[bool], by_chance: Sequence[bool], wrong: NDArray[np.bool_]
+) -> None:
+    """Keep the numbers that the page quotes; `wrong` marks states whose index is not the ratio."""
+    save_value("restart-thresholds-instances", len(by_chance))
+    save_value("restart-thresholds-chance", sum(by_chance))
+    save_value("restart-thresholds-condition", sum(by_condition))
+    save_value("restart-thresholds-off", 100 * float(wrong.mean()))
+
+
+def draw_step(lines: Thresholds, kernel: str) -> None:
+    """Draw the best threshold against the penalty."""
+    w = lines.crossings
+    states = w.size
+    low, high = w[0] - 0.15 * np.ptp(w), w[-1] + 0.15 * np.ptp(w)
+    grid = np.unique(np.concatenate([np.linspace(low, high, 400), w]))
+    fig, axis = figure(height=3.4)
+    edges = np.concatenate(([low], w, [high]))
+    levels = np.arange(1, states + 2)
+    axis.hlines(levels, edges[:-1], edges[1:], color=COLOURS[0], linewidth=2.5)
+    dotted = {"color": COLOURS[0], "linewidth": 0.8, "linestyle": ":"}
+    axis.vlines(w, levels[:-1], levels[1:], **dotted)
+    axis.plot(w, levels[:-1], "o", color=COLOURS[0], markersize=5)
+    label = "without the threshold that is never active, as printed"
+    axis.hlines(states, w[-1], high, color=COLOURS[1], linestyle="--", label=label)
+    axis.set(xlabel=PENALTY, ylabel=r"best threshold $k_\lambda$", yticks=levels)
+    axis.set(xlim=(low, high), ylim=(0.4, states + 1.4))
+    axis.legend(loc="lower right")
+    for k, at in enumerate(w, start=1):
+        look = {"xytext": (4, -12), "textcoords": "offset points", "fontsize": "small"}
+        axis.annotate(f"$w({k})$", (at, k), **look)
+    save_figure(
+        "restart-thresholds-step",
+        fig,
+        pd.DataFrame({"penalty": grid, "threshold": lines.best(grid) + 1}),
+        caption="Redraws the sketch of slide 15: the best threshold $k_\\lambda$ against the "
+        f"penalty, here for one {kernel} arm with {states} states and slide 18's costs. It climbs "
+        f"by one at each index $w(k)$, and ends at {states + 1}, never active, which the slide "
+        "leaves out.",
+        alt=f"A step curve rises from threshold 1 to {states + 1}, one step at the index of each "
+        f"state. A dashed line at {states} shows where it would stay if never active were not "
+        "allowed.",
+    )
+
+
+def draw_crossing(lines: Thresholds, k: int) -> None:
+    """Draw the lines of two neighbouring thresholds where they cross; `k` counts states from 0."""
+    w = lines.crossings
+    at = w[k]
+    reach = 0.6 * (np.ptp(w[max(0, k - 1) : k + 2]) or 1.0)
+    near = np.linspace(at - reach, at + reach, 100)
+    left, right = lines.cost_at(near)[:, [k, k + 1]].T
+    fig, axis = figure(height=3.2)
+    axis.plot(near, left, color=COLOURS[0], label=f"$C_\\lambda({k + 1})$: active in state {k + 1}")
+    label = f"$C_\\lambda({k + 2})$: passive in state {k + 1}"
+    axis.plot(near, right, color=COLOURS[1], linestyle="--", label=label)
+    tie = float(lines.cost_rate[k] + at * lines.activity[k])
+    axis.plot(at, tie, "o", color="black")
+    axis.axvline(at, color="black", linewidth=0.8, linestyle=":")
+    said = f"$w({k + 1}) = {at:.4g}$"
+    axis.annotate(said, (at, tie), xytext=(8, -14), textcoords="offset points")
+    axis.set(xlabel=PENALTY, ylabel="cost per epoch from $Q$", xlim=(near[0], near[-1]))
+    axis.legend(loc="upper left")
+    save_figure(
+        "restart-thresholds-crossing",
+        fig,
+        pd.DataFrame({"penalty": near, f"C({k + 1})": left, f"C({k + 2})": right}),
+        caption=f"Redraws the sketch of slide 16: the index of state {k + 1} is the penalty at "
+        "which it does not matter whether that state is active. The two thresholds on either side "
+        f"of it cost the same at $\\lambda = {at:.4g}$.",
+        alt=f"Two straight lines cross at penalty {at:.4g}; left of it the steeper one, active in "
+        f"state {k + 1}, is lower.",
+    )
+
+
+def draw_lines(lines: Thresholds, first: int, meets: dict[tuple[int, int], float]) -> None:
+    """Draw four neighbouring lines and mark where they cross."""
+    w = lines.crossings
+    reach = 0.5 * (w[first + 2] - w[first])
+    grid = np.linspace(min(0.0, w[first] - reach), w[first + 2] + reach, 200)
+    four = lines.cost_at(grid)[:, first : first + 4]
+    rate, activity = (values[first : first + 4] for values in (lines.cost_rate, lines.activity))
+    names = [f"C({name})" for name in ("k", "k+1", "k+2", "k+3")]
+    fig, axis = figure(height=4.2)
+    for j, (name, style) in enumerate(zip(names, ("-", "--", "-.", ":"), strict=True)):
+        label = f"$C_\\lambda{name[1:]}$"
+        axis.plot(grid, four[:, j], color=COLOURS[j], linestyle=style, label=label)
+        axis.plot(0, rate[j], "_", color=COLOURS[j], markersize=14)
+    looks = {
+        1: {"marker": "o", "markersize": 6, "color": "black"},
+        2: {"marker": "s", "markersize": 5, "color": "black", "markerfacecolor": "white"},
+    }
+    for (i, j), at in meets.items():
+        axis.plot(at, rate[i] + at * activity[i], **looks[j - i])
+    axis.plot([], [], linestyle="", **looks[1], label="neighbours cross: an index")
+    axis.plot([], [], linestyle="", **looks[2], label="next but one cross")
+    axis.set(xlabel=PENALTY, ylabel="cost per epoch from $Q$", xlim=(grid[0], grid[-1]))
+    axis.legend(ncols=2)
+    save_figure(
+        "restart-thresholds-lines",
+        fig,
+        pd.DataFrame({"penalty": grid} | dict(zip(names, four.T, strict=True))),
+        caption="Redraws the sketch of slide 23: cost of four neighbouring thresholds against the "
+        f"penalty, $k = {first + 1}$, same arm. The ticks at $\\lambda = 0$ are $D(k)$ to "
+        "$D(k+3)$; dots mark the crossings of neighbours, squares those of next-but-one lines.",
+        alt="Four straight lines of falling slope, intercepts marked at penalty zero. Dots mark "
+        "the crossings of neighbours, squares those of lines two apart.",
+    )
+
+
+def draw_unordered(index: Floats, formula: Floats) -> None:
+    """Draw the index of an arm without structure, and what the threshold formula gives."""
+    places = np.arange(1, index.size + 1)
+    fig, axis = figure(height=3.2)
+    axis.plot(places, index, "o-", color=COLOURS[0], label="Whittle index")
+    axis.plot(places, formula, "s--", color=COLOURS[1], label="threshold formula")
+    axis.set(xlabel="state", ylabel="cost per active epoch", xticks=places)
+    axis.legend()
+    same = int((np.abs(index - formula) < AGREE).sum())
+    save_figure(
+        "restart-thresholds-unordered",
+        fig,
+        pd.DataFrame({"state": places, "index": index, "formula": formula}),
+        caption=f"An arm without structure, {index.size} states: the threshold formula agrees with "
+        f"the index in {same} of its states.",
+        alt="Two zigzag lines over the states, the index and what the threshold formula gives, "
+        f"which agree in {same} of {index.size} states.",
+    )

@@ -1,0 +1,69 @@
+"""Dual descent: verdicts turn on falsified models, and the control variate leaves the mean."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analysis.ephemeral import dual_descent, four_sources, relaxed_problem
+from analysis.ephemeral.arrivals import Arrivals, Utility
+from analysis.ephemeral.studies import dual_descent as study
+from tests.support import assert_turns, verdicts
+
+RULE = (20.0, 0.6)
+NAME = study.step_name(RULE)
+
+
+def found(sources, cases=None):
+    by_budget = study.descend_by_budget(cases or study.cases_of(sources), 20_000, [RULE])
+    return study.Results(by_budget, NAME)
+
+
+def test_the_announced_method_is_done_and_a_falsified_one_is_not(monkeypatch):
+    four = four_sources()
+    true = found(four)
+    assert verdicts(study.claims(true)) == {"A-s-dev-dual": "done"}
+
+    def other_sources(sources, budget, horizon, **options):
+        return dual_descent(replace(sources, decay_rate=sources.decay_rate * 2), budget, horizon)
+
+    def other_budget(sources, budget, horizon, **options):
+        return dual_descent(sources, budget + 0.5, horizon, **options)
+
+    def constant_steps(sources, budget, horizon, **options):
+        return dual_descent(sources, budget, horizon, step=20.0, power=0.0)
+
+    for falsified in (other_sources, other_budget, constant_steps):
+        monkeypatch.setattr(study, "dual_descent", falsified)
+        assert_turns(study.claims, (true,), (found(four),), ["A-s-dev-dual"])
+
+
+def test_distances_are_from_an_interval():
+    exact = relaxed_problem(four_sources(), 1)
+    low, high = exact.smallest_subsidy, exact.subsidy
+    assert high - low > 5
+    assert study.distance((low + high) / 2, exact) == 0
+    assert study.distance(low - 2, exact) == pytest.approx(2)
+    assert study.distance(high + 3, exact) == pytest.approx(3)
+
+
+def test_the_control_variate_leaves_the_mean_and_takes_noise_away():
+    four = four_sources()
+    runs = range(8)
+    corrected = [study.random_run((four, 2.0, 600, RULE), np.random.default_rng(r)) for r in runs]
+    plain = []
+    for r in runs:
+        content = Arrivals(four, Utility("exponential")).sample(600, np.random.default_rng(r))
+        run = dual_descent(four, 2.0, 600, content=content)
+        plain.append(run.reward[study.late(run)].mean())
+    rewards = np.array([reward for _, reward, _ in corrected])
+    assert rewards.std() < 0.5 * np.std(plain)
+    assert rewards.mean() == pytest.approx(np.mean(plain), abs=3 * np.std(plain) / 8**0.5)
+
+
+def test_the_share_collected_is_that_of_the_relaxed_solution():
+    four = four_sources()
+    share = study.collected_share(four, 1.0)
+    assert share[2:].tolist() == [0, 0]
+    assert share[0] == pytest.approx((1 + four.alpha[0]) / 2)  # crawled every other epoch
+    assert (share @ four.u) == pytest.approx(relaxed_problem(four, 1).bound)

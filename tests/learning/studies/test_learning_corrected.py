@@ -1,0 +1,124 @@
+"""The corrected scheme: runs are kept, variants share their draws, and the verdict can turn."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analysis.ephemeral import four_sources, long_run_cycle
+from analysis.learning.scheme.frozen import FrozenPolicy
+from analysis.learning.scheme.lspe import LspeOptions
+from analysis.learning.studies import learning_corrected as study
+from analysis.learning.studies import learning_corrected_pictures as pictures
+from tests.support import assert_all_turn, verdicts
+
+FOUR = four_sources()
+OPTIONS = LspeOptions.corrected()
+TOP = float(FOUR.u_star.max())
+
+
+def experiment(**changes):
+    given = {
+        "options": OPTIONS,
+        "initial": study.starts(FOUR, 1, 1.0),
+        "horizon": 300,
+        "replications": 3,
+        "of_variants": 2,
+        "seed": 1,
+    }
+    return study.Experiment(FOUR, **{**given, **changes})
+
+
+def test_the_verdict_turns_where_the_draw_keeps_no_budget():
+    drawn = experiment().play(1, study.ZERO).engaged
+    alone = experiment(options=replace(OPTIONS, selection="independent"))
+    free = alone.play(1, study.ZERO).engaged
+    assert verdicts(study.claims(drawn, 1)) == {"B-online-choice": "does not hold"}
+    assert_all_turn(study.claims, (drawn, 1), {"each source on its own": (free, 1)})
+
+
+def test_runs_are_made_once_and_variants_share_their_draws():
+    one = experiment()
+    run = one.play(1, study.ZERO)
+    assert one.play(1, study.ZERO, OPTIONS) is run
+    variant = one.play(1, study.ZERO, replace(OPTIONS, limit=1e11))
+    assert (len(run.q), len(variant.q)) == (3, 2)
+    np.testing.assert_array_equal(variant.expected, run.expected[:2])
+
+
+def test_the_bad_start_puts_back_what_the_index_policy_crawls():
+    initial = study.starts(FOUR, 1, 0.5)
+    crawled = long_run_cycle(FOUR, "whittle", 1).frequency > 0
+    np.testing.assert_array_equal(initial[study.BAD], np.where(crawled, 0.5 * TOP, 0.0))
+    assert not initial[study.ZERO].any()
+
+
+def test_the_options_that_differ_are_named():
+    table = study.differences()
+    assert table.loc["reward"].tolist() == ["all", "crawled"]
+    assert "limit" not in table.index
+
+
+def test_each_variant_takes_back_one_correction():
+    base, *others = study.variants(OPTIONS, TOP).values()
+    assert base == OPTIONS
+    changed = [
+        {name for name, value in o.__dict__.items() if value != OPTIONS.__dict__[name]}
+        for o in others
+    ]
+    assert [len(names) for names in changed] == [1] * 9 + [2]
+
+
+def test_the_gradient_formula_needs_both_corrections():
+    points = np.random.default_rng(0).normal(0, 0.2, (1, 2, 3))
+    two = type(FOUR)(FOUR.arrival_rate[:2], FOUR.mean_utility[:2], FOUR.decay_rate[:2])
+    table = study.gradient_table(two, points, OPTIONS)
+    errors = table["largest relative error"]
+    assert errors["corrected"] < 1e-5 < 0.1 < errors.drop("corrected").min()
+    policy = FrozenPolicy(FOUR, OPTIONS, 1, 4)
+    q = np.random.default_rng(0).normal(0, 0.2, (4, 3))
+    assert study.gradient_error(policy, q, TOP) < 1e-5
+    assert study.gradient_error(policy, q, 2 * TOP) > 0.5
+
+
+def test_tables_hold_the_runs(monkeypatch):
+    one = experiment()
+    chosen = {"corrected": OPTIONS, "c = 0.1": replace(OPTIONS, step=0.1)}
+    ablation = study.ablate(one, 1, chosen)
+    assert list(ablation.runs) == [3, 3, 2, 2]
+    late = one.play(1, study.BAD).late()
+    bad = ablation[ablation.start == study.BAD].iloc[0]
+    assert (bad.reward, bad.low, bad.high) == (late.value, late.low, late.high)
+    table = pictures.ablation_table(ablation)
+    assert list(table.index) == list(chosen)
+    assert table.loc["corrected", f"runs, {study.ZERO}"] == 3
+    tuned = study.tune(one, 1, "step", [0.003, 0.1])
+    assert tuned.loc[0.1, study.BAD] == ablation.reward.iloc[3]
+    assert tuned[f"{study.BAD}, lowest run"].le(tuned[study.BAD]).all()
+    exact = study.exact_by_kappa(FOUR, OPTIONS, 1, 3, [10.0])
+    assert exact.loc[10.0].is_monotonic_increasing
+    left = study.remains(one, [1], 3)
+    column = left[f"M = 1, {study.BAD}"]
+    assert column["at the start"] < column["climbed off-line"]
+    assert column["learned"] == pytest.approx(late.value)
+
+
+def test_pictures_show_what_was_found(monkeypatch):
+    kept, values = {}, {}
+    monkeypatch.setattr(pictures, "save_figure", lambda id, *rest, **said: kept.update({id: said}))
+    monkeypatch.setattr(pictures, "save_value", lambda id, value, **_: values.update({id: value}))
+    one = experiment()
+    runs = {start: one.play(1, start) for start in one.initial}
+    pictures.save_curves(runs, {"index policy": 260.4, "constant": 250.0}, 1)
+    late = runs[study.BAD].late()
+    assert (
+        f"bad start: {late.value:.1f} ± {late.half_width:.1f}, 3 runs"
+        in (kept["learning-corrected-curves"]["caption"])
+    )
+    pictures.save_learned(runs, {study.ZERO: np.ones(3), study.BAD: np.zeros(3)}, 1.0)
+    assert (values["corrected-zero-optimal"], values["corrected-bad-optimal"]) == (3, 0)
+    by_step = study.tune(one, 1, "step", [0.003])
+    exact = study.exact_by_kappa(FOUR, OPTIONS, 1, 3, [10.0])
+    by_kappa = study.tune(one, 1, "kappa", [10.0]).join(exact)
+    pictures.save_tuning(by_kappa, by_step, 1.0, 1)
+    assert values["corrected-safe-step"] == 0.003

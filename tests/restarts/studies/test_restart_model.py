@@ -1,0 +1,76 @@
+"""What the page on the model claims, and that each claim would turn on a false model."""
+
+import numpy as np
+import pytest
+
+from analysis.restarts import RestartBandit, solve_joint, whittle_indices
+from analysis.restarts.definition import solve_subsidised
+from analysis.restarts.generators import SLIDE_DISCOUNT, slide_arms, unstructured_arm
+from analysis.restarts.instances import exact_costs
+from analysis.restarts.studies.restart_model import check_single_arms, claims, refuses
+from analysis.results import Estimate
+from tests.support import assert_all_turn, assert_turns, verdicts
+
+
+def bandit(kernel, arms, seed=0):
+    drawn = slide_arms(kernel, arms, 3, np.random.default_rng(seed))
+    return RestartBandit(tuple(drawn), 1, SLIDE_DISCOUNT)
+
+
+def cases(wrong=0.0):
+    arms = [unstructured_arm(3, np.random.default_rng(seed)) for seed in range(3)]
+    return [(arm, 0.3, solve_subsidised(arm, SLIDE_DISCOUNT, 0.3 + wrong)) for arm in arms]
+
+
+@pytest.fixture(scope="module")
+def true():
+    hundred = bandit("one-step", 100)
+    return {
+        "bandit": bandit("lazy-wearing", 3),
+        "refused": refuses(hundred.arms, 100, SLIDE_DISCOUNT),
+        "value": 10.0,
+        "simulated": Estimate(10.1, 9.9, 10.3, 100),
+        "solved": {n: solve_joint(bandit("shock", n)) for n in (2, 3)},
+        "hundred": hundred,
+        "apart": whittle_indices(hundred.arms, SLIDE_DISCOUNT),
+        "exact": exact_costs(["lazy-wearing"], seed=2019, instances=4, arms=4, budgets=[1], jobs=1),
+        "checked": check_single_arms(cases(), SLIDE_DISCOUNT),
+    }
+
+
+def test_all_holds_but_the_lowest_index(true):
+    found = verdicts(claims(**true))
+    lost = {id for id, verdict in found.items() if verdict == "does not hold"}
+    assert lost == {"C-smallest", "C-offline"}
+    assert (found["C-3p100"], found["C-decompose"]) == ("matches", "used")
+
+
+def test_each_claim_turns_on_a_false_model(true):
+    exact = true["exact"]
+    swapped = exact.rename(columns={"lowest": "index_worst", "index_worst": "lowest"})
+    assert_all_turn(
+        claims,
+        true,
+        {
+            "all arms may be active": true | {"refused": False},
+            "the equations of another policy": true | {"value": 11.0},
+            "a machine less in each joint problem": true
+            | {"solved": {n + 1: one for n, one in true["solved"].items()}},
+            "the index policy as good as the optimum": true
+            | {"exact": exact.assign(index_best=exact.optimal)},
+            "the lowest index is the right one": true | {"exact": swapped},
+            "arms solved at another penalty": true
+            | {"checked": check_single_arms(cases(wrong=0.5), SLIDE_DISCOUNT)},
+        },
+    )
+
+
+def test_equation_and_decomposition_turn_together(true):
+    wrong = true | {"checked": check_single_arms(cases(wrong=0.5), SLIDE_DISCOUNT)}
+    assert_turns(claims, true, wrong, {"C-c-lambda", "C-dp"})
+
+
+def test_as_many_active_arms_as_there_are_is_refused():
+    arms = bandit("shock", 3).arms
+    assert refuses(arms, 3, SLIDE_DISCOUNT)
+    assert not refuses(arms, 2, SLIDE_DISCOUNT)

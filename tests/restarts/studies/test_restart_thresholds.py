@@ -1,0 +1,100 @@
+"""What the page on thresholds claims, and that each claim would turn on a false model."""
+
+import numpy as np
+import pytest
+
+from analysis.restarts import thresholds, whittle_index
+from analysis.restarts.definition import least_over_policies
+from analysis.restarts.generators import random_kernel, slide_arm, unstructured_arm
+from analysis.restarts.studies.restart_thresholds import (
+    claims,
+    compare_cycles,
+    crossings_of_four,
+    skipping_arm,
+)
+from tests.support import assert_all_turn, assert_turns, verdicts
+
+DISCOUNT = 0.9
+
+
+def indices(arm, *routes):
+    return tuple(whittle_index(arm, DISCOUNT, route=route).index for route in routes)
+
+
+@pytest.fixture(scope="module")
+def true():
+    rng = np.random.default_rng(3)
+    monotone = [slide_arm(random_kernel("lazy-simplex", 5, rng)) for _ in range(4)]
+    plain = [unstructured_arm(5, rng) for _ in range(4)]
+    pairs = [indices(arm, "ratio", "definition") for arm in monotone[:2]]
+    prices = np.linspace(-30, 30, 61)
+    return {
+        "discount": DISCOUNT,
+        "cycles": compare_cycles(monotone[:2] + plain[:2], DISCOUNT),
+        "by_condition": [thresholds(arm, DISCOUNT).optimal for arm in monotone],
+        "by_chance": [thresholds(arm, DISCOUNT).optimal for arm in plain],
+        "best": np.array([thresholds(arm, DISCOUNT).best(prices) for arm in monotone + plain]),
+        "ratios": np.array([ratio for ratio, _ in pairs]),
+        "roots": np.array([root for _, root in pairs]),
+        "skipped": indices(skipping_arm(1.0), "ratio", "closed form", "definition"),
+        "meets": crossings_of_four(thresholds(monotone[0], DISCOUNT), 0),
+    }
+
+
+def test_slide_14_holds_and_the_others_hold_under_conditions(true):
+    found = verdicts(claims(**true))
+    assert {id for id, verdict in found.items() if verdict == "holds"} == {
+        "C-C-D-N",
+        "C-L-M",
+        "C-thm-D",
+        "C-thm-N",
+    }
+    assert {id for id, verdict in found.items() if verdict == "holds under"} == {
+        "C-threshold",
+        "C-lem-klambda",
+        "C-thm-w",
+        "C-concl-closed",
+        "C-fig-last-order",
+    }
+
+
+def test_each_claim_turns_on_a_false_model(true):
+    cycles, meets = true["cycles"], true["meets"]
+    short = cycles.assign(length_sum=cycles.length_sum - 1)
+    free = cycles.assign(priced=cycles.rate)
+    swapped = dict(zip(meets, reversed(meets.values()), strict=True))
+    assert_all_turn(
+        claims,
+        true,
+        {
+            "a cycle without its active epoch": true | {"cycles": short},
+            "activity at no price": true | {"cycles": free},
+            "arms without structure": true
+            | {"by_condition": true["by_chance"], "by_chance": true["by_condition"]},
+            "a price that is paid out": true | {"best": true["best"][:, ::-1]},
+            "the ratio of the next state": true | {"ratios": np.roll(true["ratios"], 1, axis=1)},
+            "lines of growing slope": true | {"meets": swapped},
+        },
+    )
+
+
+def test_both_cycle_theorems_turn_on_the_length(true):
+    short = true["cycles"].assign(length_sum=true["cycles"].length_sum - 1)
+    assert_turns(claims, true, true | {"cycles": short}, {"C-L-M", "C-thm-D", "C-thm-N"})
+
+
+def test_the_ratio_must_be_undefined_in_the_state_that_is_skipped(true):
+    _, closed, root = true["skipped"]
+    wrong = true | {"skipped": (closed, closed, root)}
+    assert_turns(claims, true, wrong, {"C-thm-w", "C-concl-closed"})
+
+
+def test_from_the_reset_thresholds_can_be_best_though_the_crossings_fall():
+    arm = skipping_arm(50.0)
+    found = thresholds(arm, DISCOUNT)
+    assert np.allclose(found.crossings, [-1.5, 93.5, 2.3, 7.72], atol=1e-3)
+    for price in np.linspace(-5, 100, 22):
+        least = arm.reset @ least_over_policies(arm, DISCOUNT, price)
+        assert found.cost_at(price).min() == pytest.approx(least, abs=1e-12)
+    # From the skipped state they are not.
+    assert not found.optimal

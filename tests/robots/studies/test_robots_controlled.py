@@ -1,0 +1,66 @@
+"""Figures 6 to 8 and Proposition 4: verdicts turn on false results."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analysis.robots.controlled.control import RobotControl
+from analysis.robots.studies import robots_controlled as study
+from tests.support import assert_all_turn, assert_turns, verdicts
+
+
+@pytest.fixture(scope="module")
+def found():
+    return study.solve_figures([RobotControl(16, 0.1, 1.0, 5, g) for g in (1.0, 1.4, 2.0)])
+
+
+def test_the_verdicts_of_the_documents_own_models(found):
+    said = verdicts(study.claims(found))
+    numbers = [f"D-fig{k}-{what}" for k in (6, 7, 8) for what in ("cost", "it")]
+    assert {said[id] for id in numbers} == {"matches under"}
+    assert said["D-f-gK"] == "matches"
+    assert said["D-fig6"] == "not determined"
+    assert said["D-prop4-theta"] == said["D-tn"] == "does not hold"
+    assert "differs" not in said.values()
+    assert study.hits(found, [254, 255, 256]) == [3, 3, 4]
+
+
+def test_every_computed_verdict_turns_on_a_false_result(found):
+    other = study.solve_figures([RobotControl(12, 0.1, 1.0, 4, g) for g in (1.1, 1.5, 2.1)])
+    reversed_updates = dict(zip(found.updates, reversed(found.updates.values()), strict=True))
+    no_curve = [
+        replace(o, policy=np.roll(o.policy, 1, axis=1) & (np.indices(o.policy.shape)[1] > 0))
+        for o in found.optima
+    ]
+    dear = [replace(o, gain=1.0, residual=1.0) for o in found.optima]
+    wrong_law = [replace(o, loss_rate=2 * o.loss_rate) for o in found.optima]
+    exact = replace(found.half_step, cost=2 * found.half_step.cost)
+    assert_all_turn(
+        study.claims,
+        (found,),
+        {
+            "updates rise with tau": (replace(found, updates=reversed_updates),),
+            "another policy": (replace(found, optima=no_curve),),
+            "gains that solve nothing": (replace(found, optima=dear),),
+            "losses counted twice": (replace(found, optima=wrong_law),),
+            "theta twice as large": (replace(found, half_step=exact),),
+            "static costs of another load": (replace(found, static=other.static),),
+            "t_1 after a gap": (replace(found, gaps=10),),
+        },
+    )
+    numbers = [f"D-fig{k}-{what}" for k in (6, 7, 8) for what in ("cost", "it", "gamma")]
+    inputs = ["D-f-N", "D-f-K", "D-f-gK"]
+    assert_turns(study.claims, (found,), (other,), numbers + inputs)
+
+
+def test_the_words_on_the_curves_follow_from_them(found):
+    assert study.curves_rise(found.optima).startswith("The more")
+    assert "share one curve" in study.curves_rise([found.optima[0], found.optima[0]])
+    assert "does not rise" in study.curves_rise(found.optima[::-1])
+
+
+def test_a_census_counts_all_models():
+    counted = study.census(12, np.random.default_rng(1))
+    assert counted.instances == counted.curves == 12
+    assert 0 <= counted.tiny < 12
