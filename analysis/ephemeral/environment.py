@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_array, check_kind
+from analysis.ephemeral.kernels import advance
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.simulation import initial_content
 from analysis.ephemeral.sources import Sources
@@ -101,24 +102,25 @@ class Environment:
     ) -> None:
         check_kind("sources", sources, Sources)
         self.sources = sources
-        self._content = check_array("content", content, 0)
-        if self._content.ndim != 2 or self._content.shape[0] != len(sources):
+        arrived = check_array("content", content, 0)
+        if arrived.ndim != 2 or arrived.shape[0] != len(sources):
             raise ValueError(
-                f"content must have shape ({len(sources)}, horizon), got {self._content.shape}"
+                f"content must have shape ({len(sources)}, horizon), got {arrived.shape}"
             )
+        self._content = np.ascontiguousarray(arrived.T)
         self._observed = check_observed(observed, sources)
         self._lifetime = check_lifetime(lifetime, sources)
         fresh = isinstance(initial_state, str) and initial_state == "fresh"
         self._age = np.full(len(sources), int(fresh))
         self._state = initial_content(sources, initial_state)
         self._initial = self._state.copy()
-        self._last_crawl = np.full(len(sources), -1)  # the initial content stands in column -1
+        self._last_crawl = np.full(len(sources), -1)
         self.epoch = 0
 
     @property
     def horizon(self) -> int:
         """Number of epochs that can be played."""
-        return self._content.shape[1]
+        return len(self._content)
 
     @property
     def observation(self) -> Observation:
@@ -158,20 +160,11 @@ class Environment:
         if np.unique(chosen).size != chosen.size:
             raise ValueError(f"arms must name each source at most once, got {arms!r}")
         rewards = self._state[chosen]
-        self._state[chosen] = 0.0
-        self._age[chosen] = 0
-        self._last_crawl[chosen] = self.epoch
-        self._drop_old()
-        self._state = self.sources.alpha * self._state + self._content[:, self.epoch]
-        self._age += 1
+        crawled = np.zeros(size, dtype=bool)
+        crawled[chosen] = True
+        advance(
+            self.epoch, crawled, self._content, self._initial, self._lifetime, self.sources.alpha,
+            self._state, self._age, self._last_crawl,
+        )  # fmt: skip
         self.epoch += 1
         return rewards
-
-    def _drop_old(self) -> None:
-        """Take out the content that will be more than M_i periods old at the next epoch."""
-        for i in np.flatnonzero(self.epoch - self._lifetime >= self._last_crawl):
-            periods = int(self._lifetime[i])
-            column = self.epoch - periods
-            arrived = self._content[i, column] if column >= 0 else self._initial[i]
-            left = self._state[i] - self.sources.alpha[i] ** (periods - 1) * arrived
-            self._state[i] = max(0.0, left)  # a rounding below zero is zero

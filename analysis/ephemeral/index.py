@@ -23,12 +23,17 @@ Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), section 6.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammainc
 
 from analysis.checks import check_array, check_kind
 from analysis.ephemeral.sources import Sources
+
+#: 1/n for n up to 16: series multiply instead of dividing.
+INVERSE = tuple(1.0 / max(n, 1) for n in range(17))
 
 
 def whittle_index(sources: Sources, state: ArrayLike) -> NDArray[np.float64]:
@@ -57,7 +62,7 @@ def whittle_index(sources: Sources, state: ArrayLike) -> NDArray[np.float64]:
     share = np.divide(x, u_star, out=np.zeros_like(x), where=below)
     eta = np.maximum(1.0, np.ceil(-np.log1p(-share) / decay))
     z = decay * eta
-    slow = eta * (-np.expm1(-decay) * share + _h(decay)) - _h(z)
+    slow = eta * (-np.expm1(-decay) * share + h(decay)) - h(z)
     fast = -np.expm1(-z) + eta * np.expm1(-decay) * (1.0 - share)
     relative = np.where(eta == 1.0, -np.expm1(-decay) * share, np.where(z < 1.0, slow, fast))
     return np.where(below, u_star * relative, x) / sources.cost
@@ -84,17 +89,24 @@ def whittle_index_at_age(sources: Sources, age: ArrayLike) -> NDArray[np.float64
     """
     k = _one_entry_a_source("age", age, sources)
     z = sources.decay * k
-    bracket = gammainc(2.0, z) + k * np.exp(-z) * _h(sources.decay)
+    bracket = gammainc(2.0, z) + k * np.exp(-z) * h(sources.decay)
     return sources.u_star * bracket / sources.cost
 
 
-def _h(y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """exp(-y) - 1 + y for y >= 0, to full relative accuracy."""
-    small = np.minimum(y, 0.5)
-    series = np.ones_like(small)
-    for term in range(16, 2, -1):  # y^2/2 (1 - y/3 (1 - y/4 (1 - ...))), in Horner's order
-        series = 1.0 - small / term * series
-    return np.where(y < 0.5, 0.5 * small**2 * series, np.expm1(-y) + y)
+def h(y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return exp(-y) - 1 + y for y >= 0, to full relative accuracy."""
+    return np.where(y < 0.5, series_of_h(np.minimum(y, 0.5)), np.expm1(-y) + y)
+
+
+def series_of_h(y: Any) -> Any:
+    """Return y^2/2 (1 - y/3 (1 - y/4 (1 - ...))), which is h(y), for y up to a half.
+
+    For arrays as for numbers: `analysis.ephemeral.kernels` compiles it for its loops.
+    """
+    series = 1.0
+    for term in range(16, 2, -1):  # in Horner's order
+        series = 1.0 - y * INVERSE[term] * series
+    return 0.5 * y * y * series
 
 
 def _one_entry_a_source(name: str, values: ArrayLike, sources: Sources) -> NDArray[np.float64]:

@@ -18,14 +18,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from analysis.ephemeral.index import INVERSE, series_of_h
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 RULES = ("whittle", "theorem", "remark", "myopic", "greedy", "round-robin", "table")
-#: 1/n for n up to 16: the series below multiply instead of dividing.
-_INVERSE = tuple(1.0 / max(n, 1) for n in range(17))
 WHITTLE, THEOREM, REMARK, MYOPIC, GREEDY, ROUND_ROBIN, TABLE = range(len(RULES))
+
+
+_series_of_h = njit(cache=True)(series_of_h)
 
 
 @njit(cache=True)
@@ -35,7 +38,7 @@ def one_minus_short_exp(z: float) -> float:
         return 1.0 - (1.0 + z) * np.exp(-z)
     series = 1.0
     for term in range(16, 2, -1):
-        series = 1.0 + z * _INVERSE[term] * series
+        series = 1.0 + z * INVERSE[term] * series
     return 0.5 * z * z * series * np.exp(-z)
 
 
@@ -44,10 +47,7 @@ def h(y: float) -> float:
     """exp(-y) - 1 + y for y >= 0, to full relative accuracy."""
     if y > 0.5:
         return np.expm1(-y) + y
-    series = 1.0
-    for term in range(16, 2, -1):
-        series = 1.0 - y * _INVERSE[term] * series
-    return 0.5 * y * y * series
+    return _series_of_h(y)
 
 
 @njit(cache=True)
@@ -182,6 +182,40 @@ def mark_top(values: Floats, count: int, work: Floats, chosen: Bools) -> None:
 
 
 @njit(cache=True)
+def advance(
+    epoch: int,
+    chosen: Bools,
+    content: Floats,
+    start: Floats,
+    lifetime: Floats,
+    alpha: Floats,
+    state: Floats,
+    age: Ints,
+    last_crawl: Ints,
+) -> float:
+    """Crawl the chosen sources and move all to the next epoch, in place; return what was earned.
+
+    This is (19) of the report, with content dropped that will be more than M_i periods old.
+    `content`, shape (horizon, N), is what the epochs bring, and `start` the content at epoch 0,
+    which counts as one period old. `last_crawl` is an epoch, or -1 before the first crawl.
+    """
+    earned = 0.0
+    for i in range(state.size):
+        if chosen[i]:
+            earned += state[i]
+            state[i] = 0.0
+            age[i] = 0
+            last_crawl[i] = epoch
+        if epoch - lifetime[i] >= last_crawl[i]:
+            column = epoch - int(lifetime[i])
+            arrived = content[column, i] if column >= 0 else start[i]
+            state[i] = max(0.0, state[i] - alpha[i] ** (lifetime[i] - 1.0) * arrived)
+        state[i] = alpha[i] * state[i] + content[epoch, i]
+        age[i] += 1
+    return earned
+
+
+@njit(cache=True)
 def play(
     rule: int,
     table: Floats,
@@ -220,19 +254,9 @@ def play(
                     step,
                 )  # fmt: skip
             mark_top(priority, budget, work, chosen)
-        earned = 0.0
-        for i in range(size):
-            if chosen[i]:
-                earned += state[i]
-                state[i] = 0.0
-                age[i] = 0
-                last_crawl[i] = epoch
-                if epoch >= warm_up:
-                    crawls[i] += 1
-            if epoch - lifetime[i] >= last_crawl[i]:
-                column = epoch - int(lifetime[i])
-                arrived = content[column, i] if column >= 0 else start[i]
-                state[i] = max(0.0, state[i] - alpha[i] ** (lifetime[i] - 1.0) * arrived)
-            state[i] = alpha[i] * state[i] + content[epoch, i]
-            age[i] += 1
-        rewards[epoch] = earned
+        if epoch >= warm_up:
+            for i in range(size):
+                crawls[i] += chosen[i]
+        rewards[epoch] = advance(
+            epoch, chosen, content, start, lifetime, alpha, state, age, last_crawl
+        )

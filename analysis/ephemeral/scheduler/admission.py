@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.ephemeral.index import _h
+from analysis.ephemeral.index import h
 from analysis.ephemeral.optimum.relaxed import due_ages, relaxed_problem
 from analysis.ephemeral.scheduler.calendar import NEVER, Floats
 from analysis.ephemeral.sources import Sources
@@ -45,7 +45,7 @@ def set_rates(entries: NDArray[np.void], sources: Sources, part: slice) -> None:
     some = sources.subset(part)
     entries["limit"] = some.u_star / some.cost
     entries["decay"] = some.decay
-    entries["bend"] = _h(some.decay)
+    entries["bend"] = h(some.decay)
 
 
 def whole_numbers(name: str, values: ArrayLike, count: int, low: int) -> NDArray[np.int32]:

@@ -23,7 +23,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_number
-from analysis.ephemeral.index import _h
+from analysis.ephemeral.index import h as h_of_all
 from analysis.ephemeral.kernels import h, relative_index
 from analysis.ephemeral.optimum.relaxed import due_ages
 from analysis.ephemeral.scheduler.budget import ROOM, choose
@@ -166,7 +166,7 @@ def content_at_index(sources: Sources, index: float) -> Floats:
     below = np.isfinite(eta) & (index < limit)
     k, decay = np.where(below, eta, 1.0), sources.decay
     ratio = np.divide(index, limit, out=np.zeros_like(limit), where=below)
-    share = (ratio + _h(decay * k) - k * _h(decay)) / (-k * np.expm1(-decay))
+    share = (ratio + h_of_all(decay * k) - k * h_of_all(decay)) / (-k * np.expm1(-decay))
     return np.where(below, np.maximum(share, 0.0) * sources.u_star, index * sources.cost)
 
 

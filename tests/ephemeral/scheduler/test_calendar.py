@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.ephemeral.index import _h
+from analysis.ephemeral.index import h
 from analysis.ephemeral.scheduler import calendar as kernel
 
 NO_LIMIT = np.empty(0, np.int32)
@@ -13,7 +13,7 @@ NO_LIMIT = np.empty(0, np.int32)
 
 def entries_of(limit, decay, least):
     entries = np.zeros(len(decay), kernel.ENTRY)
-    entries["limit"], entries["decay"], entries["bend"] = limit, decay, _h(np.asarray(decay))
+    entries["limit"], entries["decay"], entries["bend"] = limit, decay, h(np.asarray(decay))
     entries["number"], entries["least"] = np.arange(len(decay)), least
     return entries
 
