@@ -31,10 +31,10 @@ import numpy as np
 from joblib import Parallel, cpu_count, delayed, parallel_config
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from numpy.typing import ArrayLike
-from scipy.stats import t as student
 from tqdm import tqdm
 
 from analysis.checks import check_array, check_integer, check_kind, check_number
+from analysis.results import Estimate
 
 RETRIES = 3
 """How often work that was lost with a worker process is done again before giving up."""
@@ -149,10 +149,8 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float,
     check_number("level", level, 0, 1, low_open=True, high_open=True)
     if sample.size < 2:
         raise ValueError(f"values must hold at least two replications, got {sample.size}")
-    mean = float(sample.mean())
-    half = float(student.ppf((1 + level) / 2, sample.size - 1) * sample.std(ddof=1))
-    half /= np.sqrt(sample.size)
-    return mean, mean - half, mean + half
+    found = Estimate.of(sample, level)
+    return found.value, found.low, found.high
 
 
 class _Call:
