@@ -9,11 +9,9 @@ from functools import cache
 from pathlib import Path
 
 import jupytext
-import yaml
 
 from analysis.report.paths import BOOK, ROOT
 
-EXCEPTIONS = Path(__file__).with_name("exceptions.yml")
 #: Fields of a claim that say what was computed.
 COMPUTED = ("value", "explained", "alternatives", "interval")
 
@@ -50,13 +48,6 @@ def cells() -> dict[str, list[Cell]]:
                 if cell.cell_type == "code"
             ]
     return found
-
-
-@cache
-def exceptions() -> dict[str, list[str]]:
-    """Return what is known not to keep a rule yet, by the rule."""
-    content = yaml.safe_load(EXCEPTIONS.read_text(encoding="utf-8"))
-    return {rule: found or [] for rule, found in content.items()}
 
 
 def studies() -> list[Path]:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.book.sources import cells, exceptions, literal_claims, studies
+from tests.book.sources import cells, literal_claims, studies
 
 #: Longest cell of a page, in lines that are not blank.
 LONGEST = 25
@@ -53,7 +53,6 @@ def test_what_is_computed_or_judged_is_no_literal(code):
 
 
 def test_no_claim_of_a_page_or_a_study_is_a_literal():
-    """The list of those that still are may only shrink."""
     found = [
         f"{page}: {id}"
         for page, content in cells().items()
@@ -65,7 +64,7 @@ def test_no_claim_of_a_page_or_a_study_is_a_literal():
         for path in studies()
         for id in literal_claims(path.read_text(encoding="utf-8"))
     ]
-    assert sorted(found) == sorted(exceptions()["literal claims"])
+    assert found == []
 
 
 def shown_share(content):
@@ -79,13 +78,12 @@ def is_readable(cell):
 
 
 def test_pages_show_their_code_in_cells_that_one_can_read():
-    """The list of pages that do not may only shrink."""
     hidden = [
         page
         for page, content in cells().items()
         if shown_share(content) < LEAST_SHARE or not all(map(is_readable, content))
     ]
-    assert hidden == sorted(exceptions()["pages that hide their code"])
+    assert hidden == []
 
 
 @pytest.mark.book
@@ -93,8 +91,6 @@ def test_the_code_of_a_page_stands_in_its_html(site):
     """In the text of the built page, whatever the tags of its cells say."""
     short = {}
     for page, content in cells().items():
-        if page in exceptions()["pages that hide their code"]:
-            continue
         path = (site.html / page).with_suffix(".html")
         text = html.unescape(re.sub(r"<[^>]+>", "", path.read_text(encoding="utf-8")))
         lines = [line for cell in content for line in cell.lines]

@@ -27,7 +27,9 @@ def test_the_corrected_gradient_is_the_gradient(seed):
             projected=False, gradient="own arm", reward="crawled", signal="advantage"
         ),
     ):
-        assert gradient_check(first(2), q, options).relative_error < 1e-6
+        check = gradient_check(first(2), q, options)
+        # Differences of values near 100, of which about ten digits are right: some slopes are tiny.
+        np.testing.assert_allclose(check.formula, check.true, rtol=1e-6, atol=1e-9)
 
 
 def test_three_arms_too():
