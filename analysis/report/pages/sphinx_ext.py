@@ -30,7 +30,7 @@ from analysis.report.collate import DATA
 from analysis.report.pages.api import Face
 from analysis.report.pages.icons import ship_used_icons
 from analysis.report.run import FORMATS
-from analysis.report.running.notebooks import find_notebook
+from analysis.report.running.notebooks import Parameter, find_notebook
 from analysis.report.text import escaped
 
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib", "papermill", "jupyter-book", "sphinx")
@@ -236,14 +236,26 @@ def add_source_links(app: Sphinx, doctree: nodes.document) -> None:
     page = app.env.docname
     if page not in results(app)["runs"]:
         return
-    name = Path(page).name
-    line = nodes.paragraph(classes=["book-rerun-hint"])
-    line += [nodes.Text("Rerun this page: "), nodes.literal("", f'make run NB={name} P="…"')]
-    phrases = find_notebook(name).describe()
-    if phrases:
-        line += nodes.Text(". Parameters: " + "; ".join(phrases) + ".")
-    section = next(iter(doctree.findall(nodes.section)))
-    section.insert(1, line)
+    notebook = find_notebook(Path(page).name)
+    hint = nodes.container(classes=["book-rerun-hint"])
+    command = nodes.literal("", f'make run NB={notebook.name} P="…"')
+    hint += nodes.paragraph("", "", nodes.Text("Rerun this page: "), command)
+    mine = [p for p in notebook.parameters.values() if p.name not in {"sources", "trace"}]
+    if mine:
+        hint += nodes.raw("", "<details><summary>Parameters</summary>", format="html")
+        hint += nodes.bullet_list("", *map(_parameter, mine))
+        hint += nodes.raw("", "</details>", format="html")
+    next(iter(doctree.findall(nodes.section))).insert(1, hint)
+
+
+def _parameter(parameter: Parameter) -> nodes.list_item:
+    """Return one parameter: its name, what it is, its unit, what is allowed and the default."""
+    unit = "" if parameter.unit == "none" else f", {parameter.unit}"
+    said = f" = {parameter.default!r}{unit}: {parameter.description} ({parameter.type}, "
+    allowed = "any" if parameter.allowed == "any" else f"in {parameter.allowed}"
+    line = nodes.paragraph("", "", nodes.literal("", parameter.name))
+    line += nodes.Text(f"{said}{allowed})")
+    return nodes.list_item("", line)
 
 
 def _computed(verdict: dict[str, Any]) -> str:
