@@ -111,6 +111,12 @@ def student_band(values: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats
     ValueError
         If there are fewer than two replications, a value is not finite, or the level is out of
         range.
+
+    Examples
+    --------
+    >>> mean, low, high = student_band([[1.0], [2.0], [3.0]])
+    >>> mean.tolist(), low.round(3).tolist(), high.round(3).tolist()
+    ([2.0], [-0.484], [4.484])
     """
     sample = check_array("values", values)
     check_number("level", level, 0, 1, low_open=True, high_open=True)

@@ -72,6 +72,16 @@ def due_dates(
     ------
     ValueError
         Naming the argument, its value and the allowed range.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from analysis.ephemeral import four_sources
+    >>> urls = [f'http://127.0.0.1/{name}' for name in range(4)]
+    >>> when = pd.Timestamp('2026-01-01', tz='UTC')
+    >>> dates = due_dates(four_sources(), urls, [1, 1, 1, 1], when, seconds=3600.0, budget=1.0)
+    >>> list(dates.columns)
+    ['url', 'due_age', 'interval', 'next_fetch', 'overdue']
     """
     age = check_array("ages", ages, 0)
     if age.shape != (len(sources),) or len(urls) != len(sources):

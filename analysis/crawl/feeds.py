@@ -221,6 +221,14 @@ def random_site(
     Returns
     -------
     Site
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import four_sources
+    >>> site = random_site(four_sources(), 5, np.random.default_rng(0))
+    >>> len(site.published)
+    4
     """
     check_integer("epochs", epochs, 1)
     check_integer("before", before, 0)
@@ -253,6 +261,12 @@ def random_faults(
     Returns
     -------
     ndarray of int, shape (sources, epochs)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> random_faults(3, 50, 0.2, np.random.default_rng(0)).shape
+    (3, 50)
     """
     check_number("share", share, 0, 1, high_open=True)
     check_integer("last", last, 1)

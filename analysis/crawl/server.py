@@ -136,6 +136,11 @@ def check_local(url: str) -> str:
     ------
     ValueError
         If the host is not a loopback address written in numbers.
+
+    Examples
+    --------
+    >>> check_local('http://127.0.0.1:8000/feed')
+    'http://127.0.0.1:8000/feed'
     """
     host = urlsplit(url).hostname or ""
     try:

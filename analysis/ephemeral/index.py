@@ -55,6 +55,12 @@ def whittle_index(sources: Sources, state: ArrayLike) -> NDArray[np.float64]:
     ------
     ValueError
         If a state is negative or not finite, or the last axis is not of length N.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> whittle_index(four_sources(), [10.0, 10.0, 10.0, 10.0]).round(2).tolist()
+    [5.03, 2.95, 5.03, 1.89]
     """
     x = _one_entry_a_source("state", state, sources)
     u_star, decay = sources.u_star, sources.decay
@@ -86,6 +92,12 @@ def whittle_index_at_age(sources: Sources, age: ArrayLike) -> NDArray[np.float64
     ------
     ValueError
         If an age is negative or not finite, or the last axis is not of length N.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> whittle_index_at_age(four_sources(), [1, 2, 3, 4]).round(2).tolist()
+    [90.51, 105.06, 49.47, 22.97]
     """
     k = _one_entry_a_source("age", age, sources)
     z = sources.decay * k

@@ -216,7 +216,13 @@ class Sources:
 
 
 def four_sources() -> Sources:
-    """Return the four sources of Table 1 of the report, with T = 1."""
+    """Return the four sources of Table 1 of the report, with T = 1.
+
+    Examples
+    --------
+    >>> four_sources().u.round(2).tolist()
+    [179.79, 147.66, 35.96, 18.04]
+    """
     return Sources(
         arrival_rate=np.array([250.0, 250.0, 250.0, 250.0]),
         mean_utility=np.array([1.0, 0.7, 0.2, 0.08]),

@@ -114,6 +114,12 @@ def mean_content(sources: Sources, horizon: int) -> Floats:
     -------
     ndarray, shape (N, T)
         As `Arrivals.sample` gives it.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> mean_content(four_sources(), 3).shape
+    (4, 3)
     """
     check_kind("sources", sources, Sources)
     return np.repeat(sources.u[:, None], check_integer("horizon", horizon, 1), axis=1)
@@ -170,6 +176,17 @@ def play(
     ------
     ValueError
         If the content has another shape, the budget is not in [1, N], or the start is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import four_sources
+    >>> from analysis.learning import CertaintyEquivalence, mean_content
+    >>> four = four_sources()
+    >>> learner = CertaintyEquivalence(4)
+    >>> run = play(four, learner, mean_content(four, 200), 1, np.random.default_rng(0))
+    >>> bool(run.reward[100:].mean() > 200)
+    True
     """
     check_kind("sources", sources, Sources)
     check_kind("learner", learner, Learner)

@@ -63,6 +63,14 @@ def relative_value_iteration(
         If an argument has a wrong shape or value.
     NotConverged
         If the limit is reached first, as in a problem whose gain depends on the state.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stay, move = np.array([[0.9, 0.1], [0.5, 0.5]]), np.array([[0.2, 0.8], [0.4, 0.6]])
+    >>> solution = relative_value_iteration([stay, move], [[1.0, 0.0], [0.0, 2.0]])
+    >>> round(solution.gain, 4), solution.policy.tolist()
+    (1.3333, [1, 1])
     """
     rows, earned = stacked(transitions, rewards)
     states = earned.shape[1]
@@ -190,6 +198,14 @@ def policy_iteration(
         If an argument has a wrong shape or value, or the problem is not weakly communicating.
     NotConverged
         If the limit is reached, or rounding leaves a residual above the tolerance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stay, move = np.array([[0.9, 0.1], [0.5, 0.5]]), np.array([[0.2, 0.8], [0.4, 0.6]])
+    >>> solution = policy_iteration([stay, move], [[1.0, 0.0], [0.0, 2.0]])
+    >>> round(solution.gain, 4), solution.policy.tolist()
+    (1.3333, [1, 1])
     """
     rows, earned = stacked(transitions, rewards)
     states = earned.shape[1]

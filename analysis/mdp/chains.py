@@ -25,6 +25,13 @@ def recurrent_classes(chain: sparse.csr_array) -> list[Ints]:
     ----------
     chain : sparse array, shape (states, states)
         Transition probabilities, or rates.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> chain = sparse.csr_array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> [states.tolist() for states in recurrent_classes(chain)]
+    [[1, 2]]
     """
     graph = _edges("chain", chain)
     count, label = csgraph.connected_components(graph, directed=True, connection="strong")
@@ -60,6 +67,13 @@ def stationary_law(rates: sparse.csr_array, start: int = 0) -> Floats:
     -------
     ndarray, shape (states,)
         Stationary probabilities.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> rates = sparse.csr_array([[-1.0, 1.0], [3.0, -3.0]])
+    >>> stationary_law(rates).round(4).tolist()
+    [0.75, 0.25]
     """
     graph = _edges("rates", rates)
     check_integer("start", start, 0, rates.shape[0] - 1)

@@ -83,6 +83,12 @@ def certify_indexability(arm: RestartArm, discount: float) -> Indexability:
     Returns
     -------
     Indexability
+
+    Examples
+    --------
+    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> certify_indexability(slide_arm(one_step(4, 0.5)), 0.9).holds
+    True
     """
     check_kind("arm", arm, RestartArm)
     discount = check_discount(discount, average=False)

@@ -98,7 +98,16 @@ def level_ties(scores: Scores) -> Scores:
 
 
 def index_scores(bandit: RestartBandit) -> Scores:
-    """Return the Whittle index of every arm, ties levelled."""
+    """Return the Whittle index of every arm, ties levelled.
+
+    Examples
+    --------
+    >>> from analysis.restarts import RestartBandit
+    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> arms = tuple(slide_arm(one_step(4, stay)) for stay in (0.2, 0.8))
+    >>> [score.round(2).tolist() for score in index_scores(RestartBandit(arms, 1, 0.9))]
+    [[-4.5, -2.4, 6.78, 26.32], [-4.5, -0.29, 18.56, 56.6]]
+    """
     check_kind("bandit", bandit, RestartBandit)
     if len(set(bandit.shape)) == 1:
         return level_ties(list(whittle_indices(bandit.arms, bandit.discount)))
@@ -106,7 +115,16 @@ def index_scores(bandit: RestartBandit) -> Scores:
 
 
 def myopic_scores(bandit: RestartBandit) -> Scores:
-    """Return what activating saves in this epoch alone, c(x, 0) - c(x, 1)."""
+    """Return what activating saves in this epoch alone, c(x, 0) - c(x, 1).
+
+    Examples
+    --------
+    >>> from analysis.restarts import RestartBandit
+    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> arms = tuple(slide_arm(one_step(4, stay)) for stay in (0.2, 0.8))
+    >>> [score.round(2).tolist() for score in myopic_scores(RestartBandit(arms, 1, 0.9))]
+    [[-4.5, -3.5, -0.5, 4.5], [-4.5, -3.5, -0.5, 4.5]]
+    """
     check_kind("bandit", bandit, RestartBandit)
     return [arm.passive_cost - arm.active_cost for arm in bandit.arms]
 

@@ -97,6 +97,12 @@ def thresholds(arm: RestartArm, discount: float, *, order: str = "state") -> Thr
     ValueError
         If the discount or the order is not one of those allowed, or at discount 1 if the arm has no
         average-cost index, or has none of the policies in state order.
+
+    Examples
+    --------
+    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> thresholds(slide_arm(one_step(4, 0.5)), 0.9).activity.round(4).tolist()
+    [1.0, 0.3103, 0.1684, 0.108, 0.0]
     """
     found = nested_policies(arm, discount, order=order)
     if found is None:
@@ -198,5 +204,11 @@ def optimal_threshold(arm: RestartArm, discount: float, subsidy: ArrayLike) -> N
     -------
     ndarray of int, shape of `subsidy`
         0 is always active, the number of states never (which slide 15 leaves out).
+
+    Examples
+    --------
+    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> optimal_threshold(slide_arm(one_step(4, 0.5)), 0.9, [-5.0, 0.0, 20.0]).tolist()
+    [0, 2, 3]
     """
     return thresholds(arm, discount).best(subsidy)

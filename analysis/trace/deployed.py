@@ -95,6 +95,12 @@ def best_fixed_frequencies(sources: Sources, budget: float) -> FrequencyPolicy:
     Returns
     -------
     FrequencyPolicy
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> best_fixed_frequencies(four_sources(), 1).frequency.round(4).tolist()
+    [0.5, 0.5, 0.0, 0.0]
     """
     return FrequencyPolicy(relaxed_problem(sources, budget).frequency)
 
@@ -120,6 +126,11 @@ def lambdacrawl_rates(change_rate: ArrayLike, importance: ArrayLike, budget: flo
     ------
     ValueError
         Naming the argument, its value and the allowed range.
+
+    Examples
+    --------
+    >>> lambdacrawl_rates([0.1, 1.0], [1.0, 1.0], 0.5).round(4).tolist()
+    [0.1667, 0.3333]
     """
     change = check_array("change_rate", change_rate, 0)
     weight = check_array("importance", importance, 0)

@@ -151,6 +151,11 @@ def publications(kind: str = "both") -> Trace:
     ------
     ValueError
         If the kind is unknown, or the file is not the one that the book was made with.
+
+    Examples
+    --------
+    >>> len(publications().names)
+    436
     """
     check_choice("kind", kind, KINDS)
     content = gzip.decompress(PUBLICATIONS.read_bytes())

@@ -123,6 +123,12 @@ def optimal_cycle(
         If there are too many sources, or the budget is out of range.
     NotConverged
         If the bounds still differ when the number of joint ages reaches its limit.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> round(optimal_cycle(four_sources(), 1).average_reward, 2)
+    260.39
     """
     sets = feasible_sets(sources, budget)
     check_number("tolerance", tolerance, 0, 1, low_open=True, high_open=True)
@@ -157,6 +163,12 @@ def optimal_average_reward(sources: Sources, budget: float) -> float:
     -------
     float
         Reward per epoch.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> round(optimal_average_reward(four_sources(), 1), 2)
+    260.39
     """
     return optimal_cycle(sources, budget).average_reward
 

@@ -149,6 +149,12 @@ def relaxed_problem(
     ValueError
         If the budget is not in (0, sum of costs], ages are out of range, or the maximal ages ask
         for more than the budget.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> round(relaxed_problem(four_sources(), 1).bound, 2)
+    260.39
     """
     check_kind("sources", sources, Sources)
     budget = check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)
@@ -177,6 +183,13 @@ def relaxed_bound(sources: Sources, budget: float) -> tuple[float, float]:
     Returns
     -------
     bound, subsidy : float
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> bound, subsidy = relaxed_bound(four_sources(), 1)
+    >>> round(bound, 2), round(subsidy, 2)
+    (260.39, 105.06)
     """
     solution = relaxed_problem(sources, budget)
     return solution.bound, solution.subsidy

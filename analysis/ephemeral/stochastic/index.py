@@ -175,6 +175,13 @@ def stochastic_index(
         Naming the argument, its value and the allowed range.
     NotConverged
         If `max_points` lattice points do not meet the tolerance.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import Utility, four_sources
+    >>> index = stochastic_index(four_sources(), 3, Utility('exponential'), tolerance=0.05)
+    >>> bool((index.index[1:] >= index.index[:-1]).all())
+    True
     """
     check_kind("sources", sources, Sources)
     check_kind("utility", utility, Utility)
@@ -260,6 +267,16 @@ def stochastic_bound(
     -------
     bound, subsidy : float
         Accurate to the lattices' error.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import Utility, four_sources
+    >>> four = four_sources()
+    >>> law = Utility('exponential')
+    >>> indices = [stochastic_index(four, arm, law, tolerance=0.05) for arm in range(4)]
+    >>> bound, subsidy = stochastic_bound(four, indices, 1)
+    >>> bool(bound > 250)
+    True
     """
     check_kind("sources", sources, Sources)
     check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)

@@ -56,6 +56,12 @@ def index_by_definition(sources: Sources, state: ArrayLike, *, digits: int = 60)
     ------
     ValueError
         If a state is negative, the shape is wrong, or there are too few digits.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> index_by_definition(four_sources(), [10.0, 10.0, 10.0, 10.0]).round(2).tolist()
+    [5.03, 2.95, 5.03, 1.89]
     """
     check_kind("sources", sources, Sources)
     contents = check_array("state", state, 0)

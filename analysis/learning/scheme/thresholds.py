@@ -89,6 +89,13 @@ def soft_threshold_value(
     Returns
     -------
     ThresholdValue
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> value = soft_threshold_value(four_sources(), [300.0, 20.0, 20.0, 20.0], 0.1)
+    >>> bool(value.rate.sum() < 4)
+    True
     """
     check_kind("sources", sources, Sources)
     check_number("kappa", kappa, 0, low_open=True, high_open=True)
@@ -115,6 +122,13 @@ def hard_threshold_value(sources: Sources, threshold: ArrayLike) -> ThresholdVal
     Returns
     -------
     ThresholdValue
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> value = hard_threshold_value(four_sources(), [300.0, 20.0, 20.0, 20.0])
+    >>> value.rate.round(4).tolist()
+    [0.3333, 1.0, 1.0, 0.5]
     """
     check_kind("sources", sources, Sources)
     levels = _one_each("threshold", sources, threshold)
@@ -215,6 +229,12 @@ def whittle_threshold(sources: Sources, state: ArrayLike) -> Floats:
     Returns
     -------
     ndarray, shape (N,)
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> whittle_threshold(four_sources(), [100.0, 20.0, 10.0, 5.0]).shape
+    (4,)
     """
     check_kind("sources", sources, Sources)
     x = _one_each("state", sources, state)

@@ -198,6 +198,12 @@ def without_cap(
     ----------
     arrival_rate, service_rate, capacity, gamma
         As in `RobotControl`.
+
+    Examples
+    --------
+    >>> model, solution = without_cap(0.5, 1.0, 4, 1.2)
+    >>> model.robots >= solution.max_robots, round(solution.gain, 4)
+    (True, 0.1029)
     """
     positive("arrival_rate", arrival_rate), positive("service_rate", service_rate)
     robots = math.ceil(service_rate / arrival_rate) + check_integer("capacity", capacity, 1)

@@ -97,6 +97,14 @@ def optimal_fleet(
     ------
     ValueError
         If there are more than five million combinations.
+
+    Examples
+    --------
+    >>> from analysis.robots import RobotKind
+    >>> kinds = [RobotKind(0.1, 5), RobotKind(0.3, 2, running_cost=0.01)]
+    >>> active, cost = optimal_fleet(kinds, 1.2, 10)
+    >>> active, round(cost, 4)
+    ((4, 2), 0.22)
     """
     kinds = _checked(kinds)
     total = math.prod(kind.available + 1 for kind in kinds)

@@ -144,6 +144,13 @@ def full_chain(model: RobotControl, *, misprints: tuple[str, ...] = ()) -> FullC
     ValueError
         If the lines as printed lead out of the state space or give no probabilities, or the model
         has a speedup, which the draft's process has not.
+
+    Examples
+    --------
+    >>> from analysis.robots import RobotControl
+    >>> chain = full_chain(RobotControl(2, 0.3, 1.0, 3, 1.2))
+    >>> len(chain.states), len(chain.transitions)
+    (28, 2)
     """
     check_kind("model", model, RobotControl)
     if model.speedup is not None:

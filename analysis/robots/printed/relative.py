@@ -178,6 +178,13 @@ def proposition_4(
         the draft's process has not.
     NotConverged
         If the limit is reached.
+
+    Examples
+    --------
+    >>> from analysis.robots import RobotControl
+    >>> run = proposition_4(RobotControl(2, 0.3, 1.0, 3, 1.2))
+    >>> round(run.cost, 4)
+    0.5751
     """
     step, tolerance = checked_run(model, step, tolerance, max_updates)
     if check_integers("reference", reference).shape != (3,):

@@ -57,6 +57,11 @@ def starvation_probability(rho: ArrayLike, capacity: int) -> float | Floats:
         Load, at least 0.
     capacity : int
         Places in the queue, at least 1.
+
+    Examples
+    --------
+    >>> round(starvation_probability(1.0, 9), 4)
+    0.1
     """
     capacity = check_integer("capacity", capacity, 1)
     return _plain(_first_term_share(_log_load(rho), capacity))
@@ -71,6 +76,11 @@ def full_probability(rho: ArrayLike, capacity: int) -> float | Floats:
         Load, at least 0.
     capacity : int
         Places in the queue, at least 1.
+
+    Examples
+    --------
+    >>> round(full_probability(1.0, 9), 4)
+    0.1
     """
     capacity = check_integer("capacity", capacity, 1)
     return _plain(_first_term_share(-_log_load(rho), capacity))
@@ -87,6 +97,11 @@ def loss_rate(rho: ArrayLike, capacity: int, service_rate: float = 1.0) -> float
         Places in the queue, at least 1.
     service_rate : float
         Pages indexed per unit of time, positive.
+
+    Examples
+    --------
+    >>> round(loss_rate(1.0, 9), 4)
+    0.1
     """
     service_rate = positive("service_rate", service_rate)
     full = np.asarray(full_probability(rho, capacity))
@@ -113,6 +128,11 @@ def static_cost(
     -------
     float or ndarray
         Cost per unit of time.
+
+    Examples
+    --------
+    >>> round(static_cost(1.0, 1.2, 10), 4)
+    0.2
     """
     gamma = positive("gamma", gamma)
     empty = np.asarray(starvation_probability(rho, capacity))
@@ -120,7 +140,13 @@ def static_cost(
 
 
 def critical_gamma(capacity: int, service_rate: float = 1.0) -> float:
-    """Return gamma(K) = mu (K + 2) / K, the weight at which the best load is 1 (Lemma 1)."""
+    """Return gamma(K) = mu (K + 2) / K, the weight at which the best load is 1 (Lemma 1).
+
+    Examples
+    --------
+    >>> critical_gamma(10)
+    1.2
+    """
     capacity = check_integer("capacity", capacity, 1)
     return positive("service_rate", service_rate) * (capacity + 2) / capacity
 
@@ -149,6 +175,11 @@ def optimal_load(gamma: float, capacity: int, service_rate: float = 1.0) -> floa
         Places in the queue, at least 1.
     service_rate : float
         Pages indexed per unit of time, positive.
+
+    Examples
+    --------
+    >>> round(optimal_load(1.2, 10), 4)
+    1.0
     """
     capacity = check_integer("capacity", capacity, 1)
     target = math.log(positive("gamma", gamma) / positive("service_rate", service_rate))
@@ -183,6 +214,11 @@ def optimal_robots(
         Places in the queue, at least 1.
     service_rate : float
         Pages indexed per unit of time, positive.
+
+    Examples
+    --------
+    >>> optimal_robots(0.05, 1.2, 10)
+    20
     """
     arrival_rate = positive("arrival_rate", arrival_rate)
     robots = optimal_load(gamma, capacity, service_rate) * service_rate / arrival_rate
@@ -206,6 +242,11 @@ def turning_capacity(gamma: float, service_rate: float = 1.0) -> int:
         Weight of starvation, above `service_rate`.
     service_rate : float
         Pages indexed per unit of time, positive.
+
+    Examples
+    --------
+    >>> turning_capacity(3.0)
+    3
     """
     ratio = positive("gamma", gamma) / positive("service_rate", service_rate)
     if ratio <= 1.0:
@@ -241,6 +282,11 @@ def limiting_drift(gamma: float, service_rate: float = 1.0) -> float:
         Weight of starvation, positive.
     service_rate : float
         Pages indexed per unit of time, positive.
+
+    Examples
+    --------
+    >>> round(limiting_drift(2.0), 4)
+    1.0357
     """
     target = math.log(positive("gamma", gamma) / positive("service_rate", service_rate))
 
@@ -260,7 +306,13 @@ def limiting_drift(gamma: float, service_rate: float = 1.0) -> float:
 
 
 def limiting_cost(x: float, gamma: float, service_rate: float = 1.0) -> float:
-    """Return the limit of K C(1 + x/K, gamma, K) as K grows, mu x (g + e^x) / (e^x - 1)."""
+    """Return the limit of K C(1 + x/K, gamma, K) as K grows, mu x (g + e^x) / (e^x - 1).
+
+    Examples
+    --------
+    >>> round(limiting_cost(1.0, 2.0), 4)
+    2.7459
+    """
     gamma, service_rate = positive("gamma", gamma), positive("service_rate", service_rate)
     x = check_number("x", x, low_open=True, high_open=True)
     if x == 0.0:
@@ -269,7 +321,13 @@ def limiting_cost(x: float, gamma: float, service_rate: float = 1.0) -> float:
 
 
 def infinite_capacity_cost(rho: float, gamma: float, service_rate: float = 1.0) -> float:
-    """Return C(rho, gamma, infinity), the limit that (16) uses: gamma (1-rho)+ + mu (rho-1)+."""
+    """Return C(rho, gamma, infinity), the limit that (16) uses: gamma (1-rho)+ + mu (rho-1)+.
+
+    Examples
+    --------
+    >>> round(infinite_capacity_cost(0.9, 2.0), 4)
+    0.2
+    """
     gamma, service_rate = positive("gamma", gamma), positive("service_rate", service_rate)
     rho = check_number("rho", rho, 0, high_open=True)
     return gamma * max(0.0, 1.0 - rho) + service_rate * max(0.0, rho - 1.0)
@@ -288,6 +346,11 @@ def large_capacity_robots(arrival_rate: float, gamma: float, service_rate: float
         Weight of starvation, positive.
     service_rate : float
         Pages indexed per unit of time, positive.
+
+    Examples
+    --------
+    >>> large_capacity_robots(0.05, 2.0)
+    20
     """
     arrival_rate = positive("arrival_rate", arrival_rate)
     balanced = positive("service_rate", service_rate) / arrival_rate
