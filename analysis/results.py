@@ -30,6 +30,12 @@ class Estimate:
         Ends of the interval.
     replications : int
         Number of independent values behind it.
+
+    Examples
+    --------
+    >>> estimate = Estimate.of([1.0, 2.0, 3.0])
+    >>> estimate.value, round(estimate.low, 3), round(estimate.high, 3), estimate.replications
+    (2.0, -0.484, 4.484, 3)
     """
 
     value: float

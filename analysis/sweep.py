@@ -99,6 +99,13 @@ def sweep(
         cluster has no worker left.
     Exception
         Whatever `function` raises, with a note that names the point and the replication.
+
+    Examples
+    --------
+    >>> def draw(point, rng):
+    ...     return point + round(float(rng.random()), 3)
+    >>> len(sweep(draw, [1, 10], seed=0, replications=3, jobs=1, progress=False))
+    2
     """
     if not callable(function):
         raise TypeError(f"function must be callable as function(point, rng), got {function!r:.200}")
@@ -144,6 +151,11 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float,
     ------
     ValueError
         If there are fewer than two values, one is not finite, or the level is out of range.
+
+    Examples
+    --------
+    >>> tuple(round(x, 3) for x in mean_interval([1.0, 2.0, 3.0]))
+    (2.0, -0.484, 4.484)
     """
     sample = check_array("values", values).ravel()
     check_number("level", level, 0, 1, low_open=True, high_open=True)

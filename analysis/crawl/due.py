@@ -117,6 +117,17 @@ def export(dates: pd.DataFrame, kind: str) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from analysis.crawl import due_dates
+    >>> from analysis.ephemeral import four_sources
+    >>> urls = [f'http://127.0.0.1/{name}' for name in range(4)]
+    >>> when = pd.Timestamp('2026-01-01', tz='UTC')
+    >>> dates = due_dates(four_sources(), urls, [1, 1, 1, 1], when, seconds=3600.0, budget=1.0)
+    >>> list(export(dates, 'nutch').columns)
+    ['url', 'fetchTime', 'fetchInterval']
     """
     check_choice("kind", kind, KINDS)
     iso = dates["next_fetch"].dt.strftime("%Y-%m-%dT%H:%M:%S.000Z")

@@ -52,6 +52,11 @@ class Utility:
     ------
     ValueError
         Naming the argument, its value and the allowed range.
+
+    Examples
+    --------
+    >>> Utility('gamma', variation=4.0).second_moment
+    5.0
     """
 
     law: str = "exponential"
@@ -100,6 +105,13 @@ class Arrivals:
     ------
     ValueError
         If the number of laws is neither one nor N.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import four_sources
+    >>> Arrivals(four_sources()).sample(10, np.random.default_rng(0)).shape
+    (4, 10)
     """
 
     sources: Sources

@@ -64,6 +64,13 @@ class WhittlePolicy:
     """Crawl the sources with the largest Whittle index (Theorem 1 of the report).
 
     A source that is not observed takes its index at its age.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources, simulate
+    >>> run = simulate(four_sources(), WhittlePolicy(four_sources()), budget=1, horizon=100)
+    >>> round(run.average_reward, 2)
+    256.98
     """
 
     sources: Sources
@@ -83,7 +90,15 @@ class WhittlePolicy:
 
 @dataclass(frozen=True)
 class MyopicPolicy:
-    """Crawl the sources with the most content now, per unit of cost; by age where unobserved."""
+    """Crawl the sources with the most content now, per unit of cost; by age where unobserved.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources, simulate
+    >>> run = simulate(four_sources(), MyopicPolicy(four_sources()), budget=1, horizon=100)
+    >>> round(run.average_reward, 2)
+    256.98
+    """
 
     sources: Sources
 
@@ -125,6 +140,13 @@ class RoundRobinPolicy:
 
     The turn goes on after the sources that were crawled last, which the ages tell; ages that are
     all equal tell nothing, and the turn is then where it is after `epoch` epochs of this budget.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources, simulate
+    >>> run = simulate(four_sources(), RoundRobinPolicy(), budget=1, horizon=100)
+    >>> round(run.average_reward, 2)
+    202.46
     """
 
     def select(

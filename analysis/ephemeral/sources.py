@@ -73,6 +73,12 @@ class Sources:
     ------
     ValueError
         Naming the argument, its value and the allowed range.
+
+    Examples
+    --------
+    >>> sources = Sources([250, 250], [1.0, 0.7], [0.7, 0.35])
+    >>> len(sources), sources.u.round(2).tolist()
+    (2, [179.79, 147.66])
     """
 
     arrival_rate: NDArray[np.float64]

@@ -152,6 +152,16 @@ class AgeBlindUcb:
     ----------
     arms : int
         N.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import four_sources
+    >>> from analysis.learning import mean_content, play
+    >>> content = mean_content(four_sources(), 300)
+    >>> run = play(four_sources(), AgeBlindUcb(4), content, 1, np.random.default_rng(0))
+    >>> bool((run.crawls > 0).all())
+    True
     """
 
     def __init__(self, arms: int) -> None:

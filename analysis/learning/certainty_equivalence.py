@@ -110,6 +110,16 @@ class CertaintyEquivalence:
     ----------
     u_star, decay : ndarray, shape (N,)
         Present estimates, ``nan`` before the first crawl at a positive age.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import four_sources
+    >>> from analysis.learning import mean_content, play
+    >>> content = mean_content(four_sources(), 300)
+    >>> run = play(four_sources(), CertaintyEquivalence(4), content, 1, np.random.default_rng(0))
+    >>> bool(run.reward[200:].mean() > 250)
+    True
     """
 
     def __init__(self, arms: int, options: CertaintyEquivalenceOptions | None = None) -> None:

@@ -109,6 +109,16 @@ class WhittleQ:
     ----------
     index : ndarray, shape (N, A)
         lambda, the present index at ages 1 to A.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import four_sources
+    >>> from analysis.learning import mean_content, play
+    >>> content = mean_content(four_sources(), 300)
+    >>> run = play(four_sources(), WhittleQ(4), content, 1, np.random.default_rng(0))
+    >>> bool((run.crawls > 0).all())
+    True
     """
 
     def __init__(self, arms: int, options: WhittleQOptions | None = None) -> None:

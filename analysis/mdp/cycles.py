@@ -121,6 +121,12 @@ def maximum_mean_cycle(
         If an argument has a wrong shape or value.
     NotConverged
         If the limit is reached.
+
+    Examples
+    --------
+    >>> solution, cycle = maximum_mean_cycle([[1, 0], [0, 1]], [[1.0, 0.0], [3.0, 1.0]])
+    >>> solution.gain, sorted(cycle.tolist())
+    (3.0, [0])
     """
     target = np.ascontiguousarray(check_integers("successors", successors))
     earned = numbers_or_forbidden(rewards)

@@ -98,6 +98,14 @@ class RestartArm:
     Notes
     -----
     Source: the restart slides, slide 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> wear, new = np.eye(2)[[1, 1]], np.array([1.0, 0.0])
+    >>> arm = RestartArm(wear, new, passive_cost=np.array([0.0, 5.0]), active_cost=np.ones(2))
+    >>> arm.passive.shape
+    (2, 2)
     """
 
     passive: NDArray[np.float64]

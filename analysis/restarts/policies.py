@@ -44,6 +44,13 @@ class RestartBandit:
     ------
     ValueError
         If the budget or the discount is not in its range.
+
+    Examples
+    --------
+    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> arms = tuple(slide_arm(one_step(4, stay)) for stay in (0.2, 0.5, 0.8))
+    >>> len(RestartBandit(arms, budget=1, discount=0.9).arms)
+    3
     """
 
     arms: tuple[RestartArm, ...]

@@ -173,6 +173,12 @@ def lambdacrawl(sources: Sources, budget: float) -> RandomPolicy:
     Returns
     -------
     RandomPolicy
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> lambdacrawl(four_sources(), 1).frequency.round(3).tolist()
+    [0.505, 0.354, 0.101, 0.04]
     """
     change = sources.arrival_rate * sources.period
     return RandomPolicy(lambdacrawl_rates(change, sources.mean_utility, budget))

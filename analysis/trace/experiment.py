@@ -84,6 +84,14 @@ class Experiment:
         Starting phases.
     warm_up : int
         Weeks before the split from which on policies that are given their rates make visits.
+
+    Examples
+    --------
+    >>> from analysis.trace import publications
+    >>> week = 7 * 24 * 3600
+    >>> trial = Experiment(publications(), 0, 52 * week, 60 * week, half_life=24.0, budget=4)
+    >>> trial.phases
+    8
     """
 
     trace: Trace

@@ -34,6 +34,15 @@ class SchedulePolicy:
     ----------
     schedule : array_like of bool, shape (N, epochs)
         Which sources are crawled at each epoch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import four_sources, simulate
+    >>> every_second = np.array([[True, False], [False, True], [False, False], [False, False]])
+    >>> run = simulate(four_sources(), SchedulePolicy(every_second), budget=1, horizon=100)
+    >>> round(run.average_reward, 2)
+    256.66
     """
 
     schedule: Bools

@@ -81,6 +81,13 @@ class Scheduler:
     ------
     ValueError
         If an argument is out of range, or the maximal ages ask for more than the budget.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> scheduler = Scheduler(four_sources(), budget=1)
+    >>> [scheduler.crawl()[0].tolist() for _ in range(4)]
+    [[0], [1], [0], [1]]
     """
 
     def __init__(

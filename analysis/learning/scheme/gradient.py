@@ -190,6 +190,16 @@ def gradient_check(
     Returns
     -------
     GradientCheck
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import Sources
+    >>> from analysis.learning import LspeOptions
+    >>> two = Sources([250, 250], [1.0, 0.7], [0.7, 0.35])
+    >>> check = gradient_check(two, np.full((2, 3), 0.1), LspeOptions.corrected(), cap=5)
+    >>> check.relative_error < 1e-6
+    True
     """
     check_kind("sources", sources, Sources)
     check_kind("options", options, LspeOptions)

@@ -45,7 +45,14 @@ METHODS = ("auto", "censored", "sparse")
 
 @dataclass(frozen=True)
 class RobotControl(ControlledQueue):
-    """The controlled queue with its solvers; parameters as in `ControlledQueue`."""
+    """The controlled queue with its solvers; parameters as in `ControlledQueue`.
+
+    Examples
+    --------
+    >>> solution = RobotControl(3, 0.3, 1.0, 4, gamma=1.2).solve()
+    >>> round(solution.gain, 4), solution.max_robots
+    (0.3364, 3)
+    """
 
     def solve(self, method: str = "auto", max_iterations: int = 200) -> ControlSolution:
         """Return an optimal policy, by policy iteration.

@@ -173,6 +173,13 @@ class FleetControl:
     substitution : bool
         Whether any idle robot may be started in place of one that arrives; by default an arriving
         robot may restart only itself, as in the draft.
+
+    Examples
+    --------
+    >>> from analysis.robots import RobotKind
+    >>> kinds = (RobotKind(0.1, 2), RobotKind(0.3, 1))
+    >>> round(FleetControl(kinds, 1.0, 4, 1.2).solve().gain, 4)
+    0.627
     """
 
     kinds: tuple[RobotKind, ...]

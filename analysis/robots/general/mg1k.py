@@ -201,6 +201,13 @@ class GeneralQueue:
         Places in the queue, at least 2.
     service : ServiceLaw
         Law of the indexing times.
+
+    Examples
+    --------
+    >>> from analysis.robots.general.mg1k import deterministic
+    >>> queue = GeneralQueue(0.9, 10, deterministic())
+    >>> round(queue.load, 2)
+    0.9
     """
 
     arrival_rate: float
@@ -245,7 +252,14 @@ class GeneralQueue:
 
 
 def general_cost(arrival_rate: float, gamma: float, capacity: int, service: ServiceLaw) -> float:
-    """Return gamma P(X = 0) + loss rate when all robots together bring `arrival_rate`."""
+    """Return gamma P(X = 0) + loss rate when all robots together bring `arrival_rate`.
+
+    Examples
+    --------
+    >>> from analysis.robots.general.mg1k import deterministic
+    >>> round(general_cost(0.9, 1.2, 10, deterministic()), 4)
+    0.1529
+    """
     starvation, loss = GeneralQueue(arrival_rate, capacity, service).measures()
     return positive("gamma", gamma) * starvation + loss
 
@@ -267,6 +281,12 @@ def optimal_general_robots(
         Places in the queue.
     service : ServiceLaw
         Law of the indexing times.
+
+    Examples
+    --------
+    >>> from analysis.robots.general.mg1k import deterministic
+    >>> optimal_general_robots(0.05, 1.2, 10, deterministic())
+    20
     """
     check_kind("service", service, ServiceLaw)
     arrival_rate = positive("arrival_rate", arrival_rate)
@@ -289,6 +309,12 @@ def optimal_general_load(gamma: float, capacity: int, service: ServiceLaw) -> fl
     ------
     ValueError
         If the best load lies outside [1e-3, 1e2].
+
+    Examples
+    --------
+    >>> from analysis.robots.general.mg1k import deterministic
+    >>> round(optimal_general_load(1.2, 10, deterministic()), 3)
+    1.009
     """
     check_kind("service", service, ServiceLaw)
     loads = np.geomspace(1e-3, 1e2, 80)
