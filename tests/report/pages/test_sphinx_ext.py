@@ -4,6 +4,7 @@ import io
 import json
 import re
 from html import unescape
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +16,7 @@ from analysis.report.collate import DATA
 from analysis.report.pages import sphinx_ext
 from analysis.report.pages.sphinx_ext import _computed, _why
 from analysis.report.run import FORMATS
+from analysis.report.running.notebooks import Parameter
 
 EVIL = "<script>alert(1)</script>"
 
@@ -37,7 +39,9 @@ def test_an_interval_has_as_many_decimals_as_its_value(computed, interval, shown
 
 def built(folder, page, monkeypatch):
     """Render one page and return its HTML; Sphinx must have nothing to say of it."""
-    monkeypatch.setattr(sphinx_ext, "find_notebook", lambda name: SimpleNamespace(describe=list))
+    parameter = Parameter("budget", "int", 1, "sources per epoch", "[1, N]", "how many are crawled")
+    notebook = SimpleNamespace(name=Path(page).name, parameters={"budget": parameter})
+    monkeypatch.setattr(sphinx_ext, "find_notebook", lambda name: notebook)
     settings = {
         "extensions": ["myst_parser", "analysis.report.pages.sphinx_ext"],
         "myst_enable_extensions": ["dollarmath", "colon_fence"],
@@ -50,6 +54,17 @@ def built(folder, page, monkeypatch):
         Sphinx(folder, None, out, out, "html", settings, status=None, warning=warnings).build()
     assert warnings.getvalue() == ""
     return (out / f"{page}.html").read_text()
+
+
+def test_a_page_says_how_it_is_rerun_and_folds_its_parameters(tmp_path, monkeypatch):
+    (tmp_path / "page.md").write_text("# A page\n")
+    data = {"runs": {"page": {"given": {}}}, "document": True, "profile": "paper"}
+    (tmp_path / DATA).write_text(json.dumps(data))
+    text = built(tmp_path, "page", monkeypatch)
+    folded = text[text.index("<details><summary>Parameters</summary>") : text.index("</details>")]
+    words = " ".join(re.sub(r"<[^>]+>", "", folded).split())
+    assert "budget = 1, sources per epoch: how many are crawled (int, in [1, N])" in words
+    assert "make run NB=page" in re.sub(r"<[^>]+>", "", text[: text.index("<details>")])
 
 
 def test_html_in_a_caption_is_text_on_its_page_and_in_the_gallery(tmp_path, monkeypatch):
