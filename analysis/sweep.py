@@ -30,11 +30,9 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, cpu_count, delayed, parallel_config
 from joblib.externals.loky.process_executor import TerminatedWorkerError
-from numpy.typing import ArrayLike
 from tqdm import tqdm
 
-from analysis.checks import check_array, check_integer, check_kind, check_number
-from analysis.results import Estimate
+from analysis.checks import check_integer, check_kind, check_number
 
 RETRIES = 3
 """How often work that was lost with a worker process is done again before giving up."""
@@ -131,38 +129,6 @@ def sweep(
             done[place] = value
             advance()
     return [[done[p, r] for r in range(replications)] for p in range(len(points))]
-
-
-def mean_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float, float]:
-    """Mean of independent replications with Student's confidence interval.
-
-    Parameters
-    ----------
-    values : array_like
-        One number a replication, at least two.
-    level : float
-        Coverage, in (0, 1).
-
-    Returns
-    -------
-    mean, low, high : float
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two values, one is not finite, or the level is out of range.
-
-    Examples
-    --------
-    >>> tuple(round(x, 3) for x in mean_interval([1.0, 2.0, 3.0]))
-    (2.0, -0.484, 4.484)
-    """
-    sample = check_array("values", values).ravel()
-    check_number("level", level, 0, 1, low_open=True, high_open=True)
-    if sample.size < 2:
-        raise ValueError(f"values must hold at least two replications, got {sample.size}")
-    found = Estimate.of(sample, level)
-    return found.value, found.low, found.high
 
 
 class _Call:

@@ -14,7 +14,7 @@ FACES = {
     "learning": learning.__all__,
     "robots": robots.__all__,
     "mdp": mdp.__all__,
-    "sweep": ["mean_interval", "sweep"],
+    "sweep": ["sweep"],
 }
 #: Results and protocols: made by the package, not called by its users.
 NOT_CALLED = {
@@ -199,7 +199,6 @@ def mdp_calls():
 
 def sweep_calls():
     return {
-        "mean_interval": {"values": [1.0, 2.0]},
         "sweep": {
             "function": double, "points": [1, 2], "seed": 0, "jobs": 1, "progress": False,
         },

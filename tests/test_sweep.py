@@ -6,11 +6,8 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import stats
 
-from analysis.sweep import WorkerLost, mean_interval, sweep
+from analysis.sweep import WorkerLost, sweep
 
 
 # Made inside a function, as in a notebook, so that workers receive it by value.
@@ -214,31 +211,3 @@ def test_wrong_arguments_are_named(argument, message):
 def test_what_is_no_function_and_no_points_is_named(function, points, name):
     with pytest.raises((TypeError, ValueError), match=f"{name} must be"):
         sweep(function, points, seed=0)
-
-
-@pytest.mark.parametrize("values", [["x"], None, [[1.0], [1.0, 2.0]], [np.nan, 1.0]])
-def test_mean_interval_names_what_is_no_sample(values):
-    with pytest.raises(ValueError, match="values"):
-        mean_interval(values)
-
-
-@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=20), st.floats(0.5, 0.99))
-def test_mean_interval_is_students(values, level):
-    mean, low, high = mean_interval(values, level)
-    half = stats.sem(values) * stats.t.ppf((1 + level) / 2, len(values) - 1)
-    assert low <= mean <= high
-    np.testing.assert_allclose(
-        [mean, high - low], [np.mean(values), 2 * half], rtol=1e-9, atol=1e-6
-    )
-
-
-def test_mean_interval_covers_as_often_as_it_says():
-    draws = np.random.default_rng(5).exponential(size=(2000, 30))
-    intervals = np.array([mean_interval(row, 0.9) for row in draws])
-    covered = np.mean((intervals[:, 1] <= 1) & (intervals[:, 2] >= 1))
-    assert covered == pytest.approx(0.9, abs=0.04)
-
-
-def test_mean_interval_refuses_one_value():
-    with pytest.raises(ValueError, match="at least two replications, got 1"):
-        mean_interval([3.0])

@@ -32,7 +32,7 @@ from analysis.crawl.transport import child, write_sources
 from analysis.ephemeral.policies import Observation, Policy, named_policy
 from analysis.ephemeral.simulation import simulate
 from analysis.ephemeral.sources import Sources
-from analysis.sweep import mean_interval
+from analysis.results import Estimate
 
 POLICIES = {
     "index, rates known": "index",
@@ -251,8 +251,7 @@ def batch_ratio(
     sums = np.add.reduceat(one, edges), np.add.reduceat(other, edges)
     ratio = float(one.sum() / other.sum())
     without = (one.sum() - sums[0]) / (other.sum() - sums[1])
-    _, low, high = mean_interval(batches * ratio - (batches - 1) * without)
-    return ratio, low, high
+    return ratio, *Estimate.of(batches * ratio - (batches - 1) * without).interval
 
 
 def _settings(given: Demonstration, folder: Path, policy: str) -> dict[str, Any]:

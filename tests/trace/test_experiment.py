@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import nbinom
 
 from analysis.ephemeral import RoundRobinPolicy, WhittlePolicy, relaxed_bound
-from analysis.sweep import mean_interval
+from analysis.results import Estimate
 from analysis.trace.bootstrap import block_weights, ratio_interval
 from analysis.trace.bounds import clairvoyant_bound
 from analysis.trace.experiment import Experiment, choose_memory
@@ -78,10 +78,10 @@ def test_on_poisson_surrogates_the_index_reaches_the_relaxed_bound(trace):
         sources = experiment.sources(busy / hours)
         outcome = experiment.by_age(WhittlePolicy(sources))
         rewards.append(outcome.weeks.mean() / (WEEK // 3600))
-    mean, low, high = mean_interval(rewards)
+    found = Estimate.of(rewards)
     bound = relaxed_bound(sources, 4)[0]
-    assert low <= bound <= high
-    assert mean > 0.98 * bound
+    assert found.low <= bound <= found.high
+    assert found.value > 0.98 * bound
 
 
 def test_surrogates_pass_for_poisson_and_the_trace_does_not(trace):

@@ -24,7 +24,8 @@ from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.policies import Policy
 from analysis.ephemeral.simulation import simulate
 from analysis.ephemeral.sources import Sources
-from analysis.sweep import mean_interval, sweep
+from analysis.results import Estimate
+from analysis.sweep import sweep
 from analysis.trace.deployed import best_fixed_frequencies, lambdacrawl
 
 Floats = NDArray[np.float64]
@@ -201,10 +202,10 @@ def trouble(
 
     def add(faults: str, share: float, patience: int, runs: Floats) -> None:
         bound = relaxed_bound(sources, budget * (1 - share))[0] / budget
-        mean, low, high = mean_interval(value_per_place(runs, warm_up, budget))
+        value = Estimate.of(value_per_place(runs, warm_up, budget))
         failed = float(runs[:, 3, warm_up:].sum() / runs[:, 1, warm_up:].sum())
         row = {"faults": faults, "share": share, "patience": patience}
-        row |= {"value": mean, "low": low, "high": high, "failed": failed}
+        row |= {"value": value.value, "low": value.low, "high": value.high, "failed": failed}
         rows.append(row | {"bound": bound if faults == "single" else np.nan})
 
     def crawl(share: float, last: int, patience: int) -> Floats:

@@ -18,7 +18,7 @@ from analysis.crawl.studies.crawler import (
 from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.sources import Sources
 from analysis.report import COLOURS, figure, save_figure, save_value
-from analysis.sweep import mean_interval
+from analysis.results import Estimate, student_band
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)))
 
@@ -49,15 +49,16 @@ def compare_policies(
     rows = []
     for name, policy in POLICIES.items():
         after, short = runs[policy][:, :, warm_up:], f"crawler-{SHORT[name]}"
-        mean, low, high = mean_interval(value_per_place(runs[policy], warm_up, budget))
+        found = Estimate.of(value_per_place(runs[policy], warm_up, budget))
         fetches, unchanged = float(after[:, 1].mean()), float(after[:, 2].sum() / after[:, 1].sum())
-        save_value(short, mean, interval=(low, high), replications=len(after))
-        save_value(f"{short}-share", 100 * mean / bound)
+        save_value(short, found.value, interval=found.interval, replications=found.replications)
+        save_value(f"{short}-share", 100 * found.value / bound)
         save_value(f"{short}-304", 100 * unchanged)
         save_value(f"{short}-fetches", fetches)
         per_fetch = float(value_per_fetch(runs[policy], warm_up).mean())
         model = expected.get(policy, np.nan)
-        rows.append((name, mean, low, high, model, fetches, unchanged, per_fetch))
+        value = (found.value, *found.interval, model)
+        rows.append((name, *value, fetches, unchanged, per_fetch))
     columns = ["policy", "value", "low", "high", "expected", "fetches", "share_304", "per_fetch"]
     _save_ratio(runs, expected, warm_up)
     table = pd.DataFrame(rows, columns=columns).assign(bound=bound)
@@ -114,7 +115,7 @@ def draw_learning(runs: Mapping[str, Floats], sources: Sources, budget: int) -> 
     for (name, policy), colour, style in zip(POLICIES.items(), COLOURS, STYLES, strict=False):
         total = np.pad(np.cumsum(runs[policy][:, 0], axis=1), ((0, 0), (1, 0)))
         rate = np.diff(total[:, blocks], axis=1) / np.diff(blocks) / budget
-        mean, low, high = np.array([mean_interval(column) for column in rate.T]).T
+        mean, low, high = student_band(rate)
         axis.plot(middle, mean, color=colour, linestyle=style, label=name)
         if policy in {"index", "learned_index"}:
             axis.fill_between(middle, low, high, color=colour, alpha=0.2, linewidth=0)
@@ -195,10 +196,12 @@ def _record_trouble(table: pd.DataFrame, outage: int) -> None:
 def _save_ratio(runs: Mapping[str, Floats], expected: Mapping[str, float], warm_up: int) -> None:
     """Record index : round robin, measured site by site and predicted."""
     index, robin = (runs[name][:, 0, warm_up:].sum(axis=1) for name in ("index", "round_robin"))
-    mean, low, high = mean_interval(index / robin)
-    save_value("crawler-ratio", mean, interval=(low, high), replications=len(index))
-    save_value("crawler-ratio-low", low)
-    save_value("crawler-ratio-high", high)
+    ratio = Estimate.of(index / robin)
+    save_value(
+        "crawler-ratio", ratio.value, interval=ratio.interval, replications=ratio.replications
+    )
+    save_value("crawler-ratio-low", ratio.low)
+    save_value("crawler-ratio-high", ratio.high)
     save_value("crawler-ratio-expected", expected["index"] / expected["round_robin"])
 
 

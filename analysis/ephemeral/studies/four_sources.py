@@ -241,7 +241,8 @@ def _averages(found: Results) -> list[Claim]:
         Claim(
             "A-s-greedy-def",
             bool(agree),
-            evidence="equal to the expected content at ages up to 199; xi stands for its mean",
+            evidence=f"equal to the expected content at ages up to {len(ages)}; xi stands for its "
+            "mean",
         ),
     ]
 

@@ -43,6 +43,8 @@ SIZES = ((3, 1), (4, 1), (4, 2), (4, 3))
 #: Epochs of a list that spreads frequencies.
 LIST_EPOCHS = 2520
 _EXACT = 1e-9
+#: A cut-off of our own: the mean loss up to which a policy passes for near-optimal.
+_NEAR = 0.01
 
 
 def optimality_row(point: tuple[int, int], rng: np.random.Generator) -> dict[str, Any]:
@@ -209,17 +211,18 @@ def _asymptotics(found: Results) -> list[Claim]:
     return [
         Claim(
             "A-r-intro-asym",
-            closes(found.copies) and not optimal.all() and bool(loss.mean() < 0.01),
+            closes(found.copies) and not optimal.all() and bool(loss.mean() < _NEAR),
             condition=f"the asymptotic part: {only}" if only else "",
-            evidence=f"optimal on {optimal.mean():.0%} of {len(optimal)} random sets, worst loss "
-            f"{loss.max():.1%}; {limit}; {fails}",
+            evidence=f"near-optimal is read as a mean loss below {_NEAR:.0%}: it is "
+            f"{loss.mean():.2%}, and {loss.max():.1%} at worst, on {len(optimal)} random sets, "
+            f"{optimal.mean():.0%} of them without loss; {limit}; {fails}",
         ),
         Claim(
             "A-s-asym-ww",
             bool(np.max(np.abs(found.alike)) < _EXACT),
             proof="good-symmetric",
-            evidence="sources that are alike: computed for 5, 15 and 500 copies of source 1 at a "
-            "budget of 0.4 a copy, no gap up to rounding",
+            evidence=f"sources that are alike: computed for {len(found.alike)} numbers of copies "
+            "of one source, no gap up to rounding",
         ),
         Claim(
             "A-s-asym-verloop",

@@ -159,12 +159,14 @@ def _model(found: Results) -> list[Claim]:
             seen.stays_below,
             condition="x0 > 0 (a crawl of an empty source changes nothing), and up to the first "
             "crawl",
-            evidence="2000 random initial contents and control sequences of 30 epochs",
+            evidence=f"{seen.runs} random initial contents and control sequences of {seen.epochs} "
+            "epochs",
         ),
         Claim(
             "A-r-transient-high",
             seen.falls and seen.drops,
-            evidence="2000 random initial contents above u* and control sequences of 30 epochs",
+            evidence=f"{seen.runs} random initial contents above u* and control sequences of "
+            f"{seen.epochs} epochs",
         ),
         Claim(
             "A-r-state-space",

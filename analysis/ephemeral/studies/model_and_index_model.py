@@ -133,11 +133,15 @@ class TransientChecks:
         A source above u* falls towards it while it is not crawled, without reaching it.
     drops : bool
         After the first crawl contents are at most u*.
+    runs, epochs : int
+        Number of runs from either side of u*, and their length.
     """
 
     stays_below: bool
     falls: bool
     drops: bool
+    runs: int
+    epochs: int
 
 
 def step(content: Floats, crawl: BoolLike) -> Floats:
@@ -179,4 +183,4 @@ def transient_checks(
         stays_below &= bool((content <= free + 1e-12).all())
         stays_below &= bool((content[touched] < free[touched]).all())
         drops &= bool((content[~untouched] <= 1).all())
-    return TransientChecks(stays_below, falls, drops)
+    return TransientChecks(stays_below, falls, drops, runs // 2, epochs)

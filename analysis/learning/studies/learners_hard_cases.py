@@ -35,7 +35,8 @@ from analysis.learning.certainty_equivalence import (
     CertaintyEquivalenceOptions,
 )
 from analysis.learning.environment import Floats, largest
-from analysis.sweep import mean_interval, sweep
+from analysis.results import Estimate
+from analysis.sweep import sweep
 
 CASES = ("empty start", "sparse and heavy", "born and dying", "drifting")
 MEMORY = 200.0
@@ -230,8 +231,9 @@ def regrets(
         known = np.array([draw[INFORMED] for draw in draws])
         for learner in draws[0]:
             lost = np.array([draw[learner] for draw in draws])
-            excess, _, most = mean_interval(lost - known)
-            rows.append((case, learner, *mean_interval(lost), excess, most, most <= limit))
+            excess, regret = Estimate.of(lost - known), Estimate.of(lost)
+            numbers = (regret.value, *regret.interval, excess.value, excess.high)
+            rows.append((case, learner, *numbers, excess.high <= limit))
     columns = ["case", "learner", "regret", "low", "high", "excess", "excess_high", "holds"]
     return pd.DataFrame(rows, columns=columns)
 

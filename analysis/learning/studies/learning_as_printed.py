@@ -27,7 +27,7 @@ from analysis.learning.scheme.thresholds import (
     whittle_threshold,
 )
 from analysis.report import Claim
-from analysis.sweep import mean_interval
+from analysis.results import Estimate
 
 UNIT = "states enter the logit divided by the largest u*"
 RAW = "states enter the logit as they are"
@@ -263,21 +263,21 @@ def _inputs(found: Found) -> Iterable[Claim]:
 
 def _earned(found: Found) -> Iterable[Claim]:
     arms, main = found.sources, found.runs["with both cures"]
-    reward = mean_interval(main.expected.mean(axis=1))
-    engaged = mean_interval(main.engaged.mean(axis=1))
+    reward = Estimate.of(main.expected.mean(axis=1))
+    engaged = Estimate.of(main.engaged.mean(axis=1))
     first, *others = found.divisors.values()
     by_engaged = partial(Claim, replications=len(main.expected), assumes=(UNIT,))
     yield by_engaged(
         "B-160",
-        reward[0],
-        interval=reward[1:],
+        reward.value,
+        interval=reward.interval,
         alternatives=[v.average_reward for v in others],
         because=f"Thresholds at their upper bounds are worth {first.average_reward:.2f}",
     )
     yield by_engaged(
         "B-one-arm",
-        engaged[0],
-        interval=engaged[1:],
+        engaged.value,
+        interval=engaged.interval,
         alternatives=[v.engaged for v in others],
         because=f"Thresholds at their upper bounds crawl {first.engaged:.3f}",
     )
@@ -291,16 +291,16 @@ def _earned(found: Found) -> Iterable[Claim]:
     best, second = np.sort(arms.u)[:-3:-1]
     yield Claim(
         "B-between",
-        bool(second < reward[1] and reward[2] < best),
+        bool(second < reward.low and reward.high < best),
         assumes=(UNIT,),
         evidence=f"{second:.2f} and {best:.2f} from crawling the second best and the best source "
-        f"alone, with {reward[0]:.2f} between; {_raw_reward(found):.0f} with raw states",
+        f"alone, with {reward.value:.2f} between; {_raw_reward(found):.0f} with raw states",
     )
     yield Claim(
         "B-smaller",
-        bool(reward[2] < found.best),
+        bool(reward.high < found.best),
         assumes=(UNIT,),
-        evidence=f"{reward[0]:.2f} against the index policy's {found.best:.2f}; with raw states "
+        evidence=f"{reward.value:.2f} against the index policy's {found.best:.2f}; with raw states "
         f"{_raw_reward(found):.0f}, since more than one source is crawled at an epoch",
     )
     ones = Sources(arms.arrival_rate, np.ones(len(arms)), arms.decay_rate)

@@ -11,7 +11,7 @@ from analysis.ephemeral.sources import Sources
 from analysis.learning.comparison import LearningCurves
 from analysis.learning.scheme.thresholds import soft_threshold_value
 from analysis.report import COLOURS, figure, save_figure, save_value
-from analysis.sweep import mean_interval
+from analysis.results import Estimate
 
 
 def save_reward(main: LearningCurves, levels: Mapping[str, float], kappa: float) -> None:
@@ -66,9 +66,9 @@ def save_reward(main: LearningCurves, levels: Mapping[str, float], kappa: float)
         "engaged": main.engaged.mean(axis=1),
     }
     for name, sample in samples.items():
-        value, lower, upper = mean_interval(sample)
-        save_value(f"printed-{name}", value, interval=(lower, upper), replications=runs)
-        save_value(f"printed-{name}-half", (upper - lower) / 2)
+        found = Estimate.of(sample)
+        save_value(f"printed-{name}", found.value, interval=found.interval, replications=runs)
+        save_value(f"printed-{name}-half", found.half_width)
 
 
 def steepness(sources: Sources, runs: Mapping[float, LearningCurves], horizon: int) -> pd.DataFrame:

@@ -26,6 +26,8 @@ from analysis.published import printed_rows
 from analysis.report import Claim
 
 RAW = "states enter the logit as they are"
+#: Cut-offs of our own: what passes for a rough approximation, and for the same reward.
+ROUGH, SAME = 0.98, 0.01
 
 
 def claims(content: Content, index: Index, rule: Rule, years: Iterable[str]) -> list[Claim]:
@@ -255,8 +257,9 @@ def _thresholds(found: Index) -> Iterable[Claim]:
     fit = found.fit
     yield Claim(
         "B-T-approx",
-        fit.rewards["quadratic"] > 0.98 * found.reward,
-        condition="as a rough approximation, with a q_2 of its own on the square",
+        fit.rewards["quadratic"] > ROUGH * found.reward,
+        condition=f"rough is read as at least {ROUGH:.0%} of the reward; with a q_2 of its own "
+        "on the square",
         evidence="fitted to the index policy's thresholds it explains "
         f"{fit.squares['quadratic']:.0%} of their variance for the worst source, and the fitted "
         f"policy earns {fit.rewards['quadratic']:.2f} of {found.reward:.2f}; with q_1 twice, "
@@ -273,12 +276,13 @@ def _policy(found: Rule) -> Iterable[Claim]:
     ]
     yield Claim(
         "B-f-i",
-        bool(abs(draw / step - 1) < 0.01),
+        bool(abs(draw / step - 1) < SAME),
         assumes=(RAW,),
-        evidence=f"as the step that it stands for: thresholds between two contents earn {draw:.2f} "
-        f"drawn and {step:.2f} by the step. Where states are divided by the largest u* the draw "
-        f"earns {scaled:.2f}, since 0.5 is then {half:.0f} value units; upper bounds are worth "
-        f"{at_bounds[1]:.2f} there with the constant and {at_bounds[0]:.2f} without",
+        evidence=f"as the step that it stands for, within {SAME:.0%}: thresholds between two "
+        f"contents earn {draw:.2f} drawn and {step:.2f} by the step. Where states are divided by "
+        f"the largest u* the draw earns {scaled:.2f}, since 0.5 is then {half:.0f} value units; "
+        f"upper bounds are worth {at_bounds[1]:.2f} there with the constant and "
+        f"{at_bounds[0]:.2f} without",
     )
     law = found.transitions
     yield Claim(

@@ -27,7 +27,7 @@ from analysis.robots.studies.robots_static_formulas import (
     Formulas,
     best_loads,
 )
-from analysis.robots.studies.robots_static_impact import lemma_2, proposition_2
+from analysis.robots.studies.robots_static_impact import VAST, lemma_2, proposition_2
 
 
 def claims(formulas: Formulas, wrong: dict[int, float], ratio: float) -> list[Claim]:
@@ -226,7 +226,7 @@ def _rounds(f: Formulas) -> bool:
 def _proposition_1(f: Formulas, wrong: dict[int, float]) -> list[Claim]:
     rounds = _rounds(f)
     cases = [(r, g) for r in (0.13, 0.37, 0.61) for g in (0.3, 3.0)]
-    same = all(f.limit_robots(r, g) == f.robots(r, g, 20_000) for r, g in cases)
+    same = all(f.limit_robots(r, g) == f.robots(r, g, VAST) for r, g in cases)
     limits = all(
         np.isclose(f.limit_cost(rho, 2.0), f.cost(rho, 2.0, 4000), atol=1e-9) for rho in (0.7, 1.2)
     )
@@ -250,7 +250,7 @@ def _proposition_1(f: Formulas, wrong: dict[int, float]) -> list[Claim]:
             "D-eq15",
             same,
             condition=f"{one}; it follows from (8) and (13), not (8) and (15)",
-            evidence="equal at K = 20,000 for six cases",
+            evidence=f"equal at K = {VAST} for {len(cases)} cases",
         ),
         Claim(
             "D-eq16",

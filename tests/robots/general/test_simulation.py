@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from analysis.results import Estimate
 from analysis.robots import GeneralQueue, RobotControl, loss_rate, starvation_probability
 from analysis.robots.general.mg1k import deterministic, lognormal
 from analysis.robots.general.simulation import simulate_queue
-from analysis.sweep import mean_interval
 
 REPLICATIONS = 8
 
@@ -22,7 +22,7 @@ def intervals(seed, *args, **options):
         for rng in np.random.default_rng(seed).spawn(REPLICATIONS)
     ]
     table = np.array([[run.starvation, run.loss_rate, run.mean_robots] for run in runs])
-    return [mean_interval(column, 0.999)[1:] for column in table.T]
+    return [Estimate.of(column, 0.999).interval for column in table.T]
 
 
 def test_static_queue():
