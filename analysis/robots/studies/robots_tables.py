@@ -194,6 +194,8 @@ def solve_tables(
         lambda best, _: 2 * best,
         lambda _, enough: 2 * enough,
     ]
+    _, rate, capacity, weight = keys[0]
+    _, half_rate = _static(float(rate), int(capacity), float(weight), service_rate / 2)
     return Results(
         rows={key: solved(key) for key in keys},
         literal={key: solved(key, float(key[3])) for key in rounded},
@@ -201,7 +203,7 @@ def solve_tables(
         service_rate=service_rate,
         step=step,
         tolerance=tolerance,
-        half_rate_robots=optimal_robots(0.01, 0.4, 5, service_rate / 2),
+        half_rate_robots=half_rate,
     )
 
 
@@ -290,13 +292,15 @@ def _section_4(found: Results) -> list[Claim]:
         row.cells["N_min"] < row.cells["Nbar"] < row.cells["N_s"] for row in capped.values()
     )
     numbers = (found.service_rate, found.step)
-    half, first = found.half_rate_robots, printed_number("D-t1-0.01-5-0.4-N_s")
+    half, first = found.half_rate_robots, printed_number(cell_id(next(iter(found.rows)), "N_s"))
+    fleets = sum(is_printed(key, "N_s", row.cells["N_s"]) for key, row in found.rows.items())
     return [
         Claim(
             "D-mu05",
             half == first,
             evidence=f"with mu = 0.5 the first row's N_s would be {half}, and {first:g} is "
-            "printed; the captions say 1, and with it every row comes out",
+            f"printed; the captions say 1, with which N_s is as printed in {fleets} of "
+            f"{len(found.rows)} rows",
         ),
         Claim(
             "D-t1-N",

@@ -88,10 +88,11 @@ def test_verdicts_turn_on_falsified_models(monkeypatch):
             "control that costs more": (replace(found, rows=costly),),
         },
     )
+    fleet = int(next(iter(found.rows.values())).cells["N_s"])
     assert_turns(
         study.claims,
         (found,),
-        (replace(found, step=0.9, tolerance=1e-3, service_rate=0.5, half_rate_robots=73),),
+        (replace(found, step=0.9, tolerance=1e-3, service_rate=0.5, half_rate_robots=fleet),),
         ["D-tau", "D-tol", "D-t1-caption", "D-t2-caption", "D-mu05"],
     )
 
