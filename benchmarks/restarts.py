@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from analysis.restarts import RestartArm, whittle_index, whittle_indices
-from analysis.restarts.generators import slide_arm, slide_arms, sorted_simplex
+from analysis.restarts.instances.generators import slide_arm, slide_arms, sorted_simplex
 from analysis.restarts.policies import RestartBandit, Scores, index_scores, myopic_scores
 from analysis.restarts.simulation import simulate
 from benchmarks._timing import best, row

@@ -2,8 +2,8 @@
 
 The modules build on each other in this order: `arm` and `elimination` (one arm, one
 factorisation), `threshold`, `definition`, `index` and `indexability` (the Whittle index and why it
-exists), `policies`, `joint`, `relaxed` and `simulation` (many arms under a budget), `generators`,
-`applications`, `instances` (random systems, what policies cost on each).
+exists), `policies`, `joint`, `relaxed` and `simulation` (many arms under a budget), `instances`
+(random arms, arms of the applications, systems of arms and what policies cost on each).
 """
 
 import lazy_loader

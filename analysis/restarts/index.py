@@ -74,7 +74,7 @@ def whittle_index(arm: RestartArm, discount: float, *, route: str = "auto") -> W
 
     Examples
     --------
-    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances.generators import one_step, slide_arm
     >>> found = whittle_index(slide_arm(one_step(4, 0.5)), 0.9)
     >>> found.index.round(4).tolist()
     [-4.5, -1.8636, 10.062, 35.4151]
@@ -132,7 +132,7 @@ def whittle_indices(arms: Sequence[RestartArm], discount: float) -> NDArray[np.f
 
     Examples
     --------
-    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances.generators import one_step, slide_arm
     >>> arms = [slide_arm(one_step(4, stay)) for stay in (0.2, 0.8)]
     >>> whittle_indices(arms, 0.9).round(4).tolist()
     [[-4.5, -2.4024, 6.7814, 26.3187], [-4.5, -0.2857, 18.5561, 56.6009]]

@@ -263,7 +263,7 @@ def solve_joint(
 
     Examples
     --------
-    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances.generators import one_step, slide_arm
     >>> arms = [slide_arm(one_step(4, stay)) for stay in (0.2, 0.5, 0.8)]
     >>> bandit = RestartBandit(tuple(arms), budget=1, discount=0.9)
     >>> float(solve_joint(bandit).values[0, 0, 0].round(4))
@@ -311,7 +311,7 @@ def evaluate_scores(
 
     Examples
     --------
-    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances.generators import one_step, slide_arm
     >>> arms = [slide_arm(one_step(4, stay)) for stay in (0.2, 0.5, 0.8)]
     >>> bandit = RestartBandit(tuple(arms), budget=1, discount=0.9)
     >>> from analysis.restarts import index_scores

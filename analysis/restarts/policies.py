@@ -47,7 +47,7 @@ class RestartBandit:
 
     Examples
     --------
-    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances.generators import one_step, slide_arm
     >>> arms = tuple(slide_arm(one_step(4, stay)) for stay in (0.2, 0.5, 0.8))
     >>> len(RestartBandit(arms, budget=1, discount=0.9).arms)
     3
@@ -110,7 +110,7 @@ def index_scores(bandit: RestartBandit) -> Scores:
     Examples
     --------
     >>> from analysis.restarts import RestartBandit
-    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances.generators import one_step, slide_arm
     >>> arms = tuple(slide_arm(one_step(4, stay)) for stay in (0.2, 0.8))
     >>> [score.round(2).tolist() for score in index_scores(RestartBandit(arms, 1, 0.9))]
     [[-4.5, -2.4, 6.78, 26.32], [-4.5, -0.29, 18.56, 56.6]]
@@ -127,7 +127,7 @@ def myopic_scores(bandit: RestartBandit) -> Scores:
     Examples
     --------
     >>> from analysis.restarts import RestartBandit
-    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances.generators import one_step, slide_arm
     >>> arms = tuple(slide_arm(one_step(4, stay)) for stay in (0.2, 0.8))
     >>> [score.round(2).tolist() for score in myopic_scores(RestartBandit(arms, 1, 0.9))]
     [[-4.5, -3.5, -0.5, 4.5], [-4.5, -3.5, -0.5, 4.5]]

@@ -77,7 +77,7 @@ def relaxed_bound(
 
     Examples
     --------
-    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances.generators import one_step, slide_arm
     >>> arms = [slide_arm(one_step(4, stay)) for stay in (0.2, 0.5, 0.8)]
     >>> bandit = RestartBandit(tuple(arms), budget=1, discount=0.9)
     >>> bound, price = relaxed_bound(bandit)
@@ -134,7 +134,7 @@ def epoch_losses(
 
     Examples
     --------
-    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances.generators import one_step, slide_arm
     >>> arms = [slide_arm(one_step(4, stay)) for stay in (0.2, 0.5, 0.8)]
     >>> bandit = RestartBandit(tuple(arms), budget=1, discount=0.9)
     >>> bound, price = relaxed_bound(bandit)

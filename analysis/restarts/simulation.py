@@ -113,7 +113,7 @@ def simulate(
 
     Examples
     --------
-    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances.generators import one_step, slide_arm
     >>> arms = [slide_arm(one_step(4, stay)) for stay in (0.2, 0.5, 0.8)]
     >>> bandit = RestartBandit(tuple(arms), budget=1, discount=0.9)
     >>> rng = np.random.default_rng(0)

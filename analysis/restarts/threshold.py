@@ -100,7 +100,7 @@ def thresholds(arm: RestartArm, discount: float, *, order: str = "state") -> Thr
 
     Examples
     --------
-    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances.generators import one_step, slide_arm
     >>> thresholds(slide_arm(one_step(4, 0.5)), 0.9).activity.round(4).tolist()
     [1.0, 0.3103, 0.1684, 0.108, 0.0]
     """
@@ -207,7 +207,7 @@ def optimal_threshold(arm: RestartArm, discount: float, subsidy: ArrayLike) -> N
 
     Examples
     --------
-    >>> from analysis.restarts.generators import one_step, slide_arm
+    >>> from analysis.restarts.instances.generators import one_step, slide_arm
     >>> optimal_threshold(slide_arm(one_step(4, 0.5)), 0.9, [-5.0, 0.0, 20.0]).tolist()
     [0, 2, 3]
     """

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.restarts import whittle_index
-from analysis.restarts.applications import example_queues
 from analysis.restarts.definition import action_values, solve_subsidised
 from analysis.restarts.indexability import certify_indexability, critical_values, restart_level
+from analysis.restarts.instances.applications import example_queues
 from tests.restarts.support import ARMS, draw_arm
 
 

@@ -10,7 +10,7 @@ import pytest
 from quantecon.markov import DiscreteDP
 from scipy.optimize import linprog
 
-from analysis.restarts.generators import slide_arms
+from analysis.restarts.instances.generators import slide_arms
 from analysis.restarts.joint import JointModel, evaluate_scores, solve_joint
 from analysis.restarts.policies import (
     RestartBandit,

@@ -8,7 +8,7 @@ from numba import njit
 from scipy import stats
 
 from analysis.restarts import RestartArm
-from analysis.restarts.generators import slide_arms
+from analysis.restarts.instances.generators import slide_arms
 from analysis.restarts.joint import evaluate_scores
 from analysis.restarts.policies import RestartBandit, index_scores, myopic_scores
 from analysis.restarts.relaxed import epoch_losses, relaxed_bound

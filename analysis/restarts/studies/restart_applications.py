@@ -9,8 +9,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.report import COLOURS, Claim, figure, save_figure, save_value
-from analysis.restarts.applications import crawler_index
 from analysis.restarts.arm import RestartArm
+from analysis.restarts.instances.applications import crawler_index
 from analysis.restarts.policies import RestartBandit, index_scores
 
 MACHINES = ("steady", "fast and cheap", "fails at once", "dear")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from analysis.published import printed_number, printed_rows
 from analysis.report import COLOURS, Claim, figure, save_figure, save_value
-from analysis.restarts.instances import fullest_bin
+from analysis.restarts.instances.systems import fullest_bin
 
 #: Width of the bins of the histograms, in per cent; the slides print none.
 BIN = 0.5

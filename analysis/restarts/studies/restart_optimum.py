@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from analysis.published import printed_number, printed_rows
 from analysis.report import COLOURS, Claim, figure, save_figure, save_value
 from analysis.restarts.arm import RestartArm
-from analysis.restarts.generators import STRUCTURED_KERNELS
+from analysis.restarts.instances.generators import STRUCTURED_KERNELS
 
 #: What "very close to the optimum" is taken to mean, which the slides do not say: this share of the
 #: systems within the printed range, and a median ratio (per cent) above this.

@@ -25,7 +25,7 @@ from analysis.ephemeral.studies.stochastic_index import (
     printed_average_reward,
     reward_table,
 )
-from analysis.ephemeral.studies.stochastic_index_claims import (
+from analysis.ephemeral.studies.stochastic_index.claims import (
     Results,
     claims,
     shape_of_values,

@@ -13,7 +13,7 @@ from analysis.learning.comparison import LearningCurves
 from analysis.learning.scheme.lspe import LspeOptions
 from analysis.learning.scheme.thresholds import soft_threshold_value
 from analysis.learning.studies import learning_as_printed as study
-from analysis.learning.studies.learning_as_printed_pictures import steepness
+from analysis.learning.studies.learning_as_printed.pictures import steepness
 from tests.support import assert_all_turn, assert_turns, verdicts
 
 FOUR = four_sources()

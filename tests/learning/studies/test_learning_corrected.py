@@ -9,7 +9,7 @@ from analysis.ephemeral import four_sources, long_run_cycle
 from analysis.learning.scheme.frozen import FrozenPolicy
 from analysis.learning.scheme.lspe import LspeOptions
 from analysis.learning.studies import learning_corrected as study
-from analysis.learning.studies import learning_corrected_pictures as pictures
+from analysis.learning.studies.learning_corrected import pictures as pictures
 from tests.support import assert_all_turn, verdicts
 
 FOUR = four_sources()

@@ -18,8 +18,8 @@ from analysis.learning.scheme import equations
 from analysis.learning.scheme.lspe import LspeOptions
 from analysis.learning.scheme.thresholds import soft_threshold_value
 from analysis.learning.studies import learning_scheme as study
-from analysis.learning.studies import learning_scheme_claims as says
-from analysis.learning.studies import learning_scheme_rule as rule
+from analysis.learning.studies.learning_scheme import claims as says
+from analysis.learning.studies.learning_scheme import rule as rule
 from tests.support import assert_all_turn, verdicts
 
 FOUR = four_sources()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.restarts import RestartBandit
-from analysis.restarts.applications import example_machines, example_queues
+from analysis.restarts.instances.applications import example_machines, example_queues
 from analysis.restarts.studies.restart_applications import arms_table, claims
 from tests.support import assert_all_turn, assert_turns, verdicts
 

@@ -9,8 +9,8 @@ import pytest
 
 from analysis.restarts import RestartArm, certify_indexability, whittle_index
 from analysis.restarts.definition import solve_subsidised
-from analysis.restarts.generators import unstructured_arm
 from analysis.restarts.indexability import critical_values, restart_level
+from analysis.restarts.instances.generators import unstructured_arm
 from analysis.restarts.studies.restart_indexability import (
     claims,
     fixed_time_values,

@@ -5,8 +5,8 @@ import pytest
 
 from analysis.restarts import RestartBandit, solve_joint, whittle_indices
 from analysis.restarts.definition import solve_subsidised
-from analysis.restarts.generators import SLIDE_DISCOUNT, slide_arms, unstructured_arm
-from analysis.restarts.instances import exact_costs
+from analysis.restarts.instances.generators import SLIDE_DISCOUNT, slide_arms, unstructured_arm
+from analysis.restarts.instances.systems import exact_costs
 from analysis.restarts.studies.restart_model import check_single_arms, claims, refuses
 from analysis.results import Estimate
 from tests.support import assert_all_turn, assert_turns, verdicts

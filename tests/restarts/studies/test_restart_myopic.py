@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.restarts.instances import exact_costs, myopic_gaps
+from analysis.restarts.instances.systems import exact_costs, myopic_gaps
 from analysis.restarts.studies.restart_myopic import (
     claims,
     losses_of_the_index,

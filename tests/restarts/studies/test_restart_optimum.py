@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from analysis.restarts.generators import SLIDE_DISCOUNT, slide_arms
-from analysis.restarts.instances import exact_costs
+from analysis.restarts.instances.generators import SLIDE_DISCOUNT, slide_arms
+from analysis.restarts.instances.systems import exact_costs
 from analysis.restarts.studies.restart_optimum import (
     bands_of,
     claims,

@@ -5,7 +5,7 @@ import pytest
 
 from analysis.restarts import thresholds, whittle_index
 from analysis.restarts.definition import least_over_policies
-from analysis.restarts.generators import random_kernel, slide_arm, unstructured_arm
+from analysis.restarts.instances.generators import random_kernel, slide_arm, unstructured_arm
 from analysis.restarts.studies.restart_thresholds import (
     claims,
     compare_cycles,

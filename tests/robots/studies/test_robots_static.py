@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from analysis.robots.static import mm1k, theory
-from analysis.robots.studies import robots_static_formulas as formulas
-from analysis.robots.studies import robots_static_impact as impact
 from analysis.robots.studies.robots_static import claims
+from analysis.robots.studies.robots_static import formulas as formulas
+from analysis.robots.studies.robots_static import impact as impact
 from tests.support import assert_all_turn, verdicts
 
 WRONG = {5: 0.8, 15: 0.5, 50: 0.1, 200: 0.0}

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.studies import robots_tables as study
-from analysis.robots.studies import robots_tables_shown as shown
+from analysis.robots.studies.robots_tables import shown as shown
 from tests.support import assert_all_turn, assert_turns, verdicts
 
 FEW = [key for key in study.row_keys() if key[1] == "0.1"]

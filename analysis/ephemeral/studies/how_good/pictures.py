@@ -1,0 +1,230 @@
+"""Pictures of the page on the policy's quality; what they show is computed on the page."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.ephemeral.studies.how_good import is_optimal
+from analysis.report import COLOURS, figure, save_figure
+
+#: Policies of the random sets, with what the page calls them.
+LABELS = {
+    "whittle": "index",
+    "spread": "list, relaxed frequencies",
+    "periodic": "constant gaps",
+    "myopic": "myopic",
+    "draws": "independent draws",
+    "round-robin": "round robin",
+}
+_STYLES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1))]
+_COPIES = {
+    ("expected", "together"): ("expected, alike", COLOURS[1], "--", "s"),
+    ("expected", "random"): ("expected, random ages", COLOURS[4], "-.", "D"),
+    ("random", "together"): ("random, alike", COLOURS[0], "-", "o"),
+    ("random", "random"): ("random, random ages", COLOURS[5], ":", "x"),
+    ("closed form", "together"): ("random, closed-form index", COLOURS[2], _STYLES[4], "^"),
+}
+_LEAST_GAP = 1e-6  # where a gap of zero is drawn
+
+
+def save_policies(table: pd.DataFrame) -> None:
+    """Draw the reward of each policy against the relaxed bound.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Rewards per epoch, one row a policy and one column a budget; the first row is the bound.
+    """
+    shares = 100 * (table.drop(index="relaxed bound") / table.loc["relaxed bound"] - 1)
+    fig, axis = figure(height=3.9)
+    height = np.arange(len(shares))[::-1]
+    for j, (column, marker) in enumerate(zip(shares, "os^", strict=False)):
+        look = {"color": COLOURS[j], "markersize": 6, "label": f"${column}$"}
+        axis.plot(shares[column], height + 0.2 * (1 - j), marker, **look)
+    axis.axvline(0, color="black", linewidth=1)
+    axis.set_yticks(height, shares.index)
+    axis.set_xscale("symlog", linthresh=0.1, linscale=0.7)
+    ticks = [-20, -10, -5, -2, -1, -0.5, -0.1, 0, 0.5, 2]
+    axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
+    axis.minorticks_off()
+    axis.set(xlabel="reward per epoch against the relaxed bound (%)")
+    axis.set_xlim(-30, 4)
+    axis.legend(loc="upper right")
+    below = shares.clip(upper=0.0).abs()
+    index = ", ".join(f"{gap:.2f}% at ${m}$" for m, gap in below.loc["index"].items())
+    optimum = ", ".join(f"{gap:.2f}%" for gap in below.loc["exact optimum"])
+    save_figure(
+        "how-good-policies",
+        fig,
+        shares.reset_index(names="policy"),
+        caption="Long-run reward of each policy on the four sources, in percent above or below the "
+        "relaxed bound (the scale is linear within 0.1% and logarithmic beyond). The index policy "
+        f"stays below the bound by {index}, the exact optimum by {optimum}. The fluid formula lies "
+        "above the bound: no policy can earn what it says.",
+        alt=f"Dots for {len(shares)} rows and {len(shares.columns)} budgets against a vertical "
+        "line at the bound. Index and exact optimum lie on the line or just below it, round robin "
+        "farthest to the left, the fluid formula to the right of it.",
+    )
+
+
+def save_random(instances: pd.DataFrame) -> None:
+    """Draw the distribution of each policy's loss over random sets.
+
+    Parameters
+    ----------
+    instances : pandas.DataFrame
+        Rows of `how_good.optimality_row`.
+    """
+    loss = 100 * (1 - instances[list(LABELS)])
+    share = 100 * np.arange(1, len(loss) + 1) / len(loss)
+    fig, axis = figure(height=4.1)
+    for (name, label), colour, style in zip(LABELS.items(), COLOURS, _STYLES, strict=False):
+        look = {"color": colour, "linestyle": style, "label": label}
+        axis.step(np.sort(loss[name].clip(lower=0)), share, where="post", **look)
+    axis.set_xscale("symlog", linthresh=0.01, linscale=0.5)
+    axis.set_xticks([0, 0.01, 0.1, 1, 10], ["0", "0.01", "0.1", "1", "10"])
+    axis.set(xlabel="loss against the exact optimum (%)", ylim=(0, 102), xlim=(0, 60))
+    axis.set_ylabel("share of instances with no larger loss (%)")
+    fig.legend(loc="outside lower center", ncols=3, fontsize="small")
+    exact, worst = is_optimal(instances).mean(), loss.max()
+    bound = np.ceil(10 * worst["whittle"]) / 10
+    save_figure(
+        "how-good-random",
+        fig,
+        loss.assign(sources=instances["sources"], budget=instances["budget"]),
+        caption=f"Distribution of the loss over {len(loss)} random sets of three or four sources. "
+        f"The index policy is optimal on {exact:.0%} of them and loses at most {bound:.1f}%; the "
+        f"worst loss of the myopic policy is {worst['myopic']:.0f}%, that of the best list with "
+        f"constant gaps {worst['periodic']:.0f}%.",
+        alt=f"Six rising step curves. The one of the index policy starts at {exact:.0%} at no loss "
+        f"and reaches the top below {bound:.1f}%; lists follow, then the myopic policy and "
+        "independent draws, and round robin last.",
+    )
+
+
+def save_copies(copies: pd.DataFrame, runs: int) -> None:
+    """Draw the gap to the bound against the number of copies, one panel a set of sources.
+
+    Parameters
+    ----------
+    copies : pandas.DataFrame
+        As `copies.gaps_against_copies` returns it, with the set's name as ``sources``.
+    runs : int
+        Replications behind the bands.
+    """
+    sets = copies["sources"].unique()
+    fig, axes = figure(1, len(sets), height=3.9, sharey=True)
+    for axis, name in zip(axes, sets, strict=True):
+        for (content, start), (label, colour, style, marker) in _COPIES.items():
+            some = (copies.sources == name) & (copies.content == content) & (copies.start == start)
+            line = copies.loc[some, ["copies", "gap", "low", "high"]].clip(lower=_LEAST_GAP)
+            look = {"color": colour, "linestyle": style, "marker": marker, "markersize": 4}
+            axis.plot(line.copies, line.gap, label=label, **look)
+            axis.fill_between(
+                line.copies, line.low, line.high, color=colour, alpha=0.2, linewidth=0
+            )
+        axis.set(xscale="log", yscale="log", xlabel="copies of each source")
+        axis.set_title(name, fontsize="medium")
+    axes[0].set(ylabel="gap to the relaxed bound (share)", ylim=(_LEAST_GAP, 0.3))
+    fig.legend(
+        *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small"
+    )
+    alike = copies[copies.start == "together"].sort_values("copies")
+    last = alike.groupby(["sources", "content"]).gap.last()
+    flat = " and ".join(f"{last[name, 'expected']:.1e}" for name in sets)
+    falls = " and ".join(f"{last[name, 'random']:.0e}" for name in sets)
+    most = int(copies[copies.content == "random"].copies.max())
+    save_figure(
+        "how-good-copies",
+        fig,
+        copies,
+        caption="Gap between the index policy and the relaxed bound against the number of copies "
+        "(a gap of zero is drawn at the bottom). With random content (exponential utilities, "
+        "observed) and the index of the random model it closes; with expected content it stays "
+        "where copies begin alike, on the right at random ages as well. Bands: 95% intervals over "
+        f"{runs} runs where content is random, the range of {runs} runs otherwise.",
+        alt="Log-log panels. With expected content and equal ages at the beginning the curve is "
+        f"flat, at {flat}. With random content and its own index the curves fall steadily whatever "
+        f"the ages at the beginning, to {falls} at {most} copies.",
+    )
+
+
+def save_periods(periods: pd.DataFrame) -> None:
+    """Draw the period of the index policy's cycle against the budget.
+
+    Parameters
+    ----------
+    periods : pandas.DataFrame
+        As `sets.periods_of_random_sets` returns it.
+    """
+    size = int(periods.budget.max())
+    fig, axis = figure(height=3.6)
+    looks = ((True, COLOURS[0], "o", -0.12), (False, COLOURS[1], "x", 0.12))
+    for kind, colour, marker, side in looks:
+        part = periods[periods.trivial == kind]
+        spread = 0.18 * (part.instance / max(periods.instance.max(), 1) - 0.5)
+        label = "trivial" if kind else "not trivial"
+        look = {"color": colour, "markersize": 4, "alpha": 0.8, "linestyle": "none"}
+        axis.plot(part.budget + side + spread, part.period, marker, label=label, **look)
+    median = periods.groupby("budget").period.median()
+    axis.plot(median.index, median, color="black", linewidth=1, label="median")
+    axis.set(xlabel="sources crawled per epoch, M", ylabel="period of the cycle (epochs)")
+    axis.set_yscale("log")
+    ticks = [1, 2, 5, 10, 20, 50, 100]
+    axis.set_yticks(ticks, [f"{t}" for t in ticks])
+    axis.minorticks_off()
+    axis.legend()
+    middle = periods[periods.budget == size // 2].trivial.mean()
+    full = periods[periods.budget == size].trivial.mean()
+    save_figure(
+        "how-good-periods",
+        fig,
+        periods,
+        caption=f"Period of the index policy's cycle on {periods.instance.nunique()} random sets "
+        f"of {size} sources at every budget. With half of the sources crawled {middle:.0%} of the "
+        f"cycles are trivial, with all of them {full:.0%}.",
+        alt=f"Points of period against budget on a log scale, the longest {periods.period.max()} "
+        f"epochs. The median is {median.iloc[0]:.0f} at M = 1 and {median.iloc[-1]:.0f} at "
+        f"M = {size}, where {full:.0%} of the cycles are trivial.",
+    )
+
+
+def save_observed(observed: pd.DataFrame, runs: int, horizon: int) -> None:
+    """Draw the reward against the bunching of content, by what is observed.
+
+    Parameters
+    ----------
+    observed : pandas.DataFrame
+        As `observation.reward_by_observation` returns it.
+    runs, horizon : int
+        Replications, and epochs of each.
+    """
+    fig, axis = figure(height=3.6)
+    names = observed["observed"].unique()
+    for name, colour, style, marker in zip(names, COLOURS, _STYLES, "o^sx", strict=False):
+        line = observed[observed.observed == name]
+        look = {"color": colour, "linestyle": style, "marker": marker, "markersize": 5}
+        axis.plot(line.factor, line.reward, label=name, **look)
+        axis.fill_between(line.factor, line.low, line.high, color=colour, alpha=0.2, linewidth=0)
+    factors = observed["factor"].unique()
+    axis.set(xlabel="factor by which items are rarer and worth more", xscale="log")
+    axis.set_ylabel("reward per epoch (value units)")
+    axis.set_xticks(factors, [f"{f:g}" for f in factors])
+    axis.minorticks_off()
+    axis.legend()
+    ends = observed[observed.factor == factors[-1]].set_index("observed").reward
+    more = ends["all observed"] / ends["none observed"] - 1
+    save_figure(
+        "how-good-observed",
+        fig,
+        observed,
+        caption="Reward of the index policy on the four sources at $M = 1$ with random content, by "
+        "what it observes. Without observation it plays a fixed cycle, and the expected reward "
+        "does not depend on how content is bunched; with all states observed it earns "
+        f"{more:.0%} more at a factor of {factors[-1]:g}. Bands: 95% intervals over {runs} runs of "
+        f"{horizon} epochs.",
+        alt="Curves of reward against bunching at the largest factor end at "
+        + ", ".join(f"{ends[name]:.0f} with {name}" for name in names)
+        + ".",
+    )

@@ -1,0 +1,204 @@
+"""Section 6 of the report: the clock, the cycle and the formula of the index, each another way.
+
+Times are counted along the recursion (2), gains come from the dynamic program, and the index from
+its definition in decimal arithmetic, so that nothing printed is held against itself.
+
+Reference: report 8702, (15) to (18), Theorem 1 and its Remark; slides, main theorem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.checks import check_integer
+from analysis.ephemeral.index import whittle_index, whittle_index_at_age
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.studies.model_and_index.equations import count_passages, tie_residuals
+from analysis.ephemeral.theory.definition import index_by_definition
+from analysis.ephemeral.theory.derivation import index_as_maximum
+from analysis.ephemeral.theory.printed import orbit, printed_eta, printed_index
+
+Floats = NDArray[np.float64]
+
+#: Three kinds of content: near empty, below u*, above u*.
+KINDS = ("near empty", "below u*", "above u*")
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Random sources in random states.
+
+    Attributes
+    ----------
+    sources : Sources
+        Decay from 1e-10 to 50 an epoch, rates over six decades, costs from 0.2 to 5.
+    state : ndarray, shape (N,)
+        One content each.
+    kind : ndarray of int, shape (N,)
+        Place of its kind in `KINDS`.
+    """
+
+    sources: Sources
+    state: Floats
+    kind: NDArray[np.int64]
+
+
+def random_cases(instances: int, rng: np.random.Generator) -> Cases:
+    """Draw sources and states for a comparison of the index with its definition.
+
+    Parameters
+    ----------
+    instances : int
+        How many, at least 1.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
+    check_integer("instances", instances, 1)
+    decay = 10 ** rng.uniform(-10, np.log10(50), instances)
+    rate = 10 ** rng.uniform(-3, 3, instances)
+    sources = Sources(rate, np.ones(instances), decay, cost=rng.uniform(0.2, 5, instances))
+    kind = rng.integers(0, 3, instances)
+    shares = [
+        10 ** rng.uniform(-12, 0, instances),
+        rng.uniform(0, 1, instances),
+        rng.uniform(1, 3, instances),
+    ]
+    return Cases(sources, np.choose(kind, shares) * sources.u_star, kind)
+
+
+@dataclass(frozen=True)
+class IndexChecks:
+    """What section 6 comes to on the sources of the page; differences are relative.
+
+    Attributes
+    ----------
+    clock, late : float
+        Share of contents whose time by (16) is the counted one, from 0; and from u.
+    one_less : float
+        Share of those for which the time from u is one less than (16).
+    content : float
+        Of (15) from the content that the recursion has after the counted epochs.
+    gain, tie : float
+        Of (17) and (18) from the dynamic program, in units of u*.
+    gaps : int
+        Most kinds of gaps between crawls under one of many thresholds.
+    theorem : float
+        Of Theorem 1 as printed from the best of the lines, below u*.
+    zero : float
+        Largest printed index from u* on.
+    above : float
+        Of the index from its definition at 1.2 u*.
+    halves : float
+        Of twice the index at a cost of two from that at a cost of one, by definition.
+    visited, never : float
+        Of the contents that follow a crawl, and of those of a source never crawled, from their
+        formulas.
+    short : float
+        Of the short form at exact whole ages from the index, on the orbit.
+    missed : float
+        How much too small the short form is on the contents of a source never crawled.
+    rise : float
+        Least increase of the index of the first source between neighbouring contents.
+    """
+
+    clock: float
+    late: float
+    one_less: float
+    content: float
+    gain: float
+    tie: float
+    gaps: int
+    theorem: float
+    zero: float
+    above: float
+    halves: float
+    visited: float
+    never: float
+    short: float
+    missed: float
+    rise: float
+
+
+def index_checks(
+    sources: Sources, decays: Sequence[float], cases: int, rng: np.random.Generator
+) -> IndexChecks:
+    """Hold the formulas of section 6 against counts, recursions and the dynamic program.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources of cost one.
+    decays : sequence of float
+        mu T of the random ties.
+    cases : int
+        Random contents of each source, at least 1.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
+    check_integer("cases", cases, 1)
+    contents = rng.uniform(0.001, 0.999, (cases, 1)) * sources.u_star
+    eta = printed_eta(sources, contents)
+    counted, late = (count_passages(sources, contents, fresh=f) for f in (False, True))
+    visited = orbit(sources, max(60, int(counted.max())))
+    ages = np.arange(1, 21)[:, None]
+    reached = np.take_along_axis(visited, counted - 1, axis=0)
+    gain, tie = tie_residuals(decays, min(cases, 200), rng)
+    never, formula = _never_crawled(sources)
+    remark = printed_index(sources, never, "remark")
+    short = visited[:20] * (1 + ages * (1 - sources.alpha)) - ages * sources.u
+    index = whittle_index_at_age(sources, np.broadcast_to(ages, short.shape))
+    two = replace(sources, cost=np.full(len(sources), 2.0))
+    inside = 0.6 * sources.u_star
+    high = 1.2 * sources.u_star
+    share = np.linspace(1.0001 * sources.u[0] / sources.u_star[0], 0.9999, 500)
+    first = sources.subset(slice(0, 1))
+    return IndexChecks(
+        clock=float((eta == counted).mean()),
+        late=float((eta == late).mean()),
+        one_less=float((late == eta - 1).mean()),
+        content=_worst(-np.expm1(-sources.decay * eta) * sources.u_star, reached),
+        gain=gain,
+        tie=tie,
+        gaps=max(_kinds_of_gaps(sources, rng.uniform(sources.u[0], 0.99 * sources.u_star[0], 50))),
+        theorem=_worst(printed_index(sources, contents), index_as_maximum(sources, contents)),
+        zero=float(printed_index(sources, high).max()),
+        above=_worst(whittle_index(sources, high), index_by_definition(sources, high)),
+        halves=_worst(2 * index_by_definition(two, inside), index_by_definition(sources, inside)),
+        visited=_worst(visited[:60], sources.state_at_age(np.arange(1, 61)[:, None])),
+        never=_worst(never, formula),
+        short=_worst(short, index),
+        missed=float((whittle_index(sources, never) - remark).max()),
+        rise=float(np.diff(whittle_index(first, share[:, None] * first.u_star)[:, 0]).min()),
+    )
+
+
+def _worst(values: Floats, truth: Floats) -> float:
+    return float(np.abs(values / truth - 1).max())
+
+
+def _never_crawled(sources: Sources) -> tuple[Floats, Floats]:
+    """Contents from 0.3 u* without a crawl, by the recursion and by their formula."""
+    contents = [0.3 * sources.u_star]
+    for _ in range(40):
+        contents.append(sources.alpha * contents[-1] + sources.u)
+    powers = sources.alpha ** np.arange(41)[:, None]
+    return np.array(contents), sources.u_star - 0.7 * sources.u_star * powers
+
+
+def _kinds_of_gaps(sources: Sources, thresholds: Floats) -> list[int]:
+    """How many gaps between crawls of the first source differ, under each threshold."""
+    alpha, fresh = float(sources.alpha[0]), float(sources.u[0])
+    kinds = []
+    for threshold in thresholds:
+        content, crawls = fresh, []
+        for epoch in range(400):
+            if content >= threshold:
+                crawls.append(epoch)
+                content = 0.0
+            content = alpha * content + fresh
+        kinds.append(len(set(np.diff(crawls))))
+    return kinds

@@ -1,0 +1,104 @@
+"""What the page on the model and its index computes, before it is turned into verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.ephemeral.simulation import Cycle
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.studies.model_and_index.equations import EquationResiduals
+from analysis.ephemeral.studies.model_and_index.formula import IndexChecks
+from analysis.ephemeral.studies.model_and_index.model import (
+    ModelChecks,
+    Step,
+    TransientChecks,
+    step,
+)
+from analysis.ephemeral.studies.model_and_index.relaxation import (
+    Discounted,
+    Reading,
+    RelaxationChecks,
+    Runs,
+    as_printed,
+)
+
+#: What still counts as rounding, and the room that a margin has for it.
+ROUNDING = 1e-9
+ROOM = 1e-6
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the page computes.
+
+    Attributes
+    ----------
+    sources : Sources
+    model : ModelChecks
+    transients : TransientChecks
+    late : dict of str to float
+        Late reward of a run that begins at u*, with the index above u* by "definition" and as
+        "printed".
+    cycles : dict of int to Cycle
+        Long run of the index policy, by M.
+    bounds : dict of int to float
+        Relaxed bound, by M.
+    states : dict of int to int
+        Joint ages that the exact optimum takes, by M.
+    relaxed : RelaxationChecks
+    runs : Runs
+    discounted : Discounted
+    equations : EquationResiduals
+    checks : pandas.DataFrame
+        As `lemma_checks` returns it.
+    finite : tuple of float
+        As `finite_horizon_checks` returns it.
+    solved : pandas.DataFrame
+        As `constant_policies` returns it.
+    fall : float
+        Least slope of V in the subsidy, at one content.
+    index : IndexChecks
+    definition : float
+        Largest relative difference of the closed form from the definition.
+    flips, short_worst : float
+        Share of wrong ceilings in floating point; largest error of the short form.
+    reading : callable
+        How the sums are read whose summand carries t; `as_printed` or `as_meant`.
+    series : callable
+        Value that the discounted sum has when read so.
+    right_of_9 : callable
+        Right side of (9) when read so.
+    join : callable
+        How the two intervals in the proof of Lemma 5 are put together.
+    step : callable
+        One step of the model.
+    """
+
+    sources: Sources
+    model: ModelChecks
+    transients: TransientChecks
+    late: dict[str, float]
+    cycles: dict[int, Cycle]
+    bounds: dict[int, float]
+    states: dict[int, int]
+    relaxed: RelaxationChecks
+    runs: Runs
+    discounted: Discounted
+    equations: EquationResiduals
+    checks: pd.DataFrame
+    finite: tuple[float, float]
+    solved: pd.DataFrame
+    fall: float
+    index: IndexChecks
+    definition: float
+    flips: float
+    short_worst: float
+    reading: Reading = as_printed
+    series: Callable[[Discounted], float] = lambda run: run.letter
+    right_of_9: Callable[[Discounted], float] = lambda run: run.higher
+    join: Callable[..., np.ndarray] = np.logical_and
+    step: Step = step

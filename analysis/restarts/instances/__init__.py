@@ -1,0 +1,1 @@
+"""Instances of restart arms: random generators, the applications' arms, systems of them."""

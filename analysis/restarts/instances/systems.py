@@ -1,0 +1,254 @@
+"""Random instances of the slides' experiments, and what policies cost on each.
+
+    alpha_opt = 100 J(optimal) / J(index)                K = 5, n = 5, m in {1, 2}
+    eps_myp = 100 (J(myopic) - J(index)) / J(myopic)     K = 25, n in {25, 50, 75}, m in {1, 2, 5}
+
+The first is exact here (3125 joint states); the second is simulated on common random numbers, with
+an interval. What the slides leave open (kernels, initial state, whether arms differ, the myopic
+score, how ties are broken) is a parameter or a column. Ties matter: new arms all have one index.
+
+Source: the restart slides (2019), slides 18 to 20.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from analysis.checks import check_array, check_choice, check_number
+from analysis.restarts.instances.generators import SLIDE_DISCOUNT, slide_arms
+from analysis.restarts.joint import JointModel, evaluate_scores, solve_joint
+from analysis.restarts.policies import (
+    RestartBandit,
+    Scores,
+    index_scores,
+    lookahead_scores,
+    lowest_first,
+    myopic_scores,
+)
+from analysis.restarts.relaxed import relaxed_bound
+from analysis.restarts.simulation import simulate
+from analysis.sweep import sweep
+
+#: Relative half-width of the bounds on exact values; a ratio in per cent is good to 1e-6.
+TOLERANCE = 1e-8
+#: Policies that are valued exactly: how each is scored, and how its ties are broken.
+EXACT: Mapping[str, tuple[Callable[[RestartBandit], Scores], str]] = {
+    "index": (index_scores, "lower arm"),
+    "index_best": (index_scores, "best"),
+    "index_worst": (index_scores, "worst"),
+    "myopic": (myopic_scores, "lower arm"),
+    "lowest": (lambda bandit: lowest_first(index_scores(bandit)), "best"),
+}
+#: Policies that are simulated; ties go to the lower arm.
+SIMULATED: Mapping[str, Callable[[RestartBandit], Scores]] = {
+    "index": index_scores,
+    "myopic": myopic_scores,
+    "lookahead": lookahead_scores,
+}
+
+
+def exact_costs(
+    kernels: Sequence[str],
+    policies: Sequence[str] = tuple(EXACT),
+    *,
+    seed: int,
+    instances: int = 100,
+    arms: int = 5,
+    states: int = 5,
+    budgets: Sequence[int] = (1, 2),
+    identical: bool = False,
+    jobs: int | None = None,
+) -> pd.DataFrame:
+    """Value the optimum and priority policies exactly on random instances.
+
+    Parameters
+    ----------
+    kernels : sequence of str
+        Names of `generators.kernel_names()`.
+    policies : sequence of str
+        Names of `EXACT`: "index" and "myopic" break ties to the lower arm, "index_best" and
+        "index_worst" break those of the index in the best and the worst way, "lowest" takes the
+        lowest index first, ties broken in the best way.
+    seed : int
+        Root of the instances' streams; more instances leave the earlier ones as they were.
+    instances, arms, states : int
+        Instances of each kernel; arms of an instance; states of an arm.
+    budgets : sequence of int
+        Arms activated per epoch; every budget sees the same arms.
+    identical : bool
+        Whether an instance's arms share one kernel.
+    jobs : int, optional
+        Local processes, all cores by default; the numbers do not depend on it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per kernel, instance and budget, with costs from arms that are all in their first
+        state: ``optimal``, the Lagrangian ``bound``, one column a policy and one, of its name and
+        ``_least``, with the least ratio of optimum to policy over all initial joint states; and
+        ``residual``, the error bound on costs.
+    """
+    for policy in policies:
+        check_choice("policies", policy, tuple(EXACT))
+    evaluate = partial(
+        _exact_costs,
+        policies=tuple(policies), arms=arms, states=states, budgets=tuple(budgets),
+        identical=identical,
+    )  # fmt: skip
+    return _frame(evaluate, kernels, seed, instances, jobs)
+
+
+def _frame(
+    evaluate: Any, kernels: Sequence[str], seed: int, instances: int, jobs: int | None
+) -> pd.DataFrame:
+    found = sweep(evaluate, kernels, seed=seed, replications=instances, jobs=jobs, progress=False)
+    return pd.DataFrame(
+        [
+            {"kernel": kernel, "instance": number, **row}
+            for kernel, by_instance in zip(kernels, found, strict=True)
+            for number, rows in enumerate(by_instance)
+            for row in rows
+        ]
+    )
+
+
+def _exact_costs(
+    kernel: str,
+    rng: np.random.Generator,
+    *,
+    policies: tuple[str, ...],
+    arms: int,
+    states: int,
+    budgets: tuple[int, ...],
+    identical: bool,
+) -> list[dict[str, float]]:
+    drawn = tuple(slide_arms(kernel, arms, states, rng, identical=identical))
+    rows = []
+    for budget in budgets:
+        bandit = RestartBandit(drawn, budget, SLIDE_DISCOUNT)
+        model = JointModel(bandit)
+        best = solve_joint(bandit, tolerance=TOLERANCE, model=model)
+        row = {"optimal": float(best.values.flat[0]), "bound": relaxed_bound(bandit)[0]}
+        residual = best.residual
+        for name in policies:
+            score, ties = EXACT[name]
+            found = evaluate_scores(
+                bandit,
+                score(bandit),
+                ties=ties,
+                tolerance=TOLERANCE,
+                initial_values=best.values,
+                model=model,
+            )
+            row[name] = float(found.values.flat[0])
+            row[f"{name}_least"] = float((best.values / found.values).min())
+            residual = max(residual, found.residual)
+        rows.append({"budget": budget, **row, "residual": residual})
+    return rows
+
+
+def myopic_gaps(
+    kernels: Sequence[str],
+    policies: Sequence[str] = tuple(SIMULATED),
+    *,
+    seed: int,
+    instances: int = 100,
+    arms: Sequence[int] = (75,),
+    states: int = 25,
+    budgets: Sequence[int] = (2,),
+    paths: int = 200,
+    epochs: int = 100,
+    control: bool = True,
+    identical: bool = False,
+    jobs: int | None = None,
+) -> pd.DataFrame:
+    """Simulate the index policy beside the myopic one on random instances.
+
+    Parameters
+    ----------
+    kernels, seed, instances, states, identical, jobs
+        As `exact_costs`.
+    policies : sequence of str
+        Names of `SIMULATED`, with "index" and "myopic" among them.
+    arms, budgets : sequence of int
+        Sizes of a system, and arms activated per epoch: a system of n arms has the first n of the
+        instance.
+    paths, epochs : int
+        Replications on each system, and epochs of each.
+    control : bool
+        Whether losses at the price of the relaxed bound are added up, an exact control variate, or
+        costs, as the slides print it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per kernel, instance, size and budget: mean cost of each policy; ``eps`` of the
+        index against the myopic policy with ``low`` and ``high``, its 95% interval; the Lagrangian
+        ``bound``, and ``gap``, by how many percent the index policy's mean is above it.
+    """
+    for policy in policies:
+        check_choice("policies", policy, tuple(SIMULATED))
+    evaluate = partial(
+        _gaps,
+        policies=tuple(policies), arms=tuple(arms), states=states, budgets=tuple(budgets),
+        paths=paths, epochs=epochs, control=control, identical=identical,
+    )  # fmt: skip
+    return _frame(evaluate, kernels, seed, instances, jobs)
+
+
+def fullest_bin(values: ArrayLike, width: float) -> int:
+    """Return how many values the fullest bin of a histogram can hold, wherever its bins begin.
+
+    Parameters
+    ----------
+    values : array_like
+    width : float
+        Width of the bins, above 0.
+
+    Returns
+    -------
+    int
+        The most values in any half-open interval of that width.
+    """
+    check_number("width", width, 0, low_open=True)
+    ordered = np.sort(check_array("values", values).ravel())
+    until = np.searchsorted(ordered, ordered + width, side="left")
+    return int((until - np.arange(len(ordered))).max(initial=0))
+
+
+def _gaps(
+    kernel: str,
+    rng: np.random.Generator,
+    *,
+    policies: tuple[str, ...],
+    arms: tuple[int, ...],
+    states: int,
+    budgets: tuple[int, ...],
+    paths: int,
+    epochs: int,
+    control: bool,
+    identical: bool,
+) -> list[dict[str, float]]:
+    drawn = tuple(slide_arms(kernel, max(arms), states, rng, identical=identical))
+    rows = []
+    for count, budget in product(arms, budgets):
+        bandit = RestartBandit(drawn[:count], budget, SLIDE_DISCOUNT)
+        scores = {name: SIMULATED[name](bandit) for name in policies}
+        bound, price = relaxed_bound(bandit)
+        counted_at = price if control else None
+        found = simulate(bandit, scores, paths=paths, epochs=epochs, rng=rng, price=counted_at)
+        eps = found.saving("index", "myopic")
+        costs = {name: found.mean(name).value for name in policies}
+        rows.append(
+            {"arms": count, "budget": budget, **costs, "eps": eps.value}
+            | {"low": eps.low, "high": eps.high}
+            | {"bound": bound, "gap": 100 * (costs["index"] / bound - 1)}
+        )
+    return rows

@@ -1,0 +1,153 @@
+"""How good is the policy: verdicts turn on falsified models, and rows keep the order of bounds."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.ephemeral import Utility, four_sources, long_run_cycle, whittle_index_at_age
+from analysis.ephemeral.studies import how_good as study
+from analysis.ephemeral.studies.how_good import optimality_row
+from analysis.ephemeral.studies.how_good.copies import alike_gaps, closes
+from analysis.ephemeral.studies.how_good.observation import (
+    INFORMED,
+    OBSERVED,
+    bunched,
+    regained,
+    reward_by_observation,
+    self_tuning,
+    visits_by_content,
+)
+from analysis.ephemeral.theory.printed import printed_index
+from analysis.results import NotConverged
+from analysis.sweep import sweep
+from tests.support import assert_all_turn, verdicts
+
+FOUR, LAW = four_sources(), Utility("exponential")
+
+
+def gap_curves(content="random", last=(1e-5, 2e-5)):
+    """Gaps that fall from a tenth, for each beginning, as those of random content do."""
+    rows = [
+        {"content": content, "start": start, "copies": n, "gap": gap, "low": gap, "high": high}
+        for start in ("together", "random")
+        for n, gap, high in ((1, 0.1, 0.11), (1000, *last))
+    ]
+    return pd.DataFrame(rows).assign(sources="Table 1")
+
+
+def formula_by(form):
+    return study.formula_error(
+        FOUR, lambda sources, ages: printed_index(sources, sources.state_at_age(ages), form)
+    )
+
+
+@pytest.fixture(scope="module")
+def true():
+    truth = replace(FOUR, arrival_rate=FOUR.arrival_rate * np.array([1, 1, 4, 1]))
+    rows = sweep(optimality_row, [(3, 1), (4, 2)], seed=3, replications=8, jobs=1, progress=False)
+    observed = reward_by_observation(FOUR, LAW, [125.0], OBSERVED, 1, 1000, 6, seed=2)[1]
+    return study.Results(
+        instances=pd.DataFrame([row for point in rows for row in point]),
+        states=13365,
+        cycle=long_run_cycle(FOUR, "whittle", 2),
+        stuck=8e-4,
+        error=study.formula_error(FOUR),
+        alike=alike_gaps(FOUR.subset(slice(0, 1)), 0.4, (5, 15)),
+        copies=gap_curves(),
+        kept=0.1,
+        observed=observed,
+        visits=visits_by_content(bunched(FOUR, 25), LAW, 2, 300, 2, seed=3),
+        tuned=self_tuning(FOUR, truth, LAW, OBSERVED, 400, 3, seed=4)[0],
+        bunching=25.0,
+        drift=4.0,
+    )
+
+
+def test_every_computed_verdict_turns_on_a_falsified_model(true):
+    other = dict(true.tuned, **{"3 and 4 observed": true.tuned["1 and 2 observed"] - 1})
+    blind = dict.fromkeys(true.observed, true.observed["none observed"])
+    exchanged = dict(true.observed, **{"none observed": true.observed["all observed"]})
+    worse = true.instances.assign(whittle=true.instances["round-robin"])
+    assert_all_turn(
+        study.claims,
+        (true,),
+        {
+            "a gap that stays": (replace(true, copies=gap_curves(last=(0.09, 0.1))),),
+            "a policy that is always optimal": (
+                replace(true, instances=true.instances.assign(whittle=1.0)),
+            ),
+            "round robin on the random sets": (replace(true, instances=worse),),
+            "four types of source": (replace(true, alike=alike_gaps(FOUR, 2, (5, 15))),),
+            "the short form": (replace(true, error=formula_by("remark")),),
+            "one crawl an epoch": (replace(true, cycle=long_run_cycle(FOUR, "whittle", 1)),),
+            "constant gaps on all sets": (
+                replace(true, instances=true.instances.assign(constant=True)),
+            ),
+            "visits when the popular hold much": (replace(true, visits=true.visits[::-1]),),
+            "observation of nothing": (replace(true, observed=blind),),
+            "observation that harms": (replace(true, observed=exchanged),),
+            "observation of what did not change": (replace(true, tuned=other),),
+        },
+    )
+
+
+def test_the_verdicts_of_the_documents_own_model(true):
+    found = verdicts(study.claims(true))
+    assert found == {
+        "A-r-intro-static": "context",
+        "A-r-intro-asym": "holds under",
+        "A-s-asym-ww": "holds",
+        "A-s-asym-verloop": "holds under",
+        "A-r-concl-simple": "holds",
+        "A-r-concl-nontrivial": "holds",
+        "A-r-intro-dynamic": "holds under",
+        "A-r-concl-observed": "holds",
+        "A-r-s7-mixed": "holds",
+    }
+
+
+def test_a_gap_closes_where_every_curve_of_random_content_does():
+    assert closes(gap_curves())
+    assert not closes(gap_curves(last=(0.001, 0.02)))
+    expected = gap_curves("expected", last=(0.09, 0.1))
+    assert closes(pd.concat([gap_curves(), expected]))
+    assert not closes(pd.concat([gap_curves(), gap_curves(last=(0.09, 0.1)).assign(sources="B")]))
+
+
+def test_what_is_regained_is_a_share():
+    rewards = {"none observed": [1.0, 2.0], "half": [2.0, 3.0], INFORMED: [3.0, 4.0]}
+    found = regained({name: np.array(values) for name, values in rewards.items()}, "half")
+    assert found.value == pytest.approx(0.5)
+    assert found.half_width == pytest.approx(0)
+
+
+def test_the_closed_form_has_no_error_and_the_index_of_another_age_has():
+    assert study.formula_error(FOUR) < 1e-12
+    assert study.formula_error(FOUR, lambda s, ages: whittle_index_at_age(s, ages + 1)) > 0.01
+
+
+def test_optimality_rows_respect_the_order_of_bounds():
+    rows = sweep(optimality_row, [(3, 1), (4, 2)], seed=1, replications=6, jobs=1, progress=False)
+    for row in (row for point in rows for row in point):
+        for policy in ("whittle", "myopic", "round-robin", "spread", "periodic", "draws"):
+            assert row[policy] <= 1 + 1e-7, policy
+        assert 1 - 1e-9 <= row["bound"] <= row["fluid"] + 1e-9
+
+
+def test_a_set_that_cannot_be_solved_is_drawn_again(monkeypatch):
+    solved = study.optimal_cycle
+    calls = []
+
+    def refuse_the_first(*arguments, **options):
+        calls.append(1)
+        if len(calls) == 1:
+            raise NotConverged("too many joint ages")
+        return solved(*arguments, **options)
+
+    monkeypatch.setattr(study, "optimal_cycle", refuse_the_first)
+    rng = np.random.default_rng(8)
+    rows = [optimality_row((3, 1), rng) for _ in range(6)]
+    assert sum(row["redrawn"] for row in rows) == 1
+    assert all(row["whittle"] <= 1 + 1e-7 for row in rows)

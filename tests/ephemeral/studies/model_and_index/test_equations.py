@@ -1,0 +1,92 @@
+from dataclasses import astuple, replace
+
+import numpy as np
+import pytest
+
+from analysis.ephemeral import four_sources
+from analysis.ephemeral.studies.model_and_index.equations import (
+    constant_policies,
+    count_passages,
+    ends_of_interval,
+    equation_residuals,
+    finite_horizon_checks,
+    tie_residuals,
+)
+from analysis.ephemeral.studies.model_and_index.model import growth_error, transient_checks
+
+
+@pytest.mark.parametrize("share", [0.0, 0.7, 2.0])
+@pytest.mark.parametrize("period", [0.3, 1.0, 4.0])
+def test_growth_over_an_epoch_is_as_stated(share, period):
+    assert growth_error(replace(four_sources(), period=period), share) < 1e-7
+
+
+def test_growth_error_sees_a_wrong_statement():
+    class Wrong:
+        """Sources whose u lacks the factor T."""
+
+        def __init__(self, sources):
+            self._sources = sources
+            self.u = sources.u / sources.period
+
+        def __getattr__(self, name):
+            return getattr(self._sources, name)
+
+    assert growth_error(Wrong(replace(four_sources(), period=2.0)), 0.0) > 0.4
+
+
+def test_statements_on_transients_hold_in_random_runs():
+    seen = transient_checks(400, 30, np.random.default_rng(1))
+    assert astuple(seen) == (True, True, True, 200, 30)
+
+
+def test_equations_hold_and_the_literal_one_does_not():
+    worst = equation_residuals([0.05, 0.7, 3.0], [0.1, 0.6], [0.5, 0.95])
+    assert worst.literal > 0.01
+    for name in ("average", "discounted", "solver", "threshold", "any_gain", "active"):
+        assert 0 <= getattr(worst, name) < 1e-9, name
+
+
+def test_finite_horizons_contract_and_stay_convex():
+    excess, bend = finite_horizon_checks((0.7,), (0.1, 1.2), (0.3, 0.9))
+    assert excess < 1e-12
+    assert bend > -1e-12
+
+
+def test_the_ends_of_the_interval_are_the_indices_of_u_and_of_its_limit():
+    decay = 0.7
+    first = float(np.expm1(-decay) ** 2)
+    prices = [first - 1e-6, first + 1e-6, 1 - 1e-6, 1 + 1e-6]
+    ends = ends_of_interval(constant_policies([decay], prices)).loc[decay]
+    assert ends.lambda_M == prices[0]
+    assert ends.lambda_m == prices[3]
+
+
+def test_passages_from_zero_are_16_and_from_u_one_less():
+    arms = four_sources()
+    goals = np.random.default_rng(2).uniform(0.001, 0.999, (50, 1)) * arms.u_star
+    eta = np.ceil(np.log1p(-goals / arms.u_star) / -arms.decay)
+    np.testing.assert_array_equal(count_passages(arms, goals, fresh=False), eta)
+    np.testing.assert_array_equal(count_passages(arms, goals, fresh=True), eta - 1)
+
+
+def test_ties_agree_with_the_dynamic_program():
+    assert max(tie_residuals([0.21, 0.7, 2.0], 20, np.random.default_rng(3))) < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda rng: transient_checks(1, 5, rng), "runs must be .* at least 2, got 1"),
+        (lambda rng: transient_checks(4, 0, rng), "epochs must be .* at least 1, got 0"),
+        (lambda rng: tie_residuals([0.7], 0, rng), "cases must be .* at least 1, got 0"),
+        (
+            lambda rng: count_passages(four_sources(), 2 * four_sources().u_star, fresh=True),
+            "state must be below u",
+        ),
+        (lambda rng: count_passages(four_sources(), np.zeros(4), fresh=True), r"state\[0\] must"),
+    ],
+)
+def test_wrong_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(np.random.default_rng(4))

@@ -1,0 +1,105 @@
+"""The applications' arms, and the crawler's index at a discount."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.ephemeral import Sources, whittle_index_at_age
+from analysis.restarts import whittle_index
+from analysis.restarts.instances.applications import (
+    crawl_reward,
+    crawler_arm,
+    crawler_index,
+    example_machines,
+    example_queues,
+    machine,
+    queue,
+    state_scores,
+)
+from analysis.restarts.joint import evaluate_scores, solve_joint
+from analysis.restarts.policies import RestartBandit, index_scores, myopic_scores
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(0.1, 10), st.floats(0.05, 0.98), st.sampled_from([0.5, 0.9, 0.999, 1.0]))
+def test_crawler_closed_form_is_the_index_of_its_arm(u_star, alpha, discount):
+    found = whittle_index(crawler_arm(u_star, alpha, 40), discount)
+    assert found.route == "closed form"
+    closed = crawler_index(u_star, alpha, discount, np.arange(1, 40))
+    assert np.allclose(found.index[:-1], closed, rtol=1e-9, atol=1e-9 * u_star)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(0.1, 10), st.floats(0.05, 0.98), st.floats(0.01, 0.9999))
+def test_crawler_index_exceeds_its_limit_by_at_most_the_first_order_term(u_star, alpha, discount):
+    ages = np.arange(1, 60)
+    scale = u_star * (1 - alpha) * alpha**ages
+    above = crawler_index(u_star, alpha, discount, ages) - crawler_index(u_star, alpha, 1.0, ages)
+    slack = 1e-12 * u_star
+    assert (above > -slack).all()
+    assert (above <= 0.5 * ages * (ages + 1) * scale * (1 - discount) + slack).all()
+    exact = [scale[k - 1] * sum(1 - discount**j for j in range(1, k + 1)) for k in ages]
+    assert np.allclose(above, exact, atol=slack)
+
+
+def test_crawler_index_tends_to_the_average_reward_index_at_first_order():
+    ages = np.arange(1, 30)
+    limit = crawler_index(2.0, 0.8, 1.0, ages)
+    gaps = [np.abs(crawler_index(2.0, 0.8, 1 - e, ages) - limit).max() for e in (1e-4, 1e-5, 1e-6)]
+    assert gaps[0] / gaps[1] == pytest.approx(10, rel=0.02)
+    assert gaps[1] / gaps[2] == pytest.approx(10, rel=0.02)
+    assert np.allclose(limit, crawl_reward(2.0, 0.8, ages) - ages * 0.4 * 0.8**ages)
+
+
+@pytest.mark.parametrize("arms", [example_machines(4), example_queues(5)[:3]])
+def test_examples_are_ordered_optimum_index_and_rules(arms):
+    bandit = RestartBandit(tuple(arms), 1, 0.95)
+    best = solve_joint(bandit).values.flat[0]
+    by = [
+        evaluate_scores(bandit, scores).values.flat[0]
+        for scores in (index_scores(bandit), myopic_scores(bandit), state_scores(arms))
+    ]
+    assert best <= min(by) + 1e-9
+    # The myopic policy may win by a little; worst state first is far off on either.
+    assert by[0] < 1.01 * best < by[2]
+
+
+def test_a_queue_restarts_from_the_arrivals_and_counts_what_it_loses():
+    arm = queue([0.25, 0.5, 0.25], 3, 1.0, 2.0, loss_cost=10.0)
+    assert arm.reset.tolist() == [0.25, 0.5, 0.25, 0.0]
+    assert arm.passive[2].tolist() == [0.0, 0.0, 0.25, 0.75]
+    assert arm.passive_cost.tolist() == [0.0, 1.0, 2.0 + 2.5, 3.0 + 10.0]
+    assert arm.active_cost.tolist() == [2.0] * 4
+
+
+def test_bad_applications_are_refused():
+    with pytest.raises(ValueError, match=r"capacity must be an integer of at least 2, got 1"):
+        queue([0.5, 0.3, 0.2], 1, 1.0, 1.0)
+    with pytest.raises(ValueError, match=r"alpha must be a number in \(0, 1\), got 1.5"):
+        crawler_arm(1.0, 1.5, 10)
+    with pytest.raises(ValueError, match="ages must be an integer of at least 2, got 1"):
+        crawler_arm(1.0, 0.5, 1)
+    with pytest.raises(ValueError, match=r"running_cost must have shape \(2,\), got \(1,\)"):
+        machine(np.eye(2), [1.0], [1.0, 1.0])
+    with pytest.raises(ValueError, match=r"wear must be a square matrix, got shape \(2,\)"):
+        machine([0.5, 0.5], [1.0, 1.0], [1.0, 1.0])
+    with pytest.raises(ValueError, match=r"transmission_cost must be a number in .* got nan"):
+        queue([0.5, 0.5], 3, 1.0, float("nan"))
+    with pytest.raises(ValueError, match=r"arrivals must be one distribution, got shape \(2, 2\)"):
+        queue(np.full((2, 2), 0.5), 3, 1.0, 1.0)
+    with pytest.raises(ValueError, match=r"age\[1\] must be a finite number in \[1, inf\), got 0"):
+        crawler_index(1.0, 0.5, 0.9, [1, 0])
+    with pytest.raises(ValueError, match=r"u_star must be a number in \(0, inf\), got -1"):
+        crawler_arm(-1.0, 0.5, 10)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.floats(0.1, 5), st.floats(0.1, 3), st.floats(0.01, 2), st.integers(1, 60))
+def test_average_cost_index_is_the_crawling_reports_at_every_age(rate, utility, decay, age):
+    source = Sources([rate], [utility], [decay])
+    ours = crawler_index(source.u_star[0], source.alpha[0], 1.0, age)
+    theirs = whittle_index_at_age(source, [age])[0]
+    assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-12 * source.u_star[0])

@@ -1,0 +1,61 @@
+"""Other indexing times, other robots: what is done is shown by checks that can fail."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analysis.robots import critical_gamma, general_cost
+from analysis.robots.general.mg1k import exponential
+from analysis.robots.studies.robots_general import page as study
+from tests.support import assert_turns, verdicts
+
+TRUE = study.Checks(1e-14, 1e-9, 0, 6, 1e-12, 0.0)
+
+
+def test_the_announced_work_is_done():
+    said = verdicts(study.claims(TRUE))
+    assert [said[f"D-fut-{name}"] for name in ("general", "hetero", "area")] == ["done"] * 3
+    assert said["D-concl-mg1k"] == "does not hold"
+    assert said["D-concl-companion"] == "context"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "row"),
+    [
+        ({"closed": 1e-3}, "D-fut-general"),
+        ({"balance": 1e-3}, "D-fut-general"),
+        ({"misses": 3}, "D-fut-general"),
+        ({"alike": 1e-3}, "D-fut-hetero"),
+        ({"neighbours": -1e-6}, "D-fut-area"),
+    ],
+)
+def test_a_model_that_disagrees_leaves_it_open(wrong, row):
+    assert_turns(study.claims, (TRUE,), (replace(TRUE, **wrong),), [row])
+
+
+def test_the_checks_of_the_models_hold():
+    closed, balance = study.largest_errors([0.4, 6.0], [0.0, 4.0], 5)
+    assert closed < 1e-10
+    assert balance < 1e-6
+    assert study.alike_error() < 1e-9
+    assert study.fleet_neighbours([0.0, 0.04], 2.0, 8) >= 0
+
+
+def test_more_variability_needs_fewer_robots_where_losses_weigh():
+    found = study.by_variability([0.4, 6.0], [0.0, 1.0, 4.0], 0.1, 5)
+    assert 0.4 < critical_gamma(5) < 6.0
+    assert (np.diff(found.loads[0]) < 0).all()
+    assert found.numbers[0, 0] > found.numbers[0, -1]
+    best = found.loads[:, 1]
+    for g, load in zip(found.gammas, best, strict=True):
+        costs = [general_cost(x * load, g, 5, exponential()) for x in (0.98, 1.0, 1.02)]
+        assert min(costs) == costs[1]
+    assert (study.starvation_steps([0.0, 1.0, 4.0], 5) > 0).all()
+
+
+def test_control_saves_and_any_idle_robot_saves_more():
+    scan = study.fleet_scan([0.0, 0.06], 2.0, 6)
+    assert (scan["cost, controlled"] < scan["cost, fixed"]).all()
+    assert (scan["cost, controlled, any idle robot"] <= scan["cost, controlled"] + 1e-12).all()
+    assert scan["fast, fixed"].is_monotonic_decreasing
