@@ -3,8 +3,10 @@
 Roles        ``{printed}`id` `` what a document prints; ``{computed}`id:.2f` `` what the book
              computes for that row; ``{value}`id:.2f` `` a number of its own; ``{verdict}`id` ``.
 Directives   ``{repro-figure} id``, ``{verdicts}`` (the rows of this page), ``{scorecard}``,
-             ``{coverage}``, ``{errata}``, ``{gallery}``, ``{build-info}``, and ``{document-only}``,
-             whose content stands only where the documents' own parameters were used.
+             ``{coverage}``, ``{errata}``, ``{gallery}``, ``{build-info}``; ``{document-only}``,
+             whose content stands only where the documents' own parameters were used; and
+             ``{when} id`` or ``{when} not id``, whose content stands where a saved value is true,
+             or false: a sentence about results is bound to the predicate that it states.
 """
 
 from __future__ import annotations
@@ -205,6 +207,26 @@ class DocumentOnly(SphinxDirective):
         return self.parse_content_to_nodes(allow_section_headings=True)
 
 
+class When(SphinxDirective):
+    """Content that is true of some results only: the saved value says of which."""
+
+    has_content = True
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the content where the predicate has the wanted value."""
+        *negation, id = self.arguments[0].split()
+        if negation not in ([], ["not"]):
+            raise self.error(f"when takes an id or 'not' and an id, got {self.arguments[0]!r}")
+        value = results(self.env.app)["values"].get(id, {}).get("value")
+        if not isinstance(value, bool):
+            raise self.error(f"no notebook saved {id!r} as true or false")
+        if value is bool(negation):
+            return []
+        return self.parse_content_to_nodes(allow_section_headings=True)
+
+
 def mark_rerun(app: Sphinx, doctree: nodes.document) -> None:
     """Say at the top of a rerun's page whose parameters it shows; warn of the quick profile."""
     data = results(app)
@@ -309,6 +331,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     for name in ("verdicts", "scorecard", "coverage", "errata", "build-info"):
         app.add_directive(name, Template)
     app.add_directive("document-only", DocumentOnly)
+    app.add_directive("when", When)
     app.add_directive("face", Face)
     app.connect("doctree-read", add_source_links)
     app.connect("doctree-read", mark_rerun)

@@ -67,6 +67,38 @@ def test_a_page_says_how_it_is_rerun_and_folds_its_parameters(tmp_path, monkeypa
     assert "make run NB=page" in re.sub(r"<[^>]+>", "", text[: text.index("<details>")])
 
 
+WHEN = """# A page
+
+:::{when} page-rises
+It rises.
+:::
+
+:::{when} not page-rises
+It does not rise.
+:::
+"""
+
+
+@pytest.mark.parametrize(("rises", "said"), [(True, "It rises."), (False, "It does not rise.")])
+def test_a_sentence_is_bound_to_the_predicate_that_it_states(tmp_path, monkeypatch, rises, said):
+    (tmp_path / "page.md").write_text(WHEN)
+    data = {"runs": {}, "document": True, "profile": "paper"}
+    data["values"] = {"page-rises": {"value": rises}}
+    (tmp_path / DATA).write_text(json.dumps(data))
+    text = built(tmp_path, "page", monkeypatch)
+    assert re.findall(r"<p>(It [^<]*)</p>", text) == [said]
+
+
+@pytest.mark.parametrize("argument", ["page-value", "page-unknown", "unless page-rises"])
+def test_a_sentence_without_a_predicate_is_refused(tmp_path, monkeypatch, argument):
+    (tmp_path / "page.md").write_text(WHEN.replace("not page-rises", argument))
+    data = {"runs": {}, "document": True, "profile": "paper"}
+    data["values"] = {"page-rises": {"value": True}, "page-value": {"value": 1}}
+    (tmp_path / DATA).write_text(json.dumps(data))
+    with pytest.raises(AssertionError, match=argument.split()[-1]):
+        built(tmp_path, "page", monkeypatch)
+
+
 def test_html_in_a_caption_is_text_on_its_page_and_in_the_gallery(tmp_path, monkeypatch):
     """Even where a notebook hands on a reader's words as they are."""
     figure = {"notebook": "page", "alt": f'"{EVIL}'}
