@@ -53,7 +53,7 @@ mutants: $(READY)  ## do the tests notice one wrong token? a sample of it, half 
 lock:  ## refresh requirements.lock from pyproject.toml (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv"; exit 1; }
 	uv pip compile -q --universal --generate-hashes --no-emit-index-url --only-binary :all: --no-binary yattag --python-version 3.11 \
-	  pyproject.toml build.in --extra book --extra cluster --extra crawl --extra test -o requirements.lock --custom-compile-command 'make lock'
+	  pyproject.toml build.in --extra book --extra lab --extra cluster --extra crawl --extra test -o requirements.lock --custom-compile-command 'make lock'
 
 clean:  ## remove what was built; the environment stays
 	rm -rf book/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
