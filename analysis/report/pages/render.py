@@ -27,6 +27,7 @@ from analysis.report.files import (
     replace_file,
     replace_folder,
 )
+from analysis.report.pages.explorables import FOLDER as EXPLORABLES
 from analysis.report.paths import BOOK, ROOT
 from analysis.report.run import write_json
 from analysis.report.running.notebooks import is_source, known_seconds
@@ -96,7 +97,8 @@ def render_run(found: Collation, page: str, build: Path) -> Path:
     _stage_run(found, page, stage / name)
     for part in ("references.bib", "back/bibliography.md"):
         shutil.copyfile(BOOK / part, stage / Path(part).name)
-    shutil.copytree(BOOK / "_static", stage / "_static")
+    for part in ("_static", EXPLORABLES):
+        shutil.copytree(BOOK / part, stage / part)
     config = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))
     (stage / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
     contents = {"format": "jb-book", "root": name, "chapters": [{"file": "bibliography"}]}

@@ -30,6 +30,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from analysis.published import documents, printed_rows
 from analysis.report.collate import DATA
 from analysis.report.pages.api import Face
+from analysis.report.pages.explorables import register as register_explorables
 from analysis.report.pages.icons import ship_used_icons
 from analysis.report.run import FORMATS
 from analysis.report.running.notebooks import Parameter, find_notebook
@@ -333,6 +334,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("document-only", DocumentOnly)
     app.add_directive("when", When)
     app.add_directive("face", Face)
+    register_explorables(app)
     app.connect("doctree-read", add_source_links)
     app.connect("doctree-read", mark_rerun)
     app.connect("doctree-read", number_proofs)
