@@ -28,6 +28,7 @@ from analysis.report.files import (
     replace_file,
     replace_folder,
 )
+from analysis.report.pages.explorables import FOLDER as EXPLORABLES
 from analysis.report.pages.references import read_index, source_index
 from analysis.report.paths import BOOK, ROOT
 from analysis.report.run import write_json
@@ -108,7 +109,8 @@ def render_runs(found: Collation, build: Path, book: Path, *, strict: bool = Fal
         _stage_run(found, page, stage / name)
     for part in ("references.bib", "back/bibliography.md"):
         shutil.copyfile(BOOK / part, stage / Path(part).name)
-    shutil.copytree(BOOK / "_static", stage / "_static")
+    for part in ("_static", EXPLORABLES):
+        shutil.copytree(BOOK / part, stage / part)
     shutil.copyfile(BOOK / "_config.yml", stage / "_config.yml")
     chapters = [{"file": name} for name in (*names[1:], "bibliography")]
     contents = {"format": "jb-book", "root": names[0], "chapters": chapters}

@@ -31,6 +31,7 @@ from analysis.published import documents, printed_rows
 from analysis.report.pages.api import Face
 from analysis.report.pages.bound import DocumentOnly, DropEmptySections, When
 from analysis.report.pages.collated import results
+from analysis.report.pages.explorables import register as register_explorables
 from analysis.report.pages.icons import ship_used_icons
 from analysis.report.pages.references import BookReferences, write_index
 from analysis.report.pages.rerun import mark_rerun, number_as_in_the_book, pages_of_rerun
@@ -287,6 +288,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("document-only", DocumentOnly)
     app.add_directive("when", When)
     app.add_directive("face", Face)
+    register_explorables(app)
     app.connect("doctree-read", add_source_links)
     app.connect("doctree-read", mark_rerun)
     app.connect("doctree-read", number_proofs)
