@@ -34,7 +34,9 @@ from analysis.report.running.notebooks import is_source, known_seconds
 #: Files whose change alters pages though no result changes.
 _PAGE_CODE = ("analysis/report", "analysis/published")
 #: Files that lie beside the site as well as in it.
-BESIDE = ("scorecard.csv", "errata.csv", "figures.json", "manifest.json")
+BESIDE = (
+    "scorecard.csv", "errata.csv", "figures.json", "tables.json", "data.json", "manifest.json",
+)  # fmt: skip
 #: Pixels of a figure in the gallery, at most, either way.
 THUMBNAIL = 560
 #: In a site, the hash of all that it was made from.
