@@ -29,6 +29,7 @@ from analysis.report.files import (
     replace_folder,
 )
 from analysis.report.pages.references import read_index, source_index
+from analysis.report.pages.static import share_static
 from analysis.report.paths import BOOK, ROOT
 from analysis.report.run import write_json
 from analysis.report.running.notebooks import (
@@ -115,7 +116,7 @@ def render_runs(found: Collation, build: Path, book: Path, *, strict: bool = Fal
         notebook = find_notebook(Path(page).name)
         run["documents"] = notebook.resolve(profile_parameters("paper").get(notebook.name, {}))
     _stage_data(found, stage, {"book": _book_beside(book, build / "html")})
-    _build(stage, build, strict=strict)
+    _build(stage, build, strict=strict, shared=build.parent / "_static")
     return [build / "html" / f"{name}.html" for name in names]
 
 
@@ -164,8 +165,11 @@ def _stage_data(found: Collation, stage: Path, more: Mapping[str, Any] | None = 
     write_json(stage / DATA, asdict(found) | facts | dict(more or {}))
 
 
-def _build(stage: Path, build: Path, *, strict: bool) -> bool:
-    """Render what is staged, if it has changed; the hash of what a site was made from is in it."""
+def _build(stage: Path, build: Path, *, strict: bool, shared: Path | None = None) -> bool:
+    """Render what is staged, if it has changed; the hash of what a site was made from is in it.
+
+    Small sites share their static files.
+    """
     key = _key(stage)
     html = build / "html"
     there = (html / KEY).exists() and (html / "index.html").exists()
@@ -173,6 +177,8 @@ def _build(stage: Path, build: Path, *, strict: bool) -> bool:
     if new:
         with _rendered(stage, build, "html", strict) as made:
             shutil.copytree(stage / "_site", made, dirs_exist_ok=True)
+            if shared:
+                share_static(made, html, shared)
             (made / KEY).write_text(key)
             replace_folder(made, html)
     shutil.rmtree(build / "rendering", ignore_errors=True)
