@@ -7,6 +7,7 @@ failed build leaves the last good book as it was; when nothing changed, nothing 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -28,7 +29,8 @@ from analysis.report.files import (
     replace_file,
     replace_folder,
 )
-from analysis.report.pages.references import read_index, source_index
+from analysis.report.pages.downloads import write_notebooks
+from analysis.report.pages.references import published_address, read_index, source_index
 from analysis.report.pages.static import share_static
 from analysis.report.paths import BOOK, ROOT
 from analysis.report.run import write_json
@@ -133,8 +135,7 @@ def _book_beside(book: Path, html: Path) -> dict[str, Any]:
         return {"address": os.path.relpath(book, html), "targets": targets} | {
             "numbers": index["numbers"]
         }
-    config = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))
-    return {"address": (config["html"].get("baseurl") or "").rstrip("/")} | sources
+    return {"address": published_address()} | sources
 
 
 def _stage_run(found: Collation, page: str, target: Path) -> None:
@@ -177,6 +178,7 @@ def _build(stage: Path, build: Path, *, strict: bool, shared: Path | None = None
     if new:
         with _rendered(stage, build, "html", strict) as made:
             shutil.copytree(stage / "_site", made, dirs_exist_ok=True)
+            _write_notebooks(stage, made)
             if shared:
                 share_static(made, html, shared)
             (made / KEY).write_text(key)
@@ -185,6 +187,13 @@ def _build(stage: Path, build: Path, *, strict: bool, shared: Path | None = None
     for name in BESIDE:
         replace_file(html / name, build / name)
     return new
+
+
+def _write_notebooks(stage: Path, made: Path) -> None:
+    """Make the notebooks of a new site stand alone."""
+    data = json.loads((stage / DATA).read_text(encoding="utf-8"))
+    index = read_index(made) or data.get("book") or source_index()
+    write_notebooks(data, index | {"address": published_address()}, made)
 
 
 def render_single(build: Path) -> Path:
