@@ -17,7 +17,8 @@ from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.optimum.dual import DualRun, dual_descent
 from analysis.ephemeral.optimum.relaxed import RelaxedSolution, relaxed_problem
 from analysis.ephemeral.sources import Sources
-from analysis.report import COLOURS, Claim, as_mathtext, figure, save_figure
+from analysis.report import COLOURS, Claim, as_mathtext, figure, save_data, save_figure, save_table
+from analysis.results import student_band
 
 Step = tuple[float, float]
 
@@ -229,4 +230,77 @@ def save_steps(runs: Mapping[str, DualRun], budget: float, relaxed: RelaxedSolut
         alt=f"{len(runs)} price paths on a logarithmic time axis. With steps of {recommended} the "
         f"price ends at {last:.2f}, where the multiplier is {relaxed.subsidy:.2f}; with {widest} "
         f"it varies most, by {spread[widest]:.3f}.",
+    )
+
+
+def save_half(steps: pd.DataFrame, budget: float) -> None:
+    """Save the table of the step rules.
+
+    Parameters
+    ----------
+    steps : pandas.DataFrame
+        As `second_half` returns it.
+    budget : float
+        Cost per epoch.
+    """
+    save_table(
+        "dual-descent-half",
+        steps,
+        f"Price, spending and reward of {len(steps)} step rules at a budget of {budget:g}, in the "
+        "second half of the run.",
+        formats=".3f",
+    )
+
+
+def save_by_budget(by_budget: pd.DataFrame) -> None:
+    """Save the table of every budget.
+
+    Parameters
+    ----------
+    by_budget : pandas.DataFrame
+        As `descend_by_budget` returns it.
+    """
+    farthest = by_budget["distance"].max()
+    save_table(
+        "dual-descent-budgets",
+        by_budget,
+        "Where the price ends for several budgets and two step rules, and what is spent and earned "
+        f"in the second half of the run. The largest distance from a multiplier is {farthest:.3f}.",
+        formats=".4f",
+    )
+
+
+def save_random(outcome: Sequence[tuple[float, float, float]], budget: float) -> None:
+    """Save every run of random content, and the table of their averages.
+
+    Parameters
+    ----------
+    outcome : sequence of (spent, reward, price)
+        As `random_run` returns them, one a replication.
+    budget : float
+        Cost per epoch.
+    """
+    columns = {
+        "cost": "cost per epoch, average over the second half of the run",
+        "reward": "reward per epoch, corrected by the control variate",
+        "price": "average price in the second half, in units of the index",
+    }
+    runs = pd.DataFrame(np.asarray(outcome), columns=pd.Index(columns))
+    runs.insert(0, "replication", range(len(runs)))
+    save_data(
+        "dual-descent-runs",
+        runs,
+        f"One row a run of dual descent on random content, at a budget of {budget:g}.",
+        {"replication": "number of the run", **columns},
+    )
+    mean, low, high = student_band(outcome)
+    rows = {"mean": mean, "95% from": low, "95% to": high}
+    index = pd.Index(["cost per epoch", "reward per epoch", "price"], name="quantity")
+    save_table(
+        "dual-descent-random",
+        pd.DataFrame(rows, index=index),
+        f"Dual descent on random content at a budget of {budget:g}: averages over {len(runs)} runs "
+        "and their 95% confidence intervals.",
+        formats=".4f",
+        instances="dual-descent-runs",
     )

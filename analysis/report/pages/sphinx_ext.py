@@ -2,11 +2,12 @@
 
 Roles        ``{printed}`id` `` what a document prints; ``{computed}`id:.2f` `` what the book
              computes for that row; ``{value}`id:.2f` `` a number of its own; ``{verdict}`id` ``.
-Directives   ``{repro-figure} id``, ``{verdicts}`` (the rows of this page), ``{scorecard}``,
-             ``{coverage}``, ``{errata}``, ``{gallery}``, ``{build-info}``; ``{document-only}``,
-             whose content stands only where the documents' own parameters were used; and
-             ``{when} id`` or ``{when} not id``, whose content stands where a saved value is true,
-             or false: a sentence about results is bound to the predicate that it states.
+Directives   ``{repro-figure} id``, ``{repro-table} id``, ``{verdicts}`` (the rows of this page),
+             ``{scorecard}``, ``{coverage}``, ``{errata}``, ``{gallery}``, ``{build-info}``;
+             ``{document-only}``, whose content stands only where the documents' own parameters
+             were used; and ``{when} id`` or ``{when} not id``, whose content stands where a saved
+             value is true, or false: a sentence about results is bound to the predicate that it
+             states.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import platform
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -28,30 +28,24 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from analysis.published import documents, printed_rows
-from analysis.report.collate import DATA
 from analysis.report.pages.api import Face
+from analysis.report.pages.bound import DocumentOnly, DropEmptySections, When
+from analysis.report.pages.collated import results
 from analysis.report.pages.explorables import register as register_explorables
 from analysis.report.pages.icons import ship_used_icons
+from analysis.report.pages.references import BookReferences, write_index
+from analysis.report.pages.rerun import mark_rerun, number_as_in_the_book, pages_of_rerun
 from analysis.report.run import FORMATS
 from analysis.report.running.notebooks import Parameter, find_notebook
 from analysis.report.text import escaped
 
+#: What links to files are called where their ending does not say it.
+LINKS = {"csv": "data"}
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib", "papermill", "jupyter-book", "sphinx")
 
 
 class UnknownId(ValueError):
     """A page names a figure, a row or a number that no notebook left behind."""
-
-
-def results(app: Sphinx) -> dict[str, Any]:
-    """Return what the notebooks left behind, as `analysis.report.collate` wrote it."""
-    return _read(Path(app.srcdir) / DATA)
-
-
-@cache
-def _read(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
 
 
 class NumberRole(SphinxRole):
@@ -108,6 +102,23 @@ class BookDirective(SphinxDirective):
         )
         return nodes.reference("", text, refuri=up + path, classes=["book-file"])
 
+    def product_links(self, folder: str, product: dict[str, Any], formats: list[str]) -> nodes.Node:
+        """Return the line of links to all that one needs to check and cite a figure or a table."""
+        id, name = product["id"], Path(product["notebook"]).name
+        links: list[nodes.Node] = [nodes.reference("", "permalink", refuri=f"#{id}")]
+        links += [self.file_link(LINKS.get(f, f.upper()), f"{folder}/{id}.{f}") for f in formats]
+        if instances := product["instances"]:
+            links += [self.file_link("instances", f"data/{instances}.csv")]
+        links += [
+            self.file_link("notebook", f"notebooks/{name}.ipynb"),
+            self.file_link("provenance", f"{folder}/{id}.json"),
+            self.file_link("cite", f"{folder}/{id}.bib"),
+        ]
+        line = nodes.paragraph(classes=["repro-links"])
+        for number, node in enumerate(links):
+            line += [nodes.Text(" · "), node] if number else [node]
+        return line
+
     def markdown(self, text: str) -> list[nodes.Node]:
         """Parse a line of Markdown in place; HTML in it is text."""
         parsed = self.parse_text_to_nodes(text)
@@ -131,24 +142,10 @@ class ReproFigure(BookDirective):
         figure["align"] = "center"
         image = nodes.image(uri=f"/_site/figures/{id}.svg", alt=description["alt"], width="100%")
         caption = nodes.caption("", "", *self.markdown(description["caption"]))
-        figure += [image, caption, nodes.legend("", self._links(id, description))]
+        links = self.product_links("figures", description, [*FORMATS, "csv"])
+        figure += [image, caption, nodes.legend("", links)]
         self.state.document.note_explicit_target(figure)
         return [figure]
-
-    def _links(self, id: str, description: dict[str, Any]) -> nodes.Node:
-        name = Path(description["notebook"]).name
-        links: list[nodes.Node] = [nodes.reference("", "permalink", refuri=f"#{id}")]
-        links += [self.file_link(suffix.upper(), f"figures/{id}.{suffix}") for suffix in FORMATS]
-        links += [
-            self.file_link("data", f"figures/{id}.csv"),
-            self.file_link("notebook", f"notebooks/{name}.ipynb"),
-            self.file_link("provenance", f"figures/{id}.json"),
-            self.file_link("cite", f"figures/{id}.bib"),
-        ]
-        line = nodes.paragraph(classes=["repro-links"])
-        for number, node in enumerate(links):
-            line += [nodes.Text(" · "), node] if number else [node]
-        return line
 
 
 class Template(BookDirective):
@@ -194,57 +191,6 @@ class Gallery(BookDirective):
             card += [caption, nodes.paragraph("", "", nodes.literal("", id))]
             gallery += card
         return [gallery]
-
-
-class DocumentOnly(SphinxDirective):
-    """Content that is true of the documents' own parameters only."""
-
-    has_content = True
-
-    def run(self) -> list[nodes.Node]:
-        """Return the content, or nothing on the page of a rerun with other parameters."""
-        if not results(self.env.app)["document"]:
-            return []
-        return self.parse_content_to_nodes(allow_section_headings=True)
-
-
-class When(SphinxDirective):
-    """Content that is true of some results only: the saved value says of which."""
-
-    has_content = True
-    required_arguments = 1
-    final_argument_whitespace = True
-
-    def run(self) -> list[nodes.Node]:
-        """Return the content where the predicate has the wanted value."""
-        *negation, id = self.arguments[0].split()
-        if negation not in ([], ["not"]):
-            raise self.error(f"when takes an id or 'not' and an id, got {self.arguments[0]!r}")
-        value = results(self.env.app)["values"].get(id, {}).get("value")
-        if not isinstance(value, bool):
-            raise self.error(f"no notebook saved {id!r} as true or false")
-        if value is bool(negation):
-            return []
-        return self.parse_content_to_nodes(allow_section_headings=True)
-
-
-def mark_rerun(app: Sphinx, doctree: nodes.document) -> None:
-    """Say at the top of a rerun's page whose parameters it shows; warn of the quick profile."""
-    data = results(app)
-    sections = list(doctree.findall(nodes.section))
-    if not sections:
-        return
-    if not data["document"] and app.env.docname in {Path(page).name for page in data["runs"]}:
-        (run,) = data["runs"].values()
-        said = ", ".join(f"{key} = {value}" for key, value in run["given"].items())
-        text = (
-            f"A rerun with parameters of your own: {said}. The book's page has the documents' own."
-        )
-    elif data["profile"] == "quick":
-        text = "Built with the quick profile, for tests: its verdicts are not the book's."
-    else:
-        return
-    sections[0].insert(1, nodes.note("", nodes.paragraph("", text), classes=["book-rerun"]))
 
 
 def number_proofs(app: Sphinx, doctree: nodes.document) -> None:
@@ -323,11 +269,19 @@ TEMPLATES.filters["cell"] = lambda text: Markup(text.replace("|", r"\|"))
 TEMPLATES.filters["json"] = json.dumps
 
 
+def finish(app: Sphinx, problem: Exception | None) -> None:
+    """Leave an index and few icons beside the pages of a book; runs share all of the icons."""
+    if not pages_of_rerun(app):
+        write_index(app, problem)
+        ship_used_icons(app, problem)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register roles and directives; jupyter-book itself adds what lies in ``_static``."""
     for kind in ("printed", "computed", "value", "verdict"):
         app.add_role(kind, NumberRole(kind))
     app.add_directive("repro-figure", ReproFigure)
+    app.setup_extension("analysis.report.pages.tables")
     app.add_directive("gallery", Gallery)
     for name in ("verdicts", "scorecard", "coverage", "errata", "build-info"):
         app.add_directive(name, Template)
@@ -338,5 +292,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", add_source_links)
     app.connect("doctree-read", mark_rerun)
     app.connect("doctree-read", number_proofs)
-    app.connect("build-finished", ship_used_icons)
+    app.add_transform(DropEmptySections)
+    app.add_post_transform(BookReferences)
+    app.connect("env-check-consistency", number_as_in_the_book)
+    app.connect("build-finished", finish)
     return {"parallel_read_safe": False, "parallel_write_safe": True}
