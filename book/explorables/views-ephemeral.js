@@ -87,11 +87,10 @@
         const panel = book.panel(width, 340, { range: [0, most], label: "content x (value units)" },
           { range: [0, most / cost], label: "index γ(x) (value per cost)" });
         for (let eta = 1; eta <= LINES; eta += 1) {
-          const [at0, at1] = [0, most].map((end) => math.indexLine(source, end, eta));
-          const zero = at0 < 0 ? (most * -at0) / (at1 - at0) : 0;
-          if (eta === wait || zero < most) {
-            panel.line([[zero, Math.max(0, at0)], [most, at1]], colour(eta - 1), { thick: eta === wait ? 2.5 : 1, dash: "5 4" });
-          }
+          const [at0, at1] = [0, most].map((end) => math.indexLine(source, end, eta)), top = most / cost;
+          const meets = (level) => (most * (level - at0)) / (at1 - at0); // where the line is at a level
+          const ends = [at0 < 0 ? [meets(0), 0] : [0, at0], at1 > top ? [meets(top), top] : [most, at1]];
+          panel.line(ends, colour(eta - 1), { thick: eta === wait ? 2.5 : 1, dash: "5 4" });
         }
         const curve = Array.from({ length: 241 }, (_, n) => (most * n) / 240).map((at) => [at, math.index(source, at)]);
         const orbit = Array.from({ length: LINES }, (_, n) => math.stateAtAge(source, n + 1));
