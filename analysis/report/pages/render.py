@@ -19,7 +19,7 @@ from pathlib import Path
 import yaml
 from PIL import Image
 
-from analysis.report.collate import DATA, Collation, commit_name, errata_rows, write_data
+from analysis.report.collate import DATA, Collation, errata_rows
 from analysis.report.files import (
     child_environment,
     fresh_folder,
@@ -28,6 +28,9 @@ from analysis.report.files import (
     replace_folder,
 )
 from analysis.report.paths import BOOK, ROOT
+from analysis.report.publishing.address import base_address
+from analysis.report.publishing.citation import facts, plain_citation, this_edition
+from analysis.report.publishing.site import write_data
 from analysis.report.run import write_json
 from analysis.report.running.notebooks import is_source, known_seconds
 
@@ -77,6 +80,7 @@ def render_book(found: Collation, build: Path) -> bool:
                 _stage_run(found, page, stage / page)
             else:
                 shutil.copyfile(path, stage / inside)
+    _stage_config(stage, base_address())
     _stage_data(found, stage)
     return _build(stage, build, strict=True)
 
@@ -99,13 +103,19 @@ def render_run(found: Collation, page: str, build: Path) -> Path:
     for part in ("references.bib", "back/bibliography.md"):
         shutil.copyfile(BOOK / part, stage / Path(part).name)
     shutil.copytree(BOOK / "_static", stage / "_static")
-    config = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))
-    (stage / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    _stage_config(stage, "")  # it is on this machine only
     contents = {"format": "jb-book", "root": name, "chapters": [{"file": "bibliography"}]}
     (stage / "_toc.yml").write_text(yaml.safe_dump(contents), encoding="utf-8")
     _stage_data(found, stage)
     _build(stage, build, strict=False)
     return build / "html" / f"{name}.html"
+
+
+def _stage_config(stage: Path, address: str) -> None:
+    """Put the configuration in place, with the address at which the pages will be found."""
+    config = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))
+    config["html"]["baseurl"] = address
+    (stage / "_config.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
 
 
 def _stage_run(found: Collation, page: str, target: Path) -> None:
@@ -127,10 +137,13 @@ def _stage_data(found: Collation, stage: Path) -> None:
         | {"cpu": float((Path(run["folder"]) / "cpu.txt").read_text())}
         for page, run in found.runs.items()
     }
+    edition = this_edition()
     more = {
         "runs": runs,
         "known_seconds": known_seconds(),
-        "commit": commit_name(),
+        "commit": edition.commit,
+        "edition": asdict(edition)
+        | {"version": str(facts()["version"]), "citation": plain_citation(edition)},
         "errata": errata_rows(found),
     }
     write_json(stage / DATA, asdict(found) | more)
