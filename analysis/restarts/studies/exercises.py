@@ -7,6 +7,8 @@ import pandas as pd
 
 from analysis.report import save_value
 from analysis.restarts.arm import RestartArm
+from analysis.restarts.index import whittle_index
+from analysis.restarts.instances.applications import crawler_index, machine
 from analysis.restarts.instances.generators import SLIDE_DISCOUNT, slide_arms
 from analysis.restarts.joint import evaluate_scores, solve_joint
 from analysis.restarts.policies import RestartBandit, index_scores
@@ -95,3 +97,26 @@ def of_the_myopic_policy(cells: pd.DataFrame, kernel: str = "lazy-wearing") -> N
     medians = cells[cells.kernel == kernel].groupby(["arms", "budget"], as_index=False).eps.median()
     for cell in medians.itertuples():
         save_value(f"restart-myopic-{cell.arms}-{cell.budget}", cell.eps)
+
+
+def of_the_applications() -> None:
+    """Keep the numbers of the page on machines, queues and crawlers."""
+    for name, u_star, alpha, age in (("slow", 1.0, 0.9, 3), ("fast", 0.15, 0.3, 1)):
+        for word, discount in (("discounted", 0.9), ("average", 1.0)):
+            index = crawler_index(u_star, alpha, discount, [age])
+            save_value(f"restart-applications-{name}-{word}", index[0])
+    warned, sudden = (whittle_index(arm, 0.95).index for arm in machines_by_sensor())
+    for state, value in zip(("new", "warned", "failed"), warned, strict=True):
+        save_value(f"restart-applications-sensor-{state}", value)
+    save_value("restart-applications-sensorless-failed", sudden[1])
+
+
+def machines_by_sensor() -> tuple[RestartArm, RestartArm]:
+    """Return a machine that is new, warned or failed, and one that is new or failed."""
+    chance, repair, failed = 0.15, 5.0, 12.0
+    warned = np.array([[1 - chance, chance, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
+    sudden = np.array([[1 - chance, chance], [0.0, 1.0]])
+    return (
+        machine(warned, [0.0, 0.0, failed], [repair] * 3),
+        machine(sudden, [0.0, failed], [repair] * 2),
+    )
