@@ -27,7 +27,7 @@ check: $(READY)  ## the author's loop, without a book: lint, types, contracts, e
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo --no-cache
-	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not book and not browser and not slow" --doctest-modules analysis tests
+	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not book and not browser and not slow and not rerun" --doctest-modules analysis tests
 
 proofs: $(READY)  ## the exact checks behind the switching curve that take many minutes
 	@$(BIN)/python -m pytest -m slow tests/robots/curve

@@ -13,7 +13,7 @@ from sphinx.util.docutils import docutils_namespace
 
 from analysis.published import Document, Printed
 from analysis.report.collate import DATA
-from analysis.report.pages import sphinx_ext
+from analysis.report.pages import rerun, sphinx_ext
 from analysis.report.pages.sphinx_ext import _computed, _why
 from analysis.report.run import FORMATS
 from analysis.report.running.notebooks import Parameter
@@ -41,7 +41,8 @@ def built(folder, page, monkeypatch):
     """Render one page and return its HTML; Sphinx must have nothing to say of it."""
     parameter = Parameter("budget", "int", 1, "sources per epoch", "[1, N]", "how many are crawled")
     notebook = SimpleNamespace(name=Path(page).name, parameters={"budget": parameter})
-    monkeypatch.setattr(sphinx_ext, "find_notebook", lambda name: notebook)
+    for module in (sphinx_ext, rerun):
+        monkeypatch.setattr(module, "find_notebook", lambda name: notebook)
     settings = {
         "extensions": ["myst_parser", "analysis.report.pages.sphinx_ext"],
         "myst_enable_extensions": ["dollarmath", "colon_fence"],
@@ -68,6 +69,9 @@ def test_a_page_says_how_it_is_rerun_and_folds_its_parameters(tmp_path, monkeypa
     assert "make run NB=page" in re.sub(r"<[^>]+>", "", text[: text.index("<details>")])
 
 
+BUDGET = {"budget": 1}
+#: A rerun's page, where no book is built.
+BOOK = {"address": "", "targets": {}, "numbers": {}}
 WHEN = """# A page
 
 :::{when} page-rises
@@ -109,8 +113,8 @@ def test_html_in_a_caption_is_text_on_its_page_and_in_the_gallery(tmp_path, monk
         "# A page\n\n```{repro-figure} page-inside\n```\n\n```{repro-figure} page-alone\n```\n\n"
         "```{gallery}\n```\n"
     )
-    runs = {"page": {"given": {"law": EVIL}}}
-    data = {"figures": figures, "runs": runs, "document": False, "profile": "paper"}
+    runs = {"page": {"given": {"law": EVIL}} | dict.fromkeys(("documents", "parameters"), BUDGET)}
+    data = {"figures": figures, "runs": runs, "document": False, "profile": "paper", "book": BOOK}
     (tmp_path / DATA).write_text(json.dumps(data))
     (tmp_path / "_site/figures").mkdir(parents=True)
     (tmp_path / "_site/thumbnails").mkdir()

@@ -13,7 +13,7 @@ def declined() -> pd.DataFrame:
     rows = {
         g: {
             "f(0), ..., f(15)": " ".join(map(str, optimum.curve)),
-            "states with q < K that decline": int((~optimum.policy[1:-1, :-1]).sum()),
+            "states with q < K that decline": int((~optimum.policy[:-1, :-1]).sum()),
         }
         for g, optimum in optima.items()
     }

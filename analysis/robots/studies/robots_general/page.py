@@ -48,13 +48,14 @@ class Variability:
 def by_variability(
     gammas: Sequence[float], variations: Sequence[float], arrival_rate: float, capacity: int
 ) -> Variability:
-    """Return the best load and number of robots for gamma laws."""
-    laws = [law_of(v) for v in variations]
+    """Return the best load and number of robots for gamma laws, in the order of variability."""
+    increasing = sorted(variations)
+    laws = [law_of(v) for v in increasing]
     loads = [[optimal_general_load(g, capacity, law) for law in laws] for g in gammas]
     numbers = [
         [optimal_general_robots(arrival_rate, g, capacity, law) for law in laws] for g in gammas
     ]
-    return Variability(list(gammas), list(variations), np.array(loads), np.array(numbers))
+    return Variability(list(gammas), increasing, np.array(loads), np.array(numbers))
 
 
 def save_predicates(found: Variability, steps: Floats, critical: float) -> None:
@@ -83,9 +84,7 @@ def save_predicates(found: Variability, steps: Floats, critical: float) -> None:
 
 def falls_below_critical(found: Variability, critical: float) -> bool:
     """Whether the best load falls with the variability at every weight below the critical one."""
-    order = np.argsort(found.variations)
-    light = np.array(found.gammas) < critical
-    steps = np.diff(found.loads[light][:, order])
+    steps = np.diff(found.loads[np.array(found.gammas) < critical])
     return bool(steps.size > 0 and (steps < 0).all())
 
 
@@ -250,7 +249,9 @@ def save_variation(found: Variability, arrival_rate: float, capacity: int, criti
         f"indexing times with gamma law, $K = {capacity}$, $\\mu = 1$, $\\lambda = "
         f"{arrival_rate:g}$. The grey line marks exponential times, where $\\gamma(K) = "
         f"{critical:.2f}$ separates loads below one from loads above.",
-        alt="One line a weight. From the first variability to the last, " + "; ".join(ends) + ".",
+        alt="One line a weight. From the least to the most variable times, "
+        + "; ".join(ends)
+        + ".",
     )
 
 

@@ -106,7 +106,7 @@ def save_numbers_by_weight(capacities: Sequence[int], ratio: float) -> None:
         numbers = np.array([optimal_robots(1 / ratio, float(g), k) for g in grid])
         data[f"N, K = {k}"] = numbers
         numbers_at_end[k] = int(numbers[-1])
-        ends.append(f"best number goes from {numbers[0]} to {numbers[-1]} at K = {k}")
+        ends.append(f"from {numbers[0]} to {numbers[-1]} at K = {k}")
         axis.step(grid, numbers, where="mid", linestyle=style, color=colour, label=f"K = {k}")
     axis.axhline(ratio, color="grey", linewidth=0.8)
     axis.set(xlabel="weight of starvation γ (μ = 1)", ylabel="best number of robots")
@@ -116,11 +116,10 @@ def save_numbers_by_weight(capacities: Sequence[int], ratio: float) -> None:
         fig,
         pd.DataFrame(data),
         caption=f"{_redraws('Figure 2')}Best number of robots against the weight of starvation, "
-        f"$\\mu/\\lambda = {ratio:g}$ (grey line). The more starvation weighs, the more robots "
-        f"run. {most_at_small_queues(numbers_at_end)}",
+        f"$\\mu/\\lambda = {ratio:g}$ (grey line). A larger weight never needs fewer robots. "
+        f"{most_at_small_queues(numbers_at_end)}",
         alt=f"Rising staircases, one a capacity. From the smallest weight to γ = {grid[-1]:g} the "
-        + "; ".join(ends)
-        + ".",
+        "best number goes " + ", ".join(ends) + ".",
     )
 
 
