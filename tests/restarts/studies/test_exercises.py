@@ -3,8 +3,9 @@
 import pytest
 
 from analysis.restarts import evaluate_scores, index_scores, solve_joint, whittle_index
-from analysis.restarts.instances.generators import SLIDE_DISCOUNT
+from analysis.restarts.instances.generators import SLIDE_DISCOUNT, one_step, slide_arm
 from analysis.restarts.studies.exercises import (
+    index_of_sure_wear,
     machines_by_sensor,
     ratios_of_shocks,
     trap,
@@ -43,3 +44,9 @@ def test_a_warning_alone_does_not_make_a_machine_urgent():
     new, at_risk, failed = warned.index
     assert at_risk == pytest.approx(new)
     assert failed > sudden.index[1]
+
+
+@pytest.mark.parametrize("discount", [0.3, 0.9, 0.99])
+def test_the_index_of_sure_wear_has_a_closed_form(discount):
+    arm = slide_arm(one_step(6, 0.0))
+    assert index_of_sure_wear(arm, discount) == pytest.approx(whittle_index(arm, discount).index)
