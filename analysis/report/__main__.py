@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import http.server
+import shlex
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from analysis.report.collate import collate, summary
 from analysis.report.files import shown
 from analysis.report.pages.render import render_book, render_runs, render_single
 from analysis.report.paths import PROFILES, build_folder
+from analysis.report.running.lab import open_lab
 from analysis.report.running.notebooks import all_notebooks, keep_seconds, parse_assignments
 from analysis.report.running.reruns import rerun_job
 from analysis.report.running.runner import locked, profile_jobs, run
@@ -89,6 +91,11 @@ def keep_times(profile: str) -> None:
     print(f"times: {shown(kept)}")
 
 
+def lab(profile: str, options: str) -> None:
+    """Open copies of the notebooks of a built book in JupyterLab."""
+    open_lab(build_folder(profile), shlex.split(options))
+
+
 def serve(port: int) -> None:
     """Serve the built book on this machine until interrupted."""
     folder = build_folder("paper") / "html"
@@ -110,6 +117,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             run_notebook(options.notebook, options.parameters, options.sources, options.trace)
         elif options.command == "pdf":
             make_pdf()
+        elif options.command == "lab":
+            lab(options.profile, options.options)
         elif options.command == "times":
             keep_times(options.profile)
         else:
@@ -149,6 +158,11 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("pdf", help="print the whole book to one PDF")
     times = commands.add_parser("times", help="keep the CPU-seconds of the last build's notebooks")
     times.add_argument("--profile", choices=PROFILES, default="paper", help="profile of the build")
+    opened = commands.add_parser("lab", help="open the notebooks in JupyterLab")
+    opened.add_argument("--profile", choices=PROFILES, default="paper", help="which book's")
+    opened.add_argument(
+        "--options", default="", help="JupyterLab's own: '--no-browser --port 9999'"
+    )
     server = commands.add_parser("serve", help="serve the built book on this machine")
     server.add_argument("--port", type=int, default=8000, help="port (default: 8000)")
     return parser

@@ -30,7 +30,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from analysis.published import documents, printed_rows
 from analysis.report.pages.api import Face
 from analysis.report.pages.bound import DocumentOnly, DropEmptySections, When
-from analysis.report.pages.collated import results
+from analysis.report.pages.collated import number_text, results
 from analysis.report.pages.explorables import register as register_explorables
 from analysis.report.pages.icons import ship_used_icons
 from analysis.report.pages.references import BookReferences, write_index
@@ -57,24 +57,12 @@ class NumberRole(SphinxRole):
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return the number as text, or say on the page's log that there is none."""
-        id, _, style = self.text.partition(":")
         try:
-            return [nodes.inline("", self.look_up(id, style), classes=[f"book-{self.kind}"])], []
+            text = number_text(results(self.env.app), self.kind, self.text)
         except (KeyError, ValueError, TypeError) as error:
             message = self.inliner.reporter.error(f"{self.kind} {self.text!r}: {error!r}")
             return [nodes.problematic(self.rawtext, self.rawtext)], [message]
-
-    def look_up(self, id: str, style: str) -> str:
-        """Return what stands under `id`, formatted."""
-        data = results(self.env.app)
-        if self.kind == "printed":
-            return printed_rows()[id].printed
-        if self.kind == "verdict":
-            return str(data["verdicts"][id]["verdict"])
-        value = data["records" if self.kind == "computed" else "values"][id]["value"]
-        if isinstance(value, list):
-            return "[" + ", ".join(format(entry, style) for entry in value) + "]"
-        return format(value, style)
+        return [nodes.inline("", text, classes=[f"book-{self.kind}"])], []
 
 
 class BookDirective(SphinxDirective):
