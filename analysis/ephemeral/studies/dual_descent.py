@@ -81,6 +81,11 @@ def distance(price: float, solution: RelaxedSolution) -> float:
     return max(solution.smallest_subsidy - price, price - solution.subsidy, 0.0)
 
 
+def has_one_multiplier(solution: RelaxedSolution) -> bool:
+    """Tell whether one price alone is a multiplier, up to rounding."""
+    return bool(np.isclose(solution.smallest_subsidy, solution.subsidy, rtol=1e-6))
+
+
 def descend_by_budget(
     cases: Sequence[tuple[str, Sources, float]], horizon: int, rules: Sequence[Step]
 ) -> pd.DataFrame:
@@ -215,20 +220,28 @@ def save_steps(runs: Mapping[str, DualRun], budget: float, relaxed: RelaxedSolut
     axis.axhline(relaxed.subsidy, color="black", linewidth=0.9)
     axis.set(xscale="log", xlabel="epoch", ylabel="price (units of the index)")
     axis.legend()
-    recommended = next(iter(runs))
+    chosen = next(iter(runs))
     spread = {name: float(run.subsidy[late(run)].std()) for name, run in runs.items()}
     widest = max(spread, key=lambda name: spread[name])
-    last = runs[recommended].subsidy[-1]
+    last = runs[chosen].subsidy[-1]
+    low, high = relaxed.smallest_subsidy, relaxed.subsidy
+    one = has_one_multiplier(relaxed)
+    marked = (
+        f"the multiplier of the relaxed problem ({high:.2f}) as a line"
+        if one
+        else f"the multipliers of the relaxed problem ({low:.2f} to {high:.2f}) in grey"
+    )
+    truth = f"multiplier is {high:.2f}" if one else f"multipliers go from {low:.2f} to {high:.2f}"
     save_figure(
         "dual-descent-steps",
         fig,
         pd.DataFrame({"epoch": shown + 1, **{n: run.subsidy[shown] for n, run in runs.items()}}),
         caption=f"Price against time for {len(runs)} step rules at a budget of {budget:g}, with "
-        f"the multiplier of the relaxed problem ({relaxed.subsidy:.2f}) as a line. In the second "
-        f"half of the run the price varies by {spread[recommended]:.3f} (standard deviation) with "
-        f"steps of {recommended}, and by {spread[widest]:.3f} with {widest}.",
-        alt=f"{len(runs)} price paths on a logarithmic time axis. With steps of {recommended} the "
-        f"price ends at {last:.2f}, where the multiplier is {relaxed.subsidy:.2f}; with {widest} "
+        f"{marked}. In the second "
+        f"half of the run the price varies by {spread[chosen]:.3f} (standard deviation) with "
+        f"steps of {chosen}, and by {spread[widest]:.3f} with {widest}.",
+        alt=f"{len(runs)} price paths on a logarithmic time axis. With steps of {chosen} the "
+        f"price ends at {last:.2f}, where the {truth}; with {widest} "
         f"it varies most, by {spread[widest]:.3f}.",
     )
 

@@ -17,7 +17,6 @@ import platform
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -29,9 +28,13 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from analysis.published import documents, printed_rows
-from analysis.report.collate import DATA
 from analysis.report.pages.api import Face
+from analysis.report.pages.bound import DocumentOnly, DropEmptySections, When
+from analysis.report.pages.collated import number_text, results
+from analysis.report.pages.explorables import register as register_explorables
 from analysis.report.pages.icons import ship_used_icons
+from analysis.report.pages.references import BookReferences, write_index
+from analysis.report.pages.rerun import mark_rerun, number_as_in_the_book, pages_of_rerun
 from analysis.report.run import FORMATS
 from analysis.report.running.notebooks import Parameter, find_notebook
 from analysis.report.text import escaped
@@ -45,17 +48,6 @@ class UnknownId(ValueError):
     """A page names a figure, a row or a number that no notebook left behind."""
 
 
-def results(app: Sphinx) -> dict[str, Any]:
-    """Return what the notebooks left behind, as `analysis.report.collate` wrote it."""
-    return _read(Path(app.srcdir) / DATA)
-
-
-@cache
-def _read(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
-
-
 class NumberRole(SphinxRole):
     """A number by its id, with an optional format behind a colon."""
 
@@ -65,24 +57,12 @@ class NumberRole(SphinxRole):
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return the number as text, or say on the page's log that there is none."""
-        id, _, style = self.text.partition(":")
         try:
-            return [nodes.inline("", self.look_up(id, style), classes=[f"book-{self.kind}"])], []
+            text = number_text(results(self.env.app), self.kind, self.text)
         except (KeyError, ValueError, TypeError) as error:
             message = self.inliner.reporter.error(f"{self.kind} {self.text!r}: {error!r}")
             return [nodes.problematic(self.rawtext, self.rawtext)], [message]
-
-    def look_up(self, id: str, style: str) -> str:
-        """Return what stands under `id`, formatted."""
-        data = results(self.env.app)
-        if self.kind == "printed":
-            return printed_rows()[id].printed
-        if self.kind == "verdict":
-            return str(data["verdicts"][id]["verdict"])
-        value = data["records" if self.kind == "computed" else "values"][id]["value"]
-        if isinstance(value, list):
-            return "[" + ", ".join(format(entry, style) for entry in value) + "]"
-        return format(value, style)
+        return [nodes.inline("", text, classes=[f"book-{self.kind}"])], []
 
 
 class BookDirective(SphinxDirective):
@@ -201,57 +181,6 @@ class Gallery(BookDirective):
         return [gallery]
 
 
-class DocumentOnly(SphinxDirective):
-    """Content that is true of the documents' own parameters only."""
-
-    has_content = True
-
-    def run(self) -> list[nodes.Node]:
-        """Return the content, or nothing on the page of a rerun with other parameters."""
-        if not results(self.env.app)["document"]:
-            return []
-        return self.parse_content_to_nodes(allow_section_headings=True)
-
-
-class When(SphinxDirective):
-    """Content that is true of some results only: the saved value says of which."""
-
-    has_content = True
-    required_arguments = 1
-    final_argument_whitespace = True
-
-    def run(self) -> list[nodes.Node]:
-        """Return the content where the predicate has the wanted value."""
-        *negation, id = self.arguments[0].split()
-        if negation not in ([], ["not"]):
-            raise self.error(f"when takes an id or 'not' and an id, got {self.arguments[0]!r}")
-        value = results(self.env.app)["values"].get(id, {}).get("value")
-        if not isinstance(value, bool):
-            raise self.error(f"no notebook saved {id!r} as true or false")
-        if value is bool(negation):
-            return []
-        return self.parse_content_to_nodes(allow_section_headings=True)
-
-
-def mark_rerun(app: Sphinx, doctree: nodes.document) -> None:
-    """Say at the top of a rerun's page whose parameters it shows; warn of the quick profile."""
-    data = results(app)
-    sections = list(doctree.findall(nodes.section))
-    if not sections:
-        return
-    if not data["document"] and app.env.docname in {Path(page).name for page in data["runs"]}:
-        (run,) = data["runs"].values()
-        said = ", ".join(f"{key} = {value}" for key, value in run["given"].items())
-        text = (
-            f"A rerun with parameters of your own: {said}. The book's page has the documents' own."
-        )
-    elif data["profile"] == "quick":
-        text = "Built with the quick profile, for tests: its verdicts are not the book's."
-    else:
-        return
-    sections[0].insert(1, nodes.note("", nodes.paragraph("", text), classes=["book-rerun"]))
-
-
 def number_proofs(app: Sphinx, doctree: nodes.document) -> None:
     """Tell proofs and the insides of theorems apart by id: sphinx-proof gives all the same two."""
     same = [n for n in doctree.findall(nodes.Element) if n["ids"] in (["proof"], ["proof-content"])]
@@ -328,6 +257,13 @@ TEMPLATES.filters["cell"] = lambda text: Markup(text.replace("|", r"\|"))
 TEMPLATES.filters["json"] = json.dumps
 
 
+def finish(app: Sphinx, problem: Exception | None) -> None:
+    """Leave an index and few icons beside the pages of a book; runs share all of the icons."""
+    if not pages_of_rerun(app):
+        write_index(app, problem)
+        ship_used_icons(app, problem)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register roles and directives; jupyter-book itself adds what lies in ``_static``."""
     for kind in ("printed", "computed", "value", "verdict"):
@@ -340,8 +276,12 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("document-only", DocumentOnly)
     app.add_directive("when", When)
     app.add_directive("face", Face)
+    register_explorables(app)
     app.connect("doctree-read", add_source_links)
     app.connect("doctree-read", mark_rerun)
     app.connect("doctree-read", number_proofs)
-    app.connect("build-finished", ship_used_icons)
+    app.add_transform(DropEmptySections)
+    app.add_post_transform(BookReferences)
+    app.connect("env-check-consistency", number_as_in_the_book)
+    app.connect("build-finished", finish)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

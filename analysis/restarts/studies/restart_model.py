@@ -16,10 +16,8 @@ from analysis.restarts.definition import (
     evaluate_policy,
     least_over_policies,
 )
-from analysis.restarts.instances.generators import SLIDE_DISCOUNT, slide_arms
-from analysis.restarts.joint import MOST_JOINT_STATES, JointModel, evaluate_scores, solve_joint
-from analysis.restarts.policies import RestartBandit, index_scores
-from analysis.restarts.relaxed import relaxed_bound
+from analysis.restarts.joint import MOST_JOINT_STATES, JointModel
+from analysis.restarts.policies import RestartBandit
 from analysis.results import DiscountedSolution, Estimate
 
 #: Largest difference of two exact routes that counts as rounding.
@@ -193,29 +191,6 @@ def keep_numbers(bandit: RestartBandit, exact: pd.DataFrame) -> None:
 def bound_is_loose(exact: pd.DataFrame) -> bool:
     """Return whether the relaxed bound lies below the optimum of some system, beyond rounding."""
     return bool((exact.bound < exact.optimal - AGREE - 2 * exact.residual).any())
-
-
-def two_machines() -> RestartBandit:
-    """Return two machines of two states, of which the index policy repairs the wrong one."""
-    wear, new = np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([1.0, 0.0])
-    first = RestartArm(wear, new, np.array([0.0, 1.2]), np.array([1.0, 1.0]))
-    second = RestartArm(wear, new, np.array([0.0, 1.0]), np.array([0.0, 4.0]))
-    return RestartBandit((first, second), 1, SLIDE_DISCOUNT)
-
-
-def keep_exercises() -> None:
-    """Keep the numbers that the solutions of the exercises quote, on instances of their own."""
-    two = two_machines()
-    for name, indices in zip(("first", "second"), index_scores(two), strict=True):
-        save_value(f"restart-model-two-{name}-new", indices[0])
-        save_value(f"restart-model-two-{name}-worn", indices[1])
-    save_value("restart-model-two-index", evaluate_scores(two, index_scores(two)).values[0, 0])
-    save_value("restart-model-two-optimal", solve_joint(two).values[0, 0])
-    arm = slide_arms("sorted-simplex", 1, 4, np.random.default_rng(2019))[0]
-    for name, copies in (("three", 3), ("six", 6)):
-        many = RestartBandit((arm,) * copies, copies // 3, SLIDE_DISCOUNT)
-        save_value(f"restart-model-copies-{name}", solve_joint(many).values.flat[0] / copies)
-    save_value("restart-model-copies-bound", relaxed_bound(many)[0] / copies)
 
 
 def draw_states(most: int = 100) -> None:

@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.restarts import (
-    RestartBandit,
-    evaluate_scores,
-    index_scores,
-    solve_joint,
-    whittle_indices,
-)
+from analysis.restarts import RestartBandit, solve_joint, whittle_indices
 from analysis.restarts.definition import solve_subsidised
 from analysis.restarts.instances.generators import SLIDE_DISCOUNT, slide_arms, unstructured_arm
 from analysis.restarts.instances.systems import exact_costs
@@ -18,7 +12,6 @@ from analysis.restarts.studies.restart_model import (
     check_single_arms,
     claims,
     refuses,
-    two_machines,
 )
 from analysis.results import Estimate
 from tests.support import assert_all_turn, assert_turns, verdicts
@@ -92,13 +85,3 @@ def test_the_bound_is_loose_on_some_systems_and_tight_on_others(true):
     exact = true["exact"]
     assert bound_is_loose(exact)
     assert not bound_is_loose(exact.assign(bound=exact.optimal))
-
-
-def test_on_the_two_machines_of_the_exercise_the_index_policy_repairs_the_wrong_one():
-    """By hand: the optimum leaves the first machine worn, at a cost of 1.2 from epoch 1 on."""
-    two = two_machines()
-    assert solve_joint(two).values[0, 0] == pytest.approx(1.2 * SLIDE_DISCOUNT)
-    assert evaluate_scores(two, index_scores(two)).values[0, 0] > 2
-    first, second = index_scores(two)
-    assert second[0] > first[0]
-    assert first[1] > second[0]
