@@ -28,6 +28,8 @@ from analysis.report.scorecard import SHOWS_AN_ERROR, RecordError, judge
 from analysis.report.text import as_tex
 
 DATA = "collated.json"
+#: What notebooks save besides numbers: attributes of a `Collation`, folders of a run and of a site.
+PRODUCTS = ("figures", "tables", "data")
 _QUOTED = re.compile(r"\{(?P<kind>computed|value)\}`(?P<id>[^`:]+):?(?P<style>[^`]*)`")
 _THEOREM = re.compile(
     r"^`{3,}\{prf:(?:theorem|proposition|lemma|corollary)\}[^\n]*\n:label: (?P<label>\S+)$", re.M
@@ -59,6 +61,10 @@ class Collation:
         id -> {"page", "value", "interval", "replications"}.
     figures : dict
         id -> description as `save_figure` wrote it.
+    tables : dict
+        id -> description as `save_table` wrote it.
+    data : dict
+        id -> description as `save_data` wrote it.
     runs : dict
         page -> {"parameters", "given", "seconds"}.
     verdicts : dict
@@ -70,6 +76,8 @@ class Collation:
     records: dict[str, dict[str, Any]] = field(default_factory=dict)
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
     figures: dict[str, dict[str, Any]] = field(default_factory=dict)
+    tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    data: dict[str, dict[str, Any]] = field(default_factory=dict)
     runs: dict[str, dict[str, Any]] = field(default_factory=dict)
     verdicts: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -130,19 +138,21 @@ def _add(found: Collation, folder: Path) -> list[str]:
     problems = []
     records = folder / "records.json"
     content = _read(records) if records.exists() else {"records": {}, "values": {}}
-    figures = {path.stem: _read(path) for path in sorted(folder.glob("figures/*.json"))}
     for kind, new in (("records", content["records"]), ("values", content["values"])):
         mine = getattr(found, kind)
         problems += [
             f"{id}: {kind} of both {mine[id]['page']} and {page}" for id in new if id in mine
         ]
         mine.update({id: {**entry, "page": page} for id, entry in new.items()})
-    problems += [
-        f"the figure id {id} is used in both {found.figures[id]['notebook']} and {page}"
-        for id in figures
-        if id in found.figures
-    ]
-    found.figures.update(figures)
+    taken = {
+        id: entry["notebook"] for part in PRODUCTS for id, entry in getattr(found, part).items()
+    }
+    for part in PRODUCTS:
+        new = {path.stem: _read(path) for path in sorted(folder.glob(f"{part}/*.json"))}
+        problems += [
+            f"the id {id} is used in both {taken[id]} and {page}" for id in new if id in taken
+        ]
+        getattr(found, part).update(new)
     found.runs[page] = {
         "parameters": run["parameters"],
         "given": run["given"],
@@ -217,25 +227,19 @@ def write_data(found: Collation, site: Path) -> None:
     site : Path
         A new folder; its content goes to the top of the site.
     """
-    (site / "figures").mkdir(parents=True)
-    (site / "notebooks").mkdir()
+    (site / "notebooks").mkdir(parents=True)
+    for part in PRODUCTS:
+        (site / part).mkdir()
     commit = commit_name()
     for page, run in found.runs.items():
         folder = Path(run["folder"])
         shutil.copyfile(folder / "notebook.ipynb", site / "notebooks" / f"{Path(page).name}.ipynb")
-        for path in folder.glob("figures/*"):
-            if path.suffix != ".json":
-                shutil.copyfile(path, site / "figures" / path.name)
-    for id, description in found.figures.items():
-        provenance = description | {"commit": commit, "profile": found.profile}
-        write_json(site / "figures" / f"{id}.json", provenance)
-        entry = bibtex(description, commit, document=found.document)
-        (site / "figures" / f"{id}.bib").write_text(entry, encoding="utf-8")
-    figures = [
-        entry | {"permalink": permalink(entry, document=found.document)}
-        for entry in found.figures.values()
-    ]
-    write_json(site / "figures.json", figures)
+        for part in PRODUCTS:
+            for path in folder.glob(f"{part}/*"):
+                if path.suffix != ".json":
+                    shutil.copyfile(path, site / part / path.name)
+    for part in PRODUCTS:
+        _write_products(found, part, site, commit)
     for name, columns, rows in (
         ("scorecard", SCORECARD, _scorecard(found)),
         ("errata", ERRATA, errata_rows(found)),
@@ -245,6 +249,25 @@ def write_data(found: Collation, site: Path) -> None:
             table.writeheader()
             table.writerows(rows)
     write_json(site / "manifest.json", _manifest(found, site))
+
+
+def _write_products(found: Collation, part: str, site: Path, commit: str) -> None:
+    """Write the provenance of each product, the list of all, and how to cite figures and tables."""
+    products = getattr(found, part)
+    for id, entry in products.items():
+        made = {"commit": commit, "profile": found.profile}
+        path = Path(found.runs[entry["notebook"]]["folder"]) / "machine.json"
+        made |= {"machine": _read(path)} if path.exists() else {}
+        write_json(site / part / f"{id}.json", {**entry, **made})
+        if part != "data":
+            cited = bibtex(entry, commit, part=part, document=found.document)
+            (site / part / f"{id}.bib").write_text(cited, encoding="utf-8")
+    listed = [
+        {key: value for key, value in entry.items() if key != "rows"}
+        | ({"permalink": permalink(entry, document=found.document)} if part != "data" else {})
+        for entry in products.values()
+    ]
+    write_json(site / f"{part}.json", listed)
 
 
 def commit_name() -> str:
@@ -270,9 +293,12 @@ def permalink(figure: dict[str, Any], *, document: bool = True) -> str:
     return f"{base}/{figure['notebook']}.html#{figure['id']}".lstrip("/")
 
 
-def bibtex(figure: dict[str, Any], commit: str, *, document: bool = True) -> str:
-    """Return a BibTeX entry that cites one figure, with the commit it was made from."""
-    note = f"Figure {figure['id']}, version {__version__}, commit {commit}"
+def bibtex(
+    figure: dict[str, Any], commit: str, *, part: str = "figures", document: bool = True
+) -> str:
+    """Return a BibTeX entry that cites one figure or table, with the commit it was made from."""
+    kind = {"figures": "Figure", "tables": "Table"}[part]
+    note = f"{kind} {figure['id']}, version {__version__}, commit {commit}"
     if not document:
         values = ", ".join(f"{key} = {value}" for key, value in figure["parameters"].items())
         note += f", a run with parameters of the reader's own: {values}"

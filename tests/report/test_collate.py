@@ -11,7 +11,7 @@ import pytest
 
 from analysis.published import Document, Erratum, Printed
 from analysis.report import collate as collating
-from analysis.report import record, records, save_figure, save_value
+from analysis.report import record, records, save_data, save_figure, save_table, save_value
 from analysis.report.collate import CollationError, bibtex, collate, summary, write_data
 
 SLIPS = {"E-1": "X-1", "E-2": "X-2"}
@@ -41,6 +41,14 @@ def draw(id="first-curve"):
     fig, axis = plt.subplots()
     axis.plot([0, 1], [1, 0])
     save_figure(id, fig, {"x": [0, 1], "y": [1, 0]}, "It falls.", "A falling line.")
+
+
+def tabulate(id="first-table"):
+    save_table(id, pd.DataFrame({"x": [0.5, 1 / 3]}), "Two numbers.")
+
+
+def keep_data(id="first-instances"):
+    save_data(id, pd.DataFrame({"x": [0.5, 1 / 3]}), "One row a number.", {"x": "a number"})
 
 
 def gather(*folders, **options):
@@ -82,6 +90,8 @@ def test_records_of_several_notebooks_make_one_scorecard(start_run):
         (lambda: record("X-1", 1.5), "X-1"),
         (lambda: save_value("own-number", 1.0), "own-number"),
         (draw, "first-curve"),
+        (tabulate, "first-table"),
+        (keep_data, "first-instances"),
     ],
 )
 def test_what_two_notebooks_leave_under_one_id_fails(start_run, leave, said):
@@ -94,6 +104,15 @@ def test_what_two_notebooks_leave_under_one_id_fails(start_run, leave, said):
     assert said in str(failed.value)
     assert "part/first" in str(failed.value)
     assert "part/second" in str(failed.value)
+
+
+def test_figures_tables_and_data_share_their_ids(start_run):
+    first = start_run("first", notebook="part/first")
+    draw("one-id")
+    second = start_run("second", notebook="part/second")
+    tabulate("one-id")
+    with pytest.raises(CollationError, match="one-id is used in both part/first and part/second"):
+        gather(first, second, complete=False)
 
 
 def test_a_row_without_a_record_fails(start_run):
@@ -213,6 +232,8 @@ def run(start_run):
     record_all()
     save_value("own-number", 2.0)
     draw()
+    tabulate()
+    keep_data()
     (folder / "notebook.ipynb").write_text("{}\n")
     return folder
 
@@ -235,12 +256,19 @@ def test_the_files_beside_the_pages(run, tmp_path):
     assert provenance["commit"]
     assert provenance["profile"] == "paper"
     assert "first-curve" in (site / "figures/first-curve.bib").read_text()
+    assert provenance["machine"]["threads"]
+    (table,) = json.loads((site / "tables.json").read_text())
+    assert table["permalink"] == "part/first.html#first-table"
+    assert "Table first-table" in (site / "tables/first-table.bib").read_text()
+    (data,) = json.loads((site / "data.json").read_text())
+    assert data["columns"] == [{"name": "x", "description": "a number"}]
 
 
 def test_the_manifest_has_the_hash_of_every_figure_datum_and_record(run, tmp_path):
     write_data(gather(run), tmp_path / "site")
     manifest = json.loads((tmp_path / "site/manifest.json").read_text())
     wanted = {f"figures/first-curve.{end}" for end in ("svg", "pdf", "png", "csv")}
+    wanted |= {"tables/first-table.csv", "data/first-instances.csv"}
     assert set(manifest["files"]) == wanted | {"scorecard.csv", "errata.csv"}
     for name, digest in manifest["files"].items():
         content = (tmp_path / "site" / name).read_bytes()

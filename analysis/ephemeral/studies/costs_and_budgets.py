@@ -209,7 +209,7 @@ def save_losses(instances: pd.DataFrame) -> None:
         caption="Loss of the ways that keep the budget at every epoch, over "
         f"{len(loss)} random instances of three and four sources. The set with the largest "
         f"$\\sum C_i\\gamma_i$ (*value*) loses less than {bound:.1f}%, the "
-        f"others up to {worst.max():.0f}%.",
+        f"others up to {worst.drop('value').max():.0f}%.",
         alt="Four rows of dots, one a way to fill. Mean losses: stopping at the first source that "
         f"does not fit {mean['stop']:.1f}%, skipping it {mean['skip']:.1f}%, the knapsack on the "
         f"index {mean['index']:.1f}%, the knapsack on cost times index {mean['value']:.2f}%.",

@@ -30,6 +30,7 @@ from analysis.report.files import (
     replace_folder,
 )
 from analysis.report.pages.downloads import write_notebooks
+from analysis.report.pages.explorables import FOLDER as EXPLORABLES
 from analysis.report.pages.references import published_address, read_index, source_index
 from analysis.report.pages.static import share_static
 from analysis.report.paths import BOOK, ROOT
@@ -44,7 +45,9 @@ from analysis.report.running.notebooks import (
 #: Files whose change alters pages though no result changes.
 _PAGE_CODE = ("analysis/report", "analysis/published")
 #: Files that lie beside the site as well as in it.
-BESIDE = ("scorecard.csv", "errata.csv", "figures.json", "manifest.json")
+BESIDE = (
+    "scorecard.csv", "errata.csv", "figures.json", "tables.json", "data.json", "manifest.json",
+)  # fmt: skip
 #: Pixels of a figure in the gallery, at most, either way.
 THUMBNAIL = 560
 #: In a site, the hash of all that it was made from.
@@ -109,7 +112,8 @@ def render_runs(found: Collation, build: Path, book: Path, *, strict: bool = Fal
         _stage_run(found, page, stage / name)
     for part in ("references.bib", "back/bibliography.md"):
         shutil.copyfile(BOOK / part, stage / Path(part).name)
-    shutil.copytree(BOOK / "_static", stage / "_static")
+    for part in ("_static", EXPLORABLES):
+        shutil.copytree(BOOK / part, stage / part)
     shutil.copyfile(BOOK / "_config.yml", stage / "_config.yml")
     chapters = [{"file": name} for name in (*names[1:], "bibliography")]
     contents = {"format": "jb-book", "root": names[0], "chapters": chapters}

@@ -2,11 +2,12 @@
 
 Roles        ``{printed}`id` `` what a document prints; ``{computed}`id:.2f` `` what the book
              computes for that row; ``{value}`id:.2f` `` a number of its own; ``{verdict}`id` ``.
-Directives   ``{repro-figure} id``, ``{verdicts}`` (the rows of this page), ``{scorecard}``,
-             ``{coverage}``, ``{errata}``, ``{gallery}``, ``{build-info}``; ``{document-only}``,
-             whose content stands only where the documents' own parameters were used; and
-             ``{when} id`` or ``{when} not id``, whose content stands where a saved value is true,
-             or false: a sentence about results is bound to the predicate that it states.
+Directives   ``{repro-figure} id``, ``{repro-table} id``, ``{verdicts}`` (the rows of this page),
+             ``{scorecard}``, ``{coverage}``, ``{errata}``, ``{gallery}``, ``{build-info}``;
+             ``{document-only}``, whose content stands only where the documents' own parameters
+             were used; and ``{when} id`` or ``{when} not id``, whose content stands where a saved
+             value is true, or false: a sentence about results is bound to the predicate that it
+             states.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from analysis.published import documents, printed_rows
 from analysis.report.pages.api import Face
 from analysis.report.pages.bound import DocumentOnly, DropEmptySections, When
 from analysis.report.pages.collated import number_text, results
+from analysis.report.pages.explorables import register as register_explorables
 from analysis.report.pages.icons import ship_used_icons
 from analysis.report.pages.references import BookReferences, write_index
 from analysis.report.pages.rerun import mark_rerun, number_as_in_the_book, pages_of_rerun
@@ -37,6 +39,8 @@ from analysis.report.run import FORMATS
 from analysis.report.running.notebooks import Parameter, find_notebook
 from analysis.report.text import escaped
 
+#: What links to files are called where their ending does not say it.
+LINKS = {"csv": "data"}
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib", "papermill", "jupyter-book", "sphinx")
 
 
@@ -86,6 +90,23 @@ class BookDirective(SphinxDirective):
         )
         return nodes.reference("", text, refuri=up + path, classes=["book-file"])
 
+    def product_links(self, folder: str, product: dict[str, Any], formats: list[str]) -> nodes.Node:
+        """Return the line of links to all that one needs to check and cite a figure or a table."""
+        id, name = product["id"], Path(product["notebook"]).name
+        links: list[nodes.Node] = [nodes.reference("", "permalink", refuri=f"#{id}")]
+        links += [self.file_link(LINKS.get(f, f.upper()), f"{folder}/{id}.{f}") for f in formats]
+        if instances := product["instances"]:
+            links += [self.file_link("instances", f"data/{instances}.csv")]
+        links += [
+            self.file_link("notebook", f"notebooks/{name}.ipynb"),
+            self.file_link("provenance", f"{folder}/{id}.json"),
+            self.file_link("cite", f"{folder}/{id}.bib"),
+        ]
+        line = nodes.paragraph(classes=["repro-links"])
+        for number, node in enumerate(links):
+            line += [nodes.Text(" · "), node] if number else [node]
+        return line
+
     def markdown(self, text: str) -> list[nodes.Node]:
         """Parse a line of Markdown in place; HTML in it is text."""
         parsed = self.parse_text_to_nodes(text)
@@ -109,24 +130,10 @@ class ReproFigure(BookDirective):
         figure["align"] = "center"
         image = nodes.image(uri=f"/_site/figures/{id}.svg", alt=description["alt"], width="100%")
         caption = nodes.caption("", "", *self.markdown(description["caption"]))
-        figure += [image, caption, nodes.legend("", self._links(id, description))]
+        links = self.product_links("figures", description, [*FORMATS, "csv"])
+        figure += [image, caption, nodes.legend("", links)]
         self.state.document.note_explicit_target(figure)
         return [figure]
-
-    def _links(self, id: str, description: dict[str, Any]) -> nodes.Node:
-        name = Path(description["notebook"]).name
-        links: list[nodes.Node] = [nodes.reference("", "permalink", refuri=f"#{id}")]
-        links += [self.file_link(suffix.upper(), f"figures/{id}.{suffix}") for suffix in FORMATS]
-        links += [
-            self.file_link("data", f"figures/{id}.csv"),
-            self.file_link("notebook", f"notebooks/{name}.ipynb"),
-            self.file_link("provenance", f"figures/{id}.json"),
-            self.file_link("cite", f"figures/{id}.bib"),
-        ]
-        line = nodes.paragraph(classes=["repro-links"])
-        for number, node in enumerate(links):
-            line += [nodes.Text(" · "), node] if number else [node]
-        return line
 
 
 class Template(BookDirective):
@@ -262,12 +269,14 @@ def setup(app: Sphinx) -> dict[str, Any]:
     for kind in ("printed", "computed", "value", "verdict"):
         app.add_role(kind, NumberRole(kind))
     app.add_directive("repro-figure", ReproFigure)
+    app.setup_extension("analysis.report.pages.tables")
     app.add_directive("gallery", Gallery)
     for name in ("verdicts", "scorecard", "coverage", "errata", "build-info"):
         app.add_directive(name, Template)
     app.add_directive("document-only", DocumentOnly)
     app.add_directive("when", When)
     app.add_directive("face", Face)
+    register_explorables(app)
     app.connect("doctree-read", add_source_links)
     app.connect("doctree-read", mark_rerun)
     app.connect("doctree-read", number_proofs)

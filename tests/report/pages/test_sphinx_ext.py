@@ -47,6 +47,7 @@ def built(folder, page, monkeypatch):
         "extensions": ["myst_parser", "analysis.report.pages.sphinx_ext"],
         "myst_enable_extensions": ["dollarmath", "colon_fence"],
         "root_doc": page,
+        "numfig": True,
         "smartquotes": False,
     }
     out = folder / "out"
@@ -105,11 +106,9 @@ def test_a_sentence_without_a_predicate_is_refused(tmp_path, monkeypatch, argume
 
 def test_html_in_a_caption_is_text_on_its_page_and_in_the_gallery(tmp_path, monkeypatch):
     """Even where a notebook hands on a reader's words as they are."""
-    figure = {"notebook": "page", "alt": f'"{EVIL}'}
-    figures = {
-        "page-inside": figure | {"caption": f"An item of {EVIL} at $M = 1$ *rises*."},
-        "page-alone": figure | {"caption": EVIL},
-    }
+    figure = {"notebook": "page", "alt": f'"{EVIL}', "instances": None}
+    said = {"page-inside": f"An item of {EVIL} at $M = 1$ *rises*.", "page-alone": EVIL}
+    figures = {id: figure | {"id": id, "caption": caption} for id, caption in said.items()}
     (tmp_path / "page.md").write_text(
         "# A page\n\n```{repro-figure} page-inside\n```\n\n```{repro-figure} page-alone\n```\n\n"
         "```{gallery}\n```\n"
