@@ -19,9 +19,10 @@ from analysis.report.files import shown
 from analysis.report.pages.render import render_book, render_runs, render_single
 from analysis.report.paths import PROFILES, build_folder
 from analysis.report.running.lab import open_lab
-from analysis.report.running.notebooks import all_notebooks, keep_seconds, parse_assignments
+from analysis.report.running.notebooks import all_notebooks, keep_seconds
 from analysis.report.running.reruns import rerun_job
 from analysis.report.running.runner import locked, profile_jobs, run
+from analysis.report.running.values import parse_assignments
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM_OPTIONS = (
