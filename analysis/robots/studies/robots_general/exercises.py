@@ -34,8 +34,9 @@ def one_fast_or_two_slow() -> pd.DataFrame:
 def save_solutions() -> None:
     """Keep the numbers that the solutions quote."""
     table = one_fast_or_two_slow()
-    cheaper = table["cost, fast"] < table["cost, slow"]
     save_value("robots-general-fast-examples", len(table))
-    save_value("robots-general-fast-cheaper", int(cheaper.sum()))
+    save_value(
+        "robots-general-fast-cheaper", int((table["cost, fast"] < table["cost, slow"]).sum())
+    )
     for name, law in (("constant", mg1k.deterministic()), ("exponential", mg1k.exponential())):
         save_value(f"robots-general-{name}-load", optimal_general_load(1.0, 2, law))

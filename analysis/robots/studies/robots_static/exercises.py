@@ -27,5 +27,4 @@ def loads_at_twice() -> pd.Series:
 def save_solutions() -> None:
     """Keep the numbers that the solutions quote."""
     save_value("robots-static-second-robot", second_robot())
-    loads = loads_at_twice()
-    save_value("robots-static-best-capacity", int(loads.index[int(loads.to_numpy().argmax())]))
+    save_value("robots-static-best-capacity", int(loads_at_twice().to_numpy().argmax()) + 2)
