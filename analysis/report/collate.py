@@ -20,8 +20,9 @@ from typing import Any
 import yaml
 
 from analysis import __version__
-from analysis.published import documents, errata, printed_rows
+from analysis.published import ERRATUM_KINDS, WEIGHTS, Erratum, documents, errata, printed_rows
 from analysis.report.claims import Claim
+from analysis.report.dark import write_dark
 from analysis.report.paths import BOOK, ROOT
 from analysis.report.run import write_json
 from analysis.report.scorecard import SHOWS_AN_ERROR, RecordError, judge
@@ -36,7 +37,10 @@ SCORECARD = [
     "id", "document", "place", "kind", "printed", "computed", "interval_low", "interval_high",
     "verdict", "page", "basis", "assumes",
 ]  # fmt: skip
-ERRATA = ["id", "document", "place", "printed", "corrected", "record", "page"]
+ERRATA = [
+    "id", "document", "place", "printed", "corrected", "record", "page", "kind", "weight",
+    "consequence",
+]  # fmt: skip
 
 
 class CollationError(RuntimeError):
@@ -226,6 +230,7 @@ def write_data(found: Collation, site: Path) -> None:
         for path in folder.glob("figures/*"):
             if path.suffix != ".json":
                 shutil.copyfile(path, site / "figures" / path.name)
+    write_dark(site / "figures")
     for id, description in found.figures.items():
         provenance = description | {"commit": commit, "profile": found.profile}
         write_json(site / "figures" / f"{id}.json", provenance)
@@ -308,7 +313,7 @@ def _scorecard(found: Collation) -> list[dict[str, Any]]:
 
 
 def errata_rows(found: Collation) -> list[dict[str, str]]:
-    """Return the errata whose evidence is at hand, with computed numbers in place.
+    """Return the errata whose evidence is at hand, the weightiest first, with numbers in place.
 
     A correction names its numbers as pages do, ``{computed}`row:.2f` `` or ``{value}`id:.2f` ``.
     """
@@ -326,10 +331,17 @@ def errata_rows(found: Collation) -> list[dict[str, str]]:
             "corrected": _QUOTED.sub(number, erratum.corrected),
             "record": erratum.record,
             "page": found.records[erratum.record]["page"],
+            "kind": erratum.kind,
+            "weight": erratum.weight,
+            "consequence": erratum.consequence,
         }
-        for erratum in errata().values()
+        for erratum in sorted(errata().values(), key=_gravity)
         if erratum.record in found.verdicts
     ]
+
+
+def _gravity(erratum: Erratum) -> tuple[int, int]:
+    return WEIGHTS.index(erratum.weight), -ERRATUM_KINDS.index(erratum.kind)
 
 
 def _quoted(found: Collation, match: re.Match[str]) -> Any:

@@ -162,6 +162,24 @@ def test_a_correction_quotes_computed_numbers(start_run, monkeypatch):
     assert row["corrected"] == "2.2 and 0.333, 7"
 
 
+def test_errata_stand_by_weight_and_then_by_kind(start_run, monkeypatch):
+    kinds = {
+        "E-1": ("typo", "notation"),
+        "E-2": ("typo", "result"),
+        "E-3": ("false", "argument"),
+        "E-4": ("false", "result"),
+    }
+    errata = {
+        id: Erratum(id, "x", "", "a", "b", "X-2", "", kind, weight, "much")
+        for id, (kind, weight) in kinds.items()
+    }
+    monkeypatch.setattr(collating, "errata", lambda: errata)
+    folder = start_run()
+    record_all()
+    rows = collating.errata_rows(gather(folder))
+    assert [row["id"] for row in rows] == ["E-4", "E-2", "E-3", "E-1"]
+
+
 def test_a_rerun_with_other_parameters_feeds_no_scorecard(start_run):
     folder = start_run(document=False)
     record_all()  # even where a notebook forgets to ask whose parameters it has
@@ -225,7 +243,8 @@ def test_the_files_beside_the_pages(run, tmp_path):
     assert ",".join(scorecard.columns) == f"{columns},basis,assumes"
     assert list(scorecard["verdict"]) == ["matches", "does not hold"]
     errata = pd.read_csv(site / "errata.csv", dtype=str)
-    assert ",".join(errata.columns) == "id,document,place,printed,corrected,record,page"
+    columns = "id,document,place,printed,corrected,record,page,kind,weight,consequence"
+    assert ",".join(errata.columns) == columns
     assert list(errata["page"]) == ["part/first"]
     (figure,) = json.loads((site / "figures.json").read_text())
     assert figure["id"] == "first-curve"
@@ -240,7 +259,8 @@ def test_the_files_beside_the_pages(run, tmp_path):
 def test_the_manifest_has_the_hash_of_every_figure_datum_and_record(run, tmp_path):
     write_data(gather(run), tmp_path / "site")
     manifest = json.loads((tmp_path / "site/manifest.json").read_text())
-    wanted = {f"figures/first-curve.{end}" for end in ("svg", "pdf", "png", "csv")}
+    ends = ("svg", "pdf", "png", "csv", "narrow.svg", "dark.svg", "narrow.dark.svg")
+    wanted = {f"figures/first-curve.{end}" for end in ends}
     assert set(manifest["files"]) == wanted | {"scorecard.csv", "errata.csv"}
     for name, digest in manifest["files"].items():
         content = (tmp_path / "site" / name).read_bytes()
