@@ -145,6 +145,24 @@ def write_dates(dates: pd.DataFrame, kind: str, path: str | PathLike[str]) -> No
     ------
     ValueError
         If the name of the file ends otherwise, or there is no such kind.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import pandas as pd
+    >>> from analysis.crawl import due_dates, write_dates
+    >>> from analysis.ephemeral import four_sources
+    >>> urls = [f"http://127.0.0.1/{name}" for name in range(4)]
+    >>> when = pd.Timestamp("2026-01-01", tz="UTC")
+    >>> dates = due_dates(four_sources(), urls, [1, 1, 1, 1], when, seconds=3600.0, budget=1.0)
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "dates.csv"
+    ...     write_dates(dates, "nutch", path)
+    ...     header = path.read_text().splitlines()[0]
+    ...
+    >>> header
+    'url,fetchTime,fetchInterval'
     """
     target, frame = Path(path), export(dates, kind)
     if target.suffix == ".csv":

@@ -50,6 +50,12 @@ class Reply:
         Content.
     delay : float
         Seconds that pass before the answer; ``inf`` for none at all.
+
+    Examples
+    --------
+    >>> from analysis.crawl import Reply
+    >>> Reply(304, {"etag": "x"}).status
+    304
     """
 
     status: int

@@ -62,6 +62,15 @@ def read_feed(reply: Reply, memory: str) -> Reading:
     ------
     Unreadable
         For any other status, a body that is not XML, or a value that is no number.
+
+    Examples
+    --------
+    >>> from analysis.crawl import Reply, read_feed
+    >>> body = b"<rss><channel><item><guid>1</guid><title>News</title></item></channel></rss>"
+    >>> first = read_feed(Reply(200, {}, body), "")
+    >>> again = read_feed(Reply(200, {}, body), first.memory)
+    >>> first.reward, again.reward
+    (1.0, 0)
     """
     if reply.status == 304:
         return Reading(0.0, (), memory)

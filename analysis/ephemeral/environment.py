@@ -89,6 +89,16 @@ class Environment:
     ------
     ValueError
         Naming the argument, its value and the allowed range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import Arrivals, Environment, four_sources
+    >>> sources = four_sources()
+    >>> environment = Environment(sources, Arrivals(sources).sample(3, np.random.default_rng(0)))
+    >>> reward = environment.step([0])
+    >>> environment.epoch, environment.observation.age.tolist()
+    (1, [1, 1, 1, 1])
     """
 
     def __init__(

@@ -36,6 +36,14 @@ class Observation:
         Epochs since the last crawl of each source, 1 at the epoch that follows it.
     state : ndarray, shape (N,)
         Content of each source, ``nan`` where it is not observed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import Observation, WhittlePolicy, four_sources
+    >>> seen = Observation(epoch=0, age=np.array([1, 1, 20, 1]), state=np.full(4, np.nan))
+    >>> WhittlePolicy(four_sources()).select(seen, 1).tolist()
+    [0]
     """
 
     epoch: int

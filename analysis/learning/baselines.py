@@ -90,6 +90,14 @@ class JointQ:
     ------
     ValueError
         If the table would have more than `LARGEST_TABLE` entries.
+
+    Examples
+    --------
+    >>> from analysis.learning import JointQ
+    >>> JointQ(12, 1)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    ValueError: arms must be few: 12 arms of 4 ages make 201326592 entries, above 10000000; ...
     """
 
     def __init__(self, arms: int, budget: int, options: JointQOptions | None = None) -> None:

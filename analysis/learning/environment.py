@@ -85,6 +85,17 @@ class Fixed:
     ----------
     policy : Policy
         What chooses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import WhittlePolicy, four_sources
+    >>> from analysis.learning import Fixed, mean_content, play
+    >>> sources = four_sources()
+    >>> learner = Fixed(WhittlePolicy(sources))
+    >>> run = play(sources, learner, mean_content(sources, 100), 1, np.random.default_rng(0))
+    >>> int(run.engaged.sum())
+    100
     """
 
     policy: Policy

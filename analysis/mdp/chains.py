@@ -51,7 +51,7 @@ def _edges(name: str, chain: sparse.csr_array) -> sparse.csr_array:
     return graph
 
 
-def stationary_law(rates: sparse.csr_array, start: int = 0) -> Floats:
+def stationary_law(rates: sparse.csr_array, initial_state: int = 0) -> Floats:
     """Return the long-run law of a chain in continuous time.
 
     Parameters
@@ -59,7 +59,7 @@ def stationary_law(rates: sparse.csr_array, start: int = 0) -> Floats:
     rates : sparse array, shape (states, states)
         Rates between the states; the diagonal is ignored. For a chain in discrete time, its
         transition probabilities serve as well.
-    start : int
+    initial_state : int
         A state; of several recurrent classes the one that it can reach is taken, and where it can
         reach more than one ValueError is raised.
 
@@ -76,14 +76,15 @@ def stationary_law(rates: sparse.csr_array, start: int = 0) -> Floats:
     [0.75, 0.25]
     """
     graph = _edges("rates", rates)
-    check_integer("start", start, 0, rates.shape[0] - 1)
-    reached = csgraph.breadth_first_order(graph, start, return_predecessors=False)
+    check_integer("initial_state", initial_state, 0, rates.shape[0] - 1)
+    reached = csgraph.breadth_first_order(graph, initial_state, return_predecessors=False)
     inside = np.zeros(rates.shape[0], dtype=bool)
     inside[reached] = True
     classes = [members for members in recurrent_classes(rates) if inside[members[0]]]
     if len(classes) > 1:
         raise ValueError(
-            f"start must lead to one recurrent class, got {len(classes)} from state {start}"
+            "initial_state must lead to one recurrent class, "
+            f"got {len(classes)} from state {initial_state}"
         )
     members = classes[0]
     law = np.zeros(rates.shape[0])

@@ -93,7 +93,11 @@ def _improve(
 
 
 def maximum_mean_cycle(
-    successors: ArrayLike, rewards: ArrayLike, *, start: int = 0, max_iterations: int = 1000
+    successors: ArrayLike,
+    rewards: ArrayLike,
+    *,
+    initial_state: int = 0,
+    max_iterations: int = 1000,
 ) -> tuple[AverageSolution, Ints]:
     """Solve a deterministic average-reward problem by Howard's policy iteration.
 
@@ -103,7 +107,7 @@ def maximum_mean_cycle(
         State that each action leads to.
     rewards : array_like, shape (actions, states)
         Reward of one epoch; ``-inf`` marks an action that is not allowed.
-    start : int
+    initial_state : int
         State from which the gain is reported.
     max_iterations : int
         Limit on the number of policies.
@@ -111,9 +115,9 @@ def maximum_mean_cycle(
     Returns
     -------
     solution : AverageSolution
-        Gain from `start`, and the bias and action of every state.
+        Gain from `initial_state`, and the bias and action of every state.
     cycle : ndarray of int, shape (length,)
-        The states of the cycle that the policy reaches from `start`, in order.
+        The states of the cycle that the policy reaches from `initial_state`, in order.
 
     Raises
     ------
@@ -142,7 +146,7 @@ def maximum_mean_cycle(
             f"successors must be states from 0 to {states - 1}, "
             f"got values from {target.min()} to {target.max()}"
         )
-    check_integer("start", start, 0, states - 1)
+    check_integer("initial_state", initial_state, 0, states - 1)
     allowed = np.isfinite(earned)
     if not allowed.any(axis=0).all():
         state = int(np.flatnonzero(~allowed.any(axis=0))[0])
@@ -163,14 +167,14 @@ def maximum_mean_cycle(
     values = earned - eta + bias[target]
     reachable = eta[target] >= eta - slack
     residual = float(np.abs(np.where(reachable, values, -np.inf).max(axis=0) - bias).max())
-    state = start
+    state = initial_state
     for _ in range(states):  # after so many steps the walk is on its cycle
         state = int(target[policy[state], state])
     cycle = [state]
     while (state := int(target[policy[state], state])) != cycle[0]:
         cycle.append(state)
     solution = AverageSolution(
-        gain=float(eta[start]),
+        gain=float(eta[initial_state]),
         bias=bias,
         policy=policy,
         iterations=policies,

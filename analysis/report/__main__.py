@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import http.server
-import json
+import shlex
 import shutil
 import signal
 import subprocess
@@ -17,18 +16,12 @@ from pathlib import Path
 
 from analysis.report.collate import collate, summary
 from analysis.report.files import shown
-from analysis.report.pages.render import render_book, render_run, render_single
+from analysis.report.pages.render import render_book, render_runs, render_single
 from analysis.report.paths import PROFILES, build_folder
-from analysis.report.running.notebooks import (
-    ParameterError,
-    all_notebooks,
-    find_notebook,
-    keep_seconds,
-    parse_assignments,
-    read_table,
-)
-from analysis.report.running.notebooks import profile_parameters as parameters_of
-from analysis.report.running.runner import Job, locked, profile_jobs, run
+from analysis.report.running.lab import open_lab
+from analysis.report.running.notebooks import all_notebooks, keep_seconds, parse_assignments
+from analysis.report.running.reruns import rerun_job
+from analysis.report.running.runner import locked, profile_jobs, run
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM_OPTIONS = (
@@ -56,34 +49,13 @@ def make_book(
 
 def run_notebook(name: str, assignments: str, sources_path: str, trace_path: str = "") -> None:
     """Run one notebook with a reader's parameters, sources or trace, and render its page."""
-    notebook = find_notebook(name)
-    given = parse_assignments(assignments)
-    table, content = None, b""
-    if sources_path:
-        if not notebook.takes_sources:
-            raise ParameterError(f"{name} takes no sources: leave SOURCES out")
-        table = read_table(sources_path)
-        content = Path(sources_path).read_bytes()
-    trace = b""
-    if trace_path:
-        if not notebook.takes_trace:
-            raise ParameterError(f"{name} takes no trace: leave TRACE out")
-        trace = Path(trace_path).read_bytes()
-        if not trace.strip():  # it would pass for no file at all
-            raise ParameterError(f"{trace_path}: the file is empty")
-    parameters = notebook.resolve(given, table)
-    paper = notebook.resolve(parameters_of("paper").get(name, {}))
-    document = parameters == paper and not content and not trace
-    given_files = content + trace
-    digest = hashlib.sha256(
-        json.dumps(parameters, sort_keys=True).encode() + given_files
-    ).hexdigest()
-    build = build_folder("paper") / "runs" / f"{name}-{digest[:10]}"
+    runs = build_folder("paper") / "runs"
+    job = rerun_job(name, parse_assignments(assignments), sources_path, trace_path, runs=runs)
+    build = job.target.parent
     with locked(build):
-        job = Job(notebook, parameters, build / "results", "paper", document, content, trace)
         run([job])
-        found = collate([job.target], profile="paper", document=document, complete=False)
-        page = render_run(found, notebook.page, build)
+        found = collate([job.target], profile="paper", document=job.document, complete=False)
+        (page,) = render_runs(found, build, build_folder("paper") / "html")
     print(f"page: {shown(page)}")
     print(f"figures and data: {shown(build / 'html' / 'figures')}")
 
@@ -119,6 +91,11 @@ def keep_times(profile: str) -> None:
     print(f"times: {shown(kept)}")
 
 
+def lab(profile: str, options: str) -> None:
+    """Open copies of the notebooks of a built book in JupyterLab."""
+    open_lab(build_folder(profile), shlex.split(options))
+
+
 def serve(port: int) -> None:
     """Serve the built book on this machine until interrupted."""
     folder = build_folder("paper") / "html"
@@ -140,6 +117,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             run_notebook(options.notebook, options.parameters, options.sources, options.trace)
         elif options.command == "pdf":
             make_pdf()
+        elif options.command == "lab":
+            lab(options.profile, options.options)
         elif options.command == "times":
             keep_times(options.profile)
         else:
@@ -179,6 +158,11 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("pdf", help="print the whole book to one PDF")
     times = commands.add_parser("times", help="keep the CPU-seconds of the last build's notebooks")
     times.add_argument("--profile", choices=PROFILES, default="paper", help="profile of the build")
+    opened = commands.add_parser("lab", help="open the notebooks in JupyterLab")
+    opened.add_argument("--profile", choices=PROFILES, default="paper", help="which book's")
+    opened.add_argument(
+        "--options", default="", help="JupyterLab's own: '--no-browser --port 9999'"
+    )
     server = commands.add_parser("serve", help="serve the built book on this machine")
     server.add_argument("--port", type=int, default=8000, help="port (default: 8000)")
     return parser

@@ -65,6 +65,15 @@ class FrequencyPolicy:
     ----------
     frequency : array_like, shape (N,)
         Visits per epoch, in [0, 1]; a source of frequency 0 is never visited.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import Observation
+    >>> from analysis.trace import FrequencyPolicy
+    >>> seen = Observation(epoch=0, age=np.array([1, 3, 9]), state=np.full(3, np.nan))
+    >>> FrequencyPolicy([0.5, 0.25, 0.0]).select(seen, 1).tolist()
+    [1]
     """
 
     frequency: Floats
@@ -215,6 +224,12 @@ class NutchAdaptive:
         With `epoch`, the whole state.
     epoch : int
         Epoch of the last call of `select`.
+
+    Examples
+    --------
+    >>> from analysis.trace import NutchAdaptive
+    >>> NutchAdaptive(2, epoch_seconds=3600.0).interval.tolist()
+    [720.0, 720.0]
     """
 
     INCREASE, DECREASE, SYNC = 0.4, 0.2, 0.3
@@ -270,6 +285,12 @@ class EntryFrequency:
         and `epoch`, the whole state.
     epoch : int
         Epoch of the last call of `select`.
+
+    Examples
+    --------
+    >>> from analysis.trace import EntryFrequency
+    >>> EntryFrequency(2, epoch_seconds=3600.0).due.tolist()
+    [0.0, 0.0]
     """
 
     SHORTEST, LONGEST = 300.0, DAY

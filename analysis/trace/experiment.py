@@ -288,6 +288,15 @@ def choose_memory(experiment: Experiment, memories: Sequence[float]) -> tuple[fl
         The one that earned most in the second half, from rates of the first.
     earned : ndarray, shape (len(memories),)
         What each earned there, in units of the index with fixed rates.
+
+    Examples
+    --------
+    >>> from analysis.trace import Experiment, choose_memory, publications
+    >>> week = 7 * 24 * 3600
+    >>> trial = Experiment(publications("upload"), 0, 8 * week, 12 * week, half_life=24.0, budget=1)
+    >>> memory, earned = choose_memory(trial, [200.0, 2000.0])
+    >>> earned.shape
+    (2,)
     """
     inner = experiment.inside_training()
     fixed = inner.forgetting(np.inf).weeks.sum()

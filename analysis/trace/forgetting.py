@@ -116,6 +116,16 @@ def known_from(trace: Trace, begin: int, end: int, memory: float, age: Ints) -> 
         As in `ForgettingIndex`.
     age : ndarray of int, shape (N,)
         Epochs since the last visit, at `end`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.trace import known_from, publications
+    >>> trace = publications()
+    >>> age, day = np.ones(len(trace), dtype=int), 86_400
+    >>> seen = known_from(trace, trace.begin, trace.begin + day, np.inf, age)
+    >>> round(float(seen.hours[0]), 6)
+    24.0
     """
     memory = min(memory, 1e15)
     low, high = np.searchsorted(trace.time, [begin, end])

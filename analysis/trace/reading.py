@@ -84,6 +84,20 @@ def read_trace(
     ------
     ValueError
         Naming the file and the reason.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from analysis.trace import read_trace
+    >>> lines = ["source,utc", "blog,2026-01-02T08:00:00Z", "blog,2026-01-02T08:00:00Z"]
+    >>> lines += [f"news,2026-01-{day:02}T10:00:00Z" for day in range(1, 31)]
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "mine.csv"
+    ...     _ = path.write_text(chr(10).join(lines))
+    ...     trace, repairs = read_trace(path, now="2026-02-01")
+    >>> len(trace.time), len(repairs)
+    (31, 1)
     """
     check_choice("duplicates", duplicates, DUPLICATES)
     latest = pd.Timestamp.now(tz="UTC") if now is None else pd.Timestamp(now, tz="UTC")

@@ -52,6 +52,15 @@ class Trace:
     ------
     ValueError
         If the times are not in order, or a source has no name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.trace import Trace
+    >>> origin = np.datetime64("2026-01-01", "s")
+    >>> trace = Trace(("news", "blog"), origin, np.array([0, 0, 1]), np.array([60, 7200, 90000]))
+    >>> trace.counts(0, 86400).tolist()
+    [2, 0]
     """
 
     names: tuple[str, ...]

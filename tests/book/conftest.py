@@ -74,6 +74,11 @@ class Site:
         """What `figures.json` says."""
         return json.loads((self.html / "figures.json").read_text(encoding="utf-8"))
 
+    @cached_property
+    def tables(self) -> list[dict[str, str]]:
+        """What `tables.json` says."""
+        return json.loads((self.html / "tables.json").read_text(encoding="utf-8"))
+
 
 @pytest.fixture(scope="session")
 def site() -> Site:

@@ -128,8 +128,8 @@ def test_mean_cycle_agrees_with_policy_iteration(seed: int, actions: int, states
 def test_mean_cycle_reports_the_gain_that_its_start_can_reach() -> None:
     successors = np.array([[0, 1]])
     rewards = np.array([[1.0, 2.0]])
-    assert maximum_mean_cycle(successors, rewards, start=0)[0].gain == 1.0
-    assert maximum_mean_cycle(successors, rewards, start=1)[0].gain == 2.0
+    assert maximum_mean_cycle(successors, rewards, initial_state=0)[0].gain == 1.0
+    assert maximum_mean_cycle(successors, rewards, initial_state=1)[0].gain == 2.0
 
 
 @pytest.mark.parametrize(
@@ -159,5 +159,5 @@ def test_wrong_options_are_refused() -> None:
         policy_iteration(transitions, rewards, initial=[0, 1])
     with pytest.raises(ValueError, match="successors must be states from 0 to 1"):
         maximum_mean_cycle([[0, 2]], [[1.0, 1.0]])
-    with pytest.raises(ValueError, match=r"start must be an integer in \[0, 1\], got 2"):
-        maximum_mean_cycle([[0, 1]], [[1.0, 1.0]], start=2)
+    with pytest.raises(ValueError, match=r"initial_state must be an integer in \[0, 1\], got 2"):
+        maximum_mean_cycle([[0, 1]], [[1.0, 1.0]], initial_state=2)

@@ -35,5 +35,5 @@ def test_only_the_class_that_the_start_reaches_has_mass():
     np.testing.assert_allclose(stationary_law(chain, 0), [0, 0.5, 0.5, 0, 0])
     np.testing.assert_allclose(stationary_law(chain, 3), [0, 0, 0, 0.5, 0.5])
     rates[0, 3] = 1.0
-    with pytest.raises(ValueError, match="start must lead to one recurrent class, got 2"):
+    with pytest.raises(ValueError, match="initial_state must lead to one recurrent class, got 2"):
         stationary_law(sparse.csr_array(rates), 0)

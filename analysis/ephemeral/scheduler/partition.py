@@ -12,10 +12,16 @@ agreed is how much of the budget each may spend. In every epoch
 
 The budget holds in every epoch. The parts crawl what one machine would, up to sources whose index
 lies between the parts' marginal indices. A part sends and receives four numbers an epoch, whatever
-the number of its sources.
+the number of its sources; what it crawled stays with it until it is asked for.
+
+The parts live in this process, or each in a process of a Dask cluster (see `cluster`). The protocol
+and the crawls are the same.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,12 +32,85 @@ from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.sources import Sources
 
 Floats = NDArray[np.float64]
+Crawl = tuple[NDArray[np.int64], Floats]
 NUMBERS_EXCHANGED = 4
 """Subsidy and quota to a part, claim and marginal index from it, eight bytes each."""
 
 
+class Machines(Protocol):
+    """The parts of a crawler, wherever they are; a row or an entry a part."""
+
+    def demand(self, subsidy: float) -> Floats:
+        """Return the claim of each part at a subsidy."""
+
+    def crawl(self, quotas: Floats) -> Floats:
+        """Let each part crawl for its quota; return their marginal indices."""
+
+    def crawled(self) -> list[Crawl]:
+        """Return what each part crawled last: its own numbers, and the expected rewards."""
+
+
+class Place(Protocol):
+    """Where machines can be had."""
+
+    def start(self, parts: Iterator[Scheduler]) -> Machines:
+        """Take one part after another and let each wait for its first epoch."""
+
+
+class Part:
+    """One part: its scheduler, and what it crawled last.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        Of its own sources, numbered from 0.
+    """
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.scheduler = scheduler
+        self._crawled: Crawl = np.empty(0, np.int64), np.empty(0)
+
+    def demand(self, subsidy: float) -> float:
+        """Return the cost of its sources whose index is at least the subsidy."""
+        return self.scheduler.demand(subsidy)
+
+    def crawl(self, quota: float) -> float:
+        """Crawl for a quota and return the marginal index."""
+        self._crawled = self.scheduler.crawl(quota)
+        return self.scheduler.marginal_index
+
+    def crawled(self) -> Crawl:
+        """Return the numbers crawled last, and what was expected from each."""
+        return self._crawled
+
+
+class InProcess:
+    """Machines simulated in this process, one after another.
+
+    Attributes
+    ----------
+    parts : list of Part
+    """
+
+    def __init__(self, parts: Iterator[Scheduler]) -> None:
+        self.parts = [Part(scheduler) for scheduler in parts]
+
+    def demand(self, subsidy: float) -> Floats:
+        """Return the claim of each part at a subsidy."""
+        return np.array([part.demand(subsidy) for part in self.parts])
+
+    def crawl(self, quotas: Floats) -> Floats:
+        """Let each part crawl for its quota; return their marginal indices."""
+        pairs = zip(self.parts, quotas.tolist(), strict=True)
+        return np.array([part.crawl(quota) for part, quota in pairs])
+
+    def crawled(self) -> list[Crawl]:
+        """Return what each part crawled last."""
+        return [part.crawled() for part in self.parts]
+
+
 class PartitionedScheduler:
-    """The index policy on several machines, simulated on one.
+    """The index policy on several machines.
 
     Parameters
     ----------
@@ -46,9 +125,13 @@ class PartitionedScheduler:
     exchange : bool
         Share one multiplier; otherwise every machine keeps a quota in proportion to the cost of its
         sources.
+    place : Place, optional
+        Where the machines are, such as a `cluster.Cluster`; all in this process by default.
 
     Attributes
     ----------
+    machines : Machines
+        The parts.
     subsidy : float
         The multiplier for the next epoch.
     quotas : ndarray
@@ -68,6 +151,7 @@ class PartitionedScheduler:
         ages: int | ArrayLike = 1,
         *,
         exchange: bool = True,
+        place: Place | None = None,
     ) -> None:
         check_kind("sources", sources, Sources)
         where = np.asarray(part)
@@ -81,24 +165,29 @@ class PartitionedScheduler:
         if where.min() < 0 or np.bincount(where).min() == 0:
             raise ValueError(f"part must use every number from 0 to {count - 1}")
         self.members = [np.flatnonzero(where == p) for p in range(count)]
-        self.parts = [Scheduler(sources.subset(own), budget, age[own]) for own in self.members]
+        parts = (Scheduler(sources.subset(own), budget, age[own]) for own in self.members)
+        self.machines: Machines = InProcess(parts) if place is None else place.start(parts)
         self._claims = np.array([sources.cost[own].sum() for own in self.members])
         self._owed = np.zeros(count)
         self.quotas = np.zeros(count)
         self.subsidy = np.nan
 
-    def crawl(self) -> tuple[NDArray[np.int64], Floats]:
-        """Crawl on every machine; see `Scheduler.crawl`."""
+    def advance(self) -> None:
+        """Crawl on every machine, and leave what was crawled there: four numbers a part."""
         if self.exchange and np.isfinite(self.subsidy):
-            claims = np.array([part.demand(self.subsidy) for part in self.parts])
+            claims = self.machines.demand(self.subsidy)
             if claims.sum() > 0:
                 self._claims = claims
         self.quotas = self._share(self._claims)
-        crawls = [part.crawl(quota) for part, quota in zip(self.parts, self.quotas, strict=True)]
-        marginal = np.array([part.marginal_index for part in self.parts])
+        marginal = self.machines.crawl(self.quotas)
         told = np.isfinite(marginal) & (marginal > 0) & (self.quotas > 0)
         if told.any():
             self.subsidy = float(np.average(marginal[told], weights=self.quotas[told]))
+
+    def crawl(self) -> Crawl:
+        """Crawl on every machine and collect what was crawled; see `Scheduler.crawl`."""
+        self.advance()
+        crawls = self.machines.crawled()
         numbers = [own[chosen] for own, (chosen, _) in zip(self.members, crawls, strict=True)]
         return np.concatenate(numbers), np.concatenate([rewards for _, rewards in crawls])
 

@@ -128,7 +128,7 @@ def index_by_solver(
     for _ in range(steps):
         subsidy = 0.5 * (low + high)
         rewards = np.array([np.full(2 * ages, cost * subsidy), content])
-        bias = maximum_mean_cycle(successors, rewards, start=ages)[0].bias
+        bias = maximum_mean_cycle(successors, rewards, initial_state=ages)[0].bias
         gain_of_crawling = rewards[1, 0] + bias[ages] - rewards[0, 0] - bias[1]
         low, high = (subsidy, high) if gain_of_crawling > 0 else (low, subsidy)
     return 0.5 * (low + high)

@@ -55,6 +55,15 @@ class FrozenPolicy:
     ------
     ValueError
         If an argument is out of range, or the chain has more than `LARGEST_CHAIN` states.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import four_sources
+    >>> from analysis.learning import FrozenPolicy, LspeOptions
+    >>> policy = FrozenPolicy(four_sources(), LspeOptions(), budget=1, cap=5)
+    >>> policy.gradient(np.zeros((4, 3))).shape
+    (4, 3)
     """
 
     def __init__(

@@ -97,6 +97,16 @@ class LspeOptions:
         Content by which states are divided; None is the largest u*, 1 leaves states raw.
     limit : float
         Largest size of an entry of q or r that is not a divergence.
+
+    Examples
+    --------
+    >>> from analysis.learning import LspeOptions
+    >>> LspeOptions(kappa=5.0).kappa
+    5.0
+    >>> LspeOptions(selection="two")
+    Traceback (most recent call last):
+        ...
+    ValueError: selection must be one of independent, one-of-n, got 'two'
     """
 
     selection: str = "one-of-n"
@@ -276,6 +286,16 @@ class GreedyThresholdPolicy:
         Threshold coefficients, in scaled content.
     options : LspeOptions
         Form and scale of the thresholds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import Observation, four_sources
+    >>> from analysis.learning import GreedyThresholdPolicy, LspeOptions
+    >>> policy = GreedyThresholdPolicy(four_sources(), np.zeros((4, 3)), LspeOptions())
+    >>> seen = Observation(epoch=0, age=np.array([9, 1, 1, 1]), state=np.full(4, np.nan))
+    >>> policy.select(seen, 1).tolist()
+    [0]
     """
 
     sources: Sources

@@ -172,6 +172,15 @@ def best_soft_thresholds(
     ------
     ValueError
         If no price leads to `engaged` arms (the projection bounds their number).
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> from analysis.learning import best_soft_thresholds
+    >>> sources = four_sources()
+    >>> threshold, value = best_soft_thresholds(sources, 10.0, 1.5, projected=False)
+    >>> round(float(value.rate.sum()), 6)
+    1.5
     """
     check_kind("sources", sources, Sources)
     check_kind("projected", projected, bool)

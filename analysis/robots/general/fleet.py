@@ -54,6 +54,16 @@ class RobotKind:
         How many there are, at least 1.
     running_cost : float
         Cost per unit of time of an active one, at least 0.
+
+    Examples
+    --------
+    >>> from analysis.robots import RobotKind
+    >>> RobotKind(arrival_rate=0.5, available=3)
+    RobotKind(arrival_rate=0.5, available=3, running_cost=0.0)
+    >>> RobotKind(arrival_rate=0.5, available=0)
+    Traceback (most recent call last):
+        ...
+    ValueError: available must be an integer of at least 1, got 0
     """
 
     arrival_rate: float
@@ -264,8 +274,10 @@ class FleetControl:
             sparse.vstack(chains)[solution.policy * (queue.size - 1) + np.arange(queue.size - 1)]
         )
         # (0, 1, 0, ..., 0) is where the forced start of the first kind leads.
-        start = int(np.ravel_multi_index((0, 1, *([0] * (len(self.kinds) - 1))), self.shape)) - 1
-        law = np.append(0.0, stationary_law(chosen, start))
+        first_running = (
+            int(np.ravel_multi_index((0, 1, *([0] * (len(self.kinds) - 1))), self.shape)) - 1
+        )
+        law = np.append(0.0, stationary_law(chosen, first_running))
         bias = np.append(np.nan, -solution.bias).reshape(self.shape) / self._event_rate
         return FleetSolution(
             gain=-solution.gain,

@@ -49,6 +49,13 @@ class ServiceLaw:
         Squared coefficient of variation (infinite where the variance is).
     points, weights : ndarray, shape (nodes,)
         Times and their probabilities.
+
+    Examples
+    --------
+    >>> from analysis.robots.general.mg1k import gamma_law
+    >>> law = gamma_law(2.0, mean=0.5)
+    >>> law.mean, law.variation
+    (0.5, 2.0)
     """
 
     name: str

@@ -1,0 +1,204 @@
+"""The parts of a crawler on a Dask cluster: an actor each, saved now and then, restarted if lost.
+
+A part begins from a saved state in a folder that all machines see, and saves itself there before
+every `save_every`-th epoch. When its worker dies, it begins anew from that state on a worker that
+is alive, lets the epochs that it missed pass without a crawl, and repeats the call that was not
+answered. It has then forgotten what it crawled since it was saved: it holds these sources for older
+than they are, and may come back to some too soon. `ClusterMachines.losses` says how much that was.
+
+What the coordinator sends to a part and receives from it in an epoch is what `partition` says.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from analysis.checks import check_integer, check_number
+from analysis.ephemeral.scheduler.core import Scheduler
+from analysis.ephemeral.scheduler.partition import Crawl, Floats, Part
+from analysis.sweep import RETRIES, WorkerLost
+
+POLL = 0.5
+"""Seconds after which it is looked whether a machine that has not answered is still there."""
+
+
+class Loss(NamedTuple):
+    """What was forgotten with a worker that died.
+
+    `part` was lost at `epoch` and begun anew from a state that was so many `epochs` older, in which
+    it had a budget of `spent`; with crawls that cost 1, so many crawls.
+    """
+
+    part: int
+    epoch: int
+    epochs: int
+    spent: float
+
+
+class SavedPart(Part):
+    """A part that begins from its saved state; lives on a worker as an actor.
+
+    Parameters
+    ----------
+    path : Path
+        Where its state was saved, and is saved.
+    epoch : int
+        The epoch that is to come; those since it was saved have passed without a crawl.
+    """
+
+    def __init__(self, path: Path, epoch: int) -> None:
+        super().__init__(Scheduler.load(path))
+        self.path = path
+        self._missed = epoch - self.scheduler.epoch
+        for _ in range(self._missed):
+            self.scheduler.crawl(0.0)
+
+    def missed(self) -> int:
+        """Return how many epochs passed between the saved state and the first one here."""
+        return self._missed
+
+    def save(self) -> None:
+        """Save the state beside the last one, then in its place."""
+        aside = self.path.with_suffix(".new")
+        self.scheduler.save(aside)
+        aside.replace(self.path)
+
+    def save_and_crawl(self, quota: float) -> float:
+        """Save the state, and crawl."""
+        self.save()
+        return self.crawl(quota)
+
+
+class Cluster:
+    """A Dask cluster as the place of the machines of a `PartitionedScheduler`.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Of the cluster.
+    folder : path
+        Where the parts save their states, under one name on all machines.
+    save_every : int
+        Epochs between two savings, at least 1.
+    patience : float
+        Seconds that a part may wait for a worker, positive.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    """
+
+    def __init__(
+        self, client: Any, folder: str | Path, *, save_every: int = 10, patience: float = 60.0
+    ) -> None:
+        self.client, self.folder = client, Path(folder)
+        self.save_every = check_integer("save_every", save_every, 1)
+        self.patience = check_number("patience", patience, 0, low_open=True, high_open=True)
+
+    def start(self, parts: Iterator[Scheduler]) -> ClusterMachines:
+        """Save one part after another in the folder, and let each begin on a worker."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        paths = []
+        for number, scheduler in enumerate(parts):
+            paths.append(self.folder / f"part-{number}.npz")
+            scheduler.save(paths[-1])
+        return ClusterMachines(self, paths)
+
+
+class ClusterMachines:
+    """Parts that are actors on the workers of a cluster.
+
+    Attributes
+    ----------
+    losses : list of Loss
+        What was forgotten with workers that died, in order.
+    """
+
+    def __init__(self, cluster: Cluster, paths: list[Path]) -> None:
+        self._cluster, self._paths = cluster, paths
+        self._epoch = 0
+        self._spent: deque[Floats] = deque(maxlen=cluster.save_every)
+        self.losses: list[Loss] = []
+        workers = sorted(cluster.client.scheduler_info(n_workers=-1)["workers"])
+        if not workers:
+            raise WorkerLost("the cluster has no worker to begin on")
+        self._futures = [
+            self._begin(part, [workers[part % len(workers)]]) for part in range(len(paths))
+        ]
+
+    def demand(self, subsidy: float) -> Floats:
+        """Return the claim of each part at a subsidy."""
+        return np.array(self._ask("demand", [(subsidy,)] * len(self._paths)))
+
+    def crawl(self, quotas: Floats) -> Floats:
+        """Let each part crawl for its quota; return their marginal indices."""
+        saving = self._epoch % self._cluster.save_every == 0
+        method = "save_and_crawl" if saving else "crawl"
+        marginal = self._ask(method, [(quota,) for quota in quotas.tolist()])
+        self._spent.append(quotas)
+        self._epoch += 1
+        return np.array(marginal)
+
+    def crawled(self) -> list[Crawl]:
+        """Return what each part crawled last; nothing from one that was lost since then."""
+        return self._ask("crawled", [()] * len(self._paths))
+
+    def worker(self, part: int) -> str:
+        """Return the address of the worker on which a part is."""
+        where = self._cluster.client.who_has([self._futures[part]])
+        return str(where[self._futures[part].key][0])
+
+    def _begin(self, part: int, workers: list[str] | None = None) -> Any:
+        """Let a part begin from its saved state, on one of these workers or on any."""
+        submit: Callable[..., Any] = self._cluster.client.submit
+        where = {"workers": workers, "allow_other_workers": True} if workers else {}
+        return submit(SavedPart, self._paths[part], self._epoch, actor=True, pure=False, **where)
+
+    def _ask(self, method: str, arguments: list[tuple[Any, ...]]) -> list[Any]:
+        """Call a method of every part at once and wait for all answers."""
+        calls = [self._call(part, method, given) for part, given in enumerate(arguments)]
+        return [
+            self._answer(part, call, method, given)
+            for part, (call, given) in enumerate(zip(calls, arguments, strict=True))
+        ]
+
+    def _call(self, part: int, method: str, given: tuple[Any, ...]) -> Any:
+        """Return the future answer of a part; None if the part is lost."""
+        try:
+            actor = self._futures[part].result(timeout=self._cluster.patience)
+            return getattr(actor, method)(*given)
+        except (OSError, RuntimeError):  # so says an actor whose worker is gone
+            return None
+
+    def _answer(self, part: int, call: Any, method: str, given: tuple[Any, ...]) -> Any:
+        """Wait for an answer; begin a part that is lost anew, and call it again."""
+        for _ in range(RETRIES):
+            if (answer := self._wait(part, call)) is not None:
+                return answer
+            self._futures[part].cancel()
+            self._futures[part] = self._begin(part)
+            missed = self._wait(part, self._call(part, "missed", ()))
+            if missed is not None:
+                recent = list(self._spent)[::-1][:missed]
+                spent = float(np.sum([quotas[part] for quotas in recent]))
+                self.losses.append(Loss(part, self._epoch, missed, spent))
+            call = self._call(part, method, given)
+        raise WorkerLost(f"part {part} could not be begun anew after {RETRIES} trials")
+
+    def _wait(self, part: int, call: Any) -> Any:
+        """Return the answer of a part; None if it is lost."""
+        while call is not None:
+            try:
+                return call.result(timeout=POLL)
+            except TimeoutError:
+                if self._futures[part].status not in ("pending", "finished"):
+                    return None
+            except OSError:
+                return None
+        return None
