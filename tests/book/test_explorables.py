@@ -32,7 +32,6 @@ from analysis.robots import (
 from tests.book import test_browser
 
 pytestmark = pytest.mark.browser
-browser = test_browser.browser
 
 SCRIPTS = BOOK / "explorables"
 POLICIES = ("whittle", "greedy", "round-robin")
