@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.report.__main__ import CHROMIUM, CHROMIUM_OPTIONS
+from analysis.report.publishing.printing import CHROMIUM, CHROMIUM_OPTIONS
 
 pytestmark = [pytest.mark.book, pytest.mark.browser]
 INSIDE = re.compile(r"(file|data|blob|about|http://127\.0\.0\.1)")
