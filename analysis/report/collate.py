@@ -6,26 +6,17 @@ row that has entered has a record, and every erratum stands on a record with the
 
 from __future__ import annotations
 
-import csv
-import hashlib
 import json
 import re
-import shutil
-import subprocess
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from analysis import __version__
 from analysis.published import documents, errata, printed_rows
 from analysis.report.claims import Claim
-from analysis.report.paths import BOOK, ROOT
-from analysis.report.run import write_json
+from analysis.report.paths import BOOK
 from analysis.report.scorecard import SHOWS_AN_ERROR, RecordError, judge
-from analysis.report.text import as_tex
 
 DATA = "collated.json"
 #: What notebooks save besides numbers: attributes of a `Collation`, folders of a run and of a site.
@@ -34,11 +25,6 @@ _QUOTED = re.compile(r"\{(?P<kind>computed|value)\}`(?P<id>[^`:]+):?(?P<style>[^
 _THEOREM = re.compile(
     r"^`{3,}\{prf:(?:theorem|proposition|lemma|corollary)\}[^\n]*\n:label: (?P<label>\S+)$", re.M
 )
-SCORECARD = [
-    "id", "document", "place", "kind", "printed", "computed", "interval_low", "interval_high",
-    "verdict", "page", "basis", "assumes",
-]  # fmt: skip
-ERRATA = ["id", "document", "place", "printed", "corrected", "record", "page"]
 
 
 class CollationError(RuntimeError):
@@ -217,122 +203,6 @@ def summary(found: Collation) -> str:
     )
 
 
-def write_data(found: Collation, site: Path) -> None:
-    """Write what lies beside the pages: figures, notebooks, scorecard, errata and manifest.
-
-    Parameters
-    ----------
-    found : Collation
-        What the notebooks left behind.
-    site : Path
-        A new folder; its content goes to the top of the site.
-    """
-    (site / "notebooks").mkdir(parents=True)
-    for part in PRODUCTS:
-        (site / part).mkdir()
-    commit = commit_name()
-    for page, run in found.runs.items():
-        folder = Path(run["folder"])
-        shutil.copyfile(folder / "notebook.ipynb", site / "notebooks" / f"{Path(page).name}.ipynb")
-        for part in PRODUCTS:
-            for path in folder.glob(f"{part}/*"):
-                if path.suffix != ".json":
-                    shutil.copyfile(path, site / part / path.name)
-    for part in PRODUCTS:
-        _write_products(found, part, site, commit)
-    for name, columns, rows in (
-        ("scorecard", SCORECARD, _scorecard(found)),
-        ("errata", ERRATA, errata_rows(found)),
-    ):
-        with (site / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
-            table = csv.DictWriter(file, columns, lineterminator="\n")
-            table.writeheader()
-            table.writerows(rows)
-    write_json(site / "manifest.json", _manifest(found, site))
-
-
-def _write_products(found: Collation, part: str, site: Path, commit: str) -> None:
-    """Write the provenance of each product, the list of all, and how to cite figures and tables."""
-    products = getattr(found, part)
-    for id, entry in products.items():
-        made = {"commit": commit, "profile": found.profile}
-        path = Path(found.runs[entry["notebook"]]["folder"]) / "machine.json"
-        made |= {"machine": _read(path)} if path.exists() else {}
-        write_json(site / part / f"{id}.json", {**entry, **made})
-        if part != "data":
-            cited = bibtex(entry, commit, part=part, document=found.document)
-            (site / part / f"{id}.bib").write_text(cited, encoding="utf-8")
-    listed = [
-        {key: value for key, value in entry.items() if key != "rows"}
-        | ({"permalink": permalink(entry, document=found.document)} if part != "data" else {})
-        for entry in products.values()
-    ]
-    write_json(site / f"{part}.json", listed)
-
-
-def commit_name() -> str:
-    """Return the commit of the tree, and say so when it is dirty or there is no git."""
-    try:
-        command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown (no git history)"
-    name = done.stdout.strip()
-    return name.replace("-dirty", " (with uncommitted changes)")
-
-
-def permalink(figure: dict[str, Any], *, document: bool = True) -> str:
-    """Return the permanent address of a figure, relative where no base address is configured.
-
-    The figure of a reader's own run is on that run's page only.
-    """
-    if not document:
-        return f"{Path(figure['notebook']).name}.html#{figure['id']}"
-    config = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))
-    base = (config["html"].get("baseurl") or "").rstrip("/")
-    return f"{base}/{figure['notebook']}.html#{figure['id']}".lstrip("/")
-
-
-def bibtex(
-    figure: dict[str, Any], commit: str, *, part: str = "figures", document: bool = True
-) -> str:
-    """Return a BibTeX entry that cites one figure or table, with the commit it was made from."""
-    kind = {"figures": "Figure", "tables": "Table"}[part]
-    note = f"{kind} {figure['id']}, version {__version__}, commit {commit}"
-    if not document:
-        values = ", ".join(f"{key} = {value}" for key, value in figure["parameters"].items())
-        note += f", a run with parameters of the reader's own: {values}"
-    return (
-        f"@misc{{{figure['id']},\n"
-        "  title = {Which source next? A reproducible book on scheduling web crawlers},\n"
-        "  author = {{The book's contributors}},\n"
-        f"  howpublished = {{\\url{{{permalink(figure, document=document)}}}}},\n"
-        f"  note = {{{as_tex(note)}}},\n"
-        "}\n"
-    )
-
-
-def _scorecard(found: Collation) -> list[dict[str, Any]]:
-    rows = printed_rows()
-    return [
-        {
-            "id": id,
-            "document": rows[id].document,
-            "place": rows[id].place,
-            "kind": rows[id].kind,
-            "printed": rows[id].printed,
-            "computed": verdict["computed"],
-            "interval_low": verdict["interval"][0] if verdict["interval"] else "",
-            "interval_high": verdict["interval"][1] if verdict["interval"] else "",
-            "verdict": verdict["verdict"],
-            "page": verdict["page"],
-            "basis": verdict["basis"],
-            "assumes": "; ".join(verdict["assumes"]),
-        }
-        for id, verdict in found.verdicts.items()
-    ]
-
-
 def errata_rows(found: Collation) -> list[dict[str, str]]:
     """Return the errata whose evidence is at hand, with computed numbers in place.
 
@@ -362,20 +232,6 @@ def _quoted(found: Collation, match: re.Match[str]) -> Any:
     """Return the number that a correction quotes; None where no notebook left it behind."""
     entries = found.records if match["kind"] == "computed" else found.values
     return entries.get(match["id"], {}).get("value")
-
-
-def _manifest(found: Collation, site: Path) -> dict[str, dict[str, str]]:
-    """Return the hash of every figure and data file of the site, and of every record."""
-    paths = sorted(p for p in site.rglob("*") if p.suffix in {".svg", ".pdf", ".png", ".csv"})
-    files = {
-        path.relative_to(site).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in paths
-    }
-    records = {
-        id: hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
-        for id, entry in sorted({**found.records, **found.values}.items())
-    }
-    return {"files": files, "records": records}
 
 
 def _read(path: Path) -> Any:

@@ -13,9 +13,8 @@
 
   // Numbers as the book writes them: four digits, or as many decimals as are asked for.
   book.said = (value, decimals) => {
-    if (!Number.isFinite(value)) return "never";
-    if (decimals !== undefined) return value.toFixed(decimals);
-    return String(Number(value.toPrecision(4)));
+    const text = decimals === undefined ? String(Number(value.toPrecision(4))) : value.toFixed(decimals);
+    return text.replace("-", "\u2212");
   };
   book.colour = (n) => `var(--touch-${(n % 7) + 1})`;
   book.plural = (count, name) => `${count} ${name}${count === 1 ? "" : "s"}`;

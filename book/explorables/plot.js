@@ -59,7 +59,7 @@
   // A panel with two axes. x and y are {range, label, log, ticks, names, clip}; a quiet x axis has no
   // words, for panels that stand on another.
   book.panel = (width, height, x, y, left = 52) => {
-    const box = { left, right: width - 12, top: 24, bottom: height - (x.quiet ? 6 : 44) };
+    const box = { left, right: width - 22, top: 24, bottom: height - (x.quiet ? 6 : 44) };
     const scale = (axis, from, to) => {
       const [low, high] = axis.range;
       const share = axis.log

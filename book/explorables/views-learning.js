@@ -49,7 +49,10 @@
   });
 
   const FLOOR = 0.01;
-  const DASHES = ["", "7 4", "8 3 2 3", "2 3", "10 4", "4 2 1 2", "1 3"];
+  // Colours as in the still picture.
+  const COLOURS = [0, 5, 2, 3, 1, 4, 6];
+  const DASHES = ["", "7 4", "8 3 2 3", "10 3 2 3 2 3", "5 3", "2 3", "1 3"];
+  const tint = (place) => colour(COLOURS[place % 7]);
   const slug = (name) => name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/-+$/, "");
 
   book.define("explore-learners", ({ parameters, rows }) => {
@@ -75,20 +78,20 @@
         const panel = book.panel(width, 360, x, { range: [state.logy ? FLOOR : Math.min(0, ...curves.flatMap(({ mine }) => mine.map((n) => rows.low[n]))), 1.05 * highest], log: state.logy, clip: true, label: "loss so far (% of the index policy's reward)" });
         curves.forEach(({ place, mine }) => {
           const line = (column) => mine.map((n) => [rows.epoch[n], floor(rows[column][n])]);
-          panel.band(line("low"), line("high"), colour(place)).line(line("mean"), colour(place), { dash: DASHES[place % 7] });
+          panel.band(line("low"), line("high"), tint(place)).line(line("mean"), tint(place), { dash: DASHES[place % 7] });
         });
         const near = curves.map(({ name, place, mine }) => {
           const n = mine.reduce((best, one) => (Math.abs(rows.epoch[one] - state.epoch) < Math.abs(rows.epoch[best] - state.epoch) ? one : best));
           return { name, place, n };
         }).sort((a, b) => rows.mean[a.n] - rows.mean[b.n]);
-        near.forEach(({ place, n }) => panel.dots([[rows.epoch[n], floor(rows.mean[n])]], colour(place), { radius: 4.5 }));
+        near.forEach(({ place, n }) => panel.dots([[rows.epoch[n], floor(rows.mean[n])]], tint(place), { radius: 4.5 }));
         const each = near.map(({ name, n }) => `${name} ${said(rows.mean[n], 3)} (${said(rows.low[n], 3)} to ${said(rows.high[n], 3)})`);
         return {
           picture: [panel],
           words: near.length
             ? `At M = ${state.M}, after ${rows.epoch[near[0].n]} epochs, per cent lost, with 95% intervals, least first: ${each.join("; ")}.`
             : "No learner is switched on.",
-          legend: curves.map(({ name, place }) => [book.keyLine(colour(place), DASHES[place % 7]), name]),
+          legend: curves.map(({ name, place }) => [book.keyLine(tint(place), DASHES[place % 7]), name]),
           drag: (place) => ({ epoch: Math.round(panel.inverse(place)) }),
         };
       },

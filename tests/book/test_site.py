@@ -28,7 +28,10 @@ LOADS = {
     "html": ("manifest",),
 }
 #: Kinds of <link> that only point somewhere.
-POINTS = {"alternate", "author", "canonical", "help", "index", "license", "next", "prev", "search"}
+POINTS = {
+    "alternate", "author", "canonical", "cite-as", "describedby", "help", "index", "license",
+    "next", "prev", "search",
+}  # fmt: skip
 CSS_LOAD = re.compile(r"""url\(\s*["']?([^"')]+)|@import\s+["']([^"']+)""")
 CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 JS_ADDRESS = re.compile(
@@ -39,6 +42,8 @@ NAMED_IN_SCRIPTS = {
     r"www\.w3\.org/(1998|1999|2000|2001)/.*": "names of XML namespaces",
     r"www\.mathjax\.org.*": "a link in MathJax's About dialog",
     r"github\.com/mhchem/.*": "a comment",
+    r"schema\.org": "the vocabulary of linked data",
+    r"creativecommons\.org/licenses/by/4\.0/": "the licence, in linked data",
     r"cdn\.jsdelivr\.net/npm/(wicked-good-xpath|sre-mathmaps-ie|speech-rule-engine)@.*": (
         "MathJax's speech engine, which starts only when a reader asks for it"
     ),

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
@@ -99,12 +98,6 @@ def read_index(book: Path) -> dict[str, Any] | None:
         return None
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return content
-
-
-def published_address() -> str:
-    """Return where the book is published; empty where it is not."""
-    config = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))
-    return str(config["html"].get("baseurl") or "").rstrip("/")
 
 
 def write_index(app: Sphinx, problem: Exception | None) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 import yaml
 from PIL import Image
 
-from analysis.report.collate import DATA, Collation, commit_name, errata_rows, write_data
+from analysis.report.collate import DATA, Collation, errata_rows
 from analysis.report.files import (
     child_environment,
     fresh_folder,
@@ -31,9 +31,12 @@ from analysis.report.files import (
 )
 from analysis.report.pages.downloads import write_notebooks
 from analysis.report.pages.explorables import FOLDER as EXPLORABLES
-from analysis.report.pages.references import published_address, read_index, source_index
+from analysis.report.pages.references import read_index, source_index
 from analysis.report.pages.static import share_static
 from analysis.report.paths import BOOK, ROOT
+from analysis.report.publishing.address import base_address
+from analysis.report.publishing.citation import facts, plain_citation, this_edition
+from analysis.report.publishing.site import write_data
 from analysis.report.run import write_json
 from analysis.report.running.notebooks import (
     find_notebook,
@@ -88,6 +91,7 @@ def render_book(found: Collation, build: Path) -> bool:
                 _stage_run(found, page, stage / page)
             else:
                 shutil.copyfile(path, stage / inside)
+    _stage_config(stage, base_address())
     _stage_data(found, stage)
     return _build(stage, build, strict=True)
 
@@ -114,7 +118,7 @@ def render_runs(found: Collation, build: Path, book: Path, *, strict: bool = Fal
         shutil.copyfile(BOOK / part, stage / Path(part).name)
     for part in ("_static", EXPLORABLES):
         shutil.copytree(BOOK / part, stage / part)
-    shutil.copyfile(BOOK / "_config.yml", stage / "_config.yml")
+    _stage_config(stage, "")  # they are on this machine only
     chapters = [{"file": name} for name in (*names[1:], "bibliography")]
     contents = {"format": "jb-book", "root": names[0], "chapters": chapters}
     (stage / "_toc.yml").write_text(yaml.safe_dump(contents), encoding="utf-8")
@@ -139,7 +143,14 @@ def _book_beside(book: Path, html: Path) -> dict[str, Any]:
         return {"address": os.path.relpath(book, html), "targets": targets} | {
             "numbers": index["numbers"]
         }
-    return {"address": published_address()} | sources
+    return {"address": base_address().rstrip("/")} | sources
+
+
+def _stage_config(stage: Path, address: str) -> None:
+    """Put the configuration in place, with the address at which the pages will be found."""
+    config = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))
+    config["html"]["baseurl"] = address
+    (stage / "_config.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
 
 
 def _stage_run(found: Collation, page: str, target: Path) -> None:
@@ -161,13 +172,16 @@ def _stage_data(found: Collation, stage: Path, more: Mapping[str, Any] | None = 
         | {"cpu": float((Path(run["folder"]) / "cpu.txt").read_text())}
         for page, run in found.runs.items()
     }
-    facts = {
+    edition = this_edition()
+    common = {
         "runs": runs,
         "known_seconds": known_seconds(),
-        "commit": commit_name(),
+        "commit": edition.commit,
+        "edition": asdict(edition)
+        | {"version": str(facts()["version"]), "citation": plain_citation(edition)},
         "errata": errata_rows(found),
     }
-    write_json(stage / DATA, asdict(found) | facts | dict(more or {}))
+    write_json(stage / DATA, asdict(found) | common | dict(more or {}))
 
 
 def _build(stage: Path, build: Path, *, strict: bool, shared: Path | None = None) -> bool:
@@ -197,7 +211,7 @@ def _write_notebooks(stage: Path, made: Path) -> None:
     """Make the notebooks of a new site stand alone."""
     data = json.loads((stage / DATA).read_text(encoding="utf-8"))
     index = read_index(made) or data.get("book") or source_index()
-    write_notebooks(data, index | {"address": published_address()}, made)
+    write_notebooks(data, index | {"address": base_address().rstrip("/")}, made)
 
 
 def render_single(build: Path) -> Path:

@@ -154,6 +154,7 @@ def tables(tmp_path, monkeypatch):
     data = {
         "figures": {}, "runs": {"part/page": run}, "document": True, "profile": "paper",
         "verdicts": verdicts, "commit": "abc_1", "known_seconds": {"quick": {"page": 7.5}},
+        "edition": {"version": "0.1", "citation": "The book (2026)."},
         "errata": [erratum | {"record": "X-2", "page": "part/page"}],
     }  # fmt: skip
     (tmp_path / "part").mkdir()
@@ -212,7 +213,10 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
     cells, html = found["book-errata"]
     assert cells[1] == [odd, r"\(|x|\)", "two", "X-2 (does not hold)"]
     assert "<em>two</em>" in html
-    assert found["book-facts"][0][1:3] == [["commit", "abc_1"], ["profile", "paper"]]
+    assert found["book-facts"][0][1:5] == [
+        ["version", "0.1"], ["commit", "abc_1"], ["cite as", "The book (2026)."],
+        ["profile", "paper"],
+    ]  # fmt: skip
     assert found["book-times"][0] == [
         ["Notebook", "Seconds", "CPU-seconds", "CPU-seconds, quick", "Set by the profile"],
         ["part/page", "1.2", "2.5", "7.5", '{"rates": [1, 2], "law": "x_y"}'],

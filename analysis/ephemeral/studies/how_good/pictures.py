@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.ephemeral.studies.how_good import is_optimal
-from analysis.report import COLOURS, figure, save_figure
+from analysis.report import COLOURS, figure, save_data, save_figure
 
 #: Policies of the random sets, with what the page calls them.
 LABELS = {
@@ -71,6 +71,39 @@ def save_policies(table: pd.DataFrame) -> None:
         f"line at the bound. The index lies below it by {index}; farthest to the left is "
         f"{shares.min(axis=1).idxmin()}, by {-shares.to_numpy().min():.0f}%; the fluid formula "
         f"lies {fluid.min():+.2f}% to {fluid.max():+.2f}% from it.",
+    )
+
+
+def save_sets(instances: pd.DataFrame) -> None:
+    """Save the random sets, one row each.
+
+    Parameters
+    ----------
+    instances : pandas.DataFrame
+        Rows of `how_good.optimality_row`.
+    """
+    optimum = "in units of the exact optimum"
+    columns = {
+        "sources": "sources in the set",
+        "budget": "sources crawled at each epoch",
+        "whittle": f"reward of the index policy, {optimum}",
+        "myopic": f"reward of the myopic policy, {optimum}",
+        "round-robin": f"reward of round robin, {optimum}",
+        "spread": f"reward of the list that spreads the relaxed frequencies, {optimum}",
+        "periodic": f"reward of the best list with constant gaps, {optimum}",
+        "draws": f"reward of the best independent draws, {optimum}",
+        "fluid": f"value of the fluid formula, {optimum}",
+        "bound": f"relaxed bound, {optimum}",
+        "period": "period of the index policy's cycle in epochs",
+        "constant": "whether each source has one constant gap in it, or is never crawled",
+        "interval": "whether the relaxed problem has an interval of multipliers",
+        "redrawn": "how often the set was drawn again because its optimum takes too long",
+    }
+    save_data(
+        "how-good-sets",
+        instances[list(columns)],
+        "One row a random set of sources, all policies in it against the exact optimum.",
+        columns,
     )
 
 

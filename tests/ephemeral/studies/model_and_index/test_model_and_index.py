@@ -16,6 +16,7 @@ from analysis.ephemeral.studies.model_and_index import equations as equations
 from analysis.ephemeral.studies.model_and_index import formula as formula
 from analysis.ephemeral.studies.model_and_index import model as model
 from analysis.ephemeral.studies.model_and_index import relaxation as relaxation
+from analysis.ephemeral.studies.model_and_index.pictures import thresholds
 from analysis.ephemeral.studies.model_and_index.results import Results
 from analysis.ephemeral.theory import structure
 from tests.support import assert_all_turn, verdicts
@@ -362,3 +363,11 @@ def test_the_linear_programme_is_the_relaxed_problem():
     assert gap < 1e-9
     with pytest.raises(ValueError, match="sets must be an integer of at least 1, got 0"):
         relaxation.worst_duality_gap(0, np.random.default_rng(5))
+
+
+def test_a_threshold_is_where_the_advantage_changes_its_sign():
+    content = np.array([1.0, 2.0, 3.0])
+    advantages = {0.2: np.array([0.5, 1.0, 1.5]), 0.6: np.array([-1.0, 1.0, 3.0])}
+    found = thresholds(content, advantages)
+    assert np.isnan(found[0.2])
+    assert found[0.6] == pytest.approx(1.5)
