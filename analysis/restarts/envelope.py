@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 STATES_FROM = 500
 """From this many states on SuperLU's own preparations are worth while."""
 PENALTY = 1000.0
-"""So many multiplications of a dense factorisation take, at most, the time of one in an envelope."""
+"""Multiplications of a dense factorisation that take, at most, the time of one in an envelope."""
 
 
 class Factors(NamedTuple):
