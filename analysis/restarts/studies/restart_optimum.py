@@ -282,6 +282,7 @@ def draw_histogram(
         alt=f"{len(names)} histograms, one a generator, in {at_end} of which the bar at the right "
         f"end is the highest, with the medians over all {halves}; the lowest of all values is "
         f"{systems.alpha.min():.2f}.",
+        instances="restart-optimum-systems",
     )
     return first.get_xticks(), first.get_yticks()
 
@@ -324,4 +325,5 @@ def draw_bands(systems: pd.DataFrame, instances: int) -> None:
         f"{bands['median'].min():.2f}; the longest bar, of {worst.kernel} kernels, reaches down to "
         f"{bands['least'].min():.2f}. All triangles, for the best ties, are at {tied_best:.2f} or "
         "more; crosses, for the worst ties, lie at the left ends or further left.",
+        instances="restart-optimum-systems",
     )
