@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import http.server
+import shlex
 import shutil
 import signal
 import sys
@@ -18,9 +19,11 @@ from analysis.report.paths import PROFILES, build_folder
 from analysis.report.publishing.citation import this_edition
 from analysis.report.publishing.printing import find_browser, print_book
 from analysis.report.publishing.release import check_edition, make_release
-from analysis.report.running.notebooks import all_notebooks, keep_seconds, parse_assignments
+from analysis.report.running.lab import open_lab
+from analysis.report.running.notebooks import all_notebooks, keep_seconds
 from analysis.report.running.reruns import rerun_job
 from analysis.report.running.runner import locked, profile_jobs, run
+from analysis.report.running.values import parse_assignments
 
 
 def make_book(
@@ -92,6 +95,11 @@ def keep_times(profile: str) -> None:
     print(f"times: {shown(kept)}")
 
 
+def lab(profile: str, options: str) -> None:
+    """Open copies of the notebooks of a built book in JupyterLab."""
+    open_lab(build_folder(profile), shlex.split(options))
+
+
 def serve(port: int) -> None:
     """Serve the built book on this machine until interrupted."""
     folder = build_folder("paper") / "html"
@@ -115,6 +123,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             make_pdf(options.profile)
         elif options.command == "release":
             publish(options.profile, dirty=options.dirty)
+        elif options.command == "lab":
+            lab(options.profile, options.options)
         elif options.command == "times":
             keep_times(options.profile)
         else:
@@ -158,6 +168,11 @@ def _parser() -> argparse.ArgumentParser:
     release.add_argument("--dirty", action="store_true", help="even with uncommitted changes")
     times = commands.add_parser("times", help="keep the CPU-seconds of the last build's notebooks")
     times.add_argument("--profile", choices=PROFILES, default="paper", help="profile of the build")
+    opened = commands.add_parser("lab", help="open the notebooks in JupyterLab")
+    opened.add_argument("--profile", choices=PROFILES, default="paper", help="which book's")
+    opened.add_argument(
+        "--options", default="", help="JupyterLab's own: '--no-browser --port 9999'"
+    )
     server = commands.add_parser("serve", help="serve the built book on this machine")
     server.add_argument("--port", type=int, default=8000, help="port (default: 8000)")
     return parser

@@ -59,7 +59,7 @@
   // A panel with two axes. x and y are {range, label, log, ticks, names, clip}; a quiet x axis has no
   // words, for panels that stand on another.
   book.panel = (width, height, x, y, left = 52) => {
-    const box = { left, right: width - 12, top: 24, bottom: height - (x.quiet ? 6 : 44) };
+    const box = { left, right: width - 22, top: 24, bottom: height - (x.quiet ? 6 : 44) };
     const scale = (axis, from, to) => {
       const [low, high] = axis.range;
       const share = axis.log
@@ -89,7 +89,7 @@
       const [low, high] = x.range;
       return x.log ? low * (high / low) ** share : low + share * (high - low);
     };
-    const panel = { height, body, box, px, py, inverse };
+    const panel = { height, body, px, py, inverse, lowest: y.range[0] };
     panel.line = (points, colour, { dash = "", thick = 2 } = {}) => {
       if (points.length < 2) return panel;
       body.push(`<path d="M${points.map(point).join("L")}" style="fill:none;stroke:${colour};stroke-width:${thick};stroke-dasharray:${dash || "none"};stroke-linejoin:round"/>`);

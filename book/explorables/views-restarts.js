@@ -7,11 +7,13 @@
     const parts = ["passive", "reset", "passive-cost", "active-cost"].map((name) => values[`restart-thresholds-${name}`]);
     const size = parts[1].length;
     const opened = math.thresholds(...parts, parameters.discount).crossings;
-    const wide = Math.ceil((1.2 * Math.max(...opened.map(Math.abs))) / 10) * 10;
+    const room = 0.2 * (Math.max(...opened) - Math.min(...opened)) || 1;
+    const ends = [Math.floor(Math.min(...opened) - room), Math.ceil(Math.max(...opened) + room)];
+    const grid = Array.from({ length: 401 }, (_, n) => ends[0] + ((ends[1] - ends[0]) * n) / 400);
     return {
       title: "Drive it: which threshold is best",
       controls: [
-        { name: "subsidy", label: "Subsidy λ (or drag in the picture)", unit: "cost per active epoch", type: "range", min: -wide, max: wide, step: wide / 200, value: 0 },
+        { name: "subsidy", label: "Subsidy λ (or drag in the picture)", unit: "cost per active epoch", type: "range", min: ends[0], max: ends[1], step: (ends[1] - ends[0]) / 200, value: 0 },
         { name: "b", label: "Discount b", type: "range", min: 0.1, max: 0.99, step: 0.01, value: parameters.discount },
       ],
       draw(state, width) {
@@ -19,13 +21,12 @@
         const cost = (k, subsidy) => costRate[k] + subsidy * activity[k];
         const ks = costRate.map((_, k) => k);
         const least = (subsidy) => ks.reduce((best, k) => (cost(k, subsidy) < cost(best, subsidy) ? k : best), 0);
-        const grid = Array.from({ length: 401 }, (_, n) => wide * (n / 200 - 1));
         const envelope = grid.map((at) => [at, cost(least(at), at)]), heights = envelope.map(([, y]) => y);
-        const [low, high] = [Math.min(...heights), Math.max(...heights)], room = 0.1 * (high - low);
-        const x = { range: [-wide, wide], label: "subsidy λ" }, best = least(state.subsidy);
-        const panel = book.panel(width, 300, x, { range: [low - room, high + 2 * room], clip: true, label: "cost C(k) of threshold k" });
+        const [low, high] = [Math.min(...heights), Math.max(...heights)], space = 0.1 * (high - low);
+        const x = { range: ends, label: "subsidy λ" }, best = least(state.subsidy);
+        const panel = book.panel(width, 300, x, { range: [low - space, high + 2 * space], clip: true, label: "cost C(k) of threshold k" });
         ks.forEach((k) => {
-          const inside = grid.filter((at) => cost(k, at) <= high + 2 * room && cost(k, at) >= low - room);
+          const inside = grid.filter((at) => cost(k, at) <= high + 2 * space && cost(k, at) >= low - space);
           panel.line(inside.map((at) => [at, cost(k, at)]), colour(k), { thick: k === best ? 2.5 : 1.2, dash: k === best ? "" : "5 4" });
         });
         panel.line(envelope, colour(6), { thick: 1 })

@@ -19,7 +19,7 @@ from analysis.ephemeral.optimum.costs import FILLS, CostRun, simulate_costs
 from analysis.ephemeral.optimum.exact import optimal_cycle
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
-from analysis.report import COLOURS, Claim, figure, save_figure
+from analysis.report import COLOURS, Claim, figure, save_data, save_figure
 from analysis.results import NotConverged
 
 #: Sizes of the random instances, (sources, budget).
@@ -178,6 +178,27 @@ def claims(found: Results) -> list[Claim]:
             "the page imposes, and compares with a cost that has the same effect on visits",
         ),
     ]
+
+
+def save_instances(instances: pd.DataFrame) -> None:
+    """Save the random instances, one row each.
+
+    Parameters
+    ----------
+    instances : pandas.DataFrame
+        Rows of `cost_row`.
+    """
+    columns = {"sources": "sources in the instance", "budget": "cost per epoch that is allowed"}
+    for fill in FILLS:
+        columns[fill] = f"reward of {fill}, in units of the optimum within the budget"
+        columns[f"{fill}_cost"] = f"cost per epoch of {fill}, in budgets"
+    columns["bound"] = "relaxed bound, in units of the optimum within the budget"
+    save_data(
+        "costs-and-budgets-instances",
+        instances[list(columns)],
+        "One row a random instance with costs, all ways to fill the budget in it.",
+        columns,
+    )
 
 
 def save_losses(instances: pd.DataFrame) -> None:

@@ -13,10 +13,13 @@ from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.optimum.costs import simulate_costs
 from analysis.ephemeral.optimum.dual import dual_descent
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
-from analysis.ephemeral.policies import WhittlePolicy
+from analysis.ephemeral.policies import SingleSourcePolicy, WhittlePolicy
+from analysis.ephemeral.scheduler.admission import spread_ages
+from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources, four_sources
 from analysis.ephemeral.stochastic.replicas import simulate_replicas
+from analysis.ephemeral.studies.at_scale import lognormal_sources, rewards
 from analysis.ephemeral.theory.printed import printed_index
 
 
@@ -155,6 +158,50 @@ def of_how_good() -> dict[str, float]:
         "solution-blind": _reward(four, wrong, content, False),
         "solution-seeing": _reward(four, wrong, content, observed),
         "solution-knowing": _reward(four, four, content, observed),
+    }
+
+
+def of_stochastic_arrivals() -> dict[str, float]:
+    """Return the numbers behind the solutions of the page of this name.
+
+    Returns
+    -------
+    dict
+        ``items``, exponential ones per epoch that vary as 250 of variability 140 do, and ``batch``,
+        how many exponential ones come at once to the same effect; ``one``, the reward of a crawler
+        that stays with source 1.
+    """
+    variability, exponential = 140.0, 1.0
+    batch = (1 + variability) / (1 + exponential)
+    one = long_run_cycle(four_sources(), SingleSourcePolicy(0), 1).average_reward
+    return {"solution-items": 250 / batch, "solution-batch": batch, "solution-one": one}
+
+
+def of_at_scale() -> dict[str, float]:
+    """Return the numbers behind the solutions of the page of this name.
+
+    Returns
+    -------
+    dict
+        ``waiting``, sources of 20,000 whose index is between half of the multiplier and all of it;
+        standard deviation of the reward in epochs 100 to 300, relative to its mean, if all were
+        crawled at once, with one decay rate (``alike``) and with lognormal ones (``spread``); and
+        ``regained``, the multiplier times the budget over the relaxed bound.
+    """
+    size, budget, rng = 20_000, 200, np.random.default_rng(1)
+    sources = lognormal_sources(size, rng)
+    one_decay = replace(sources, decay_rate=np.full(size, np.exp(-3.0)))
+    relaxed = relaxed_problem(sources, budget)
+    index = whittle_index_at_age(sources, spread_ages(sources, budget, rng))
+    paths = {
+        name: rewards(Scheduler(some, budget), 300)[100:]
+        for name, some in {"alike": one_decay, "spread": sources}.items()
+    }
+    swings = {f"solution-{name}": float(path.std() / path.mean()) for name, path in paths.items()}
+    half = (index >= relaxed.subsidy / 2) & (index < relaxed.subsidy)
+    return swings | {
+        "solution-waiting": int(half.sum()),
+        "solution-regained": relaxed.subsidy * budget / relaxed.bound,
     }
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 
+from analysis.published import printed_rows
 from analysis.report.collate import DATA
 
 
@@ -21,3 +23,31 @@ def results(app: Sphinx) -> dict[str, Any]:
 def _read(path: Path) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return content
+
+
+def number_text(data: Mapping[str, Any], kind: str, text: str) -> str:
+    """Return a number that a page names, as it stands there.
+
+    Parameters
+    ----------
+    data : mapping
+        What the notebooks left behind.
+    kind : str
+        Role: ``printed``, ``computed``, ``value`` or ``verdict``.
+    text : str
+        Its id, with an optional format behind a colon.
+
+    Raises
+    ------
+    KeyError, ValueError or TypeError
+        If there is no such number, or it cannot be written so.
+    """
+    id, _, style = text.partition(":")
+    if kind == "printed":
+        return printed_rows()[id].printed
+    if kind == "verdict":
+        return str(data["verdicts"][id]["verdict"])
+    value = data["records" if kind == "computed" else "values"][id]["value"]
+    if isinstance(value, list):
+        return "[" + ", ".join(format(entry, style) for entry in value) + "]"
+    return format(value, style)

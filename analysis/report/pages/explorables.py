@@ -7,7 +7,8 @@ it; without them the still picture that ``:figure:`` names stands alone. They ar
 that have an explorable, and on no other.
 
 Options      ``:figure:`` id of the still picture beside it; ``:values:`` ids of saved values;
-             ``:data:`` id of a figure whose data are read, ``:columns:`` which of them;
+             ``:data:`` id of a figure, table or experiment whose data are read, ``:columns:``
+             which of them;
              ``:printed:`` ids of printed rows.
 """
 
@@ -25,7 +26,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from analysis.published import printed_rows
-from analysis.report.collate import DATA
+from analysis.report.collate import PRODUCTS
+from analysis.report.pages.collated import results
 
 #: Folder of the scripts and styles, beside the pages; the first three in the order of their needs.
 FOLDER = "explorables"
@@ -72,9 +74,7 @@ class Explorable(SphinxDirective):
 
     @property
     def _results(self) -> dict[str, Any]:
-        path = Path(self.env.srcdir) / DATA
-        results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return results
+        return results(self.env.app)
 
     def _parameters(self) -> dict[str, Any]:
         name = Path(self.env.docname).name
@@ -96,17 +96,20 @@ class Explorable(SphinxDirective):
             raise self.error(f"no document prints a row {id!r}") from None
 
     def _rows(self) -> dict[str, list[Any]]:
-        """Return columns of a figure's data."""
+        """Return columns of the data of a figure, of a table, or of an experiment."""
         if "data" not in self.options:
             return {}
-        path = Path(self.env.srcdir) / "_site/figures" / f"{self.options['data']}.csv"
-        if not path.exists():
-            raise self.error(f"no notebook saved a figure {self.options['data']!r}")
+        name, columns = self.options["data"], self.options.get("columns", [])
+        paths = [Path(self.env.srcdir) / "_site" / part / f"{name}.csv" for part in PRODUCTS]
+        path = next(filter(Path.exists, paths), None)
+        if path is None:
+            raise self.error(f"no notebook saved data {name!r}")
+        if not columns:
+            raise self.error(f"columns of {name!r} must be named: a page holds what it needs")
         frame = pd.read_csv(path)
-        columns = self.options.get("columns") or list(frame.columns)
-        if missing := [name for name in columns if name not in frame.columns]:
+        if missing := [column for column in columns if column not in frame.columns]:
             raise self.error(f"{path.name} has no column {missing[0]!r}")
-        return {name: [_short(value) for value in frame[name].tolist()] for name in columns}
+        return {column: [_short(value) for value in frame[column].tolist()] for column in columns}
 
 
 def _short(value: Any) -> Any:
@@ -117,7 +120,9 @@ def _short(value: Any) -> Any:
 
 def ship(app: Sphinx) -> None:
     """Put the scripts beside the theme's own; jupyter-book would load them on every page."""
-    app.config.html_static_path.append(str(Path(app.srcdir) / FOLDER))
+    folder = Path(app.srcdir) / FOLDER
+    if folder.is_dir():
+        app.config.html_static_path.append(str(folder))
 
 
 def load(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:

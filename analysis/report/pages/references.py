@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,7 @@ class BookReferences(SphinxPostTransform):
             return
         book, page = data["book"], mine[self.env.docname]
         for node in list(self.document.findall(addnodes.pending_xref)):
-            kind, label = _asked(node, page)
+            kind, label = asked(_role(node), node["reftarget"], page)
             found = book["targets"].get(kind, {}).get(label)
             if found and not self._is_here(kind, label):
                 node.replace_self(self._link(node, found, book["address"]))
@@ -154,21 +155,29 @@ class BookReferences(SphinxPostTransform):
         return bool(std["anonlabels"].get(label, ("",))[0] == here)
 
     def _link(
-        self, node: addnodes.pending_xref, found: tuple[str, str, str], address: str
+        self, node: addnodes.pending_xref, found: Sequence[str], address: str
     ) -> nodes.Element:
-        page, anchor, words = found
+        words, target = in_words(found, address)
         text = node.astext() if node.get("refexplicit") else words
-        if not address:
+        if not target:
             return nodes.inline("", text, classes=["book-elsewhere"])
-        target = f"{address}/{page}.html" + (f"#{anchor}" if anchor else "")
         return nodes.reference("", text, refuri=target, classes=["book-elsewhere"])
 
 
-def _asked(node: addnodes.pending_xref, page: str) -> tuple[str, str]:
-    """Return the kind of a reference, and its label."""
-    domain, kind, label = node.get("refdomain"), node["reftype"], node["reftarget"]
-    if domain == "prf":
-        return "prf", label
-    if kind == "doc":
-        return "doc", posixpath.normpath(posixpath.join(posixpath.dirname(page), label)).lstrip("/")
-    return kind, label
+def in_words(found: Sequence[str], address: str) -> tuple[str, str]:
+    """Return the words of a reference, and the link; no link where the book has no address."""
+    page, anchor, words = found
+    link = f"{address}/{page}.html" + (f"#{anchor}" if anchor else "")
+    return words, link if address else ""
+
+
+def asked(role: str, target: str, page: str) -> tuple[str, str]:
+    """Return the kind of a reference on a page, as the index has it, and its label."""
+    if role == "doc":
+        folder = posixpath.dirname(page)
+        return role, posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+    return role.removesuffix(":ref"), target.lower() if role == "ref" else target
+
+
+def _role(node: addnodes.pending_xref) -> str:
+    return "prf:ref" if node.get("refdomain") == "prf" else str(node["reftype"])

@@ -7,6 +7,7 @@ failed build leaves the last good book as it was; when nothing changed, nothing 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -28,8 +29,10 @@ from analysis.report.files import (
     replace_file,
     replace_folder,
 )
+from analysis.report.pages.downloads import write_notebooks
 from analysis.report.pages.explorables import FOLDER as EXPLORABLES
 from analysis.report.pages.references import read_index, source_index
+from analysis.report.pages.static import share_static
 from analysis.report.paths import BOOK, ROOT
 from analysis.report.publishing.address import base_address
 from analysis.report.publishing.citation import facts, plain_citation, this_edition
@@ -124,7 +127,7 @@ def render_runs(found: Collation, build: Path, book: Path, *, strict: bool = Fal
         notebook = find_notebook(Path(page).name)
         run["documents"] = notebook.resolve(profile_parameters("paper").get(notebook.name, {}))
     _stage_data(found, stage, {"book": _book_beside(book, build / "html")})
-    _build(stage, build, strict=strict)
+    _build(stage, build, strict=strict, shared=build.parent / "_static")
     return [build / "html" / f"{name}.html" for name in names]
 
 
@@ -182,8 +185,11 @@ def _stage_data(found: Collation, stage: Path, more: Mapping[str, Any] | None = 
     write_json(stage / DATA, asdict(found) | common | dict(more or {}))
 
 
-def _build(stage: Path, build: Path, *, strict: bool) -> bool:
-    """Render what is staged, if it has changed; the hash of what a site was made from is in it."""
+def _build(stage: Path, build: Path, *, strict: bool, shared: Path | None = None) -> bool:
+    """Render what is staged, if it has changed; the hash of what a site was made from is in it.
+
+    Small sites share their static files.
+    """
     key = _key(stage)
     html = build / "html"
     there = (html / KEY).exists() and (html / "index.html").exists()
@@ -191,12 +197,22 @@ def _build(stage: Path, build: Path, *, strict: bool) -> bool:
     if new:
         with _rendered(stage, build, "html", strict) as made:
             shutil.copytree(stage / "_site", made, dirs_exist_ok=True)
+            _write_notebooks(stage, made)
+            if shared:
+                share_static(made, html, shared)
             (made / KEY).write_text(key)
             replace_folder(made, html)
     shutil.rmtree(build / "rendering", ignore_errors=True)
     for name in BESIDE:
         replace_file(html / name, build / name)
     return new
+
+
+def _write_notebooks(stage: Path, made: Path) -> None:
+    """Make the notebooks of a new site stand alone."""
+    data = json.loads((stage / DATA).read_text(encoding="utf-8"))
+    index = read_index(made) or data.get("book") or source_index()
+    write_notebooks(data, index | {"address": base_address().rstrip("/")}, made)
 
 
 def render_single(build: Path) -> Path:

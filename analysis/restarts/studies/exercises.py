@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analysis.report import save_value
 from analysis.restarts.arm import RestartArm
-from analysis.restarts.instances.generators import SLIDE_DISCOUNT, slide_arms
+from analysis.restarts.index import whittle_index
+from analysis.restarts.instances.applications import crawler_index, machine
+from analysis.restarts.instances.generators import (
+    SLIDE_DISCOUNT,
+    one_step,
+    slide_arm,
+    slide_arms,
+)
 from analysis.restarts.joint import evaluate_scores, solve_joint
 from analysis.restarts.policies import RestartBandit, index_scores
 from analysis.restarts.relaxed import relaxed_bound
+
+Floats = NDArray[np.float64]
 
 
 def two_machines() -> RestartBandit:
@@ -95,3 +105,64 @@ def of_the_myopic_policy(cells: pd.DataFrame, kernel: str = "lazy-wearing") -> N
     medians = cells[cells.kernel == kernel].groupby(["arms", "budget"], as_index=False).eps.median()
     for cell in medians.itertuples():
         save_value(f"restart-myopic-{cell.arms}-{cell.budget}", cell.eps)
+
+
+def of_indexability(arm: RestartArm, discount: float) -> None:
+    """Keep the indices of an arm, and of one that differs in its reset only."""
+    to_first = np.eye(arm.states)[0]
+    moved = RestartArm(arm.passive, to_first, arm.passive_cost, arm.active_cost)
+    for name, one in (("", arm), ("moved-", moved)):
+        index = whittle_index(one, discount).index
+        save_value(f"restart-indexability-{name}least", index.min())
+        save_value(f"restart-indexability-{name}most", index.max())
+
+
+def index_of_sure_wear(arm: RestartArm, discount: float) -> Floats:
+    """Return the index of an arm that wears by one state an epoch, in closed form.
+
+    Parameters
+    ----------
+    arm : RestartArm
+        Reset to the first state, one active cost, passive costs that do not fall.
+    discount : float
+        In (0, 1).
+    """
+    powers = discount ** np.arange(1, arm.states + 1)
+    before = np.concatenate(([0.0], np.cumsum(powers * arm.passive_cost)[:-1]))
+    lengths = (1 - powers) / (1 - discount)
+    return np.asarray(arm.passive_cost * lengths - before - arm.active_cost)
+
+
+def of_thresholds() -> None:
+    """Keep the numbers of the page on thresholds."""
+    sure = slide_arm(one_step(5, 0.0))
+    save_value("restart-thresholds-sure-formula", index_of_sure_wear(sure, SLIDE_DISCOUNT)[-1])
+    save_value("restart-thresholds-sure", whittle_index(sure, SLIDE_DISCOUNT).index[-1])
+    dear = two_machines().arms[1]
+    index, gains = whittle_index(dear, SLIDE_DISCOUNT).index, dear.stopping_cost(SLIDE_DISCOUNT)
+    for state, value, gain in zip(("new", "worn"), index, gains, strict=True):
+        save_value(f"restart-thresholds-dear-{state}", value)
+        save_value(f"restart-thresholds-dear-r-{state}", gain)
+
+
+def of_the_applications() -> None:
+    """Keep the numbers of the page on machines, queues and crawlers."""
+    for name, u_star, alpha, age in (("slow", 1.0, 0.9, 3), ("fast", 0.15, 0.3, 1)):
+        for word, discount in (("discounted", 0.9), ("average", 1.0)):
+            index = crawler_index(u_star, alpha, discount, [age])
+            save_value(f"restart-applications-{name}-{word}", index[0])
+    warned, sudden = (whittle_index(arm, 0.95).index for arm in machines_by_sensor())
+    for state, value in zip(("new", "warned", "failed"), warned, strict=True):
+        save_value(f"restart-applications-sensor-{state}", value)
+    save_value("restart-applications-sensorless-failed", sudden[1])
+
+
+def machines_by_sensor() -> tuple[RestartArm, RestartArm]:
+    """Return a machine that is new, warned or failed, and one that is new or failed."""
+    chance, repair, failed = 0.15, 5.0, 12.0
+    warned = np.array([[1 - chance, chance, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
+    sudden = np.array([[1 - chance, chance], [0.0, 1.0]])
+    return (
+        machine(warned, [0.0, 0.0, failed], [repair] * 3),
+        machine(sudden, [0.0, failed], [repair] * 2),
+    )

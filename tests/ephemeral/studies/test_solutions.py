@@ -1,10 +1,14 @@
 """Numbers of the solutions: each against another way to it, or against the property it states."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from analysis.ephemeral import (
+    Arrivals,
     Sources,
+    Utility,
     dual_descent,
     four_sources,
     index_by_definition,
@@ -78,3 +82,24 @@ def test_a_source_crawled_when_allowed_takes_the_best_of_the_others_meanwhile():
     alone = Sources([250.0, 250.0], [1.0, 1e-9], [0.7, 0.7])
     reward = solutions.crawled_when_allowed(alone, 3, 300)
     assert reward == pytest.approx(alone.state_at_age(np.full(2, 3))[0] / 3, rel=1e-6)
+
+
+def test_rare_items_and_batches_vary_as_the_formula_says():
+    found = solutions.of_stochastic_arrivals()
+    four = four_sources()
+    wild = Arrivals(four, Utility("gamma", variation=140.0)).variance / four.u**2
+    few = replace(four, arrival_rate=np.full(4, found["solution-items"]))
+    np.testing.assert_allclose(Arrivals(few, Utility("exponential")).variance / few.u**2, wild)
+    batch = found["solution-batch"]
+    batches = replace(
+        four, arrival_rate=four.arrival_rate / batch, mean_utility=four.mean_utility * batch
+    )
+    np.testing.assert_allclose(Arrivals(batches).variance / batches.u**2, wild)
+    assert found["solution-one"] == pytest.approx(four.u[0])
+
+
+def test_solutions_at_scale_are_of_the_order_that_they_say():
+    found = solutions.of_at_scale()
+    assert 200 < found["solution-waiting"] < 20_000
+    assert found["solution-alike"] > found["solution-spread"] > 0.01
+    assert 0 < found["solution-regained"] < 1

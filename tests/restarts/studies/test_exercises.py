@@ -2,9 +2,15 @@
 
 import pytest
 
-from analysis.restarts import evaluate_scores, index_scores, solve_joint
-from analysis.restarts.instances.generators import SLIDE_DISCOUNT
-from analysis.restarts.studies.exercises import ratios_of_shocks, trap, two_machines
+from analysis.restarts import evaluate_scores, index_scores, solve_joint, whittle_index
+from analysis.restarts.instances.generators import SLIDE_DISCOUNT, one_step, slide_arm
+from analysis.restarts.studies.exercises import (
+    index_of_sure_wear,
+    machines_by_sensor,
+    ratios_of_shocks,
+    trap,
+    two_machines,
+)
 
 
 def test_on_the_two_machines_the_index_policy_repairs_the_wrong_one():
@@ -31,3 +37,16 @@ def test_to_keep_the_arm_most_likely_to_fail_breaks_ties_of_shocks_in_the_best_w
     ratios = ratios_of_shocks(4)
     assert ratios.rule.to_numpy() == pytest.approx(ratios.best.to_numpy(), abs=1e-4)
     assert (ratios.lower < 99.9).any()
+
+
+def test_a_warning_alone_does_not_make_a_machine_urgent():
+    warned, sudden = (whittle_index(arm, 0.95, route="definition") for arm in machines_by_sensor())
+    new, at_risk, failed = warned.index
+    assert at_risk == pytest.approx(new)
+    assert failed > sudden.index[1]
+
+
+@pytest.mark.parametrize("discount", [0.3, 0.9, 0.99])
+def test_the_index_of_sure_wear_has_a_closed_form(discount):
+    arm = slide_arm(one_step(6, 0.0))
+    assert index_of_sure_wear(arm, discount) == pytest.approx(whittle_index(arm, discount).index)

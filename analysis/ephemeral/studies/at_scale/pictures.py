@@ -117,10 +117,10 @@ def save_limits(price: pd.DataFrame, size: int) -> None:
         f"{size:,} sources, cost in per cent of the relaxed bound without limits. Dots: the "
         "policy; line: the least that any policy must lose. They differ by at most "
         f"{gap:.2%} of the bound.",
-        alt="Two panels on logarithmic axes. The price rises with the minimal age from "
-        f"{least.policy.iloc[0]:.2%} to {least.policy.iloc[-1]:.0%}, and falls with the maximal "
+        alt="Two panels on logarithmic axes. The price goes with the minimal age from "
+        f"{least.policy.iloc[0]:.2%} to {least.policy.iloc[-1]:.0%}, and with the maximal "
         f"age from {most.policy.iloc[0]:.0%} to {most.policy.iloc[-1]:.2%}. The dots of the policy "
-        "lie on or near the lines of the bound.",
+        f"lie at most {gap:.2%} of the bound above the lines.",
     )
 
 

@@ -137,12 +137,13 @@ def save_copies(copies: pd.DataFrame, runs: int) -> None:
         *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small"
     )
     most = int(copies[copies.content == "random"].copies.max())
-    ends = copies.sort_values("copies").groupby(["sources", "content", "start"]).gap
-    flat = " and ".join(f"{ends.last()[name, 'expected', 'together']:.1e}" for name in sets)
-    spread = " and ".join(f"{ends.last()[name, 'expected', 'random']:.0e}" for name in sets)
+    gaps = copies.assign(gap=copies["gap"].where(copies["gap"] > 1e-12, 0.0))  # not of rounding
+    ends = gaps.sort_values("copies").groupby(["sources", "content", "start"]).gap
+    flat = " and ".join(f"{ends.last()[name, 'expected', 'together']:.2g}" for name in sets)
+    spread = " and ".join(f"{ends.last()[name, 'expected', 'random']:.1g}" for name in sets)
     moves = " and ".join(
-        f"from {ends.first()[name, 'random', 'together']:.0e} to "
-        f"{ends.last()[name, 'random', 'together']:.0e}"
+        f"from {ends.first()[name, 'random', 'together']:.1g} to "
+        f"{ends.last()[name, 'random', 'together']:.1g}"
         for name in sets
     )
     save_figure(
