@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from analysis.published import documents, errata, printed_rows
+from analysis.published import ERRATUM_KINDS, WEIGHTS, Erratum, documents, errata, printed_rows
 from analysis.report.claims import Claim
 from analysis.report.paths import BOOK
 from analysis.report.scorecard import SHOWS_AN_ERROR, RecordError, judge
@@ -204,7 +204,7 @@ def summary(found: Collation) -> str:
 
 
 def errata_rows(found: Collation) -> list[dict[str, str]]:
-    """Return the errata whose evidence is at hand, with computed numbers in place.
+    """Return the errata whose evidence is at hand, the weightiest first, with numbers in place.
 
     A correction names its numbers as pages do, ``{computed}`row:.2f` `` or ``{value}`id:.2f` ``.
     """
@@ -222,10 +222,17 @@ def errata_rows(found: Collation) -> list[dict[str, str]]:
             "corrected": _QUOTED.sub(number, erratum.corrected),
             "record": erratum.record,
             "page": found.records[erratum.record]["page"],
+            "kind": erratum.kind,
+            "weight": erratum.weight,
+            "consequence": erratum.consequence,
         }
-        for erratum in errata().values()
+        for erratum in sorted(errata().values(), key=_gravity)
         if erratum.record in found.verdicts
     ]
+
+
+def _gravity(erratum: Erratum) -> tuple[int, int]:
+    return WEIGHTS.index(erratum.weight), -ERRATUM_KINDS.index(erratum.kind)
 
 
 def _quoted(found: Collation, match: re.Match[str]) -> Any:

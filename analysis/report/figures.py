@@ -1,7 +1,8 @@
 """`save_figure`, the only way to a figure of the book.
 
-A figure is a set of files with one permanent id: SVG, PDF and PNG, the data behind it as CSV, and
-its caption, alt text and provenance as JSON. The same inputs give the same bytes.
+A figure is a set of files with one permanent id: SVG, PDF and PNG, an SVG relaid for a telephone,
+the data behind it as CSV, and its caption, alt text and provenance as JSON. The same inputs give
+the same bytes.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
+from analysis.report.narrow import relay
 from analysis.report.provenance import check_id, check_instances, keep, write_csv
-from analysis.report.run import FORMATS, by_hand, run_folder
+from analysis.report.run import FORMATS, NARROW, by_hand, run_folder
 
 _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
@@ -77,6 +79,9 @@ def save_figure(
     with mpl.rc_context({"svg.hashsalt": id}):
         for suffix in FORMATS:
             figure.savefig(folder / f"{id}.{suffix}", metadata=_METADATA[suffix])
+        if not by_hand():
+            relay(figure)
+            figure.savefig(folder / f"{id}.{NARROW}", metadata=_METADATA["svg"])
     words = {"caption": " ".join(caption.split()), "alt": " ".join(alt.split())}
     keep("figure", folder, {"id": id, **words, "instances": instances})
     plt.close(figure)

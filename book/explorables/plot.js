@@ -89,7 +89,7 @@
       const [low, high] = x.range;
       return x.log ? low * (high / low) ** share : low + share * (high - low);
     };
-    const panel = { height, body, box, px, py, inverse };
+    const panel = { height, body, px, py, inverse, lowest: y.range[0] };
     panel.line = (points, colour, { dash = "", thick = 2 } = {}) => {
       if (points.length < 2) return panel;
       body.push(`<path d="M${points.map(point).join("L")}" style="fill:none;stroke:${colour};stroke-width:${thick};stroke-dasharray:${dash || "none"};stroke-linejoin:round"/>`);

@@ -32,7 +32,6 @@ from analysis.robots import (
 from tests.book import test_browser
 
 pytestmark = pytest.mark.browser
-browser = test_browser.browser
 
 SCRIPTS = BOOK / "explorables"
 POLICIES = ("whittle", "greedy", "round-robin")
@@ -274,7 +273,8 @@ class Driven:
 
     def __init__(self, tab, site, id, query=""):
         self.tab, self.id = tab, id
-        tab.goto((site.html / PLACES[id]).as_uri() + (f"#{id}{query}" if query else ""))
+        address = (site.html / PLACES[id]).as_uri() + (f"#{id}{query}" if query else "")
+        tab.goto(address, wait_until="domcontentloaded")
         self.place = tab.locator(f"[data-explorable='{id}']")
         self.place.locator(".touch-words:not(:empty)").wait_for()
 
@@ -405,7 +405,7 @@ def test_four_sources_open_with_the_numbers_of_the_package(opened):
 @on_pages
 def test_a_drag_in_the_picture_moves_the_slider(opened):
     shown = opened("explore-index-lines")
-    box = shown.place.locator(".touch-picture svg").bounding_box()
+    shown.tab.evaluate("MathJax.startup.promise")
     slider = shown.place.get_by_label("Content x").first
     before = float(slider.input_value())
     shown.place.locator(".touch-picture").scroll_into_view_if_needed()

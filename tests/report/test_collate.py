@@ -179,6 +179,24 @@ def test_a_correction_quotes_computed_numbers(start_run, monkeypatch):
     assert row["corrected"] == "2.2 and 0.333, 7"
 
 
+def test_errata_stand_by_weight_and_then_by_kind(start_run, monkeypatch):
+    kinds = {
+        "E-1": ("typo", "notation"),
+        "E-2": ("typo", "result"),
+        "E-3": ("false", "argument"),
+        "E-4": ("false", "result"),
+    }
+    errata = {
+        id: Erratum(id, "x", "", "a", "b", "X-2", "", kind, weight, "much")
+        for id, (kind, weight) in kinds.items()
+    }
+    monkeypatch.setattr(collating, "errata", lambda: errata)
+    folder = start_run()
+    record_all()
+    rows = collating.errata_rows(gather(folder))
+    assert [row["id"] for row in rows] == ["E-4", "E-2", "E-3", "E-1"]
+
+
 def test_a_rerun_with_other_parameters_feeds_no_scorecard(start_run):
     folder = start_run(document=False)
     record_all()  # even where a notebook forgets to ask whose parameters it has

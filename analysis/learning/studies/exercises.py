@@ -87,3 +87,9 @@ def of_the_scheme_as_printed() -> None:
 def lifetimes(sources: Sources, share: float = 0.01) -> np.ndarray:
     """Return the least M of each source at which dropped content is at most a share of u*."""
     return np.ceil(np.log(1 / share) / sources.decay).astype(np.int64)
+
+
+def of_the_scheme() -> None:
+    """Keep the numbers of the page on the scheme's equations."""
+    for number, lifetime in enumerate(lifetimes(four_sources()), start=1):
+        save_value(f"scheme-lifetime-{number}", int(lifetime))

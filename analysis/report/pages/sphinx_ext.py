@@ -1,13 +1,14 @@
 """What pages can say of the results: roles for numbers, directives for figures and tables.
 
 Roles        ``{printed}`id` `` what a document prints; ``{computed}`id:.2f` `` what the book
-             computes for that row; ``{value}`id:.2f` `` a number of its own; ``{verdict}`id` ``.
-Directives   ``{repro-figure} id``, ``{repro-table} id``, ``{verdicts}`` (the rows of this page),
-             ``{scorecard}``, ``{coverage}``, ``{errata}``, ``{gallery}``, ``{build-info}``;
-             ``{document-only}``, whose content stands only where the documents' own parameters
-             were used; and ``{when} id`` or ``{when} not id``, whose content stands where a saved
-             value is true, or false: a sentence about results is bound to the predicate that it
-             states.
+             computes for that row; ``{value}`id:.2f` `` a number of its own; ``{verdict}`id` ``;
+             ``{row}`id` `` a link to where the row's verdict is argued.
+Directives   ``{repro-figure} id``, ``{front-figure} id`` (the same elsewhere, linked),
+             ``{repro-table} id``, ``{verdicts}`` (the rows of this page), ``{scorecard}``,
+             ``{coverage}``, ``{errata}``, ``{gallery}``, ``{build-info}``; ``{document-only}``,
+             whose content stands only where the documents' own parameters were used; and
+             ``{when} id`` or ``{when} not id``, whose content stands where a saved value is true,
+             or false: a sentence about results is bound to the predicate that it states.
 """
 
 from __future__ import annotations
@@ -28,15 +29,18 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from analysis.published import documents, printed_rows
+from analysis.report.pages.access import fit_roles, name_folded_cells
 from analysis.report.pages.api import Face
 from analysis.report.pages.bound import DocumentOnly, DropEmptySections, When
 from analysis.report.pages.collated import number_text, results
 from analysis.report.pages.explorables import register as register_explorables
 from analysis.report.pages.icons import ship_used_icons
+from analysis.report.pages.pictures import Picture, setup_pictures
 from analysis.report.pages.references import BookReferences, write_index
 from analysis.report.pages.rerun import mark_rerun, number_as_in_the_book, pages_of_rerun
+from analysis.report.pages.rows import RowRole, add_search_entries, mark_told, resolve_rows
 from analysis.report.run import FORMATS
-from analysis.report.running.notebooks import Parameter, find_notebook
+from analysis.report.running.notebooks import Parameter, all_notebooks, find_notebook
 from analysis.report.text import escaped
 
 #: What links to files are called where their ending does not say it.
@@ -62,7 +66,11 @@ class NumberRole(SphinxRole):
         except (KeyError, ValueError, TypeError) as error:
             message = self.inliner.reporter.error(f"{self.kind} {self.text!r}: {error!r}")
             return [nodes.problematic(self.rawtext, self.rawtext)], [message]
-        return [nodes.inline("", text, classes=[f"book-{self.kind}"])], []
+        number = nodes.inline("", text, classes=[f"book-{self.kind}"])
+        id = self.text.partition(":")[0]
+        if self.kind != "value" and mark_told(self.env, id):
+            number["ids"] = [f"told-{id}"]
+        return [number], []
 
 
 class BookDirective(SphinxDirective):
@@ -83,12 +91,15 @@ class BookDirective(SphinxDirective):
         target = uri if not anchor or "#" in uri else f"{uri}#{anchor}"
         return nodes.reference("", text, refuri=target or f"#{anchor}", internal=True)
 
+    @property
+    def up(self) -> str:
+        """What leads from this page to the top of the site."""
+        single = self.env.app.builder.name == "singlehtml"
+        return "" if single else "../" * self.env.docname.count("/")
+
     def file_link(self, text: str, path: str) -> nodes.Node:
         """Return a link to a file that lies beside the pages."""
-        up = (
-            "" if self.env.app.builder.name == "singlehtml" else "../" * self.env.docname.count("/")
-        )
-        return nodes.reference("", text, refuri=up + path, classes=["book-file"])
+        return nodes.reference("", text, refuri=self.up + path, classes=["book-file"])
 
     def product_links(self, folder: str, product: dict[str, Any], formats: list[str]) -> nodes.Node:
         """Return the line of links to all that one needs to check and cite a figure or a table."""
@@ -128,12 +139,32 @@ class ReproFigure(BookDirective):
         description = self.data["figures"][id]
         figure = nodes.figure(ids=[id], names=[id], classes=["repro-figure"])
         figure["align"] = "center"
-        image = nodes.image(uri=f"/_site/figures/{id}.svg", alt=description["alt"], width="100%")
+        image = Picture(uri=f"/_site/figures/{id}.svg", alt=description["alt"])
+        image["others"] = self.up + "figures/"
         caption = nodes.caption("", "", *self.markdown(description["caption"]))
         links = self.product_links("figures", description, [*FORMATS, "csv"])
         figure += [image, caption, nodes.legend("", links)]
         self.state.document.note_explicit_target(figure)
         return [figure]
+
+
+class FrontFigure(BookDirective):
+    """A figure of another page, linked to its place."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the picture and its caption."""
+        id = self.arguments[0]
+        if id not in self.data["figures"]:
+            raise self.error(f"no notebook saved a figure {id!r}")
+        shown = self.data["figures"][id]
+        image = Picture(uri=f"/_site/figures/{id}.svg", alt=shown["alt"])
+        image["others"] = self.up + "figures/"
+        link = self.link("", shown["notebook"], id)
+        link += image
+        said = nodes.paragraph("", "", *self.markdown(shown["caption"]), classes=["book-front"])
+        return [nodes.container("", nodes.paragraph("", "", link), said, classes=["repro-figure"])]
 
 
 class Template(BookDirective):
@@ -152,7 +183,7 @@ class Template(BookDirective):
             versions={"python": platform.python_version()} | versions,
             link=self.html_link,
         )
-        return self.parse_text_to_nodes(text)
+        return self.parse_text_to_nodes(text, allow_section_headings=True)
 
     def html_link(self, text: str, page: str, anchor: str = "") -> Markup:
         """Return a link as HTML, which the roles and links of Markdown cannot say."""
@@ -169,7 +200,9 @@ class Gallery(BookDirective):
     def run(self) -> list[nodes.Node]:
         """Return one card a figure."""
         gallery = nodes.container(classes=["book-gallery"])
-        for id, figure in self.data["figures"].items():
+        place = {notebook.page: n for n, notebook in enumerate(all_notebooks().values())}
+        figures = self.data["figures"].items()
+        for id, figure in sorted(figures, key=lambda one: place.get(one[1]["notebook"], -1)):
             card = nodes.container(classes=["book-card"])
             image = nodes.image(uri=f"/_site/thumbnails/{id}.png", alt=figure["alt"])
             link = self.link("", figure["notebook"], id)
@@ -179,6 +212,13 @@ class Gallery(BookDirective):
             card += [caption, nodes.paragraph("", "", nodes.literal("", id))]
             gallery += card
         return [gallery]
+
+
+def lead_to_rows(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Let links and the search lead to printed rows."""
+    verdicts = results(app).get("verdicts", {})
+    resolve_rows(app, doctree, docname, printed_rows(), verdicts)
+    add_search_entries(doctree, docname, printed_rows(), verdicts)
 
 
 def number_proofs(app: Sphinx, doctree: nodes.document) -> None:
@@ -226,6 +266,32 @@ def _computed(verdict: dict[str, Any]) -> str:
     return f"{computed} ({low} to {high})"
 
 
+#: Kinds of rows that a document puts in; all others come out of its model.
+_GIVEN = ("parameter", "premise", "reference", "future")
+#: What is said of the rows that come out, in few words, and the verdicts behind each.
+_OUTCOMES = {
+    "match": ("matches", "within the interval", "holds", "redrawn"),
+    "match under": ("matches under", "holds under"),
+    "explained": ("explained",),
+    "do not hold": ("does not hold",),
+    "not determined": ("not determined",),
+    "differ": ("differs",),
+}
+
+
+def _outputs(data: dict[str, Any], document: str) -> dict[str, dict[str, int]]:
+    """Return how many of a document's outputs there are of each outcome, by verdict."""
+    rows = printed_rows()
+    counts = Counter(
+        verdict["verdict"]
+        for id, verdict in data["verdicts"].items()
+        if rows[id].document == document and rows[id].kind not in _GIVEN
+    )
+    return {
+        said: {v: counts[v] for v in verdicts if counts[v]} for said, verdicts in _OUTCOMES.items()
+    }
+
+
 def _counted(verdicts: Sequence[dict[str, Any]]) -> list[str]:
     """Return how many there are of each verdict, in words, the most frequent first."""
     counts = Counter(verdict["verdict"] for verdict in verdicts)
@@ -251,7 +317,13 @@ TEMPLATES = jinja2.Environment(
     finalize=_words,
     trim_blocks=True,
 )
-TEMPLATES.globals |= {"computed": _computed, "counted": _counted, "why": _why}
+TEMPLATES.globals |= {
+    "computed": _computed,
+    "counted": _counted,
+    "outcomes": list(_OUTCOMES),
+    "outputs": _outputs,
+    "why": _why,
+}
 # The Markdown of this repository itself, in a cell of a table.
 TEMPLATES.filters["cell"] = lambda text: Markup(text.replace("|", r"\|"))
 TEMPLATES.filters["json"] = json.dumps
@@ -269,6 +341,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     for kind in ("printed", "computed", "value", "verdict"):
         app.add_role(kind, NumberRole(kind))
     app.add_directive("repro-figure", ReproFigure)
+    app.add_directive("front-figure", FrontFigure)
     app.setup_extension("analysis.report.pages.tables")
     app.add_directive("gallery", Gallery)
     for name in ("verdicts", "scorecard", "coverage", "errata", "build-info"):
@@ -276,6 +349,11 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("document-only", DocumentOnly)
     app.add_directive("when", When)
     app.add_directive("face", Face)
+    setup_pictures(app)
+    app.add_role("row", RowRole())
+    app.connect("doctree-read", name_folded_cells)
+    app.connect("doctree-resolved", lead_to_rows)
+    app.connect("html-page-context", fit_roles)
     register_explorables(app)
     app.connect("doctree-read", add_source_links)
     app.connect("doctree-read", mark_rerun)

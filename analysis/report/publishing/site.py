@@ -11,6 +11,7 @@ from typing import Any
 
 from analysis.published import printed_rows
 from analysis.report.collate import PRODUCTS, Collation, errata_rows
+from analysis.report.dark import write_dark
 from analysis.report.publishing.address import permalink
 from analysis.report.publishing.citation import Edition, bibtex, this_edition, write_citation
 from analysis.report.publishing.crate import write_crate
@@ -20,7 +21,10 @@ SCORECARD = [
     "id", "document", "place", "kind", "printed", "computed", "interval_low", "interval_high",
     "verdict", "page", "basis", "assumes",
 ]  # fmt: skip
-ERRATA = ["id", "document", "place", "printed", "corrected", "record", "page"]
+ERRATA = [
+    "id", "document", "place", "printed", "corrected", "record", "page", "kind", "weight",
+    "consequence",
+]  # fmt: skip
 
 
 def write_data(found: Collation, site: Path) -> None:
@@ -44,6 +48,7 @@ def write_data(found: Collation, site: Path) -> None:
             for path in folder.glob(f"{part}/*"):
                 if path.suffix != ".json":
                     shutil.copyfile(path, site / part / path.name)
+    write_dark(site / "figures")
     for part in PRODUCTS:
         _write_products(found, part, site, edition)
     for name, columns, rows in (

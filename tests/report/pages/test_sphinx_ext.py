@@ -13,7 +13,7 @@ from sphinx.util.docutils import docutils_namespace
 
 from analysis.published import Document, Printed
 from analysis.report.collate import DATA
-from analysis.report.pages import rerun, sphinx_ext
+from analysis.report.pages import collated, rerun, sphinx_ext
 from analysis.report.pages.sphinx_ext import _computed, _why
 from analysis.report.run import FORMATS
 from analysis.report.running.notebooks import Parameter
@@ -150,6 +150,7 @@ def tables(tmp_path, monkeypatch):
         "Y-1": verdict | {"verdict": "matches", "computed": "", "page": "elsewhere"},
     }
     erratum = {"document": "x", "place": odd, "printed": "$|x|$", "corrected": "*two*"}
+    erratum |= {"id": "E-1", "kind": "typo", "weight": "result", "consequence": "much"}
     run = {"seconds": 1.25, "cpu": 2.5, "given": {"rates": [1, 2], "law": "x_y"}}
     data = {
         "figures": {}, "runs": {"part/page": run}, "document": True, "profile": "paper",
@@ -160,10 +161,12 @@ def tables(tmp_path, monkeypatch):
     (tmp_path / "part").mkdir()
     names = ("verdicts", "scorecard", "coverage", "errata", "build-info")
     (tmp_path / "part/page.md").write_text(
-        "# A page\n\n" + "".join(f"```{{{name}}}\n```\n\n" for name in names)
+        "# A page\n\nIt is {printed}`X-1`.\n\n"
+        + "".join(f"```{{{name}}}\n```\n\n" for name in names)
     )
     (tmp_path / DATA).write_text(json.dumps(data))
-    monkeypatch.setattr(sphinx_ext, "printed_rows", lambda: rows)
+    for module in (sphinx_ext, collated):
+        monkeypatch.setattr(module, "printed_rows", lambda: rows)
     monkeypatch.setattr(sphinx_ext, "documents", lambda: documents)
     text = built(tmp_path, "part/page", monkeypatch)
     return odd, {name: table(text, name) for name in re.findall(r'<table class="(book-\S+)', text)}
@@ -191,27 +194,32 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
     odd, found = tables
     cells, html = found["book-verdicts"]
     assert cells == [
-        ["Where", "Printed", "Computed", "Verdict, basis", "Why"],
-        ["the document, section 1", odd, "1.50 (1.00 to 2.00)", "matchescomputed",
-         f"{odd}. Assumes: choice one; choice two"],
-        ["the document, section 2", "words", "", "does not holdjudged",
-         f"{odd}. Assumes: choice one; choice two"],
+        ["Row", "Printed", "Computed", "Verdict, basis", "Where, why"],
+        ["X-1", odd, "1.50 (1.00 to 2.00)", "matchescomputed",
+         f"the document, section 1{odd}. Assumes: choice one; choice two"],
+        ["X-2", "words", "", "does not holdjudged",
+         f"the document, section 2{odd}. Assumes: choice one; choice two"],
     ]  # fmt: skip
     assert 'id="row-X-1"' in html
     assert 'class="verdict verdict-does-not-hold"' in html
     cells, html = found["book-scorecard"]
     assert [row[0] for row in cells] == ["Row", "X-1", "X-2", "Y-1"]
     assert cells[2][1:7] == [
-        "the document", "section 2", "claim", "words", "shown here", "does not hold",
+        "does not hold", "words", "shown here", "section 2", "the document", "claim",
     ]  # fmt: skip
+    assert '<a class="reference internal" href="#told-X-1">X-1</a>' in html
+    assert '<a class="reference internal" href="#row-X-2">X-2</a>' in html
     assert 'href="#row-X-2">shown here</a>' in html
     assert 'href="#row-Y-1"' not in html  # its page is not in this book
     assert found["book-coverage"][0][1:] == [
-        ["The document", "3", "1 matches, 1 does not hold, 1 still to come", "1"],
-        ["The slides", "1", "1 matches", "0"],
+        ["The document", "2", "1", "0", "0", "1", "0", "0", "0, 1 still to come", "1"],
+        ["The slides", "1", "1", "0", "0", "0", "0", "0", "0", "0"],
     ]
     cells, html = found["book-errata"]
-    assert cells[1] == [odd, r"\(|x|\)", "two", "X-2 (does not hold)"]
+    assert cells[1] == [
+        f"the document, {odd}: typo", r"\(|x|\)", "two", "muchX-2 (does not hold)",
+    ]  # fmt: skip
+    assert 'id="E-1"' in html
     assert "<em>two</em>" in html
     assert found["book-facts"][0][1:5] == [
         ["version", "0.1"], ["commit", "abc_1"], ["cite as", "The book (2026)."],

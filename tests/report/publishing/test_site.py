@@ -35,7 +35,8 @@ def test_the_files_beside_the_pages(run, tmp_path):
     assert ",".join(scorecard.columns) == f"{columns},basis,assumes"
     assert list(scorecard["verdict"]) == ["matches", "does not hold"]
     errata = pd.read_csv(site / "errata.csv", dtype=str)
-    assert ",".join(errata.columns) == "id,document,place,printed,corrected,record,page"
+    columns = "id,document,place,printed,corrected,record,page,kind,weight,consequence"
+    assert ",".join(errata.columns) == columns
     assert list(errata["page"]) == ["part/first"]
     (figure,) = json.loads((site / "figures.json").read_text())
     assert figure["id"] == "first-curve"
@@ -56,7 +57,8 @@ def test_the_files_beside_the_pages(run, tmp_path):
 def test_the_manifest_has_the_hash_of_every_figure_datum_and_record(run, tmp_path):
     write_data(gather(run), tmp_path / "site")
     manifest = json.loads((tmp_path / "site/manifest.json").read_text())
-    wanted = {f"figures/first-curve.{end}" for end in ("svg", "pdf", "png", "csv")}
+    ends = ("svg", "pdf", "png", "csv", "narrow.svg", "dark.svg", "narrow.dark.svg")
+    wanted = {f"figures/first-curve.{end}" for end in ends}
     wanted |= {"tables/first-table.csv", "data/first-instances.csv"}
     assert set(manifest["files"]) == wanted | {"scorecard.csv", "errata.csv"}
     for name, digest in manifest["files"].items():
