@@ -157,8 +157,8 @@ def test_no_section_is_empty(rerun):
         if not cell.select(".cell_output"):
             cell.decompose()
     empty = []
-    for section in article.select("section"):
-        title = section.find(["h1", "h2", "h3", "h4"]).extract().get_text()
+    for section in article.select("section:has(> h2, > h3, > h4)"):
+        title = section.find(["h2", "h3", "h4"], recursive=False).extract().get_text()
         if not section.get_text(strip=True) and not section.select("img, object, section"):
             empty.append(title)
     assert empty == []
