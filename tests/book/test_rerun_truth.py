@@ -135,6 +135,18 @@ def test_nothing_of_the_source_is_left_unread(rerun):
 
 
 @each_point
+def test_references_lead_to_what_is_in_the_book(rerun):
+    lost = []
+    for link in rerun.article.select("a.book-elsewhere"):
+        path, _, anchor = link["href"].partition("#")
+        target = (rerun.path.parent / path).resolve()
+        there = target.read_text(encoding="utf-8") if target.is_file() else ""
+        if not there or (anchor and f'id="{anchor}"' not in there):
+            lost.append(link["href"])
+    assert lost == []
+
+
+@each_point
 def test_what_is_true_of_the_documents_only_is_absent(rerun):
     hidden = [m["content"] for m in HIDDEN.finditer(SOURCES[rerun.name])]
     shown = HIDDEN.sub("", SOURCES[rerun.name])
