@@ -68,11 +68,12 @@ def _row(parameter: Parameter, documents: Any, mine: Any) -> list[nodes.Element]
     unit = "" if parameter.unit in {"none", "name", "names", "path"} else f" ({parameter.unit})"
     if name in FILES:
         documents, mine = FILES[name], "your own" if mine else FILES[name]
-    cells = [nodes.literal("", name), nodes.Text(parameter.description + unit)]
-    said = nodes.Text(_shown(mine))
-    value = said if mine == documents else nodes.strong("", "", said)
-    cells += [nodes.Text(_shown(documents)), value]
-    return [nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells]
+    what = nodes.paragraph("", "", nodes.literal("", name))
+    what += nodes.Text(f" {parameter.description}{unit}")
+    value = nodes.Text(_shown(mine))
+    yours = value if mine == documents else nodes.strong("", "", value)
+    cells = [what, nodes.paragraph("", _shown(documents)), nodes.paragraph("", "", yours)]
+    return [nodes.entry("", cell) for cell in cells]
 
 
 def _shown(value: Any) -> str:
@@ -80,7 +81,7 @@ def _shown(value: Any) -> str:
 
 
 def _table(rows: Iterable[list[nodes.Element]], kind: str) -> nodes.container:
-    titles = ("Parameter", "What it is", "The documents'", "Yours")
+    titles = ("Parameter", "The documents'", "Yours")
     head = [nodes.entry("", nodes.paragraph("", title)) for title in titles]
     group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in titles), cols=len(titles))
     group += nodes.thead("", nodes.row("", *head))

@@ -59,13 +59,13 @@ def test_changed_parameters_stand_beside_the_documents_and_the_others_are_folded
     text = built("../book", budget=2, law="<b>x</b>", sources="sources.csv")
     open_part, folded = text.split("<details>")
     assert rows(open_part) == [
-        ["budget", "how many are crawled (sources per epoch)", "1", "2"],
-        ["law", "law of the <utilities>", "exponential", "<b>x</b>"],
-        ["sources", "CSV file with sources of your own", "Table 1 of the report", "your own"],
+        ["budget how many are crawled (sources per epoch)", "1", "2"],
+        ["law law of the <utilities>", "exponential", "<b>x</b>"],
+        ["sources CSV file with sources of your own", "Table 1 of the report", "your own"],
     ]
     assert "<strong>2</strong>" in open_part
     assert "<summary>1 parameter as in the documents</summary>" in folded
-    assert rows(folded) == [["kernels", "generators, all of them if empty", "(empty)", "(empty)"]]
+    assert rows(folded) == [["kernels generators, all of them if empty", "(empty)", "(empty)"]]
     assert 'href="../book/part/page.html">The book\'s page</a>' in open_part
 
 
