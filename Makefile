@@ -1,11 +1,11 @@
 # Which source next? Every command works on a fresh clone with Python 3.11 to 3.13; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: book check test proofs run live serve pdf bench mutants lock clean help
+.PHONY: book check test proofs run lab live serve pdf bench mutants lock clean help
 
 PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3; do $$p -c 'import sys; sys.exit(not (3,11) <= sys.version_info < (3,14))' 2>/dev/null && echo $$p && break; done)
 PROFILE ?= paper
 PORT    ?= 8000
-export NB P SOURCES TRACE BENCH LIVE MUTANTS
+export NB P SOURCES TRACE BENCH LIVE LAB MUTANTS
 # Compiled kernels are kept apart for each state of the code: Numba's own cache does not notice when a function that a kernel calls has changed.
 export NUMBA_CACHE_DIR := $(CURDIR)/.venv/numba/$(shell find analysis -name '*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
 # Python's own compiled modules lie in the environment too: also where the shell says to write none (beside the sources).
@@ -27,13 +27,16 @@ check: $(READY)  ## the author's loop, without a book: lint, types, contracts, e
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo --no-cache
-	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not book and not browser and not slow" --doctest-modules analysis tests
+	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not book and not browser and not slow and not rerun" --doctest-modules analysis tests
 
 proofs: $(READY)  ## the exact checks behind the switching curve that take many minutes
 	@$(BIN)/python -m pytest -m slow tests/robots/curve
 
 run: $(READY)  ## one notebook with other parameters: NB=four-sources P="budget=2 horizon=200" [SOURCES=my.csv] [TRACE=my.csv]
 	@$(REPORT) run "$$NB" --parameters "$$P" --sources "$$SOURCES" --trace "$$TRACE"
+
+lab: $(READY)  ## open copies of the notebooks in JupyterLab (PROFILE=quick|paper, LAB="--no-browser")
+	@$(REPORT) lab --profile $(PROFILE) --options "$$LAB"
 
 live: $(READY)  ## crawl feeds on this machine for a minute, policies side by side, with a page to watch (LIVE="--seconds 20")
 	@$(BIN)/python -m analysis.crawl live $$LIVE

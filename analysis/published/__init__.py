@@ -4,9 +4,10 @@ One CSV a document (`id, place, kind, printed, unit, unit_reason, lost, note`), 
 document and nowhere else repeated; `unit` is the rounding unit of an approximate print and
 `unit_reason` the document's words for it ("around 160" is 160 in units of 10); `lost` says what is
 missing of an image that the text at hand does not hold. `errata/` holds one CSV a document
-(`id, place, printed, corrected, record, slip`): an erratum stands on a row whose verdict is its
-evidence, and errata of one `slip` on rows of one verdict. `documents.csv` says how many rows each
-document has in all, so that rows still to come are counted.
+(`id, place, printed, corrected, record, slip, kind, weight, consequence`): an erratum stands on a
+row whose verdict is its evidence, and errata of one `slip` on rows of one verdict; it has a kind
+(`ERRATUM_KINDS`), a weight (`WEIGHTS`) and its consequence in a sentence. `documents.csv` says how
+many rows each document has in all, so that rows still to come are counted.
 """
 
 from __future__ import annotations
@@ -29,6 +30,11 @@ KINDS = (
     "future",
     "reference",
 )
+#: What is wrong: a slip of the pen, something true under a condition only, or something false.
+ERRATUM_KINDS = ("typo", "missing condition", "false")
+#: What it reaches, the farthest first: a number, a policy or a theorem that a reader takes away;
+#: a proof, a derivation or a formula that fails as it stands; or the notation alone.
+WEIGHTS = ("result", "argument", "notation")
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,8 @@ class Printed:
 class Erratum:
     """One correction, with the row whose verdict is its evidence.
 
-    `slip` names what several errata have in common, in one document or in several.
+    `slip` names what several errata have in common, in one document or in several; `kind` is one of
+    `ERRATUM_KINDS`, `weight` one of `WEIGHTS`, and `consequence` what follows for a reader.
     """
 
     id: str
@@ -82,6 +89,9 @@ class Erratum:
     corrected: str
     record: str
     slip: str = ""
+    kind: str = "typo"
+    weight: str = "notation"
+    consequence: str = ""
 
 
 @dataclass(frozen=True)
@@ -149,7 +159,8 @@ def errata() -> dict[str, Erratum]:
     Raises
     ------
     ValueError
-        If an id stands twice or names a row that is not there.
+        If an id stands twice or names a row that is not there, the kind or the weight is unknown,
+        or the consequence is missing.
     """
     found: dict[str, Erratum] = {}
     for key in documents():
@@ -162,6 +173,13 @@ def errata() -> dict[str, Erratum]:
                 raise ValueError(
                     f"errata/{path.name}: {erratum.id}: there is no row {erratum.record!r}"
                 )
+            if erratum.kind not in ERRATUM_KINDS or erratum.weight not in WEIGHTS:
+                raise ValueError(
+                    f"errata/{path.name}: {erratum.id}: kind must be one of {ERRATUM_KINDS} and "
+                    f"weight one of {WEIGHTS}, got {erratum.kind!r} and {erratum.weight!r}"
+                )
+            if not erratum.consequence:
+                raise ValueError(f"errata/{path.name}: {erratum.id}: consequence is missing")
             found[erratum.id] = erratum
     return found
 

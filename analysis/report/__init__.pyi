@@ -2,6 +2,7 @@ from .claims import Claim
 from .figures import save_figure
 from .records import is_document_run, record, record_claims, save_value
 from .style import COLOURS, figure
+from .tables import save_data, save_table
 from .text import as_markdown, as_mathtext, as_plain
 
 __all__ = [
@@ -14,6 +15,8 @@ __all__ = [
     "is_document_run",
     "record",
     "record_claims",
+    "save_data",
     "save_figure",
+    "save_table",
     "save_value",
 ]

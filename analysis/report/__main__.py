@@ -3,38 +3,26 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import http.server
-import json
+import shlex
 import shutil
 import signal
-import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 from analysis.report.collate import collate, summary
 from analysis.report.files import shown
-from analysis.report.pages.render import render_book, render_run, render_single
+from analysis.report.pages.render import render_book, render_runs, render_single
 from analysis.report.paths import PROFILES, build_folder
-from analysis.report.running.notebooks import (
-    ParameterError,
-    all_notebooks,
-    find_notebook,
-    keep_seconds,
-    parse_assignments,
-    read_table,
-)
-from analysis.report.running.notebooks import profile_parameters as parameters_of
-from analysis.report.running.runner import Job, locked, profile_jobs, run
-
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-CHROMIUM_OPTIONS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-)  # fmt: skip
+from analysis.report.publishing.citation import this_edition
+from analysis.report.publishing.printing import find_browser, print_book
+from analysis.report.running.lab import open_lab
+from analysis.report.running.notebooks import all_notebooks, keep_seconds
+from analysis.report.running.reruns import rerun_job
+from analysis.report.running.runner import locked, profile_jobs, run
+from analysis.report.running.values import parse_assignments
 
 
 def make_book(
@@ -56,56 +44,27 @@ def make_book(
 
 def run_notebook(name: str, assignments: str, sources_path: str, trace_path: str = "") -> None:
     """Run one notebook with a reader's parameters, sources or trace, and render its page."""
-    notebook = find_notebook(name)
-    given = parse_assignments(assignments)
-    table, content = None, b""
-    if sources_path:
-        if not notebook.takes_sources:
-            raise ParameterError(f"{name} takes no sources: leave SOURCES out")
-        table = read_table(sources_path)
-        content = Path(sources_path).read_bytes()
-    trace = b""
-    if trace_path:
-        if not notebook.takes_trace:
-            raise ParameterError(f"{name} takes no trace: leave TRACE out")
-        trace = Path(trace_path).read_bytes()
-        if not trace.strip():  # it would pass for no file at all
-            raise ParameterError(f"{trace_path}: the file is empty")
-    parameters = notebook.resolve(given, table)
-    paper = notebook.resolve(parameters_of("paper").get(name, {}))
-    document = parameters == paper and not content and not trace
-    given_files = content + trace
-    digest = hashlib.sha256(
-        json.dumps(parameters, sort_keys=True).encode() + given_files
-    ).hexdigest()
-    build = build_folder("paper") / "runs" / f"{name}-{digest[:10]}"
+    runs = build_folder("paper") / "runs"
+    job = rerun_job(name, parse_assignments(assignments), sources_path, trace_path, runs=runs)
+    build = job.target.parent
     with locked(build):
-        job = Job(notebook, parameters, build / "results", "paper", document, content, trace)
         run([job])
-        found = collate([job.target], profile="paper", document=document, complete=False)
-        page = render_run(found, notebook.page, build)
+        found = collate([job.target], profile="paper", document=job.document, complete=False)
+        (page,) = render_runs(found, build, build_folder("paper") / "html")
     print(f"page: {shown(page)}")
     print(f"figures and data: {shown(build / 'html' / 'figures')}")
 
 
-def make_pdf() -> None:
+def make_pdf(profile: str) -> Path:
     """Print the whole book to one PDF; what has changed is built first."""
-    build = build_folder("paper")
-    browser = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if browser is None:
-        raise RuntimeError(
-            f"printing needs one of {', '.join(CHROMIUM)}: install Debian's chromium"
-        )
-    make_book("paper")
-    with locked(build), tempfile.TemporaryDirectory() as data:
+    build = build_folder(profile)
+    find_browser()  # before the minutes that it takes to have something to print
+    make_book(profile)
+    with locked(build):
         page = render_single(build)
-        target = build / "book.pdf"
-        command = [browser, *CHROMIUM_OPTIONS, f"--user-data-dir={data}", "--no-pdf-header-footer"]
-        command += ["--virtual-time-budget=60000", f"--print-to-pdf={target}", page.as_uri()]
-        done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"{browser} did not print the book: {done.stderr[-2000:]}")
-    print(f"pdf: {shown(target)}")
+        print_book(page, build / "book.pdf", this_edition())
+    print(f"pdf: {shown(build / 'book.pdf')}")
+    return build / "book.pdf"
 
 
 def keep_times(profile: str) -> None:
@@ -117,6 +76,11 @@ def keep_times(profile: str) -> None:
         raise RuntimeError(f"there is no result of {missing[0]}: run 'make book' first")
     kept = keep_seconds(profile, {name: float(path.read_text()) for name, path in files.items()})
     print(f"times: {shown(kept)}")
+
+
+def lab(profile: str, options: str) -> None:
+    """Open copies of the notebooks of a built book in JupyterLab."""
+    open_lab(build_folder(profile), shlex.split(options))
 
 
 def serve(port: int) -> None:
@@ -139,7 +103,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.command == "run":
             run_notebook(options.notebook, options.parameters, options.sources, options.trace)
         elif options.command == "pdf":
-            make_pdf()
+            make_pdf(options.profile)
+        elif options.command == "lab":
+            lab(options.profile, options.options)
         elif options.command == "times":
             keep_times(options.profile)
         else:
@@ -176,9 +142,15 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--parameters", default="", help="'budget=2 horizon=200' or '@file.yml'")
     one.add_argument("--sources", default="", help="CSV file with sources of your own")
     one.add_argument("--trace", default="", help="CSV file with a trace of your own")
-    commands.add_parser("pdf", help="print the whole book to one PDF")
+    pdf = commands.add_parser("pdf", help="print the whole book to one PDF")
+    pdf.add_argument("--profile", choices=PROFILES, default="paper", help="set of parameters")
     times = commands.add_parser("times", help="keep the CPU-seconds of the last build's notebooks")
     times.add_argument("--profile", choices=PROFILES, default="paper", help="profile of the build")
+    opened = commands.add_parser("lab", help="open the notebooks in JupyterLab")
+    opened.add_argument("--profile", choices=PROFILES, default="paper", help="which book's")
+    opened.add_argument(
+        "--options", default="", help="JupyterLab's own: '--no-browser --port 9999'"
+    )
     server = commands.add_parser("serve", help="serve the built book on this machine")
     server.add_argument("--port", type=int, default=8000, help="port (default: 8000)")
     return parser

@@ -6,37 +6,25 @@ row that has entered has a record, and every erratum stands on a record with the
 
 from __future__ import annotations
 
-import csv
-import hashlib
 import json
 import re
-import shutil
-import subprocess
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from analysis import __version__
-from analysis.published import documents, errata, printed_rows
+from analysis.published import ERRATUM_KINDS, WEIGHTS, Erratum, documents, errata, printed_rows
 from analysis.report.claims import Claim
-from analysis.report.paths import BOOK, ROOT
-from analysis.report.run import write_json
+from analysis.report.paths import BOOK
 from analysis.report.scorecard import SHOWS_AN_ERROR, RecordError, judge
-from analysis.report.text import as_tex
 
 DATA = "collated.json"
+#: What notebooks save besides numbers: attributes of a `Collation`, folders of a run and of a site.
+PRODUCTS = ("figures", "tables", "data")
 _QUOTED = re.compile(r"\{(?P<kind>computed|value)\}`(?P<id>[^`:]+):?(?P<style>[^`]*)`")
 _THEOREM = re.compile(
     r"^`{3,}\{prf:(?:theorem|proposition|lemma|corollary)\}[^\n]*\n:label: (?P<label>\S+)$", re.M
 )
-SCORECARD = [
-    "id", "document", "place", "kind", "printed", "computed", "interval_low", "interval_high",
-    "verdict", "page", "basis", "assumes",
-]  # fmt: skip
-ERRATA = ["id", "document", "place", "printed", "corrected", "record", "page"]
 
 
 class CollationError(RuntimeError):
@@ -59,6 +47,10 @@ class Collation:
         id -> {"page", "value", "interval", "replications"}.
     figures : dict
         id -> description as `save_figure` wrote it.
+    tables : dict
+        id -> description as `save_table` wrote it.
+    data : dict
+        id -> description as `save_data` wrote it.
     runs : dict
         page -> {"parameters", "given", "seconds"}.
     verdicts : dict
@@ -70,6 +62,8 @@ class Collation:
     records: dict[str, dict[str, Any]] = field(default_factory=dict)
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
     figures: dict[str, dict[str, Any]] = field(default_factory=dict)
+    tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    data: dict[str, dict[str, Any]] = field(default_factory=dict)
     runs: dict[str, dict[str, Any]] = field(default_factory=dict)
     verdicts: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -130,19 +124,21 @@ def _add(found: Collation, folder: Path) -> list[str]:
     problems = []
     records = folder / "records.json"
     content = _read(records) if records.exists() else {"records": {}, "values": {}}
-    figures = {path.stem: _read(path) for path in sorted(folder.glob("figures/*.json"))}
     for kind, new in (("records", content["records"]), ("values", content["values"])):
         mine = getattr(found, kind)
         problems += [
             f"{id}: {kind} of both {mine[id]['page']} and {page}" for id in new if id in mine
         ]
         mine.update({id: {**entry, "page": page} for id, entry in new.items()})
-    problems += [
-        f"the figure id {id} is used in both {found.figures[id]['notebook']} and {page}"
-        for id in figures
-        if id in found.figures
-    ]
-    found.figures.update(figures)
+    taken = {
+        id: entry["notebook"] for part in PRODUCTS for id, entry in getattr(found, part).items()
+    }
+    for part in PRODUCTS:
+        new = {path.stem: _read(path) for path in sorted(folder.glob(f"{part}/*.json"))}
+        problems += [
+            f"the id {id} is used in both {taken[id]} and {page}" for id in new if id in taken
+        ]
+        getattr(found, part).update(new)
     found.runs[page] = {
         "parameters": run["parameters"],
         "given": run["given"],
@@ -207,108 +203,8 @@ def summary(found: Collation) -> str:
     )
 
 
-def write_data(found: Collation, site: Path) -> None:
-    """Write what lies beside the pages: figures, notebooks, scorecard, errata and manifest.
-
-    Parameters
-    ----------
-    found : Collation
-        What the notebooks left behind.
-    site : Path
-        A new folder; its content goes to the top of the site.
-    """
-    (site / "figures").mkdir(parents=True)
-    (site / "notebooks").mkdir()
-    commit = commit_name()
-    for page, run in found.runs.items():
-        folder = Path(run["folder"])
-        shutil.copyfile(folder / "notebook.ipynb", site / "notebooks" / f"{Path(page).name}.ipynb")
-        for path in folder.glob("figures/*"):
-            if path.suffix != ".json":
-                shutil.copyfile(path, site / "figures" / path.name)
-    for id, description in found.figures.items():
-        provenance = description | {"commit": commit, "profile": found.profile}
-        write_json(site / "figures" / f"{id}.json", provenance)
-        entry = bibtex(description, commit, document=found.document)
-        (site / "figures" / f"{id}.bib").write_text(entry, encoding="utf-8")
-    figures = [
-        entry | {"permalink": permalink(entry, document=found.document)}
-        for entry in found.figures.values()
-    ]
-    write_json(site / "figures.json", figures)
-    for name, columns, rows in (
-        ("scorecard", SCORECARD, _scorecard(found)),
-        ("errata", ERRATA, errata_rows(found)),
-    ):
-        with (site / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
-            table = csv.DictWriter(file, columns, lineterminator="\n")
-            table.writeheader()
-            table.writerows(rows)
-    write_json(site / "manifest.json", _manifest(found, site))
-
-
-def commit_name() -> str:
-    """Return the commit of the tree, and say so when it is dirty or there is no git."""
-    try:
-        command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown (no git history)"
-    name = done.stdout.strip()
-    return name.replace("-dirty", " (with uncommitted changes)")
-
-
-def permalink(figure: dict[str, Any], *, document: bool = True) -> str:
-    """Return the permanent address of a figure, relative where no base address is configured.
-
-    The figure of a reader's own run is on that run's page only.
-    """
-    if not document:
-        return f"{Path(figure['notebook']).name}.html#{figure['id']}"
-    config = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))
-    base = (config["html"].get("baseurl") or "").rstrip("/")
-    return f"{base}/{figure['notebook']}.html#{figure['id']}".lstrip("/")
-
-
-def bibtex(figure: dict[str, Any], commit: str, *, document: bool = True) -> str:
-    """Return a BibTeX entry that cites one figure, with the commit it was made from."""
-    note = f"Figure {figure['id']}, version {__version__}, commit {commit}"
-    if not document:
-        values = ", ".join(f"{key} = {value}" for key, value in figure["parameters"].items())
-        note += f", a run with parameters of the reader's own: {values}"
-    return (
-        f"@misc{{{figure['id']},\n"
-        "  title = {Which source next? A reproducible book on scheduling web crawlers},\n"
-        "  author = {{The book's contributors}},\n"
-        f"  howpublished = {{\\url{{{permalink(figure, document=document)}}}}},\n"
-        f"  note = {{{as_tex(note)}}},\n"
-        "}\n"
-    )
-
-
-def _scorecard(found: Collation) -> list[dict[str, Any]]:
-    rows = printed_rows()
-    return [
-        {
-            "id": id,
-            "document": rows[id].document,
-            "place": rows[id].place,
-            "kind": rows[id].kind,
-            "printed": rows[id].printed,
-            "computed": verdict["computed"],
-            "interval_low": verdict["interval"][0] if verdict["interval"] else "",
-            "interval_high": verdict["interval"][1] if verdict["interval"] else "",
-            "verdict": verdict["verdict"],
-            "page": verdict["page"],
-            "basis": verdict["basis"],
-            "assumes": "; ".join(verdict["assumes"]),
-        }
-        for id, verdict in found.verdicts.items()
-    ]
-
-
 def errata_rows(found: Collation) -> list[dict[str, str]]:
-    """Return the errata whose evidence is at hand, with computed numbers in place.
+    """Return the errata whose evidence is at hand, the weightiest first, with numbers in place.
 
     A correction names its numbers as pages do, ``{computed}`row:.2f` `` or ``{value}`id:.2f` ``.
     """
@@ -326,30 +222,23 @@ def errata_rows(found: Collation) -> list[dict[str, str]]:
             "corrected": _QUOTED.sub(number, erratum.corrected),
             "record": erratum.record,
             "page": found.records[erratum.record]["page"],
+            "kind": erratum.kind,
+            "weight": erratum.weight,
+            "consequence": erratum.consequence,
         }
-        for erratum in errata().values()
+        for erratum in sorted(errata().values(), key=_gravity)
         if erratum.record in found.verdicts
     ]
+
+
+def _gravity(erratum: Erratum) -> tuple[int, int]:
+    return WEIGHTS.index(erratum.weight), -ERRATUM_KINDS.index(erratum.kind)
 
 
 def _quoted(found: Collation, match: re.Match[str]) -> Any:
     """Return the number that a correction quotes; None where no notebook left it behind."""
     entries = found.records if match["kind"] == "computed" else found.values
     return entries.get(match["id"], {}).get("value")
-
-
-def _manifest(found: Collation, site: Path) -> dict[str, dict[str, str]]:
-    """Return the hash of every figure and data file of the site, and of every record."""
-    paths = sorted(p for p in site.rglob("*") if p.suffix in {".svg", ".pdf", ".png", ".csv"})
-    files = {
-        path.relative_to(site).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in paths
-    }
-    records = {
-        id: hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
-        for id, entry in sorted({**found.records, **found.values}.items())
-    }
-    return {"files": files, "records": records}
 
 
 def _read(path: Path) -> Any:

@@ -88,6 +88,18 @@ def save_value(
     _write()
 
 
+def saved_numbers(prefix: str) -> dict[str, float]:
+    """Return what `save_value` kept in this notebook under ids with a prefix, without the prefix.
+
+    Sentences that depend on many numbers take them from here.
+    """
+    return {
+        id.removeprefix(prefix): kept["value"]
+        for id, kept in _values.items()
+        if id.startswith(prefix)
+    }
+
+
 def is_document_run() -> bool:
     """Whether this run has the documents' own parameters (a rerun with others has not)."""
     return bool(run_facts()["document"])

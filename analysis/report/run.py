@@ -19,6 +19,8 @@ VARIABLE = "BOOK_RUN_DIR"
 DIGITS = 9
 #: Formats in which each figure is saved.
 FORMATS = ("svg", "pdf", "png")
+#: How the name of a figure's file for telephones ends.
+NARROW = "narrow.svg"
 
 
 def run_folder() -> Path:

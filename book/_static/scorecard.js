@@ -1,16 +1,20 @@
-// Filters of the scorecard: by document, kind, verdict, basis, and any word. Works from disk.
+// Filters of the scorecard: by document, kind, verdict, basis, and any word. What is chosen stands
+// in the address, so that a view can be linked: scorecard.html?verdict=explained. Works from disk.
 document.addEventListener("DOMContentLoaded", () => {
   const table = document.querySelector("table.book-scorecard");
   if (!table) return;
   const rows = [...table.tBodies[0].rows];
+  const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
   const text = (row, column) => row.cells[column].textContent.trim();
   const bar = document.createElement("form");
   bar.className = "book-filter";
   bar.setAttribute("aria-label", "Filter the scorecard");
-  const columns = { Document: 1, Kind: 3, Verdict: 6, Basis: 7 };
-  const choices = Object.entries(columns).map(([name, column]) => {
+  const given = new URLSearchParams(location.search || location.hash.slice(1));
+  const choices = ["Document", "Kind", "Verdict", "Basis"].map((name) => {
+    const column = heads.indexOf(name);
     const select = document.createElement("select");
-    select.id = `filter-${name.toLowerCase()}`;
+    select.name = name.toLowerCase();
+    select.id = `filter-${select.name}`;
     select.append(new Option("all", ""));
     [...new Set(rows.map((row) => text(row, column)))].sort().forEach((value) => select.append(new Option(value, value)));
     const label = document.createElement("label");
@@ -20,10 +24,16 @@ document.addEventListener("DOMContentLoaded", () => {
   });
   const word = document.createElement("input");
   word.type = "search";
+  word.name = "word";
   word.setAttribute("aria-label", "word in a row");
   word.placeholder = "word";
   const count = document.createElement("output");
   bar.append(word, count);
+  const fields = [...choices.map(([, select]) => select), word];
+  const write = () => {
+    const chosen = new URLSearchParams(fields.filter((f) => f.value).map((f) => [f.name, f.value]));
+    history.replaceState(null, "", `${location.pathname}${chosen.size ? `?${chosen}` : ""}`);
+  };
   const apply = () => {
     const wanted = word.value.toLowerCase();
     let shown = 0;
@@ -35,7 +45,8 @@ document.addEventListener("DOMContentLoaded", () => {
     });
     count.textContent = `${shown} of ${rows.length} rows`;
   };
-  bar.addEventListener("input", apply);
+  fields.forEach((field) => { field.value = given.get(field.name) ?? ""; });
+  bar.addEventListener("input", () => { apply(); write(); });
   bar.addEventListener("submit", (event) => event.preventDefault());
   table.parentElement.before(bar);
   apply();

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import http.server
 import json
+import shutil
 import subprocess
 import sys
-from functools import cached_property
+import threading
+from functools import cached_property, partial
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,6 +16,7 @@ import filelock
 import pytest
 
 from analysis.report.paths import BUILD, ROOT, build_folder
+from analysis.report.publishing.printing import CHROMIUM, CHROMIUM_OPTIONS
 
 
 class Page(HTMLParser):
@@ -70,6 +74,11 @@ class Site:
         """What `figures.json` says."""
         return json.loads((self.html / "figures.json").read_text(encoding="utf-8"))
 
+    @cached_property
+    def tables(self) -> list[dict[str, str]]:
+        """What `tables.json` says."""
+        return json.loads((self.html / "tables.json").read_text(encoding="utf-8"))
+
 
 @pytest.fixture(scope="session")
 def site() -> Site:
@@ -91,3 +100,44 @@ def site() -> Site:
 def read_page() -> type[Page]:
     """Read one HTML file."""
     return Page
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A headless Chromium; without one, what needs it is skipped."""
+    executable = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if executable is None:
+        pytest.skip(f"none of {', '.join(CHROMIUM)} is installed: the book is not opened here")
+    from playwright.sync_api import sync_playwright
+
+    options = [option for option in CHROMIUM_OPTIONS if option != "--headless"]
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=executable, args=options)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def address(site):
+    """Serve the site on this machine."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    handler = partial(Quiet, directory=site.html)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def tab(browser):
+    """An empty tab of a wide window."""
+    context = browser.new_context(viewport={"width": 1300, "height": 900})
+    context.set_default_timeout(15000)
+    yield context.new_page()
+    context.close()

@@ -3,7 +3,11 @@ async () => {
   await window.MathJax?.startup?.promise;
   await document.fonts.ready;
   const article = document.querySelector("main article") ?? document.body;
-  for (const image of article.querySelectorAll("img")) {
+  const visible = { checkOpacity: true, checkVisibilityCSS: true };
+  // Of a figure's pictures the theme shows one.
+  const images = [...article.querySelectorAll("img")].filter((image) =>
+    !image.closest("picture") || getComputedStyle(image.closest("picture")).display !== "none");
+  for (const image of images) {
     image.loading = "eager";
     await image.decode().catch(() => {});
   }
@@ -35,7 +39,6 @@ async () => {
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const element = node.parentElement;
     const text = node.textContent.trim();
-    const visible = { checkOpacity: true, checkVisibilityCSS: true };
     if (!text || !element.checkVisibility(visible)) continue;
     // Not the book's own: MathJax's text for screen readers, and the theme's signs and shortcuts.
     if (element.closest("mjx-assistive-mml, .headerlink, button, [class*=kbd-shortcut]")) continue;
@@ -60,6 +63,11 @@ async () => {
     .filter((e) => !scrolls(e)).slice(0, 5).map((e) => e.outerHTML.slice(0, 120));
   if (overflow > 0) wide.unshift(`by ${overflow} pixels`);
 
+  // What scrolls sideways without a sign that it does, or cannot be reached by keyboard.
+  const uncued = [...article.querySelectorAll(".book-table, div.math, .cell_output .text_html, pre")]
+    .filter((e) => e.checkVisibility(visible) && e.scrollWidth > e.clientWidth + 1)
+    .filter((e) => !e.classList.contains("book-scrolls") || e.tabIndex < 0 || !scrolls(e));
+
   const mathematics = [...article.querySelectorAll(".math")];
   const marked = article.querySelectorAll("mjx-merror, .problematic, .system-message");
   return {
@@ -67,8 +75,13 @@ async () => {
     texts,
     faint: [...faint],
     wide,
-    images: [...article.querySelectorAll("img")].map((image) => ({
+    scrolling: article.querySelectorAll(".book-scrolls").length,
+    uncued: uncued.map((e) => e.outerHTML.slice(0, 120)),
+    folded: [...article.querySelectorAll("details.hide > summary")].map((s) => s.innerText.trim()),
+    images: images.map((image) => ({
       source: image.getAttribute("src"),
+      file: image.currentSrc,
+      width: box(image).width,
       natural: image.naturalWidth * image.naturalHeight,
       shown: box(image).width * box(image).height,
     })),

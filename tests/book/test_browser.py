@@ -4,23 +4,20 @@ Every page is opened twice, wide and light, narrow and dark; what was seen is ke
 asks one question of it.
 """
 
-import http.server
 import re
-import shutil
-import threading
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 import pytest
-
-from analysis.report.__main__ import CHROMIUM, CHROMIUM_OPTIONS
+from axe_playwright_python.sync_playwright import Axe
 
 pytestmark = [pytest.mark.book, pytest.mark.browser]
 INSIDE = re.compile(r"(file|data|blob|about|http://127\.0\.0\.1)")
 
 #: What a page says of itself once it has settled.
 LOOK = Path(__file__).with_name("look.js").read_text(encoding="utf-8")
+#: What axe-core is asked; contrast is measured by `look.js`, once for all text of a page.
+AXE = {"resultTypes": ["violations"], "rules": {"color-contrast": {"enabled": False}}}
 
 
 @dataclass
@@ -31,37 +28,18 @@ class Visit:
     seen: dict
     complaints: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
+    barriers: list[str] = field(default_factory=list)
 
 
-@pytest.fixture(scope="module")
-def browser():
-    executable = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if executable is None:
-        pytest.skip(f"none of {', '.join(CHROMIUM)} is installed: the book is not opened here")
-    from playwright.sync_api import sync_playwright
-
-    options = [option for option in CHROMIUM_OPTIONS if option != "--headless"]
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=executable, args=options)
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="module")
-def address(site):
-    """Serve the site on this machine."""
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            pass
-
-    handler = partial(Quiet, directory=site.html)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+def barriers(tab):
+    """Return what axe-core finds critical or serious on the open page."""
+    found = Axe().run(tab, options=AXE).response["violations"]
+    return [
+        f"{rule['impact']} {rule['id']}: {node['html'][:160]}"
+        for rule in found
+        if rule["impact"] in {"critical", "serious"}
+        for node in rule["nodes"]
+    ]
 
 
 def visit_all(browser, site, **options):
@@ -85,6 +63,7 @@ def visit_all(browser, site, **options):
         current = found[name] = Visit(name, {})
         tab.goto(page.path.as_uri())
         current.seen = tab.evaluate(LOOK)
+        current.barriers = barriers(tab)
     context.close()
     return found
 
@@ -100,14 +79,6 @@ def narrow(browser, site):
     """A telephone whose owner prefers dark pages."""
     viewport = {"width": 390, "height": 800}
     return visit_all(browser, site, viewport=viewport, color_scheme="dark", has_touch=True)
-
-
-@pytest.fixture
-def tab(browser):
-    context = browser.new_context(viewport={"width": 1300, "height": 900})
-    context.set_default_timeout(15000)
-    yield context.new_page()
-    context.close()
 
 
 def gathered(visits, question):
@@ -176,6 +147,47 @@ def test_no_page_is_wider_than_its_screen_or_cut_off_at_its_edge(wide, narrow):
         assert gathered(visits, lambda visit: visit.seen["wide"]) == {}
 
 
+def test_no_page_has_a_barrier(wide, narrow):
+    assert gathered(wide, lambda visit: visit.barriers) == {}
+    assert gathered(narrow, lambda visit: visit.barriers) == {}
+
+
+def test_a_barrier_would_be_seen(browser, tmp_path):
+    """The check itself, on a page with a picture without words and a button without a name."""
+    path = tmp_path / "page.html"
+    path.write_text("<html lang=en><title>t</title><main><img src='data:,'><button></button>")
+    said = " ".join(visit_all(browser, _OnePage(path))["page"].barriers)
+    assert "image-alt" in said
+    assert "button-name" in said
+
+
+def test_what_scrolls_sideways_says_so(narrow):
+    assert sum(visit.seen["scrolling"] for visit in narrow.values()) > 20
+    assert gathered(narrow, lambda visit: visit.seen["uncued"]) == {}
+
+
+def test_every_folded_cell_says_what_it_does(wide):
+    names = [name for visit in wide.values() for name in visit.seen["folded"]]
+    assert len(names) > 50
+    assert [name for name in names if not re.fullmatch(r"Show the code: \S.*", name)] == []
+
+
+def test_letters_of_figures_can_be_read_on_a_telephone(narrow, site):
+    """The size of the smallest letters in a drawing, times the scale at which it is shown."""
+    shown = [
+        i for visit in narrow.values() for i in visit.seen["images"] if "/figures/" in i["file"]
+    ]
+    assert len(shown) >= len(site.figures)
+    for image in shown:
+        path = site.html / "figures" / image["file"].rpartition("/")[2]
+        assert path.name.endswith(".narrow.dark.svg")
+        drawing = path.read_text(encoding="utf-8")
+        letters = re.findall(r"<g transform=\"[^\"]*scale\(([\d.]+) -[\d.]+\)\"", drawing)
+        width = float(re.search(r'viewBox="0 0 ([\d.]+)', drawing)[1])
+        assert letters, path.name
+        assert 100 * min(map(float, letters)) * image["width"] / width >= 9, path.name
+
+
 @pytest.mark.parametrize("way", ["served", "from disk"])
 def test_search_finds_a_word(tab, site, address, way):
     base = address if way == "served" else site.html.as_uri()
@@ -223,13 +235,80 @@ def test_the_scorecard_can_be_filtered(tab, site):
     assert len(shown()) > 0
 
 
+@pytest.mark.parametrize("way", ["served", "from disk"])
+def test_the_filters_stand_in_the_address(tab, site, address, way):
+    base = address if way == "served" else site.html.as_uri()
+    tab.goto(f"{base}/guide/scorecard.html")
+    total = tab.locator("table.book-scorecard tbody tr").count()
+    tab.locator("#filter-document").select_option(label="the slides")
+    tab.get_by_label("word in a row").fill("25466")
+    assert tab.url.endswith("/scorecard.html?document=the+slides&word=25466")
+    said = tab.locator(".book-filter output").inner_text()
+    assert said == f"1 of {total} rows"
+    tab.goto(tab.url)
+    assert tab.locator(".book-filter output").inner_text() == said
+    tab.goto(f"{base}/guide/scorecard.html#kind=figure")
+    kinds = tab.locator("table.book-scorecard tbody tr:visible td:nth-child(7)")
+    assert set(kinds.all_inner_texts()) == {"figure"}
+
+
+def test_the_scorecard_keeps_its_header_and_its_first_column_in_sight(tab, site):
+    tab.set_viewport_size({"width": 390, "height": 800})
+    tab.goto((site.html / "guide/scorecard.html").as_uri())
+    tab.wait_for_selector(".book-scrolls")
+    box = tab.locator(".book-table", has=tab.locator("table.book-scorecard"))
+    box.evaluate("box => box.scrollTo(200, 3000)")
+    outer = box.bounding_box()
+    assert outer["height"] < 800
+    corner = box.locator("th").first.bounding_box()
+    assert abs(corner["x"] - outer["x"]) < 3
+    assert abs(corner["y"] - outer["y"]) < 3
+    assert box.locator("th").nth(1).inner_text() == "Verdict"
+
+
+def test_a_row_of_the_scorecard_leads_to_what_argues_for_its_verdict(tab, site):
+    tab.goto((site.html / "guide/scorecard.html").as_uri())
+    row = tab.locator("table.book-scorecard tbody tr", has_text="A-r-25466")
+    row.locator("td:first-child a").click()
+    tab.wait_for_url("**/four-sources.html#told-A-r-25466")
+    assert "254.66" in tab.locator("[id='told-A-r-25466'] >> xpath=..").inner_text()
+
+
 def test_a_link_to_a_row_unfolds_the_table_that_holds_it(tab, site):
     tab.goto((site.html / "guide/scorecard.html").as_uri())
     row = tab.locator("table.book-scorecard tbody tr", has_text="A-r-17979")
-    row.locator("a").click()
+    row.locator("td:nth-child(4) a").click()
     tab.wait_for_url("**/four-sources.html#row-A-r-17979")
     anchor = tab.locator("#row-A-r-17979")
     anchor.wait_for(state="visible")
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [
+        ("254.66", "ephemeral/four-sources.html#row-A-"),
+        ("A-r-25466", "ephemeral/four-sources.html#row-A-r-25466"),
+        ("D-t2-0.05-10-1.2-C_d", "robots/robots-tables.html#row-D-t2-0.05-10-1.2-C_d"),
+        ("index at age", "ephemeral/"),
+    ],
+)
+def test_search_leads_to_rows_and_to_chapters_first(tab, site, asked, first):
+    tab.goto(f"{site.html.as_uri()}/search.html?q={asked}")
+    found = tab.locator("#search-results .search-summary", has_text="found")
+    found.wait_for()
+    link = tab.locator("#search-results li a").first
+    assert link.evaluate("a => a.href").startswith(f"{site.html.as_uri()}/{first}")
+
+
+def test_the_first_page_has_a_picture_and_three_doors(tab, site):
+    tab.goto((site.html / "index.html").as_uri())
+    assert tab.locator("article picture:visible").count() == 1
+    doors = tab.locator("article .sd-card a").evaluate_all("all => all.map((a) => a.pathname)")
+    assert [door.rpartition("/")[2] for door in doors] == [
+        "scorecard.html",
+        "which-policy.html",
+        "api.html",
+    ]
 
 
 def test_a_figure_can_be_downloaded_with_its_data(tab, site, address):

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from analysis.published import printed_rows
+from analysis.report.collate import PRODUCTS
 from analysis.report.run import FORMATS
 from analysis.report.running.notebooks import all_notebooks
 from analysis.report.scorecard import VERDICTS
@@ -27,7 +28,10 @@ LOADS = {
     "html": ("manifest",),
 }
 #: Kinds of <link> that only point somewhere.
-POINTS = {"alternate", "author", "canonical", "help", "index", "license", "next", "prev", "search"}
+POINTS = {
+    "alternate", "author", "canonical", "cite-as", "describedby", "help", "index", "license",
+    "next", "prev", "search",
+}  # fmt: skip
 CSS_LOAD = re.compile(r"""url\(\s*["']?([^"')]+)|@import\s+["']([^"']+)""")
 CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 JS_ADDRESS = re.compile(
@@ -38,6 +42,8 @@ NAMED_IN_SCRIPTS = {
     r"www\.w3\.org/(1998|1999|2000|2001)/.*": "names of XML namespaces",
     r"www\.mathjax\.org.*": "a link in MathJax's About dialog",
     r"github\.com/mhchem/.*": "a comment",
+    r"schema\.org": "the vocabulary of linked data",
+    r"creativecommons\.org/licenses/by/4\.0/": "the licence, in linked data",
     r"cdn\.jsdelivr\.net/npm/(wicked-good-xpath|sre-mathmaps-ie|speech-rule-engine)@.*": (
         "MathJax's speech engine, which starts only when a reader asks for it"
     ),
@@ -238,7 +244,8 @@ def test_the_manifest_is_right(site):
     manifest = json.loads((site.html / "manifest.json").read_text())
     present = {
         path.relative_to(site.html).as_posix()
-        for path in (*site.html.glob("figures/*"), *site.html.glob("*.csv"))
+        for pattern in (*(f"{part}/*" for part in PRODUCTS), "*.csv")
+        for path in site.html.glob(pattern)
         if path.suffix not in {".json", ".bib"}
     }
     assert set(manifest["files"]) == present
@@ -260,6 +267,21 @@ def test_every_figure_is_on_its_page_with_alt_text_caption_and_number(site):
         text = page.path.read_text(encoding="utf-8")
         block = text[text.index(f'id="{figure["id"]}"') :]
         assert re.search(r'class="caption-number">Fig\. \d+', block[: block.index("</figure>")])
+
+
+def test_every_table_is_on_its_page_with_caption_number_and_downloads(site):
+    assert site.tables
+    for table in site.tables:
+        page = site.pages[f"{table['notebook']}.html"]
+        assert table["id"] in page.ids, f"{table['id']} is saved but not shown"
+        assert table["id"].startswith(table["notebook"].rpartition("/")[2]), table["id"]
+        text = page.path.read_text(encoding="utf-8")
+        block = text[text.index(f'id="{table["id"]}"') :]
+        block = block[: block.index("</figure>")]
+        assert re.search(r'class="caption-number">Table \d+', block)
+        for end in ("csv", "json", "bib"):
+            assert (site.html / f"tables/{table['id']}.{end}").stat().st_size > 0
+            assert f"tables/{table['id']}.{end}" in block
 
 
 def test_every_picture_has_alt_text(site):

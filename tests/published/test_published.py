@@ -13,7 +13,9 @@ from analysis.report.scorecard import NUMERIC, RecordError, _printed_number
 
 ROW = ["id", "place", "kind", "printed", "unit", "unit_reason", "lost", "note"]
 DIGITS = re.compile(r"[-+.,eE\s\[\]\d]+")
-ERRATUM = ["id", "place", "printed", "corrected", "record", "slip"]
+ERRATUM = [
+    "id", "place", "printed", "corrected", "record", "slip", "kind", "weight", "consequence",
+]  # fmt: skip
 
 
 def content(path):
@@ -102,7 +104,7 @@ def test_only_numbers_have_a_rounding_unit():
 def test_every_erratum_refers_to_a_row_of_its_document(path):
     for row in content(path):
         assert list(row) == ERRATUM, row
-        assert all(row[name] for name in ERRATUM[:-1]), row
+        assert all(row[name] for name in ERRATUM if name != "slip"), row
         assert printed_rows()[row["record"]].document == path.stem, row
         assert row["printed"] != row["corrected"], row
 
@@ -110,6 +112,11 @@ def test_every_erratum_refers_to_a_row_of_its_document(path):
 def test_a_slip_is_made_more_than_once():
     slips = Counter(erratum.slip for erratum in errata().values() if erratum.slip)
     assert min(slips.values()) > 1
+
+
+def test_one_slip_is_of_one_kind_and_weight():
+    slips = {(e.slip, e.kind, e.weight) for e in errata().values() if e.slip}
+    assert len(slips) == len({slip for slip, *_ in slips})
 
 
 def test_errata_have_ids_of_their_own():
@@ -135,7 +142,7 @@ def test_a_printed_number_for_tables():
 # The loader itself.
 
 HEADER = "id,place,kind,printed,unit,unit_reason,lost,note\n"
-ERRATA_HEADER = "id,place,printed,corrected,record,slip\n"
+ERRATA_HEADER = "id,place,printed,corrected,record,slip,kind,weight,consequence\n"
 
 
 @pytest.fixture
@@ -180,12 +187,27 @@ def test_malformed_rows_are_refused(folder, rows, said):
 
 def test_a_malformed_erratum_is_refused(folder):
     (folder / "x.csv").write_text(HEADER + "a,,number,1,,,,\n")
-    (folder / "errata/x.csv").write_text(ERRATA_HEADER + "E,p,1,2,b,\n")
+    (folder / "errata/x.csv").write_text(ERRATA_HEADER + "E,p,1,2,b,,typo,result,none\n")
     with pytest.raises(ValueError, match="there is no row 'b'"):
         errata()
-    (folder / "errata/x.csv").write_text(ERRATA_HEADER + "E,p,1,2,a,\nE,p,1,2,a,\n")
+    (folder / "errata/x.csv").write_text(ERRATA_HEADER + "E,p,1,2,a,,typo,result,none\n" * 2)
     errata.cache_clear()
     with pytest.raises(ValueError, match="'E' stands twice"):
+        errata()
+
+
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        ("slip,result,none", "kind must be one of .*, got 'slip' and 'result'"),
+        ("typo,grave,none", "weight one of .*, got 'typo' and 'grave'"),
+        ("typo,result,", "E: consequence is missing"),
+    ],
+)
+def test_an_erratum_says_what_is_wrong_and_what_follows(folder, last, said):
+    (folder / "x.csv").write_text(HEADER + "a,,number,1,,,,\n")
+    (folder / "errata/x.csv").write_text(f"{ERRATA_HEADER}E,p,1,2,a,,{last}\n")
+    with pytest.raises(ValueError, match=said):
         errata()
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from analysis.report import figures, records
+from analysis.report import provenance, records
 from analysis.report.run import VARIABLE, run_facts
 
 
@@ -23,7 +23,7 @@ def start_run(tmp_path, monkeypatch):
         monkeypatch.setenv(VARIABLE, str(folder))
         monkeypatch.setattr(records, "_records", {})
         monkeypatch.setattr(records, "_values", {})
-        monkeypatch.setattr(figures, "_saved", set())
+        monkeypatch.setattr(provenance, "saved", {})
         run_facts.cache_clear()
         return folder
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis.report import figure, save_figure
-from analysis.report.run import FORMATS, VARIABLE, run_facts
+from analysis.report.run import FORMATS, NARROW, VARIABLE, run_facts
 
 DATA = pd.DataFrame({"epoch": [0, 1, 2], "reward": [0.1, 1 / 3, 2.5e-9]})
 
@@ -27,7 +27,8 @@ def files(folder):
 def test_a_figure_is_a_set_of_files(start_run):
     folder = start_run()
     save()
-    assert set(files(folder)) == {f"page-curve.{end}" for end in (*FORMATS, "csv", "json")}
+    ends = (*FORMATS, NARROW, "csv", "json")
+    assert set(files(folder)) == {f"page-curve.{end}" for end in ends}
 
 
 def test_the_same_inputs_give_the_same_bytes(start_run):

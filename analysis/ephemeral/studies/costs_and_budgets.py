@@ -19,7 +19,7 @@ from analysis.ephemeral.optimum.costs import FILLS, CostRun, simulate_costs
 from analysis.ephemeral.optimum.exact import optimal_cycle
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
-from analysis.report import COLOURS, Claim, figure, save_figure
+from analysis.report import COLOURS, Claim, figure, save_data, save_figure
 from analysis.results import NotConverged
 
 #: Sizes of the random instances, (sources, budget).
@@ -180,6 +180,27 @@ def claims(found: Results) -> list[Claim]:
     ]
 
 
+def save_instances(instances: pd.DataFrame) -> None:
+    """Save the random instances, one row each.
+
+    Parameters
+    ----------
+    instances : pandas.DataFrame
+        Rows of `cost_row`.
+    """
+    columns = {"sources": "sources in the instance", "budget": "cost per epoch that is allowed"}
+    for fill in FILLS:
+        columns[fill] = f"reward of {fill}, in units of the optimum within the budget"
+        columns[f"{fill}_cost"] = f"cost per epoch of {fill}, in budgets"
+    columns["bound"] = "relaxed bound, in units of the optimum within the budget"
+    save_data(
+        "costs-and-budgets-instances",
+        instances[list(columns)],
+        "One row a random instance with costs, all ways to fill the budget in it.",
+        columns,
+    )
+
+
 def save_losses(instances: pd.DataFrame) -> None:
     """Draw the loss of each way that keeps the budget, one dot an instance.
 
@@ -209,7 +230,7 @@ def save_losses(instances: pd.DataFrame) -> None:
         caption="Loss of the ways that keep the budget at every epoch, over "
         f"{len(loss)} random instances of three and four sources. The set with the largest "
         f"$\\sum C_i\\gamma_i$ (*value*) loses less than {bound:.1f}%, the "
-        f"others up to {worst.max():.0f}%.",
+        f"others up to {worst.drop('value').max():.0f}%.",
         alt="Four rows of dots, one a way to fill. Mean losses: stopping at the first source that "
         f"does not fit {mean['stop']:.1f}%, skipping it {mean['skip']:.1f}%, the knapsack on the "
         f"index {mean['index']:.1f}%, the knapsack on cost times index {mean['value']:.2f}%.",

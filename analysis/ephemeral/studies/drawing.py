@@ -12,6 +12,21 @@ from analysis.ephemeral.environment import Environment
 from analysis.ephemeral.policies import Policy
 from analysis.ephemeral.simulation import Trajectory
 from analysis.ephemeral.sources import Sources
+from analysis.report import save_value
+
+
+def save_rates(prefix: str, sources: Sources) -> None:
+    """Keep rates, utilities and costs of sources, for an explorable of the page to read.
+
+    Parameters
+    ----------
+    prefix : str
+        What the ids of the four lists start with.
+    sources : Sources
+        N sources.
+    """
+    for name in ("arrival_rate", "mean_utility", "decay_rate", "cost"):
+        save_value(f"{prefix}-{name.replace('_', '-')}", getattr(sources, name))
 
 
 def follow_random(

@@ -17,13 +17,16 @@ from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.optimum.dual import DualRun, dual_descent
 from analysis.ephemeral.optimum.relaxed import RelaxedSolution, relaxed_problem
 from analysis.ephemeral.sources import Sources
-from analysis.report import COLOURS, Claim, as_mathtext, figure, save_figure
+from analysis.report import COLOURS, Claim, as_mathtext, figure, save_data, save_figure, save_table
+from analysis.results import student_band
 
 Step = tuple[float, float]
 
 #: How near the last price and the reward have to come to the relaxed problem's.
 PRICE_TOLERANCE = 0.1
 REWARD_TOLERANCE = 1e-3
+#: By what share of the budget runs may overspend and still count as keeping it.
+_OVERSPENT = 5e-3
 
 
 def step_name(rule: Step) -> str:
@@ -78,6 +81,16 @@ def cases_of(sources: Sources) -> list[tuple[str, Sources, float]]:
 def distance(price: float, solution: RelaxedSolution) -> float:
     """Return how far a price lies from the interval of the relaxed problem's multipliers."""
     return max(solution.smallest_subsidy - price, price - solution.subsidy, 0.0)
+
+
+def keeps_budget(spent: float, budget: float) -> bool:
+    """Tell whether the low end of an interval of spending lies within the budget, or very near."""
+    return bool(spent <= budget * (1 + _OVERSPENT))
+
+
+def has_one_multiplier(solution: RelaxedSolution) -> bool:
+    """Tell whether one price alone is a multiplier, up to rounding."""
+    return bool(np.isclose(solution.smallest_subsidy, solution.subsidy, rtol=1e-6))
 
 
 def descend_by_budget(
@@ -214,19 +227,100 @@ def save_steps(runs: Mapping[str, DualRun], budget: float, relaxed: RelaxedSolut
     axis.axhline(relaxed.subsidy, color="black", linewidth=0.9)
     axis.set(xscale="log", xlabel="epoch", ylabel="price (units of the index)")
     axis.legend()
-    recommended = next(iter(runs))
+    chosen = next(iter(runs))
     spread = {name: float(run.subsidy[late(run)].std()) for name, run in runs.items()}
     widest = max(spread, key=lambda name: spread[name])
-    last = runs[recommended].subsidy[-1]
+    last = runs[chosen].subsidy[-1]
+    low, high = relaxed.smallest_subsidy, relaxed.subsidy
+    one = has_one_multiplier(relaxed)
+    marked = (
+        f"the multiplier of the relaxed problem ({high:.2f}) as a line"
+        if one
+        else f"the multipliers of the relaxed problem ({low:.2f} to {high:.2f}) in grey"
+    )
+    truth = f"multiplier is {high:.2f}" if one else f"multipliers go from {low:.2f} to {high:.2f}"
     save_figure(
         "dual-descent-steps",
         fig,
         pd.DataFrame({"epoch": shown + 1, **{n: run.subsidy[shown] for n, run in runs.items()}}),
         caption=f"Price against time for {len(runs)} step rules at a budget of {budget:g}, with "
-        f"the multiplier of the relaxed problem ({relaxed.subsidy:.2f}) as a line. In the second "
-        f"half of the run the price varies by {spread[recommended]:.3f} (standard deviation) with "
-        f"steps of {recommended}, and by {spread[widest]:.3f} with {widest}.",
-        alt=f"{len(runs)} price paths on a logarithmic time axis. With steps of {recommended} the "
-        f"price ends at {last:.2f}, where the multiplier is {relaxed.subsidy:.2f}; with {widest} "
+        f"{marked}. In the second "
+        f"half of the run the price varies by {spread[chosen]:.3f} (standard deviation) with "
+        f"steps of {chosen}, and by {spread[widest]:.3f} with {widest}.",
+        alt=f"{len(runs)} price paths on a logarithmic time axis. With steps of {chosen} the "
+        f"price ends at {last:.2f}, where the {truth}; with {widest} "
         f"it varies most, by {spread[widest]:.3f}.",
+    )
+
+
+def save_half(steps: pd.DataFrame, budget: float) -> None:
+    """Save the table of the step rules.
+
+    Parameters
+    ----------
+    steps : pandas.DataFrame
+        As `second_half` returns it.
+    budget : float
+        Cost per epoch.
+    """
+    save_table(
+        "dual-descent-half",
+        steps,
+        f"Price, spending and reward of {len(steps)} step rules at a budget of {budget:g}, in the "
+        "second half of the run.",
+        formats=".3f",
+    )
+
+
+def save_by_budget(by_budget: pd.DataFrame) -> None:
+    """Save the table of every budget.
+
+    Parameters
+    ----------
+    by_budget : pandas.DataFrame
+        As `descend_by_budget` returns it.
+    """
+    farthest = by_budget["distance"].max()
+    save_table(
+        "dual-descent-budgets",
+        by_budget,
+        "Where the price ends for several budgets and two step rules, and what is spent and earned "
+        f"in the second half of the run. The largest distance from a multiplier is {farthest:.3f}.",
+        formats=".4f",
+    )
+
+
+def save_random(outcome: Sequence[tuple[float, float, float]], budget: float) -> None:
+    """Save every run of random content, and the table of their averages.
+
+    Parameters
+    ----------
+    outcome : sequence of (spent, reward, price)
+        As `random_run` returns them, one a replication.
+    budget : float
+        Cost per epoch.
+    """
+    columns = {
+        "cost": "cost per epoch, average over the second half of the run",
+        "reward": "reward per epoch, corrected by the control variate",
+        "price": "average price in the second half, in units of the index",
+    }
+    runs = pd.DataFrame(np.asarray(outcome), columns=pd.Index(columns))
+    runs.insert(0, "replication", range(len(runs)))
+    save_data(
+        "dual-descent-runs",
+        runs,
+        f"One row a run of dual descent on random content, at a budget of {budget:g}.",
+        {"replication": "number of the run", **columns},
+    )
+    mean, low, high = student_band(outcome)
+    rows = {"mean": mean, "95% from": low, "95% to": high}
+    index = pd.Index(["cost per epoch", "reward per epoch", "price"], name="quantity")
+    save_table(
+        "dual-descent-random",
+        pd.DataFrame(rows, index=index),
+        f"Dual descent on random content at a budget of {budget:g}: averages over {len(runs)} runs "
+        "and their 95% confidence intervals.",
+        formats=".4f",
+        instances="dual-descent-runs",
     )

@@ -33,6 +33,7 @@ from analysis.report import (
 
 Floats = NDArray[np.float64]
 
+_ROUNDING = 1e-9
 #: What the sum of n terms is divided by: their number, or the last epoch as in (4) of the report.
 DIVISORS = {"epochs": 0, "epochs - 1": -1}
 
@@ -121,6 +122,31 @@ def greedy_content(sources: Sources, ages: Floats) -> Floats:
     elapsed = ages * sources.period
     worth = sources.arrival_rate * sources.mean_utility / sources.decay_rate
     return np.asarray(worth * -np.expm1(-sources.decay_rate * elapsed))
+
+
+def predicates(budgets: tuple[int, int], rewards: pd.DataFrame) -> dict[str, float]:
+    """Return what sentences of the page rest on.
+
+    Parameters
+    ----------
+    budgets : tuple of int
+        The two budgets.
+    rewards : pandas.DataFrame
+        Long-run rewards, one row a policy and one column a budget, ``M = 1`` and so on.
+
+    Returns
+    -------
+    dict
+        ``two-budgets``, whether they differ; with the first of them ``greedy-alike``, whether
+        greedy earns what the index policy earns, and ``over-greedy``, by how much that earns more.
+    """
+    first = rewards[f"M = {budgets[0]}"]
+    over = float(first["whittle"] / first["greedy"] - 1)
+    return {
+        "two-budgets": budgets[0] != budgets[1],
+        "greedy-alike": abs(over) < _ROUNDING,
+        "over-greedy": over if abs(over) >= _ROUNDING else 0.0,
+    }
 
 
 @dataclass(frozen=True)

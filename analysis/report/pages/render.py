@@ -7,19 +7,21 @@ failed build leaves the last good book as it was; when nothing changed, nothing 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import yaml
 from PIL import Image
 
-from analysis.report.collate import DATA, Collation, commit_name, errata_rows, write_data
+from analysis.report.collate import DATA, Collation, errata_rows
 from analysis.report.files import (
     child_environment,
     fresh_folder,
@@ -27,14 +29,30 @@ from analysis.report.files import (
     replace_file,
     replace_folder,
 )
+from analysis.report.pages.downloads import write_notebooks
+from analysis.report.pages.explorables import FOLDER as EXPLORABLES
+from analysis.report.pages.references import read_index, source_index
+from analysis.report.pages.static import share_static
 from analysis.report.paths import BOOK, ROOT
+from analysis.report.publishing.address import base_address
+from analysis.report.publishing.citation import facts, plain_citation, this_edition
+from analysis.report.publishing.crate import correct_sizes
+from analysis.report.publishing.printing import print_contents
+from analysis.report.publishing.site import write_data
 from analysis.report.run import write_json
-from analysis.report.running.notebooks import is_source, known_seconds
+from analysis.report.running.notebooks import (
+    find_notebook,
+    is_source,
+    known_seconds,
+    profile_parameters,
+)
 
 #: Files whose change alters pages though no result changes.
 _PAGE_CODE = ("analysis/report", "analysis/published")
 #: Files that lie beside the site as well as in it.
-BESIDE = ("scorecard.csv", "errata.csv", "figures.json", "manifest.json")
+BESIDE = (
+    "scorecard.csv", "errata.csv", "figures.json", "tables.json", "data.json", "manifest.json",
+)  # fmt: skip
 #: Pixels of a figure in the gallery, at most, either way.
 THUMBNAIL = 560
 #: In a site, the hash of all that it was made from.
@@ -75,35 +93,66 @@ def render_book(found: Collation, build: Path) -> bool:
                 _stage_run(found, page, stage / page)
             else:
                 shutil.copyfile(path, stage / inside)
+    _stage_config(stage, base_address())
     _stage_data(found, stage)
     return _build(stage, build, strict=True)
 
 
-def render_run(found: Collation, page: str, build: Path) -> Path:
-    """Render one rerun notebook to a small site of its own and return its page.
+def render_runs(found: Collation, build: Path, book: Path, *, strict: bool = False) -> list[Path]:
+    """Render rerun notebooks to a small site of their own and return their pages.
 
     Parameters
     ----------
     found : Collation
-        The one run.
-    page : str
-        Its page.
+        The runs; one, where a reader asked for it.
     build : Path
-        Folder of the run's site.
+        Folder of the site.
+    book : Path
+        Folder of the book's own site, into which references lead if it is there.
+    strict : bool
+        Whether a warning is an error.
     """
     stage = fresh_folder(build / "stage")
-    name = Path(page).name
-    _stage_run(found, page, stage / name)
+    names = [Path(page).name for page in found.runs]
+    for name, page in zip(names, found.runs, strict=True):
+        _stage_run(found, page, stage / name)
     for part in ("references.bib", "back/bibliography.md"):
         shutil.copyfile(BOOK / part, stage / Path(part).name)
-    shutil.copytree(BOOK / "_static", stage / "_static")
-    config = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))
-    (stage / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
-    contents = {"format": "jb-book", "root": name, "chapters": [{"file": "bibliography"}]}
+    for part in ("_static", EXPLORABLES):
+        shutil.copytree(BOOK / part, stage / part)
+    _stage_config(stage, "")  # they are on this machine only
+    chapters = [{"file": name} for name in (*names[1:], "bibliography")]
+    contents = {"format": "jb-book", "root": names[0], "chapters": chapters}
     (stage / "_toc.yml").write_text(yaml.safe_dump(contents), encoding="utf-8")
-    _stage_data(found, stage)
-    _build(stage, build, strict=False)
-    return build / "html" / f"{name}.html"
+    for page, run in found.runs.items():
+        notebook = find_notebook(Path(page).name)
+        run["documents"] = notebook.resolve(profile_parameters("paper").get(notebook.name, {}))
+    _stage_data(found, stage, {"book": _book_beside(book, build / "html")})
+    _build(stage, build, strict=strict, shared=build.parent / "_static")
+    return [build / "html" / f"{name}.html" for name in names]
+
+
+def _book_beside(book: Path, html: Path) -> dict[str, Any]:
+    """Return what a site can refer to in the book, and the book's address from there.
+
+    The book that was built here comes first, then the published one; where there is neither, the
+    references of a page are words.
+    """
+    sources = source_index()
+    if index := read_index(book):
+        built = index["targets"]
+        targets = {kind: known | built[kind] for kind, known in sources["targets"].items()}
+        return {"address": os.path.relpath(book, html), "targets": targets} | {
+            "numbers": index["numbers"]
+        }
+    return {"address": base_address().rstrip("/")} | sources
+
+
+def _stage_config(stage: Path, address: str) -> None:
+    """Put the configuration in place, with the address at which the pages will be found."""
+    config = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))
+    config["html"]["baseurl"] = address
+    (stage / "_config.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
 
 
 def _stage_run(found: Collation, page: str, target: Path) -> None:
@@ -113,7 +162,7 @@ def _stage_run(found: Collation, page: str, target: Path) -> None:
     shutil.copyfile(folder / "notebook.ipynb", target.with_name(f"{target.name}.ipynb"))
 
 
-def _stage_data(found: Collation, stage: Path) -> None:
+def _stage_data(found: Collation, stage: Path, more: Mapping[str, Any] | None = None) -> None:
     write_data(found, stage / "_site")
     (stage / "_site/thumbnails").mkdir()
     for id in found.figures:
@@ -125,17 +174,23 @@ def _stage_data(found: Collation, stage: Path) -> None:
         | {"cpu": float((Path(run["folder"]) / "cpu.txt").read_text())}
         for page, run in found.runs.items()
     }
-    more = {
+    edition = this_edition()
+    common = {
         "runs": runs,
         "known_seconds": known_seconds(),
-        "commit": commit_name(),
+        "commit": edition.commit,
+        "edition": asdict(edition)
+        | {"version": str(facts()["version"]), "citation": plain_citation(edition)},
         "errata": errata_rows(found),
     }
-    write_json(stage / DATA, asdict(found) | more)
+    write_json(stage / DATA, asdict(found) | common | dict(more or {}))
 
 
-def _build(stage: Path, build: Path, *, strict: bool) -> bool:
-    """Render what is staged, if it has changed; the hash of what a site was made from is in it."""
+def _build(stage: Path, build: Path, *, strict: bool, shared: Path | None = None) -> bool:
+    """Render what is staged, if it has changed; the hash of what a site was made from is in it.
+
+    Small sites share their static files.
+    """
     key = _key(stage)
     html = build / "html"
     there = (html / KEY).exists() and (html / "index.html").exists()
@@ -143,6 +198,9 @@ def _build(stage: Path, build: Path, *, strict: bool) -> bool:
     if new:
         with _rendered(stage, build, "html", strict) as made:
             shutil.copytree(stage / "_site", made, dirs_exist_ok=True)
+            _write_notebooks(stage, made)
+            if shared:
+                share_static(made, html, shared)
             (made / KEY).write_text(key)
             replace_folder(made, html)
     shutil.rmtree(build / "rendering", ignore_errors=True)
@@ -151,9 +209,21 @@ def _build(stage: Path, build: Path, *, strict: bool) -> bool:
     return new
 
 
+def _write_notebooks(stage: Path, made: Path) -> None:
+    """Make the notebooks of a new site stand alone."""
+    data = json.loads((stage / DATA).read_text(encoding="utf-8"))
+    index = read_index(made) or data.get("book") or source_index()
+    write_notebooks(data, index | {"address": base_address().rstrip("/")}, made)
+    correct_sizes(made)
+
+
 def render_single(build: Path) -> Path:
     """Render the staged book as one long page, for printing, and return that page."""
-    with _rendered(build / "stage", build, "singlehtml", strict=False) as made:
+    stage = build / "stage"
+    contents = yaml.safe_load((stage / "_toc.yml").read_text(encoding="utf-8"))
+    ordered = yaml.safe_dump(print_contents(contents), sort_keys=False)
+    (stage / "_toc.yml").write_text(ordered, encoding="utf-8")
+    with _rendered(stage, build, "singlehtml", strict=False) as made:
         replace_folder(made, build / "singlehtml")
     return build / "singlehtml" / "index.html"
 

@@ -1,8 +1,10 @@
 """What pages can say of the results: roles for numbers, directives for figures and tables.
 
 Roles        ``{printed}`id` `` what a document prints; ``{computed}`id:.2f` `` what the book
-             computes for that row; ``{value}`id:.2f` `` a number of its own; ``{verdict}`id` ``.
-Directives   ``{repro-figure} id``, ``{verdicts}`` (the rows of this page), ``{scorecard}``,
+             computes for that row; ``{value}`id:.2f` `` a number of its own; ``{verdict}`id` ``;
+             ``{row}`id` `` a link to where the row's verdict is argued.
+Directives   ``{repro-figure} id``, ``{front-figure} id`` (the same elsewhere, linked),
+             ``{repro-table} id``, ``{verdicts}`` (the rows of this page), ``{scorecard}``,
              ``{coverage}``, ``{errata}``, ``{gallery}``, ``{build-info}``; ``{document-only}``,
              whose content stands only where the documents' own parameters were used; and
              ``{when} id`` or ``{when} not id``, whose content stands where a saved value is true,
@@ -16,7 +18,6 @@ import platform
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -28,29 +29,27 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from analysis.published import documents, printed_rows
-from analysis.report.collate import DATA
+from analysis.report.pages.access import fit_roles, name_folded_cells
 from analysis.report.pages.api import Face
+from analysis.report.pages.bound import DocumentOnly, DropEmptySections, When
+from analysis.report.pages.collated import number_text, results
+from analysis.report.pages.explorables import register as register_explorables
 from analysis.report.pages.icons import ship_used_icons
+from analysis.report.pages.pictures import Picture, setup_pictures
+from analysis.report.pages.references import BookReferences, write_index
+from analysis.report.pages.rerun import mark_rerun, number_as_in_the_book, pages_of_rerun
+from analysis.report.pages.rows import RowRole, add_search_entries, mark_told, resolve_rows
 from analysis.report.run import FORMATS
-from analysis.report.running.notebooks import Parameter, find_notebook
+from analysis.report.running.notebooks import Parameter, all_notebooks, find_notebook
 from analysis.report.text import escaped
 
+#: What links to files are called where their ending does not say it.
+LINKS = {"csv": "data"}
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib", "papermill", "jupyter-book", "sphinx")
 
 
 class UnknownId(ValueError):
     """A page names a figure, a row or a number that no notebook left behind."""
-
-
-def results(app: Sphinx) -> dict[str, Any]:
-    """Return what the notebooks left behind, as `analysis.report.collate` wrote it."""
-    return _read(Path(app.srcdir) / DATA)
-
-
-@cache
-def _read(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
 
 
 class NumberRole(SphinxRole):
@@ -62,24 +61,16 @@ class NumberRole(SphinxRole):
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return the number as text, or say on the page's log that there is none."""
-        id, _, style = self.text.partition(":")
         try:
-            return [nodes.inline("", self.look_up(id, style), classes=[f"book-{self.kind}"])], []
+            text = number_text(results(self.env.app), self.kind, self.text)
         except (KeyError, ValueError, TypeError) as error:
             message = self.inliner.reporter.error(f"{self.kind} {self.text!r}: {error!r}")
             return [nodes.problematic(self.rawtext, self.rawtext)], [message]
-
-    def look_up(self, id: str, style: str) -> str:
-        """Return what stands under `id`, formatted."""
-        data = results(self.env.app)
-        if self.kind == "printed":
-            return printed_rows()[id].printed
-        if self.kind == "verdict":
-            return str(data["verdicts"][id]["verdict"])
-        value = data["records" if self.kind == "computed" else "values"][id]["value"]
-        if isinstance(value, list):
-            return "[" + ", ".join(format(entry, style) for entry in value) + "]"
-        return format(value, style)
+        number = nodes.inline("", text, classes=[f"book-{self.kind}"])
+        id = self.text.partition(":")[0]
+        if self.kind != "value" and mark_told(self.env, id):
+            number["ids"] = [f"told-{id}"]
+        return [number], []
 
 
 class BookDirective(SphinxDirective):
@@ -100,12 +91,32 @@ class BookDirective(SphinxDirective):
         target = uri if not anchor or "#" in uri else f"{uri}#{anchor}"
         return nodes.reference("", text, refuri=target or f"#{anchor}", internal=True)
 
+    @property
+    def up(self) -> str:
+        """What leads from this page to the top of the site."""
+        single = self.env.app.builder.name == "singlehtml"
+        return "" if single else "../" * self.env.docname.count("/")
+
     def file_link(self, text: str, path: str) -> nodes.Node:
         """Return a link to a file that lies beside the pages."""
-        up = (
-            "" if self.env.app.builder.name == "singlehtml" else "../" * self.env.docname.count("/")
-        )
-        return nodes.reference("", text, refuri=up + path, classes=["book-file"])
+        return nodes.reference("", text, refuri=self.up + path, classes=["book-file"])
+
+    def product_links(self, folder: str, product: dict[str, Any], formats: list[str]) -> nodes.Node:
+        """Return the line of links to all that one needs to check and cite a figure or a table."""
+        id, name = product["id"], Path(product["notebook"]).name
+        links: list[nodes.Node] = [nodes.reference("", "permalink", refuri=f"#{id}")]
+        links += [self.file_link(LINKS.get(f, f.upper()), f"{folder}/{id}.{f}") for f in formats]
+        if instances := product["instances"]:
+            links += [self.file_link("instances", f"data/{instances}.csv")]
+        links += [
+            self.file_link("notebook", f"notebooks/{name}.ipynb"),
+            self.file_link("provenance", f"{folder}/{id}.json"),
+            self.file_link("cite", f"{folder}/{id}.bib"),
+        ]
+        line = nodes.paragraph(classes=["repro-links"])
+        for number, node in enumerate(links):
+            line += [nodes.Text(" · "), node] if number else [node]
+        return line
 
     def markdown(self, text: str) -> list[nodes.Node]:
         """Parse a line of Markdown in place; HTML in it is text."""
@@ -128,26 +139,32 @@ class ReproFigure(BookDirective):
         description = self.data["figures"][id]
         figure = nodes.figure(ids=[id], names=[id], classes=["repro-figure"])
         figure["align"] = "center"
-        image = nodes.image(uri=f"/_site/figures/{id}.svg", alt=description["alt"], width="100%")
+        image = Picture(uri=f"/_site/figures/{id}.svg", alt=description["alt"])
+        image["others"] = self.up + "figures/"
         caption = nodes.caption("", "", *self.markdown(description["caption"]))
-        figure += [image, caption, nodes.legend("", self._links(id, description))]
+        links = self.product_links("figures", description, [*FORMATS, "csv"])
+        figure += [image, caption, nodes.legend("", links)]
         self.state.document.note_explicit_target(figure)
         return [figure]
 
-    def _links(self, id: str, description: dict[str, Any]) -> nodes.Node:
-        name = Path(description["notebook"]).name
-        links: list[nodes.Node] = [nodes.reference("", "permalink", refuri=f"#{id}")]
-        links += [self.file_link(suffix.upper(), f"figures/{id}.{suffix}") for suffix in FORMATS]
-        links += [
-            self.file_link("data", f"figures/{id}.csv"),
-            self.file_link("notebook", f"notebooks/{name}.ipynb"),
-            self.file_link("provenance", f"figures/{id}.json"),
-            self.file_link("cite", f"figures/{id}.bib"),
-        ]
-        line = nodes.paragraph(classes=["repro-links"])
-        for number, node in enumerate(links):
-            line += [nodes.Text(" · "), node] if number else [node]
-        return line
+
+class FrontFigure(BookDirective):
+    """A figure of another page, linked to its place."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the picture and its caption."""
+        id = self.arguments[0]
+        if id not in self.data["figures"]:
+            raise self.error(f"no notebook saved a figure {id!r}")
+        shown = self.data["figures"][id]
+        image = Picture(uri=f"/_site/figures/{id}.svg", alt=shown["alt"])
+        image["others"] = self.up + "figures/"
+        link = self.link("", shown["notebook"], id)
+        link += image
+        said = nodes.paragraph("", "", *self.markdown(shown["caption"]), classes=["book-front"])
+        return [nodes.container("", nodes.paragraph("", "", link), said, classes=["repro-figure"])]
 
 
 class Template(BookDirective):
@@ -166,7 +183,7 @@ class Template(BookDirective):
             versions={"python": platform.python_version()} | versions,
             link=self.html_link,
         )
-        return self.parse_text_to_nodes(text)
+        return self.parse_text_to_nodes(text, allow_section_headings=True)
 
     def html_link(self, text: str, page: str, anchor: str = "") -> Markup:
         """Return a link as HTML, which the roles and links of Markdown cannot say."""
@@ -183,7 +200,9 @@ class Gallery(BookDirective):
     def run(self) -> list[nodes.Node]:
         """Return one card a figure."""
         gallery = nodes.container(classes=["book-gallery"])
-        for id, figure in self.data["figures"].items():
+        place = {notebook.page: n for n, notebook in enumerate(all_notebooks().values())}
+        figures = self.data["figures"].items()
+        for id, figure in sorted(figures, key=lambda one: place.get(one[1]["notebook"], -1)):
             card = nodes.container(classes=["book-card"])
             image = nodes.image(uri=f"/_site/thumbnails/{id}.png", alt=figure["alt"])
             link = self.link("", figure["notebook"], id)
@@ -195,55 +214,11 @@ class Gallery(BookDirective):
         return [gallery]
 
 
-class DocumentOnly(SphinxDirective):
-    """Content that is true of the documents' own parameters only."""
-
-    has_content = True
-
-    def run(self) -> list[nodes.Node]:
-        """Return the content, or nothing on the page of a rerun with other parameters."""
-        if not results(self.env.app)["document"]:
-            return []
-        return self.parse_content_to_nodes(allow_section_headings=True)
-
-
-class When(SphinxDirective):
-    """Content that is true of some results only: the saved value says of which."""
-
-    has_content = True
-    required_arguments = 1
-    final_argument_whitespace = True
-
-    def run(self) -> list[nodes.Node]:
-        """Return the content where the predicate has the wanted value."""
-        *negation, id = self.arguments[0].split()
-        if negation not in ([], ["not"]):
-            raise self.error(f"when takes an id or 'not' and an id, got {self.arguments[0]!r}")
-        value = results(self.env.app)["values"].get(id, {}).get("value")
-        if not isinstance(value, bool):
-            raise self.error(f"no notebook saved {id!r} as true or false")
-        if value is bool(negation):
-            return []
-        return self.parse_content_to_nodes(allow_section_headings=True)
-
-
-def mark_rerun(app: Sphinx, doctree: nodes.document) -> None:
-    """Say at the top of a rerun's page whose parameters it shows; warn of the quick profile."""
-    data = results(app)
-    sections = list(doctree.findall(nodes.section))
-    if not sections:
-        return
-    if not data["document"] and app.env.docname in {Path(page).name for page in data["runs"]}:
-        (run,) = data["runs"].values()
-        said = ", ".join(f"{key} = {value}" for key, value in run["given"].items())
-        text = (
-            f"A rerun with parameters of your own: {said}. The book's page has the documents' own."
-        )
-    elif data["profile"] == "quick":
-        text = "Built with the quick profile, for tests: its verdicts are not the book's."
-    else:
-        return
-    sections[0].insert(1, nodes.note("", nodes.paragraph("", text), classes=["book-rerun"]))
+def lead_to_rows(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Let links and the search lead to printed rows."""
+    verdicts = results(app).get("verdicts", {})
+    resolve_rows(app, doctree, docname, printed_rows(), verdicts)
+    add_search_entries(doctree, docname, printed_rows(), verdicts)
 
 
 def number_proofs(app: Sphinx, doctree: nodes.document) -> None:
@@ -291,6 +266,32 @@ def _computed(verdict: dict[str, Any]) -> str:
     return f"{computed} ({low} to {high})"
 
 
+#: Kinds of rows that a document puts in; all others come out of its model.
+_GIVEN = ("parameter", "premise", "reference", "future")
+#: What is said of the rows that come out, in few words, and the verdicts behind each.
+_OUTCOMES = {
+    "match": ("matches", "within the interval", "holds", "redrawn"),
+    "match under": ("matches under", "holds under"),
+    "explained": ("explained",),
+    "do not hold": ("does not hold",),
+    "not determined": ("not determined",),
+    "differ": ("differs",),
+}
+
+
+def _outputs(data: dict[str, Any], document: str) -> dict[str, dict[str, int]]:
+    """Return how many of a document's outputs there are of each outcome, by verdict."""
+    rows = printed_rows()
+    counts = Counter(
+        verdict["verdict"]
+        for id, verdict in data["verdicts"].items()
+        if rows[id].document == document and rows[id].kind not in _GIVEN
+    )
+    return {
+        said: {v: counts[v] for v in verdicts if counts[v]} for said, verdicts in _OUTCOMES.items()
+    }
+
+
 def _counted(verdicts: Sequence[dict[str, Any]]) -> list[str]:
     """Return how many there are of each verdict, in words, the most frequent first."""
     counts = Counter(verdict["verdict"] for verdict in verdicts)
@@ -316,10 +317,23 @@ TEMPLATES = jinja2.Environment(
     finalize=_words,
     trim_blocks=True,
 )
-TEMPLATES.globals |= {"computed": _computed, "counted": _counted, "why": _why}
+TEMPLATES.globals |= {
+    "computed": _computed,
+    "counted": _counted,
+    "outcomes": list(_OUTCOMES),
+    "outputs": _outputs,
+    "why": _why,
+}
 # The Markdown of this repository itself, in a cell of a table.
 TEMPLATES.filters["cell"] = lambda text: Markup(text.replace("|", r"\|"))
 TEMPLATES.filters["json"] = json.dumps
+
+
+def finish(app: Sphinx, problem: Exception | None) -> None:
+    """Leave an index and few icons beside the pages of a book; runs share all of the icons."""
+    if not pages_of_rerun(app):
+        write_index(app, problem)
+        ship_used_icons(app, problem)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -327,14 +341,25 @@ def setup(app: Sphinx) -> dict[str, Any]:
     for kind in ("printed", "computed", "value", "verdict"):
         app.add_role(kind, NumberRole(kind))
     app.add_directive("repro-figure", ReproFigure)
+    app.add_directive("front-figure", FrontFigure)
+    app.setup_extension("analysis.report.pages.tables")
     app.add_directive("gallery", Gallery)
     for name in ("verdicts", "scorecard", "coverage", "errata", "build-info"):
         app.add_directive(name, Template)
     app.add_directive("document-only", DocumentOnly)
     app.add_directive("when", When)
     app.add_directive("face", Face)
+    setup_pictures(app)
+    app.add_role("row", RowRole())
+    app.connect("doctree-read", name_folded_cells)
+    app.connect("doctree-resolved", lead_to_rows)
+    app.connect("html-page-context", fit_roles)
+    register_explorables(app)
     app.connect("doctree-read", add_source_links)
     app.connect("doctree-read", mark_rerun)
     app.connect("doctree-read", number_proofs)
-    app.connect("build-finished", ship_used_icons)
+    app.add_transform(DropEmptySections)
+    app.add_post_transform(BookReferences)
+    app.connect("env-check-consistency", number_as_in_the_book)
+    app.connect("build-finished", finish)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

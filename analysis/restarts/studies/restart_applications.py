@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from analysis.report import COLOURS, Claim, figure, save_figure, save_value
+from analysis.report import COLOURS, Claim, figure, save_figure, save_table, save_value
 from analysis.restarts.arm import RestartArm
-from analysis.restarts.instances.applications import crawler_index
 from analysis.restarts.policies import RestartBandit, index_scores
 
 MACHINES = ("steady", "fast and cheap", "fails at once", "dear")
@@ -33,21 +32,45 @@ def arms_table(
 
     Returns
     -------
-    DataFrame of str
+    DataFrame
         One row an arm and state: the law of the next state if passive, and the two costs; the last
-        row of an arm is the law after a restart. Blank where a probability is zero.
+        row of an arm is the law after a restart, with no costs.
     """
-    rows: dict[tuple[str, str], dict[str, str]] = {}
+    rows: dict[tuple[str, str], dict[str, float]] = {}
     for arm, name in zip(arms, names, strict=True):
         for x in range(arm.states):
-            costs = {passive: f"{arm.passive_cost[x]:.4g}", active: f"{arm.active_cost[x]:.4g}"}
+            costs = {passive: float(arm.passive_cost[x]), active: float(arm.active_cost[x])}
             rows[name, str(x)] = _law(arm.passive[x]) | costs
-        rows[name, "restart"] = _law(arm.reset) | {passive: "", active: ""}
+        rows[name, "restart"] = _law(arm.reset)
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["arm", "state"])
 
 
-def _law(law: NDArray[np.float64]) -> dict[str, str]:
-    return {f"to {y}": f"{p:.4g}" if p > 0 else "" for y, p in enumerate(law)}
+def _law(law: NDArray[np.float64]) -> dict[str, float]:
+    return {f"to {y}": float(p) for y, p in enumerate(law)}
+
+
+def save_arms(
+    kind: str, arms: Sequence[RestartArm], names: Sequence[str], passive: str, active: str
+) -> None:
+    """Save the table of `arms_table`; `kind` is what the arms are, in the plural."""
+    save_table(
+        f"restart-applications-{kind}",
+        arms_table(arms, names, passive, active),
+        f"The four {kind}: probabilities of the next state of an arm that is left alone, by its "
+        "state, and both costs of an epoch. The last row of each is the law of the next state of "
+        "an arm that is activated, whatever its state.",
+    )
+
+
+def save_costs(found: pd.DataFrame) -> None:
+    """Save what each policy costs; `found` has a row a policy, a column an example."""
+    save_table(
+        "restart-applications-values",
+        found.rename_axis("policy"),
+        "Exact discounted cost per epoch from new machines and from empty queues, with the least "
+        "cost of any policy, and the relaxed bound, which is no higher.",
+        formats=".4f",
+    )
 
 
 def claims(
@@ -111,8 +134,8 @@ def _losses(costs: Mapping[str, float]) -> str:
 
 
 def _loss(costs: Mapping[str, float] | pd.Series[float], policy: str) -> float:
-    """Return by how many per cent a policy costs more than the optimum."""
-    return float(100 * (costs[policy] / costs["optimum"] - 1))
+    """Return by how many per cent a policy costs more than the optimum (never less: rounding)."""
+    return max(0.0, float(100 * (costs[policy] / costs["optimum"] - 1)))
 
 
 def keep_numbers(found: pd.DataFrame, machines: RestartBandit, queues: RestartBandit) -> None:
@@ -122,6 +145,8 @@ def keep_numbers(found: pd.DataFrame, machines: RestartBandit, queues: RestartBa
     save_value("restart-applications-capacity", places - 1)
     save_value("restart-applications-machines-states", grades ** len(machines.arms))
     save_value("restart-applications-queues-states", places ** len(queues.arms))
+    most = max(_loss(found[name], "worst state first") for name in found)
+    save_value("restart-applications-thumb-most", most)
     short = {"index policy": "loss", "worst state first": "thumb", "myopic": "myopic"}
     for name in found:
         for policy, word in short.items():
@@ -144,6 +169,8 @@ def draw_indices(machines: RestartBandit, queues: RestartBandit) -> None:
         axis.legend(
             fontsize="small", title=name, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0)
         )
+    indices = [w for bandit in (machines, queues) for w in index_scores(bandit)]
+    rising = sum(bool((np.diff(w) >= 0).all()) for w in indices)
     axes[0].set(xlabel="wear (0 is new)", ylabel="Whittle index (cost per active epoch)")
     axes[1].set(xlabel="packets held", ylabel="Whittle index (cost per active epoch)")
     save_figure(
@@ -154,8 +181,8 @@ def draw_indices(machines: RestartBandit, queues: RestartBandit) -> None:
         f"$b = {machines.discount:g}$. Serve the arm whose point is highest; an arm alone, at no "
         "price, would be left as it is where its index is below zero. The scale is linear up to 10 "
         "and logarithmic beyond.",
-        alt="Two panels of four rising curves, machines on the left and queues on the right. Which "
-        "arm comes first depends on the states of all.",
+        alt=f"Two panels of four curves, of which {rising} in all never fall, machines on the left "
+        "and queues on the right. Which arm comes first depends on the states of all.",
     )
 
 
@@ -179,18 +206,23 @@ def draw_costs(found: pd.DataFrame, budget: int) -> None:
         f"$m = {budget}$. The index policy is {losses['machines']:.2f}% above the optimum "
         f"(dotted) for the machines, {losses['queues']:.2f}% for the queues.",
         alt="Points for six values in each of two panels. The index policy lies at the optimum to "
-        f"within {max(losses.values()):.2f} percent; the relaxed bound is below it and the rules "
-        "of thumb are above.",
+        f"within {np.ceil(100 * max(losses.values())) / 100:.2f} percent; the relaxed bound is no "
+        "higher, and no policy is lower.",
     )
 
 
-def draw_rate(u_star: float, alpha: float, ages: ArrayLike) -> None:
+def _lost(gap: float, age: int) -> float:
+    """Return the sum of 1 - b^j for j up to an age, b = 1 - gap, without cancellation."""
+    return float(-np.expm1(np.arange(1, age + 1) * np.log1p(-gap)).sum())
+
+
+def draw_rate(u_star: float, alpha: float, of_ages: Sequence[int]) -> None:
     """Draw how the discounted index of a source tends to the average-reward one."""
-    ages = np.asarray(ages)
+    ages = np.asarray(of_ages)
     gaps = np.logspace(-5, -1, 33)
-    average = crawler_index(u_star, alpha, 1.0, ages)
-    errors = np.array([crawler_index(u_star, alpha, 1 - gap, ages) - average for gap in gaps])
-    bound = 0.5 * ages * (ages + 1) * (1 - alpha) * u_star * alpha**ages
+    level = (1 - alpha) * u_star * alpha**ages
+    errors = level * np.array([[_lost(gap, age) for age in ages] for gap in gaps])
+    bound = 0.5 * ages * (ages + 1) * level
     fig, axis = figure(height=3.6)
     for j, age in enumerate(ages):
         look = {"color": COLOURS[j], "linestyle": LINES[j], "label": f"age {age}"}

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.report import COLOURS, Claim, figure, save_figure, save_value
+from analysis.report import COLOURS, Claim, figure, save_figure, save_table, save_value
 from analysis.restarts.arm import RestartArm, check_discount
 from analysis.restarts.definition import SubsidisedSolution, solve_subsidised
 from analysis.restarts.index import whittle_index
@@ -210,6 +210,18 @@ def keep_numbers(
     save_value("restart-indexability-printed", int(wrong["stopping times", "printed"]))
     save_value("restart-indexability-fixed", int(wrong["fixed times", "corrected"]))
     save_value("restart-indexability-both", int(wrong["stopping times", "corrected"]))
+
+
+def save_readings(readings: pd.DataFrame) -> None:
+    """Save how often each reading of slide 11 gives a wrong passive set."""
+    save_table(
+        "restart-indexability-readings",
+        readings,
+        "Passive sets that each reading of slide 11 gets wrong, of all that were checked: with a "
+        "fixed time or a stopping time in the ratio, and with the level $W_\\lambda$ as printed or "
+        "corrected.",
+        labels={"ratio": "ratio over", "level": "level $W_\\lambda$"},
+    )
 
 
 def draw_level(

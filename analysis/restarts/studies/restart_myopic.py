@@ -173,6 +173,7 @@ def keep_numbers(
         "median-most": table["median"].max(),
         "greatest": large.eps.max(),
         "widest": float(np.ceil(10 * (table["greatest"] - table["least"]).max()) / 10),
+        "beaten": len(worst) > 0,
         "loss": float(np.ceil(100 * worst.loss.max()) / 100) if len(worst) else 0.0,
         "surely": len(worst),
         "negative": int((small["index"] > (1 + DEARER) * small.myopic).sum()),
@@ -183,6 +184,22 @@ def keep_numbers(
     }
     for name, value in kept.items():
         save_value(f"restart-myopic-{name}", value)
+
+
+def keep_counts(large: tuple[int, int], printed: tuple[int, int], half: float) -> None:
+    """Keep paths and epochs of both simulations, and how many paths a half-width of 0.05 takes.
+
+    Parameters
+    ----------
+    large, printed : (paths, epochs)
+        With the control variate, and as the slides add up costs.
+    half : float
+        Half-width of the first, in points.
+    """
+    for prefix, counts in (("", large), ("printed-", printed)):
+        for name, count in zip(("paths", "epochs"), counts, strict=True):
+            save_value(f"restart-myopic-{prefix}{name}", count)
+    save_value("restart-myopic-enough", large[0] * (half / 0.05) ** 2)
 
 
 def printed_ticks(row: str) -> NDArray[np.float64]:
@@ -263,7 +280,6 @@ def draw_bands(cells: pd.DataFrame, paths: int) -> None:
         caption=f"Least, median and greatest saving in every cell, {top['size']} systems of "
         f"{paths} paths each; the printed range is shaded. The greatest, {top['max']:.1f}%, is a "
         f"{top.kernel} system with $n = {top.arms}$, $m = {top.budget}$.",
-        alt="For each generator a group of short horizontal bars, one for each pair of n and m. "
-        "Generators differ as much as the bars within a group do; the longest reach is "
-        f"{top['max']:.1f} percent, of {top.kernel} kernels.",
+        alt="For each generator a group of horizontal bars, one for each pair of n and m; the "
+        f"longest reach is {top['max']:.1f} percent, of {top.kernel} kernels.",
     )

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.report import COLOURS, Claim, figure, save_figure, save_value
+from analysis.report import COLOURS, Claim, figure, save_figure, save_table, save_value
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.definition import evaluate_policy
 from analysis.restarts.threshold import (
@@ -26,6 +26,8 @@ Floats = NDArray[np.float64]
 
 #: Largest difference of two exact routes, relative to 1 plus the value, that counts as rounding.
 AGREE = 1e-9
+#: Difference of two activities below which two lines count as one.
+SAME = 1e-12
 #: A penalty on activity other than the two from which cost and activity are told apart.
 THIRD_PENALTY = 2.5
 PENALTY = r"penalty $\lambda$ (cost per active epoch)"
@@ -83,10 +85,25 @@ def crossings_of_four(lines: Thresholds, first: int) -> dict[tuple[int, int], fl
     lines : Thresholds
     first : int
         Place of the first of the four lines.
+
+    Returns
+    -------
+    dict
+        By pair of lines; nan where they coincide, since the states between are never visited.
     """
     rate, activity = (values[first : first + 4] for values in (lines.cost_rate, lines.activity))
     pairs = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)]
-    return {(i, j): float((rate[j] - rate[i]) / (activity[i] - activity[j])) for i, j in pairs}
+    apart = {(i, j): float(activity[i] - activity[j]) for i, j in pairs}
+    return {
+        (i, j): float(rate[j] - rate[i]) / slope if slope > SAME else float("nan")
+        for (i, j), slope in apart.items()
+    }
+
+
+def a_crossing(lines: Thresholds, near: int) -> int:
+    """Return the state nearest to one, from 0, at whose threshold two different lines cross."""
+    differ = np.flatnonzero(lines.activity[:-1] > lines.activity[1:] + SAME)
+    return int(differ[np.abs(differ - near).argmin()])
 
 
 def claims(
@@ -211,6 +228,28 @@ def keep_numbers(
     save_value("restart-thresholds-off", 100 * float(wrong.mean()))
 
 
+def save_cycles(cycles: pd.DataFrame) -> None:
+    """Save the cycles of the first arm."""
+    first = cycles[cycles.arm == 0].drop(columns="arm").set_index("threshold")
+    save_table(
+        "restart-thresholds-cycles",
+        first,
+        "One arm, by threshold: cost and length of a cycle by the sums that define them and by "
+        "elimination, cost and activity by the linear equations of the policy, and its cost at a "
+        f"penalty of {THIRD_PENALTY:g}.",
+        formats=".4f",
+        labels={
+            "cost_sum": "$L$, sums",
+            "length_sum": "$M$, sums",
+            "cost": "$L$, elimination",
+            "length": "$M$, elimination",
+            "rate": "$D$",
+            "activity": "$N$",
+            "priced": "$C_\\lambda$",
+        },
+    )
+
+
 def draw_step(lines: Thresholds, kernel: str) -> None:
     """Draw the best threshold against the penalty."""
     w = lines.crossings
@@ -299,15 +338,18 @@ def draw_lines(lines: Thresholds, first: int, meets: dict[tuple[int, int], float
     axis.plot([], [], linestyle="", **looks[2], label="next but one cross")
     axis.set(xlabel=PENALTY, ylabel="cost per epoch from $Q$", xlim=(grid[0], grid[-1]))
     axis.legend(ncols=2)
+    distinct = np.unique(np.column_stack([rate, activity]).round(12), axis=0).shape[0]
+    among = "" if distinct == 4 else f", {distinct} of them distinct: the others coincide"
     save_figure(
         "restart-thresholds-lines",
         fig,
         pd.DataFrame({"penalty": grid} | dict(zip(names, four.T, strict=True))),
         caption="Redraws the sketch of slide 23: cost of four neighbouring thresholds against the "
-        f"penalty, $k = {first + 1}$, same arm. The ticks at $\\lambda = 0$ are $D(k)$ to "
+        f"penalty, $k = {first + 1}$, same arm{among}. The ticks at $\\lambda = 0$ are $D(k)$ to "
         "$D(k+3)$; dots mark the crossings of neighbours, squares those of next-but-one lines.",
-        alt="Four straight lines of falling slope, intercepts marked at penalty zero. Dots mark "
-        "the crossings of neighbours, squares those of lines two apart.",
+        alt=f"Four straight lines{among}; the higher the threshold, the less they rise. Intercepts "
+        "are marked at penalty zero; dots mark the crossings of neighbours, squares those of lines "
+        "two apart.",
     )
 
 
@@ -326,6 +368,6 @@ def draw_unordered(index: Floats, formula: Floats) -> None:
         pd.DataFrame({"state": places, "index": index, "formula": formula}),
         caption=f"An arm without structure, {index.size} states: the threshold formula agrees with "
         f"the index in {same} of its states.",
-        alt="Two zigzag lines over the states, the index and what the threshold formula gives, "
+        alt="Two lines over the states, the index and what the threshold formula gives, "
         f"which agree in {same} of {index.size} states.",
     )

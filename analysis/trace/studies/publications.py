@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.policies import GreedyPolicy, RoundRobinPolicy, WhittlePolicy
-from analysis.report import save_value
+from analysis.report import save_data, save_value
 from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.deployed import (
     EntryFrequency,
@@ -187,6 +187,35 @@ def ratios(
     save_value("publications-forgetting-gain", found["forgetting"].min() - 1)
     save_value("publications-forgetting-gain-large", found["forgetting"].max() - 1)
     return table
+
+
+def save_weeks(
+    outcomes: Mapping[str, Mapping[str, Outcome]], every: Mapping[str, Experiment]
+) -> None:
+    """Publish what each policy collected in each week of the test period at each budget."""
+    parts = [
+        pd.DataFrame(
+            {
+                "visits_an_hour": every[size].budget,
+                "policy": key,
+                "week": np.arange(outcome.weeks.size),
+                "value": outcome.weeks,
+            }
+        )
+        for size, played in outcomes.items()
+        for key, outcome in played.items()
+    ]
+    save_data(
+        "publications-weeks",
+        pd.concat(parts, ignore_index=True),
+        "One row a budget, policy and week of the test period, averaged over starting phases.",
+        {
+            "visits_an_hour": "budget, in visits an hour",
+            "policy": "; ".join(f"{key}: {label}" for key, label in LABELS.items()),
+            "week": "week of the test period, from 0",
+            "value": "value collected in that week; an item counts 1 when fresh",
+        },
+    )
 
 
 def keep_settings(**settings: float) -> None:

@@ -212,7 +212,31 @@ def draw_schedule(table: pd.DataFrame) -> None:
         caption=f"The recommended schedule: visits per day against items per day. {never} of "
         f"{len(table)} sources are never visited at this budget. The data of this figure is the "
         "schedule, one row a source.",
-        alt=f"Visits per day rise with items per day, more slowly than in proportion, from "
-        f"{some['visits_per_day'].min():.2g} to {some['visits_per_day'].max():.2g} a day; {never} "
-        f"of {len(table)} sources are not visited.",
+        alt=f"Visits from {some['visits_per_day'].min():.2g} to "
+        f"{some['visits_per_day'].max():.2g} a day. {how_visits_rise(some)}{never} of {len(table)} "
+        "sources are not visited.",
     )
+
+
+def how_visits_rise(visited: pd.DataFrame) -> str:
+    """Say whether visits rise with items, and less than in proportion, where they do."""
+    ordered = visited.sort_values("items_per_day")
+    visits = ordered["visits_per_day"].to_numpy()
+    rise = bool((np.diff(visits) >= -1e-9 * visits[1:]).all())
+    each = (ordered["visits_per_day"] / ordered["items_per_day"]).to_numpy()
+    slower = bool(len(each) > 1 and each[-1] < each[0])
+    said = "They rise with items per day" if rise else ""
+    return f"{said}{', more slowly than in proportion' * slower}. " if rise else ""
+
+
+def doubled_budget(plan: Experiment, days: Sequence[float]) -> None:
+    """Keep where the visits of a doubled budget go: to sources visited before, or to new ones."""
+    now, more = (
+        schedule(replace(plan, budget=budget), days).set_index("source")["visits_per_day"]
+        for budget in (plan.budget, min(2 * plan.budget, len(plan.trace)))
+    )
+    gained = more - now
+    never = now[now == 0].index
+    save_value("your-trace-doubled-new", int((more[never] > 0).sum()))
+    save_value("your-trace-doubled-share", float(gained[never].sum() / gained.sum()))
+    save_value("your-trace-doubled-fewer", int((gained < -1e-9).sum()))

@@ -1,6 +1,7 @@
 """Studies at scale, at sizes where a second look is cheap."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,10 +9,13 @@ from hypothesis import strategies as st
 from analysis.ephemeral import relaxed_bound, relaxed_problem
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.studies.at_scale import (
+    against_compiled_ranking,
     bound_of_parts,
     cluster_plan,
     lognormal_sources,
     observed_row,
+    predicates_of_limits,
+    predicates_of_parts,
     price_of_limits,
     price_of_parts,
     ranked_in_full,
@@ -101,3 +105,36 @@ def test_cluster_on_paper():
     assert (plan["messages"], plan["bytes"]) == (400, 3200)
     with pytest.raises(ValueError, match="machines must be an integer of at least 1, got 0"):
         cluster_plan(1e10, 0.01, 0, 42.0, 1e10, 0.5)
+
+
+def test_sentences_on_limits_and_parts_turn_with_the_prices():
+    rows = [(5, np.inf, 0.01), (50, np.inf, 0.1), (0, 150, 0.2), (0, 500, 0.05)]
+    price = pd.DataFrame(rows, columns=["min_age", "max_age", "policy"]).assign(relaxed=0.005)
+    said = predicates_of_limits(price)
+    assert said["limits-dearer"] is True
+    assert (said["min-first"], said["min-last"]) == (5, 50)
+    assert (said["max-first"], said["max-last"]) == (150, 500)
+    assert (said["max-low"], said["max-high"]) == (0.2, 0.05)
+    assert said["gap"] == pytest.approx(0.195)
+    other = price.assign(policy=[0.1, 0.01, 0.2, 0.05])
+    assert predicates_of_limits(other)["limits-dearer"] is False
+    simulated = pd.DataFrame({"exchange": [False, True], "loss": [0.05, -0.001]})
+    assert predicates_of_parts(simulated, pd.Series([0.01, 0.02]))["multiplier-wins"] is True
+    assert predicates_of_parts(simulated, pd.Series([0.001, 0.02]))["multiplier-wins"] is False
+
+
+def test_the_ratios_to_a_compiled_ranking_are_of_one_number_of_sources():
+    rows = pd.DataFrame(
+        {
+            "peer": ["compiled full ranking", "compiled full ranking", "a bare pass"],
+            "ratio": [3.3, 2.4, 9.0],
+            "note": ["N = 1e+06, ages spread", "N = 1e+06, ages alike", "N = 1e+07, M = 1e+05"],
+        }
+    )
+    assert against_compiled_ranking(rows) == {
+        "compiled-low": 2.4,
+        "compiled-high": 3.3,
+        "compiled-size": 1e6,
+    }
+    with pytest.raises(ValueError, match="one number of sources"):
+        against_compiled_ranking(rows.assign(peer="compiled full ranking"))

@@ -67,3 +67,13 @@ def test_the_share_collected_is_that_of_the_relaxed_solution():
     assert share[2:].tolist() == [0, 0]
     assert share[0] == pytest.approx((1 + four.alpha[0]) / 2)  # crawled every other epoch
     assert (share @ four.u) == pytest.approx(relaxed_problem(four, 1).bound)
+
+
+def test_an_interval_of_multipliers_is_told_from_a_single_one():
+    assert study.has_one_multiplier(relaxed_problem(four_sources(), 2))
+    assert not study.has_one_multiplier(relaxed_problem(four_sources(), 1))
+
+
+def test_a_price_that_has_not_arrived_does_not_keep_the_budget():
+    assert study.keeps_budget(2.002, 2.0)
+    assert not study.keeps_budget(2.1, 2.0)

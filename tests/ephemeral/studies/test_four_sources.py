@@ -14,6 +14,7 @@ from analysis.ephemeral.studies.four_sources import (
     chance_of_a_hit,
     claims,
     greedy_content,
+    predicates,
     rounding_to,
     scan_averages,
 )
@@ -88,3 +89,15 @@ def test_the_slides_greedy_rank_is_the_content_at_each_age():
     sources = replace(four_sources(), period=0.5)
     ages = np.array([[0.0], [1.0], [30.0]])
     np.testing.assert_allclose(greedy_content(sources, ages), sources.state_at_age(ages))
+
+
+def test_sentences_turn_with_the_budgets_and_the_rewards():
+    def rewards(*whittle):
+        columns = {"M = 1": [whittle[0], 2.0], "M = 2": [whittle[1], 3.0]}
+        return pd.DataFrame(columns, index=["whittle", "greedy"])
+
+    alike = predicates((1, 2), rewards(2.0, 3.3))
+    assert (alike["two-budgets"], alike["greedy-alike"]) == (True, True)
+    other = predicates((2, 2), rewards(2.0, 3.3))
+    assert (other["two-budgets"], other["greedy-alike"]) == (False, False)
+    assert other["over-greedy"] == pytest.approx(0.1)

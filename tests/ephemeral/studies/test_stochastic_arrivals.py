@@ -17,6 +17,7 @@ from analysis.ephemeral.studies.stochastic_arrivals import (
     claims,
     holds_exact,
     items_one_by_one,
+    observing_one,
     reward_table,
     short_runs,
     where_it_reaches,
@@ -164,3 +165,13 @@ def test_short_runs_carry_the_rewards_of_the_other_policies():
     columns = pd.Index(["index", "round-robin", "greedy"])
     assert columns.isin(short.columns).all()
     assert row["round-robin"] < row["greedy"] == row["index"]
+
+
+def test_a_source_counts_as_helping_only_beyond_its_interval():
+    gains = {
+        "none": Estimate.of([0.0, 0.0]),
+        "source 1 only": Estimate.of([1.0, 1.1]),
+        "source 2 only": Estimate.of([-1.0, 1.1]),
+        "all": Estimate.of([2.0, 2.1]),
+    }
+    assert observing_one(gains) == {"one-helps": 1, "one-tried": 2}

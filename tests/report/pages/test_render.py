@@ -3,6 +3,7 @@
 import json
 
 import matplotlib.pyplot as plt
+import nbformat
 import pytest
 from PIL import Image
 
@@ -18,7 +19,7 @@ def found(start_run):
     fig, axis = plt.subplots()
     axis.plot([0, 1])
     save_figure("four-sources-line", fig, {"y": [0, 1]}, "A line.", "A rising line.")
-    (folder / "notebook.ipynb").write_text("{}\n")
+    nbformat.write(nbformat.v4.new_notebook(), folder / "notebook.ipynb")
     return collate([folder], profile="paper", complete=False)
 
 

@@ -13,7 +13,7 @@ from sphinx.util.docutils import docutils_namespace
 
 from analysis.published import Document, Printed
 from analysis.report.collate import DATA
-from analysis.report.pages import sphinx_ext
+from analysis.report.pages import collated, rerun, sphinx_ext
 from analysis.report.pages.sphinx_ext import _computed, _why
 from analysis.report.run import FORMATS
 from analysis.report.running.notebooks import Parameter
@@ -41,11 +41,13 @@ def built(folder, page, monkeypatch):
     """Render one page and return its HTML; Sphinx must have nothing to say of it."""
     parameter = Parameter("budget", "int", 1, "sources per epoch", "[1, N]", "how many are crawled")
     notebook = SimpleNamespace(name=Path(page).name, parameters={"budget": parameter})
-    monkeypatch.setattr(sphinx_ext, "find_notebook", lambda name: notebook)
+    for module in (sphinx_ext, rerun):
+        monkeypatch.setattr(module, "find_notebook", lambda name: notebook)
     settings = {
         "extensions": ["myst_parser", "analysis.report.pages.sphinx_ext"],
         "myst_enable_extensions": ["dollarmath", "colon_fence"],
         "root_doc": page,
+        "numfig": True,
         "smartquotes": False,
     }
     out = folder / "out"
@@ -67,6 +69,9 @@ def test_a_page_says_how_it_is_rerun_and_folds_its_parameters(tmp_path, monkeypa
     assert "make run NB=page" in re.sub(r"<[^>]+>", "", text[: text.index("<details>")])
 
 
+BUDGET = {"budget": 1}
+#: A rerun's page, where no book is built.
+BOOK = {"address": "", "targets": {}, "numbers": {}}
 WHEN = """# A page
 
 :::{when} page-rises
@@ -101,17 +106,15 @@ def test_a_sentence_without_a_predicate_is_refused(tmp_path, monkeypatch, argume
 
 def test_html_in_a_caption_is_text_on_its_page_and_in_the_gallery(tmp_path, monkeypatch):
     """Even where a notebook hands on a reader's words as they are."""
-    figure = {"notebook": "page", "alt": f'"{EVIL}'}
-    figures = {
-        "page-inside": figure | {"caption": f"An item of {EVIL} at $M = 1$ *rises*."},
-        "page-alone": figure | {"caption": EVIL},
-    }
+    figure = {"notebook": "page", "alt": f'"{EVIL}', "instances": None}
+    said = {"page-inside": f"An item of {EVIL} at $M = 1$ *rises*.", "page-alone": EVIL}
+    figures = {id: figure | {"id": id, "caption": caption} for id, caption in said.items()}
     (tmp_path / "page.md").write_text(
         "# A page\n\n```{repro-figure} page-inside\n```\n\n```{repro-figure} page-alone\n```\n\n"
         "```{gallery}\n```\n"
     )
-    runs = {"page": {"given": {"law": EVIL}}}
-    data = {"figures": figures, "runs": runs, "document": False, "profile": "paper"}
+    runs = {"page": {"given": {"law": EVIL}} | dict.fromkeys(("documents", "parameters"), BUDGET)}
+    data = {"figures": figures, "runs": runs, "document": False, "profile": "paper", "book": BOOK}
     (tmp_path / DATA).write_text(json.dumps(data))
     (tmp_path / "_site/figures").mkdir(parents=True)
     (tmp_path / "_site/thumbnails").mkdir()
@@ -147,19 +150,23 @@ def tables(tmp_path, monkeypatch):
         "Y-1": verdict | {"verdict": "matches", "computed": "", "page": "elsewhere"},
     }
     erratum = {"document": "x", "place": odd, "printed": "$|x|$", "corrected": "*two*"}
+    erratum |= {"id": "E-1", "kind": "typo", "weight": "result", "consequence": "much"}
     run = {"seconds": 1.25, "cpu": 2.5, "given": {"rates": [1, 2], "law": "x_y"}}
     data = {
         "figures": {}, "runs": {"part/page": run}, "document": True, "profile": "paper",
         "verdicts": verdicts, "commit": "abc_1", "known_seconds": {"quick": {"page": 7.5}},
+        "edition": {"version": "0.1", "citation": "The book (2026)."},
         "errata": [erratum | {"record": "X-2", "page": "part/page"}],
     }  # fmt: skip
     (tmp_path / "part").mkdir()
     names = ("verdicts", "scorecard", "coverage", "errata", "build-info")
     (tmp_path / "part/page.md").write_text(
-        "# A page\n\n" + "".join(f"```{{{name}}}\n```\n\n" for name in names)
+        "# A page\n\nIt is {printed}`X-1`.\n\n"
+        + "".join(f"```{{{name}}}\n```\n\n" for name in names)
     )
     (tmp_path / DATA).write_text(json.dumps(data))
-    monkeypatch.setattr(sphinx_ext, "printed_rows", lambda: rows)
+    for module in (sphinx_ext, collated):
+        monkeypatch.setattr(module, "printed_rows", lambda: rows)
     monkeypatch.setattr(sphinx_ext, "documents", lambda: documents)
     text = built(tmp_path, "part/page", monkeypatch)
     return odd, {name: table(text, name) for name in re.findall(r'<table class="(book-\S+)', text)}
@@ -187,29 +194,37 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
     odd, found = tables
     cells, html = found["book-verdicts"]
     assert cells == [
-        ["Where", "Printed", "Computed", "Verdict, basis", "Why"],
-        ["the document, section 1", odd, "1.50 (1.00 to 2.00)", "matchescomputed",
-         f"{odd}. Assumes: choice one; choice two"],
-        ["the document, section 2", "words", "", "does not holdjudged",
-         f"{odd}. Assumes: choice one; choice two"],
+        ["Row", "Printed", "Computed", "Verdict, basis", "Where, why"],
+        ["X-1", odd, "1.50 (1.00 to 2.00)", "matchescomputed",
+         f"the document, section 1{odd}. Assumes: choice one; choice two"],
+        ["X-2", "words", "", "does not holdjudged",
+         f"the document, section 2{odd}. Assumes: choice one; choice two"],
     ]  # fmt: skip
     assert 'id="row-X-1"' in html
     assert 'class="verdict verdict-does-not-hold"' in html
     cells, html = found["book-scorecard"]
     assert [row[0] for row in cells] == ["Row", "X-1", "X-2", "Y-1"]
     assert cells[2][1:7] == [
-        "the document", "section 2", "claim", "words", "shown here", "does not hold",
+        "does not hold", "words", "shown here", "section 2", "the document", "claim",
     ]  # fmt: skip
+    assert '<a class="reference internal" href="#told-X-1">X-1</a>' in html
+    assert '<a class="reference internal" href="#row-X-2">X-2</a>' in html
     assert 'href="#row-X-2">shown here</a>' in html
     assert 'href="#row-Y-1"' not in html  # its page is not in this book
     assert found["book-coverage"][0][1:] == [
-        ["The document", "3", "1 matches, 1 does not hold, 1 still to come", "1"],
-        ["The slides", "1", "1 matches", "0"],
+        ["The document", "2", "1", "0", "0", "1", "0", "0", "0, 1 still to come", "1"],
+        ["The slides", "1", "1", "0", "0", "0", "0", "0", "0", "0"],
     ]
     cells, html = found["book-errata"]
-    assert cells[1] == [odd, r"\(|x|\)", "two", "X-2 (does not hold)"]
+    assert cells[1] == [
+        f"the document, {odd}: typo", r"\(|x|\)", "two", "muchX-2 (does not hold)",
+    ]  # fmt: skip
+    assert 'id="E-1"' in html
     assert "<em>two</em>" in html
-    assert found["book-facts"][0][1:3] == [["commit", "abc_1"], ["profile", "paper"]]
+    assert found["book-facts"][0][1:5] == [
+        ["version", "0.1"], ["commit", "abc_1"], ["cite as", "The book (2026)."],
+        ["profile", "paper"],
+    ]  # fmt: skip
     assert found["book-times"][0] == [
         ["Notebook", "Seconds", "CPU-seconds", "CPU-seconds, quick", "Set by the profile"],
         ["part/page", "1.2", "2.5", "7.5", '{"rates": [1, 2], "law": "x_y"}'],

@@ -18,6 +18,7 @@ import pytest
 from analysis.report import __main__ as command
 from analysis.report import collate
 from analysis.report.pages import render
+from analysis.report.publishing import address, citation, site
 from analysis.report.run import write_json
 from analysis.report.running import dependencies, notebooks, runner
 
@@ -78,8 +79,8 @@ class Book:
     @property
     def files(self):
         """What a reader of the book has, and nothing else may lie in the build folder."""
-        kept = {"html", "results", "stage", "manifest.json", "scorecard.csv", "errata.csv"}
-        assert {p.name for p in self.build.iterdir()} - {".lock"} == kept | {"figures.json"}
+        kept = {"html", "results", "stage", *render.BESIDE}
+        assert {p.name for p in self.build.iterdir()} - {".lock"} == kept
         results = {p.name for p in (self.build / "results").iterdir()}
         assert results == set(PAGES)
         paths = [*self.build.glob("html/**/*"), *self.build.glob("*.*")]
@@ -129,12 +130,12 @@ def played(book, monkeypatch):
 
 def make_book(folder, monkeypatch):
     book = Book(folder)
-    for module in (notebooks, render, collate):
+    for module in (notebooks, render, collate, address):
         monkeypatch.setattr(module, "BOOK", book.source)
     for name in ("printed_rows", "errata", "documents"):
         monkeypatch.setattr(collate, name, dict)
-    for module in (collate, render):
-        monkeypatch.setattr(module, "commit_name", lambda: "a commit")
+    monkeypatch.setattr(citation, "commit_name", lambda: "a commit")
+    monkeypatch.setattr(site, "printed_rows", dict)
     monkeypatch.setattr(render, "_PAGE_CODE", ())
     monkeypatch.setattr(render, "_sphinx", play_sphinx)
     dependencies._file_hash.cache_clear()

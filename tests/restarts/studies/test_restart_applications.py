@@ -72,6 +72,6 @@ def test_the_table_of_arms_holds_every_law():
     table = arms_table(arms, ["trickle", "bursts"], "holding", "sending")
     assert len(table) == 2 * (5 + 1)
     row = table.loc[("bursts", "1")]
-    assert [row[f"to {y}"] for y in range(5)] == ["", "0.8", "", "", "0.2"]
-    assert table.loc[("bursts", "restart"), "to 0"] == "0.8"
-    assert (row["holding"], row["sending"]) == ("1", "1")
+    assert [row[f"to {y}"] for y in range(5)] == pytest.approx([0, 0.8, 0, 0, 0.2])
+    assert table.loc[("bursts", "restart"), "to 0"] == pytest.approx(0.8)
+    assert (row["holding"], row["sending"]) == (1, 1)

@@ -7,7 +7,12 @@ from analysis.restarts import RestartBandit, solve_joint, whittle_indices
 from analysis.restarts.definition import solve_subsidised
 from analysis.restarts.instances.generators import SLIDE_DISCOUNT, slide_arms, unstructured_arm
 from analysis.restarts.instances.systems import exact_costs
-from analysis.restarts.studies.restart_model import check_single_arms, claims, refuses
+from analysis.restarts.studies.restart_model import (
+    bound_is_loose,
+    check_single_arms,
+    claims,
+    refuses,
+)
 from analysis.results import Estimate
 from tests.support import assert_all_turn, assert_turns, verdicts
 
@@ -74,3 +79,9 @@ def test_as_many_active_arms_as_there_are_is_refused():
     arms = bandit("shock", 3).arms
     assert refuses(arms, 3, SLIDE_DISCOUNT)
     assert not refuses(arms, 2, SLIDE_DISCOUNT)
+
+
+def test_the_bound_is_loose_on_some_systems_and_tight_on_others(true):
+    exact = true["exact"]
+    assert bound_is_loose(exact)
+    assert not bound_is_loose(exact.assign(bound=exact.optimal))

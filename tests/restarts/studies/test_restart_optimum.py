@@ -9,6 +9,7 @@ from analysis.restarts.studies.restart_optimum import (
     bands_of,
     claims,
     printed_ticks,
+    statements,
     with_ratios,
 )
 from tests.support import assert_all_turn, assert_turns, verdicts
@@ -76,3 +77,10 @@ def test_bands_count_what_is_below_the_printed_end(true):
     assert (bands["below 95.5"] == 3).all()
     assert np.allclose(bands["median"], 50)
     assert len(bands) == 4
+
+
+def test_what_is_said_of_ties_and_initial_states_turns(true):
+    systems = true["systems"]
+    assert set(statements(systems).values()) == {True}
+    tied = systems.assign(alpha_worst=systems.alpha_best, index_best_least=1.0)
+    assert set(statements(tied).values()) == {False}

@@ -5,8 +5,14 @@ import pytest
 
 from analysis.restarts import thresholds, whittle_index
 from analysis.restarts.definition import least_over_policies
-from analysis.restarts.instances.generators import random_kernel, slide_arm, unstructured_arm
+from analysis.restarts.instances.generators import (
+    random_kernel,
+    shock,
+    slide_arm,
+    unstructured_arm,
+)
 from analysis.restarts.studies.restart_thresholds import (
+    a_crossing,
     claims,
     compare_cycles,
     crossings_of_four,
@@ -98,3 +104,14 @@ def test_from_the_reset_thresholds_can_be_best_though_the_crossings_fall():
         assert found.cost_at(price).min() == pytest.approx(least, abs=1e-12)
     # From the skipped state they are not.
     assert not found.optimal
+
+
+def test_lines_of_states_that_are_never_visited_do_not_cross():
+    lines = thresholds(slide_arm(shock(5, 0.6)), DISCOUNT)
+    meets = crossings_of_four(lines, 0)
+    assert np.isnan(meets[1, 2])
+    assert np.isfinite(meets[0, 1])
+    assert a_crossing(lines, 1) == 0
+    assert a_crossing(lines, 3) == 4
+    always = thresholds(slide_arm(random_kernel("lazy-simplex", 5, np.random.default_rng(1))), 0.9)
+    assert [a_crossing(always, k) for k in range(5)] == list(range(5))

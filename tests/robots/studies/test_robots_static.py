@@ -7,8 +7,10 @@ import pytest
 
 from analysis.robots.static import mm1k, theory
 from analysis.robots.studies.robots_static import claims
+from analysis.robots.studies.robots_static import exercises as exercises
 from analysis.robots.studies.robots_static import formulas as formulas
 from analysis.robots.studies.robots_static import impact as impact
+from analysis.robots.studies.robots_static import pictures as pictures
 from tests.support import assert_all_turn, verdicts
 
 WRONG = {5: 0.8, 15: 0.5, 50: 0.1, 200: 0.0}
@@ -92,3 +94,18 @@ def test_every_computed_verdict_turns_on_another_formula(small):
 def test_the_approximation_for_large_queues_fails_for_small_ones():
     shares = formulas.wrong_shares(formulas.Formulas(), 40, np.random.default_rng(1))
     assert shares[5] > 0.3 > 0.1 > shares[200]
+
+
+def test_the_words_on_the_figures_follow_from_what_they_draw():
+    ks = np.array([2, 5, 9])
+    assert "rises throughout" in pictures.how_it_runs(0.5, ks, np.array([0.5, 0.6, 0.7]))
+    assert "up to K = 5 and falls" in pictures.how_it_runs(2.0, ks, np.array([1.0, 1.2, 1.1]))
+    assert "falls throughout" in pictures.how_it_runs(4.0, ks, np.array([1.4, 1.2, 1.1]))
+    assert pictures.most_at_small_queues({9: 3, 2: 8, 5: 4})
+    assert not pictures.most_at_small_queues({2: 8, 5: 8})
+
+
+def test_the_solutions_agree_with_the_best_numbers():
+    weight = exercises.second_robot()
+    assert [mm1k.optimal_robots(0.6, weight * factor, 5) for factor in (0.99, 1.01)] == [1, 2]
+    assert exercises.loads_at_twice().idxmax() == mm1k.turning_capacity(2.0)

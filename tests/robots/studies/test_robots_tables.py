@@ -6,16 +6,17 @@ import pytest
 
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.studies import robots_tables as study
+from analysis.robots.studies.robots_tables import exercises as exercises
 from analysis.robots.studies.robots_tables import shown as shown
 from tests.support import assert_all_turn, assert_turns, verdicts
 
 FEW = [key for key in study.row_keys() if key[1] == "0.1"]
 
 
-def solved(monkeypatch, **options):
+def solved(monkeypatch):
     """Return results of the rows with lambda = 0.1 only."""
     monkeypatch.setattr(study, "row_keys", lambda: FEW)
-    return study.solve_tables(**options)
+    return study.solve_tables(FEW)
 
 
 def test_printed_weights_that_round_the_critical_one_stand_for_it():
@@ -100,16 +101,59 @@ def test_verdicts_turn_on_falsified_models(monkeypatch):
 def test_the_choices_are_those_that_give_the_printed_counts(monkeypatch):
     found = solved(monkeypatch)
     assert shown.references_for_all(found) == [(1, 1, 1), (2, 1, 2), (3, 0, 0)]
-    counts = shown.reference_table(found)
+    counts = shown.reference_table(found, document=True)
     assert (counts["N_iter as printed"] >= 3).all()
     assert (counts["N_iter as printed"] < 0.1 * counts["reference states"]).all()
 
 
 def test_a_table_is_shown_as_computed_as_printed_and_as_their_difference(monkeypatch):
     found = solved(monkeypatch)
-    text = shown.switch(found, "t1", document=True)
-    assert text.count("<details") == 3
-    assert shown.switch(found, "t1", document=False).count("<details") == 1
+    computed = shown.computed_table(found, "t1", document=True)
+    assert list(computed.columns[:4]) == ["C_s", "N_s", "C_d", "optimum"]
+    assert computed.loc[("0.1", "5", "1.4"), "N_s"] == 10
     gaps = shown.difference_table(found, "t1")
     assert (gaps == "0").all(axis=None)
     assert shown.printed_table(found, "t2").loc[("0.1", "5", "1.4"), "N_max"] == "16"
+
+
+def test_columns_have_the_decimals_of_the_draft():
+    for key in study.row_keys():
+        for column in study.COLUMNS[key[0]]:
+            digits = study.printed_rows()[study.cell_id(key, column)].printed.partition(".")[2]
+            assert len(digits) == shown.DECIMALS.get(column, 0)
+
+
+def test_rows_of_a_readers_own_replace_the_printed_ones():
+    assert study.own_keys([], 0, []) == study.row_keys()
+    rows = study.own_keys([], 30, [0.7])
+    assert {(key[2], float(key[3])) for key in rows} == {("30", 0.7)}
+    assert [key[:2] for key in rows].count(("t2", "0.01")) == 1
+    critical = study.own_keys([0.2], 4, [])[1]
+    assert study.middle_row([critical]) == (0.2, 4, pytest.approx(1.5))
+    # A weight of a reader's own is not taken for gamma(K), as a printed one is.
+    (own, _) = study.own_keys([0.1], 15, [1.13])
+    assert study.middle_row([own]) == (0.1, 15, 1.13)
+    with pytest.raises(ValueError, match="K must be 0 or at least 2, got 1"):
+        study.own_keys([], 1, [])
+
+
+def test_rows_of_a_readers_own_are_solved_and_shown():
+    rows = study.own_keys([0.5], 3, [0.7])
+    found = study.solve_tables(rows, tolerance=1e-9)
+    assert shown.saves_more_uncapped(found)
+    worse = {key: replace(row, optimal_cost=2.0) for key, row in found.rows.items()}
+    assert not shown.saves_more_uncapped(replace(found, rows=worse))
+    table = shown.reference_table(found, document=False)
+    assert list(table.index) == [("0.5", "3", "0.7")]
+    assert (table["C_d is the optimum"] == table["reference states"]).all()
+    assert "remark" not in shown.computed_table(found, "t2", document=False)
+
+
+def test_the_solutions_say_what_the_tables_of_the_exercises_show():
+    rounding = exercises.rounding_table()["excess"]
+    assert set(rounding[rounding > 0.2].index) == {(0.01, 5), (0.05, 5), (0.1, 10), (0.01, 15)}
+    assert rounding[rounding > 0.2].drop((0.01, 15)).between(0.2, 0.445).all()
+    numbers = exercises.larger_queue_table().unstack()
+    assert (numbers["N_s, K = 30", "0.4"] > numbers["N_s, K = 15", "0.4"]).all()
+    assert list(numbers["N_s, K = 30", "2.4"] - numbers["N_s, K = 15", "2.4"]) == [-3, 0, -1]
+    assert (numbers["N_s, K = 30", "γ(K)"] == numbers["N_s, K = 15", "γ(K)"]).all()

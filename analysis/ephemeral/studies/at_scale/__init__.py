@@ -186,6 +186,73 @@ def price_of_limits(
     return pd.DataFrame(rows, columns=["min_age", "max_age", "policy", "relaxed", "spent"])
 
 
+def against_compiled_ranking(benchmarks: pd.DataFrame) -> dict[str, float]:
+    """Return how many times as fast the calendar is as a compiled ranking of all ages.
+
+    Parameters
+    ----------
+    benchmarks : pandas.DataFrame
+        Rows of ``book/back/benchmarks.csv``.
+
+    Returns
+    -------
+    dict
+        ``compiled-low`` and ``compiled-high``, least and largest of the measured ratios, and
+        ``compiled-size``, the number of sources that they are of.
+    """
+    rows = benchmarks[benchmarks["peer"] == "compiled full ranking"]
+    sizes = rows["note"].str.extract(r"N = (\S+),")[0].astype(float).unique()
+    if sizes.size != 1:
+        raise ValueError(f"benchmarks must rank one number of sources, got {sizes.tolist()}")
+    low, high = float(rows["ratio"].min()), float(rows["ratio"].max())
+    return {"compiled-low": low, "compiled-high": high, "compiled-size": float(sizes[0])}
+
+
+def predicates_of_limits(price: pd.DataFrame) -> dict[str, float]:
+    """Return what sentences on limits rest on.
+
+    Parameters
+    ----------
+    price : pandas.DataFrame
+        As `price_of_limits` returns it, minimal ages before maximal ones, each rising.
+
+    Returns
+    -------
+    dict
+        First and last minimal and maximal age and the policy's price of each; the largest ``gap``
+        between that and the least possible; ``limits-dearer``, whether longer minimal and shorter
+        maximal ages cost more.
+    """
+    least, most = price[np.isinf(price.max_age)], price[np.isfinite(price.max_age)]
+    dearer = least.policy.is_monotonic_increasing and most.policy.is_monotonic_decreasing
+    return {
+        "min-first": int(least.min_age.iloc[0]),
+        "min-last": int(least.min_age.iloc[-1]),
+        "min-low": float(least.policy.iloc[0]),
+        "min-high": float(least.policy.iloc[-1]),
+        "max-first": int(most.max_age.iloc[0]),
+        "max-last": int(most.max_age.iloc[-1]),
+        "max-low": float(most.policy.iloc[0]),
+        "max-high": float(most.policy.iloc[-1]),
+        "gap": float((price.policy - price.relaxed).max()),
+        "limits-dearer": bool(dearer),
+    }
+
+
+def predicates_of_parts(simulated: pd.DataFrame, by_decay: pd.Series) -> dict[str, bool]:
+    """Tell whether a shared multiplier loses clearly less than quotas on a split by decay rate.
+
+    Parameters
+    ----------
+    simulated : pandas.DataFrame
+        As `price_of_parts` returns it.
+    by_decay : pandas.Series
+        Loss of the bound under quotas, by number of parts.
+    """
+    shared = simulated[simulated.exchange].loss.abs().max()
+    return {"multiplier-wins": bool(shared < 0.5 * by_decay.min())}
+
+
 def price_of_parts(
     sources: Sources,
     budget: float,

@@ -105,6 +105,49 @@ def _optimum(sources: Sources, budget: int, reached: float, bound: float) -> flo
     return optimal_cycle(sources, budget, tolerance=1e-8, max_states=400_000).average_reward
 
 
+def predicates_of_policies(table: pd.DataFrame) -> dict[str, bool]:
+    """Tell whether the fluid frequencies, played as a list, earn less than the relaxed ones.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Rewards per epoch, one row a policy and one column a budget.
+    """
+    worse = table.loc["list, fluid"] < table.loc["list, relaxed"] * (1 - _EXACT)
+    return {"fluid-list-below": bool(worse.all())}
+
+
+def count_trivial(instances: pd.DataFrame) -> dict[str, float]:
+    """Count the sets with an interval of multipliers and without, and their trivial cycles.
+
+    Parameters
+    ----------
+    instances : pandas.DataFrame
+        Rows of `optimality_row`.
+
+    Returns
+    -------
+    dict
+        ``with-interval`` and ``with-single``, sets; ``trivial-interval`` and ``trivial-single``,
+        trivial cycles among them; ``trivial-met``, those of the latter that reach the bound;
+        ``odd``, cycles that are not trivial in spite of an interval, and ``odd-misfit``, those
+        of them where no constant gaps reach the bound; ``some-nontrivial``.
+    """
+    interval, constant = instances["interval"], instances["constant"]
+    met = instances["whittle"] > instances["bound"] * (1 - _EXACT)
+    misfit = instances["periodic"] < instances["bound"] * (1 - _EXACT)
+    return {
+        "with-interval": int(interval.sum()),
+        "with-single": int((~interval).sum()),
+        "trivial-interval": int((interval & constant).sum()),
+        "trivial-single": int((~interval & constant).sum()),
+        "trivial-met": int((met & constant & ~interval).sum()),
+        "odd": int((interval & ~constant).sum()),
+        "odd-misfit": int((interval & ~constant & misfit).sum()),
+        "some-nontrivial": not constant.all(),
+    }
+
+
 def is_optimal(instances: pd.DataFrame) -> pd.Series:
     """Tell on which sets the index policy earns the exact optimum, up to rounding.
 

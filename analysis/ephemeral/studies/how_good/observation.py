@@ -174,6 +174,27 @@ def regained(rewards: Mapping[str, Floats], name: str) -> Estimate:
     return Estimate.of((rewards[name] - blind) / (rewards[INFORMED] - blind))
 
 
+def gain_by_truth(rewards: Mapping[str, Floats], name: str) -> tuple[float, Estimate]:
+    """Return the share of what the truth adds that a policy wins back, and what it adds.
+
+    Parameters
+    ----------
+    rewards : mapping of str to ndarray, shape (runs,)
+        As `self_tuning` returns them.
+    name : str
+        Which policy.
+
+    Returns
+    -------
+    won : float
+        As `regained` has it; 0 where the truth adds nothing beyond its interval.
+    known : Estimate
+        Reward of who is told the truth, less that of who observes nothing.
+    """
+    known = Estimate.of(rewards[INFORMED] - rewards["none observed"])
+    return regained(rewards, name).value if known.low > 0 else 0.0, known
+
+
 def self_tuning(
     believed: Sources,
     truth: Sources,

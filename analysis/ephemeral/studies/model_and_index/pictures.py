@@ -20,7 +20,7 @@ _FLOOR = 2e-17  # where an error of exactly zero is drawn
 
 
 def thresholds(content: Floats, advantages: Mapping[float, Floats]) -> dict[float, float]:
-    """Return the content at which each advantage changes its sign, by subsidy.
+    """Return the content at which each advantage changes its sign, ``nan`` if it has one sign.
 
     Parameters
     ----------
@@ -29,7 +29,10 @@ def thresholds(content: Floats, advantages: Mapping[float, Floats]) -> dict[floa
     advantages : mapping of float to ndarray, shape (K,)
         What a crawl gains over waiting, by subsidy; rising.
     """
-    return {subsidy: float(np.interp(0, values, content)) for subsidy, values in advantages.items()}
+    return {
+        subsidy: float(np.interp(0, values, content, left=np.nan, right=np.nan))
+        for subsidy, values in advantages.items()
+    }
 
 
 def save_threshold(
@@ -64,17 +67,20 @@ def save_threshold(
         ylabel=r"$x - V(\alpha x + u) - C\lambda$ (value units)",
     )
     left.legend()
-    listed = ", ".join(f"{a:.1f}" for a in found.values())
+    listed = ", ".join(
+        "none" if np.isnan(a) else f"{a:.1f}" for a in found.values()
+    )  # below u, where the subsidy is small
     save_figure(
         "model-and-index-threshold",
         fig,
         pd.DataFrame(columns),
         caption=f"Left: relative values of source {source} on $[u, u^*]$ are convex and rise. "
         "Right: what a crawl now gains over waiting one epoch rises with the content and falls "
-        f"with the subsidy; it changes sign once, at the thresholds {listed}.",
+        "with the subsidy; it changes sign at most once. Thresholds from $u$ on, by rising "
+        f"subsidy: {listed}.",
         alt=f"Two panels with {len(values)} curves each, one a subsidy. On the left convex rising "
-        "curves. On the right rising curves that lie lower for larger subsidies and cross zero at "
-        f"contents {listed}.",
+        "curves. On the right rising curves that lie lower for larger subsidies. Contents at which "
+        f"they cross zero, by rising subsidy: {listed}.",
     )
 
 
@@ -166,6 +172,26 @@ def save_curve(source: int, one: Sources, curves: pd.DataFrame, orbit: pd.DataFr
     )
 
 
+def where_lost(decay: Floats, error: Floats) -> str:
+    """Say at which decays a relative error is a half or more, at the slow and at the fast end.
+
+    Parameters
+    ----------
+    decay, error : ndarray, shape (K,)
+        Decays, rising, and the relative error at each.
+    """
+    kept = np.flatnonzero(error < 0.5)
+    if not kept.size:
+        return "at all of these decays"
+    ends = []
+    if kept[0] > 0:
+        ends.append(f"at decays up to {decay[kept[0] - 1]:.0e}")
+    if kept[-1] < decay.size - 1:
+        content = "where the content is $u^*$ to all digits"
+        ends.append(f"from {decay[kept[-1] + 1]:.1f} on, {content},")
+    return " and ".join(ends) or "at none of these decays"
+
+
 def save_rounding(age: int, decay: Floats, errors: Mapping[str, Floats], stable: float) -> None:
     """Draw the relative error of each form of the index against the decay of interest.
 
@@ -189,17 +215,23 @@ def save_rounding(age: int, decay: Floats, errors: Mapping[str, Floats], stable:
     axis.set(xlabel=r"decay of interest in an epoch, $\mu T$", ylabel="relative error of the index")
     axis.legend(fontsize="small", loc="upper right")
     bound = 10.0 ** np.ceil(np.log10(stable))
+    theorem, short = list(errors.values())[:2]
+    where = where_lost(decay, theorem)
+    plain = where.replace("$u^*$", "u*").rstrip(",")
     save_figure(
         "model-and-index-rounding",
         fig,
         pd.DataFrame({"decay": decay, **errors}),
         caption=f"Relative error in double precision at age {age}, against the definition in 60 "
-        f"decimal digits. The stable forms stay below {bound:.0e}; the printed forms lose all "
-        "digits where interest fades slowly, the short form also elsewhere when the ceiling flips. "
+        f"decimal digits. The stable forms stay below {bound:.0e}. The printed forms lose digits "
+        "where interest fades slowly, the short form also elsewhere when the ceiling flips. "
+        f"Theorem 1 as printed is off by half or more {where}, the short form by up to "
+        f"{short.max():.1e}. "
         "Errors of exactly 0 are drawn at the bottom edge.",
-        alt="Scatter of relative errors on logarithmic axes. Two stable forms lie at rounding "
-        "level for all decay rates. Theorem 1 as printed rises to 1 as the decay rate falls to "
-        "about 1e-9; the short form scatters between rounding level and errors far above 1.",
+        alt="Scatter of relative errors on logarithmic axes. Two stable forms stay below "
+        f"{bound:.0e} for all decay rates. The error of Theorem 1 as printed rises as the decay "
+        f"rate falls, and is a half or more {plain}; that of the short form scatters, up to "
+        f"{short.max():.1e}.",
     )
 
 

@@ -10,7 +10,7 @@ References: report 8702, sections 7 and 8; slides, stochastic setting.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -148,6 +148,18 @@ def holds_exact(results: Iterable[Comparison], exact: dict[str, float]) -> tuple
         for rule, reward in exact.items()
     ]
     return sum(inside), len(inside)
+
+
+def observing_one(gains: Mapping[str, Estimate]) -> dict[str, int]:
+    """Count the sources of which the observation of one alone helps, and those that were tried.
+
+    Parameters
+    ----------
+    gains : mapping of str to Estimate
+        What observation adds, by what is observed; "none" and "all" are among them.
+    """
+    alone = [gain for name, gain in gains.items() if name not in ("none", "all")]
+    return {"one-helps": sum(gain.low > 0 for gain in alone), "one-tried": len(alone)}
 
 
 def where_it_reaches(variations: Sequence[float], rewards: Sequence[Estimate], at: float) -> float:

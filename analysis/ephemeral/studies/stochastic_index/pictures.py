@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.report import COLOURS, figure, save_figure
+from analysis.ephemeral.stochastic.simulation import Comparison
+from analysis.report import COLOURS, figure, save_data, save_figure
 
 Floats = NDArray[np.float64]
 STYLES = ("-", "--", "-.", ":", "-")
@@ -49,8 +52,35 @@ def save_deviation(grid: Floats, deviation: dict[float, Floats], law: str) -> No
         caption="How far the deterministic closed form lies from the true index with random "
         f"content ({law} utilities), for source 1 alone and contents from "
         f"{grid[0]:.0%} of $u^*$ up. Farthest, by items per time unit: {'; '.join(farthest)}.",
-        alt="Curves of the relative deviation against the content, one an arrival rate, crossing "
-        f"zero several times. Range by items per time unit: {'; '.join(wide)}.",
+        alt="Curves of the relative deviation against the content, one an arrival rate. Range by "
+        f"items per time unit: {'; '.join(wide)}.",
+    )
+
+
+def save_runs(plays: Mapping[float, Comparison]) -> None:
+    """Save the reward of every run, before the control variate.
+
+    Parameters
+    ----------
+    plays : mapping of float to Comparison
+        Policies on common random numbers, by arrival rate.
+    """
+    runs = pd.concat(
+        pd.DataFrame(play.rewards).rename_axis("replication").reset_index().assign(rate=rate)
+        for rate, play in plays.items()
+    )
+    columns = {
+        "rate": "items per time unit at each source",
+        "replication": "number of the run; the policies of one rate share their arrivals",
+        "policy": "policy",
+        "reward": "reward per epoch, without control variate",
+    }
+    long = runs.melt(["rate", "replication"], var_name="policy", value_name="reward")
+    save_data(
+        "stochastic-index-runs",
+        long[list(columns)],
+        "One row a run and policy with random arrivals, by arrival rate.",
+        columns,
     )
 
 

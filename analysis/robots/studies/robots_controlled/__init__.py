@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from analysis.report import Claim
+from analysis.report import Claim, save_value
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.controlled.result import ControlSolution
 from analysis.robots.printed.references import ReferenceRuns, every_reference
@@ -130,14 +130,39 @@ def hits(found: Results, printed: Sequence[int]) -> list[int]:
     ]
 
 
+def are_curves(optima: Sequence[ControlSolution]) -> bool:
+    """Whether every optimum is a switching curve."""
+    return all(optimum.is_switching_curve for optimum in optima)
+
+
 def curves_rise(optima: Sequence[ControlSolution]) -> str:
     """Say in words how the curve changes from each weight to the next."""
+    if not are_curves(optima):
+        return "Not every optimum is a switching curve."
+    if len(optima) == 1:
+        return ""
     steps = [np.diff(np.array([a.curve, b.curve]), axis=0) for a, b in itertools.pairwise(optima)]
     if all((step >= 0).all() and (step > 0).any() for step in steps):
         return "The more starvation weighs, the higher the curve."
     if all((step == 0).all() for step in steps):
         return "The weights share one curve."
     return "The curve does not rise at each step from one weight to the next."
+
+
+def save_predicates(found: Results, agree: NDArray[np.bool_]) -> None:
+    """Keep what the page's sentences depend on.
+
+    Parameters
+    ----------
+    found : Results
+    agree : ndarray of bool
+        Which reference states give the compared counts for every weight.
+    """
+    falls = bool((np.diff(list(found.updates.values())) < 0).all())
+    save_value("robots-controlled-states", int((found.references[0].updates >= 0).sum()))
+    save_value("robots-controlled-hits", int(agree.sum()))
+    save_value("robots-controlled-fewer-updates", falls)
+    save_value("robots-controlled-are-curves", are_curves(found.optima))
 
 
 START = "reference state (1,1,1) and h_0 = 0"

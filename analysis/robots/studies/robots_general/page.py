@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.report import COLOURS, Claim, figure, save_figure
+from analysis.report import COLOURS, Claim, figure, save_figure, save_value
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.general import mg1k
 from analysis.robots.general.fleet import FleetControl, RobotKind, optimal_fleet
@@ -48,13 +48,44 @@ class Variability:
 def by_variability(
     gammas: Sequence[float], variations: Sequence[float], arrival_rate: float, capacity: int
 ) -> Variability:
-    """Return the best load and number of robots for gamma laws."""
-    laws = [law_of(v) for v in variations]
+    """Return the best load and number of robots for gamma laws, in the order of variability."""
+    increasing = sorted(variations)
+    laws = [law_of(v) for v in increasing]
     loads = [[optimal_general_load(g, capacity, law) for law in laws] for g in gammas]
     numbers = [
         [optimal_general_robots(arrival_rate, g, capacity, law) for law in laws] for g in gammas
     ]
-    return Variability(list(gammas), list(variations), np.array(loads), np.array(numbers))
+    return Variability(list(gammas), increasing, np.array(loads), np.array(numbers))
+
+
+def save_predicates(found: Variability, steps: Floats, critical: float) -> None:
+    """Keep what the page's sentences on variability depend on.
+
+    Parameters
+    ----------
+    found : Variability
+    steps : ndarray
+        As `starvation_steps` returns them.
+    critical : float
+        gamma(K).
+    """
+    low, high = int(np.argmin(found.gammas)), int(np.argmax(found.gammas))
+    save_value("robots-general-steps", int((steps > 0).sum()))
+    save_value("robots-general-all-steps", steps.size)
+    save_value("robots-general-loads", len(steps))
+    save_value("robots-general-low-gamma", found.gammas[low])
+    save_value("robots-general-high-gamma", found.gammas[high])
+    for name, k in (("low", low), ("high", high)):
+        save_value(f"robots-general-{name}-first", int(found.numbers[k, 0]))
+        save_value(f"robots-general-{name}-last", int(found.numbers[k, -1]))
+    save_value("robots-general-starves-more", bool((steps > 0).all()))
+    save_value("robots-general-loads-fall", falls_below_critical(found, critical))
+
+
+def falls_below_critical(found: Variability, critical: float) -> bool:
+    """Whether the best load falls with the variability at every weight below the critical one."""
+    steps = np.diff(found.loads[np.array(found.gammas) < critical])
+    return bool(steps.size > 0 and (steps < 0).all())
 
 
 def largest_errors(
@@ -218,7 +249,7 @@ def save_variation(found: Variability, arrival_rate: float, capacity: int, criti
         f"indexing times with gamma law, $K = {capacity}$, $\\mu = 1$, $\\lambda = "
         f"{arrival_rate:g}$. The grey line marks exponential times, where $\\gamma(K) = "
         f"{critical:.2f}$ separates loads below one from loads above.",
-        alt="One line a weight. From constant times to the largest variability, "
+        alt="One line a weight. From the least to the most variable times, "
         + "; ".join(ends)
         + ".",
     )
@@ -248,8 +279,8 @@ def save_laws(laws: Sequence[ServiceLaw], gamma: float, capacity: int) -> dict[s
         "times and for three laws with the same mean and the same variance, "
         f"{laws[1].variation:g} times that of the exponential. Marks are the best loads: from "
         f"{ends} for the three.",
-        alt="Four curves that fall and then rise. The three of equal variance lie apart, and their "
-        f"lowest points spread from load {ends}; exponential times have theirs at "
+        alt="Four curves that fall and then rise. The lowest points of the three of equal "
+        f"variance lie at loads from {ends}; exponential times have theirs at "
         f"{best[laws[0].name]:.2f}.",
     )
     return best

@@ -274,7 +274,7 @@ def _figures(ratio: float) -> list[Claim]:
         ),
         Claim(
             "D-fig3",
-            figure="robots-static-capacity",
+            figure="robots-static-load",
             leaves_open="the weights; it had the old cost, which the draft wanted replaced",
         ),
         Claim("D-fig4", figure="robots-static-capacity", leaves_open="the weights and mu/lambda"),

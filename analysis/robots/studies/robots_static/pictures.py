@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.patches import Circle, Rectangle
+from numpy.typing import NDArray
 
 from analysis.report import COLOURS, figure, is_document_run, save_figure
 from analysis.robots.static.mm1k import (
@@ -20,8 +23,8 @@ from analysis.robots.static.mm1k import (
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
 
-def _stands_for(what: str) -> str:
-    return f" It stands for {what} of the draft, lost." if is_document_run() else ""
+def _redraws(what: str) -> str:
+    return f"Redraws {what} of the draft, whose pictures are lost. " if is_document_run() else ""
 
 
 def save_model() -> None:
@@ -49,9 +52,9 @@ def save_model() -> None:
         "robots-static-model",
         fig,
         pd.DataFrame({"element": ["robots", "queue", "engine"], "rate or size": sizes}),
-        caption="The model with two robots: each brings pages at rate λ to a queue of K places; "
-        "the engine indexes them at rate μ. A page that finds the queue full is lost."
-        + _stands_for("Figure 1"),
+        caption=_redraws("Figure 1")
+        + "The model with two robots: each brings pages at rate λ to a queue of K places; "
+        "the engine indexes them at rate μ. A page that finds the queue full is lost.",
         alt="Two robots feed one finite queue, which one server empties into the data base; pages "
         "that find the queue full leave unserved.",
     )
@@ -76,13 +79,20 @@ def save_cost(capacity: int) -> None:
         "robots-static-cost",
         fig,
         pd.DataFrame(data),
-        caption=f"Cost against load at $K = {capacity}$, $\\mu = 1$, for a weight below, at and "
-        "above $\\gamma(K)$; dots mark the best load, below, at and above one."
-        + _stands_for("Tables 3 to 5"),
+        caption=f"{_redraws('Tables 3 to 5')}Cost against load at $K = {capacity}$, $\\mu = 1$, "
+        "for a weight below, at and above $\\gamma(K)$; dots mark the best load, below, at and "
+        "above one.",
         alt="Three curves that fall and then rise. Their lowest points lie left of load one, at "
         "load one and right of it, as the weight of starvation is below, at or above its critical "
         "value.",
     )
+
+
+def most_at_small_queues(numbers: dict[int, int]) -> str:
+    """Say whether the best number at a large weight falls with the capacity, where it does."""
+    inorder = [numbers[k] for k in sorted(numbers)]
+    falls = len(inorder) > 1 and bool((np.diff(inorder) < 0).all())
+    return "At a large weight a larger queue needs fewer of them." if falls else ""
 
 
 def save_numbers_by_weight(capacities: Sequence[int], ratio: float) -> None:
@@ -90,9 +100,13 @@ def save_numbers_by_weight(capacities: Sequence[int], ratio: float) -> None:
     grid = np.linspace(0.05, 8, 200)
     fig, axis = figure(height=3.8)
     data = {"gamma": grid}
-    for colour, style, k in zip(COLOURS, STYLES, capacities, strict=False):
+    numbers_at_end: dict[int, int] = {}
+    ends: list[str] = []
+    for colour, style, k in zip(cycle(COLOURS), cycle(STYLES), capacities, strict=False):
         numbers = np.array([optimal_robots(1 / ratio, float(g), k) for g in grid])
         data[f"N, K = {k}"] = numbers
+        numbers_at_end[k] = int(numbers[-1])
+        ends.append(f"from {numbers[0]} to {numbers[-1]} at K = {k}")
         axis.step(grid, numbers, where="mid", linestyle=style, color=colour, label=f"K = {k}")
     axis.axhline(ratio, color="grey", linewidth=0.8)
     axis.set(xlabel="weight of starvation γ (μ = 1)", ylabel="best number of robots")
@@ -101,47 +115,75 @@ def save_numbers_by_weight(capacities: Sequence[int], ratio: float) -> None:
         "robots-static-number-gamma",
         fig,
         pd.DataFrame(data),
-        caption="Best number of robots against the weight of starvation, $\\mu/\\lambda = "
-        f"{ratio:g}$ (grey line). The more starvation weighs, the more robots run; a large queue "
-        f"needs fewer extra ones.{_stands_for('Figure 2')}",
-        alt=f"Rising staircases, one a capacity. They cross the line of {ratio:g} robots where the "
-        "weight is critical; the smallest capacity rises highest.",
+        caption=f"{_redraws('Figure 2')}Best number of robots against the weight of starvation, "
+        f"$\\mu/\\lambda = {ratio:g}$ (grey line). A larger weight never needs fewer robots. "
+        f"{most_at_small_queues(numbers_at_end)}",
+        alt=f"Rising staircases, one a capacity. From the smallest weight to γ = {grid[-1]:g} the "
+        "best number goes " + ", ".join(ends) + ".",
     )
 
 
 def save_capacity(weights: Sequence[float], ratio: float, largest: int) -> None:
-    """Draw the best load and the best number of robots against the capacity."""
+    """Draw the best load and the best number of robots against the capacity, a figure each."""
     ks = np.unique(np.geomspace(2, largest, 60).astype(int))
-    fig, axes = figure(1, 2, width=9, height=3.8)
-    data = {"K": ks}
-    for colour, style, g in zip(COLOURS, STYLES, weights, strict=False):
-        loads = np.array([optimal_load(g, int(k)) for k in ks])
-        numbers = np.array([optimal_robots(1 / ratio, g, int(k)) for k in ks])
-        data[f"load, gamma = {g:g}"], data[f"N, gamma = {g:g}"] = loads, numbers
-        axes[0].plot(ks, loads, linestyle=style, color=colour, label=f"γ = {g:g}")
-        axes[1].step(ks, numbers, where="mid", linestyle=style, color=colour)
-    axes[0].axhline(1, color="grey", linewidth=0.8)
-    axes[1].axhline(ratio, color="grey", linewidth=0.8)
-    axes[0].set(xlabel="capacity K", ylabel="best load ρ(γ, K)", xscale="log")
-    axes[1].set(xlabel="capacity K", ylabel="best number of robots", xscale="log")
-    for axis in axes:
-        axis.xaxis.set_minor_formatter("")
-        ticks = [k for k in (2, 5, 10, 20, 50, 100, 200, 500) if k <= largest]
-        axis.set_xticks(ticks, ticks)
-    axes[0].legend()
+    loads = {g: np.array([optimal_load(g, int(k)) for k in ks]) for g in weights}
+    numbers = {g: np.array([optimal_robots(1 / ratio, g, int(k)) for k in ks]) for g in weights}
+    fig, axis = _by_capacity(largest)
+    for colour, style, (g, load) in zip(cycle(COLOURS), cycle(STYLES), loads.items(), strict=False):
+        axis.plot(ks, load, linestyle=style, color=colour, label=f"γ = {g:g}")
+    axis.axhline(1, color="grey", linewidth=0.8)
+    axis.set(ylabel="best load ρ(γ, K)")
+    axis.legend()
+    save_figure(
+        "robots-static-load",
+        fig,
+        pd.DataFrame({"K": ks} | {f"load, gamma = {g:g}": load for g, load in loads.items()}),
+        caption=f"{_redraws('Figure 3')}Best load against the capacity, $\\mu = 1$. For $\\gamma "
+        "\\le \\mu$ it rises to one; for $\\gamma > \\mu$ it has its highest value at $K_0$, which "
+        "is the smallest capacity of all if $\\gamma$ is large, and falls to one from there.",
+        alt="Curves of the best load against capacity that all tend to one. "
+        + " ".join(how_it_runs(g, ks, load) for g, load in loads.items()),
+    )
+    fig, axis = _by_capacity(largest)
+    for colour, style, (g, number) in zip(
+        cycle(COLOURS), cycle(STYLES), numbers.items(), strict=False
+    ):
+        axis.step(ks, number, where="mid", linestyle=style, color=colour, label=f"γ = {g:g}")
+    axis.axhline(ratio, color="grey", linewidth=0.8)
+    axis.set(ylabel="best number of robots")
+    axis.legend()
+    ends = [f"from {n[0]} to {n[-1]} at γ = {g:g}" for g, n in numbers.items()]
     save_figure(
         "robots-static-capacity",
         fig,
-        pd.DataFrame(data),
-        caption="Best load (left) and best number of robots at $\\mu/\\lambda$ = "
-        f"{ratio:g} (right) against the capacity. For $\\gamma \\le \\mu$ the load rises to "
-        "one; for $\\gamma > \\mu$ it has its highest value at $K_0$, which is the smallest "
-        "capacity of all if $\\gamma$ is large, and falls to one from there."
-        + _stands_for("Figures 3 and 4"),
-        alt="Curves of the best load against capacity all tend to one: from below and rising for "
-        "weights up to one; from above for larger weights, after a maximum at a small capacity, "
-        "or falling all the way for the largest.",
+        pd.DataFrame({"K": ks} | {f"N, gamma = {g:g}": n for g, n in numbers.items()}),
+        caption=f"{_redraws('Figure 4')}Best number of robots against the capacity at "
+        f"$\\mu/\\lambda = {ratio:g}$ (grey line): one of the two roundings of the best load times "
+        "$\\mu/\\lambda$.",
+        alt=f"Staircases against the capacity. From K = 2 to K = {largest} the best number goes "
+        + ", ".join(ends)
+        + ".",
     )
+
+
+def _by_capacity(largest: int) -> tuple[Any, Any]:
+    """Return a figure whose axis is the capacity, on a scale of its logarithm."""
+    fig, axis = figure(height=3.6)
+    axis.set(xlabel="capacity K", xscale="log")
+    axis.xaxis.set_minor_formatter("")
+    ticks = [k for k in (2, 5, 10, 20, 50, 100, 200, 500, 1000) if k <= largest]
+    axis.set_xticks(ticks, ticks)
+    return fig, axis
+
+
+def how_it_runs(gamma: float, capacities: NDArray[np.int64], loads: NDArray[np.float64]) -> str:
+    """Say how the best load runs with the capacity: it rises, falls, or turns."""
+    at = int(np.argmax(loads))
+    if at == len(loads) - 1:
+        return f"At γ = {gamma:g} it rises throughout."
+    if at == 0:
+        return f"At γ = {gamma:g} it falls throughout."
+    return f"At γ = {gamma:g} it rises up to K = {capacities[at]} and falls from there."
 
 
 def save_large_capacity(weights: Sequence[float]) -> None:
@@ -161,9 +203,9 @@ def save_large_capacity(weights: Sequence[float]) -> None:
         "robots-static-large-capacity",
         fig,
         pd.DataFrame(data),
-        caption="Best number of robots in the limit of a large queue, by (16) of the draft: "
-        "$\\mu/\\lambda$ rounded up or down, and the weight of starvation decides which way."
-        + _stands_for("Figure 5"),
+        caption=_redraws("Figure 5")
+        + "Best number of robots in the limit of a large queue, by (16) of the draft: "
+        "$\\mu/\\lambda$ rounded up or down, and the weight of starvation decides which way.",
         alt="Two staircases around the diagonal: the weight of starvation decides where the number "
         "is rounded down and where up.",
     )

@@ -10,7 +10,7 @@ choices too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,6 +67,49 @@ def row_keys() -> list[Key]:
     parts = (stem.split("-") for stem in stems)
     keys: list[Key] = [(table, rate, places, gamma) for _, table, rate, places, gamma in parts]
     return sorted(keys, key=lambda key: (key[0], *map(float, key[1:])))
+
+
+def own_keys(arrival_rates: Sequence[float], K: int, gammas: Sequence[float]) -> list[Key]:
+    """Return the rows of both tables for rates, a capacity and weights of a reader's own.
+
+    What is empty or zero is as in the draft; without anything of a reader's own the rows are the
+    printed ones, of which Table 2 has none at the smallest rate. Own weights have so many digits
+    that `read_gamma` takes them as they are.
+
+    Parameters
+    ----------
+    arrival_rates : sequence of float
+        lambda of one robot.
+    K : int
+        Places in the queue, at least 2, or 0.
+    gammas : sequence of float
+        Weights of starvation. The draft's are 0.4, gamma(K) and 2.4, with mu = 1.
+
+    Raises
+    ------
+    ValueError
+        If K is 1 or negative.
+    """
+    if K < 0 or K == 1:
+        raise ValueError(f"K must be 0 or at least 2, got {K}")
+    if not (arrival_rates or K or gammas):
+        return row_keys()
+    rates = [f"{rate:g}" for rate in arrival_rates] or ["0.01", "0.05", "0.1"]
+    weights = [f"{gamma:.8f}" for gamma in gammas]
+    return [
+        (table, rate, str(places), gamma)
+        for table in COLUMNS
+        for rate in rates
+        for places in ([K] if K else [5, 10, 15])
+        for gamma in weights or ["0.4", f"{critical_gamma(places):.8f}", "2.4"]
+    ]
+
+
+def middle_row(keys: Sequence[Key], service_rate: float = 1.0) -> tuple[float, int, float]:
+    """Return rate, capacity and weight of the middle row of Table 1."""
+    capped = [key for key in keys if key[0] == "t1"]
+    _, rate, capacity, gamma = capped[len(capped) // 2]
+    return float(rate), int(capacity), read_gamma(gamma, int(capacity), service_rate)
 
 
 def cell_id(key: Key, column: str) -> str:
@@ -173,9 +216,12 @@ class Results:
 
 
 def solve_tables(
-    service_rate: float = 1.0, step: float = STEP, tolerance: float = TOLERANCE
+    keys: Sequence[Key],
+    service_rate: float = 1.0,
+    step: float = STEP,
+    tolerance: float = TOLERANCE,
 ) -> Results:
-    """Solve every row of both tables, under the choices of this module and under others."""
+    """Solve rows of both tables, under the choices of this module and under others."""
 
     def solved(key: Key, gamma: float | None = None, **options: Any) -> TableRow:
         table, rate, capacity, printed = key
@@ -185,7 +231,6 @@ def solve_tables(
             return table_2_row(*arguments, **options)
         return table_1_row(*arguments, step=step, tolerance=tolerance, **options)
 
-    keys = row_keys()
     rounded = [
         key for key in keys if read_gamma(key[3], int(key[2]), service_rate) != float(key[3])
     ]

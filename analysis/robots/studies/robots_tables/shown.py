@@ -8,7 +8,15 @@ import numpy as np
 import pandas as pd
 
 from analysis.published import printed_number, printed_rows
-from analysis.report import COLOURS, figure, save_figure
+from analysis.report import (
+    COLOURS,
+    figure,
+    is_document_run,
+    save_data,
+    save_figure,
+    save_table,
+    save_value,
+)
 from analysis.robots.static.mm1k import critical_gamma
 from analysis.robots.studies.robots_tables import (
     COLUMNS,
@@ -17,29 +25,76 @@ from analysis.robots.studies.robots_tables import (
     TableRow,
     cell_id,
     is_printed,
+    row_keys,
 )
 
 TABLES = {"t1": "at most N_s robots (Table 1)", "t2": "no cap that binds (Table 2)"}
 
 
-def switch(found: Results, table: str, *, document: bool) -> str:
-    """Return a table of the draft as HTML, to unfold as computed, as printed, or as the difference.
+#: Decimals of the columns that are no whole numbers, as the draft prints them.
+DECIMALS = {"C_s": 5, "C_d": 5, "Nbar": 1}
+
+
+def save_tables(found: Results, *, document: bool) -> None:
+    """Save both tables in the draft's layout: computed, and as printed and less printed beside.
 
     Parameters
     ----------
     found : Results
-    table : {"t1", "t2"}
     document : bool
         Whether the parameters are the draft's; without that there is nothing to compare with.
     """
-    views = {"Computed": computed_table(found, table, document=document)}
-    if document:
-        views |= {"As printed": printed_table(found, table)}
-        views |= {"Computed less printed": difference_table(found, table)}
-    return "".join(
-        f"<details{' open' * (name == 'Computed')}><summary>{name}</summary>"
-        f"{frame.to_html(border=0)}</details>"
-        for name, frame in views.items()
+    styles = {name: f".{digits}f" for name, digits in DECIMALS.items() if name != "Nbar"}
+    for number, table in enumerate(TABLES, 1):
+        computed = computed_table(found, table, document=document)
+        exact = {"optimum": ".5f"} if "optimum" in computed else {}
+        what = TABLES[table].partition(" (")[0]
+        save_table(
+            f"robots-tables-{number}",
+            computed,
+            f"Table {number} of the draft, recomputed: {what}."
+            if document
+            else f"Rows as in Table {number} of the draft, for parameters of one's own: {what}.",
+            formats=styles | exact | {"mean": ".1f"},
+            instances="robots-tables-cells",
+        )
+        if document:
+            save_table(
+                f"robots-tables-{number}-printed",
+                printed_table(found, table),
+                f"Table {number} of the draft, as it prints it.",
+            )
+            save_table(
+                f"robots-tables-{number}-difference",
+                difference_table(found, table),
+                f"Computed less printed in Table {number}; 0 where the computed cell rounds to "
+                "the printed one.",
+            )
+
+
+def save_cells(found: Results, *, document: bool) -> None:
+    """Publish every cell of both tables, one a row."""
+    cells = [
+        {"table": key[0][1:], "lambda": key[1], "K": key[2], "gamma": f"{float(key[3]):g}"}
+        | {"cell": name, "computed": row.cells[name]}
+        | ({"printed": printed_rows()[cell_id(key, name)].printed} if document else {})
+        for key, row in found.rows.items()
+        for name in COLUMNS[key[0]]
+    ]
+    columns = {
+        "table": "number of the draft's table",
+        "lambda": "pages that a robot brings per unit of time",
+        "K": "places in the queue",
+        "gamma": "weight of starvation, in lost pages per unit of time",
+        "cell": "column of the table",
+        "computed": "what comes out: costs per unit of time in lost pages, robots, or iterations",
+    }
+    printed = {"printed": "what the draft prints"} if document else {}
+    save_data(
+        "robots-tables-cells",
+        pd.DataFrame(cells),
+        "One row a cell of the tables that set static against dynamic control.",
+        columns | printed,
     )
 
 
@@ -54,8 +109,13 @@ def _frame(found: Results, table: str, cells: Any) -> pd.DataFrame:
         for key, row in _rows(found, table)
     }
     frame = pd.DataFrame.from_dict(content, orient="index").rename(columns={"Nbar": "mean"})
-    frame.index = pd.MultiIndex.from_tuples(list(content), names=["λ", "K", "γ"])
+    frame.index = _index(list(content))
     return frame
+
+
+def _index(rows: list[tuple[str, str, str]]) -> pd.MultiIndex:
+    short = [(rate, capacity, f"{float(gamma):g}") for rate, capacity, gamma in rows]
+    return pd.MultiIndex.from_tuples(short, names=["λ", "K", "γ"])
 
 
 def printed_table(found: Results, table: str) -> pd.DataFrame:
@@ -64,24 +124,22 @@ def printed_table(found: Results, table: str) -> pd.DataFrame:
 
 
 def computed_table(found: Results, table: str, *, document: bool) -> pd.DataFrame:
-    """Return the table as computed, to the printed digits, with the exact optimum of Table 1."""
+    """Return the table as computed, with the exact optimum of Table 1."""
 
-    def text(key: Key, row: TableRow, name: str) -> str:
-        decimals = len(printed_rows()[cell_id(key, name)].printed.partition(".")[2])
-        return f"{row.cells[name]:.{decimals}f}"
+    def cell(_: Key, row: TableRow, name: str) -> float:
+        return row.cells[name] if name in DECIMALS else int(row.cells[name])
 
-    frame = _frame(found, table, text)
+    frame = _frame(found, table, cell)
     rows = _rows(found, table)
     if table == "t1":
         place = list(frame.columns).index("C_d") + 1
-        frame.insert(place, "optimum", [f"{row.optimal_cost:.5f}" for _, row in rows])
-    if document:
-        frame["remark"] = [_remark(key, row) for key, row in rows]
-    return frame
+        frame.insert(place, "optimum", [row.optimal_cost for _, row in rows])
+    remarks = [_remark(key, row, document=document) for key, row in rows]
+    return frame.assign(remark=remarks) if any(remarks) else frame
 
 
-def _remark(key: Key, row: TableRow) -> str:
-    if not is_printed(key, "C_d", row.cells["C_d"]):
+def _remark(key: Key, row: TableRow, *, document: bool) -> str:
+    if document and not is_printed(key, "C_d", row.cells["C_d"]):
         return "C_d misprinted"
     return "stops too early" if stops_too_early(row) else ""
 
@@ -102,22 +160,28 @@ def difference_table(found: Results, table: str) -> pd.DataFrame:
     return _frame(found, table, gap)
 
 
-def reference_table(found: Results) -> pd.DataFrame:
-    """Return, for each row of Table 1, how many reference states give what is printed."""
-    table = []
+def reference_table(found: Results, *, document: bool) -> pd.DataFrame:
+    """Return, for each row of Table 1, how many reference states there are and where they stop.
+
+    With the draft's parameters also how many give what is printed.
+    """
+    table, rows = [], []
     for key, row in _rows(found, "t1"):
         if row.runs is None:
             continue
         inside = row.runs.updates >= 0
         updates, costs = row.runs.updates[inside], row.runs.cost[inside]
-        counts = [is_printed(key, "N_iter", n + 1) for n in updates]
-        table.append(
-            {"λ": key[1], "K": key[2], "γ": key[3], "reference states": updates.size}
-            | {"N_iter as printed": sum(counts)}
-            | {"C_d as printed": sum(is_printed(key, "C_d", c) for c in costs)}
-            | {"fewest updates": updates.min(), "most": updates.max()}
-        )
-    return pd.DataFrame(table).set_index(["λ", "K", "γ"])
+        rows.append(key[1:])
+        table.append({"reference states": updates.size})
+        if document:
+            counts = [is_printed(key, "N_iter", n + 1) for n in updates]
+            table[-1] |= {"N_iter as printed": sum(counts)}
+            table[-1] |= {"C_d as printed": sum(is_printed(key, "C_d", c) for c in costs)}
+        else:
+            same = np.round(costs, 5) == round(row.optimal_cost, 5)
+            table[-1] |= {"C_d is the optimum": int(same.sum())}
+        table[-1] |= {"fewest updates": updates.min(), "most": updates.max()}
+    return pd.DataFrame(table, _index(rows))
 
 
 def references_for_all(found: Results) -> list[tuple[int, int, int]]:
@@ -144,6 +208,35 @@ def savings(found: Results) -> pd.DataFrame:
     )
 
 
+def saves_more_uncapped(found: Results) -> bool:
+    """Whether control saves more without a cap in every row that both tables have."""
+    return all(
+        row.optimal_cost < found.rows["t1", *key[1:]].optimal_cost
+        for key, row in found.rows.items()
+        if key[0] == "t2"
+    )
+
+
+def save_predicates(found: Results) -> None:
+    """Keep what the page's sentences depend on."""
+    capped = {key: row for key, row in found.rows.items() if key[0] == "t1"}
+    free = [row for key, row in found.rows.items() if key[0] == "t2"]
+    saving = savings(found)
+    largest = saving.groupby("table")["saving"].max()
+    save_value("robots-tables-rows", len(row_keys()))
+    save_value("robots-tables-saving-capped", largest["t1"])
+    save_value("robots-tables-saving-free", largest["t2"])
+    save_value("robots-tables-half", found.half_rate_robots)
+    save_value("robots-tables-capped-rows", len(capped))
+    save_value("robots-tables-unconverged", sum(map(stops_too_early, capped.values())))
+    other = sum(row.max_robots != row.cells["N_max"] for row in free)
+    save_value("robots-tables-other-most", other)
+    save_value("robots-tables-free-saves-more", saves_more_uncapped(found))
+    save_value("robots-tables-own", not is_document_run())
+    if is_document_run():
+        save_value("robots-tables-references-for-all", len(references_for_all(found)))
+
+
 def save_savings(found: Results) -> None:
     """Draw what control saves in each row of the two tables."""
     data = savings(found)
@@ -154,16 +247,20 @@ def save_savings(found: Results) -> None:
         axis.plot(weights, 100 * part["saving"], mark, color=colour, markersize=5, label=label)
     axis.axvline(1, color="grey", linewidth=0.8)
     axis.set(xlabel="γ / γ(K)", ylabel="saving of control over a fixed number (%)")
-    axis.set_ylim(top=115)
+    axis.set_ylim(0, 115)
     axis.legend(loc="upper center", ncols=2)
     most = data.groupby("table")["saving"].max()
+    more = "Without a cap control saves more in every row: it keeps spare robots for the moments "
+    more += "when the queue runs empty."
     save_figure(
         "robots-tables-saving",
         fig,
         data,
         caption="Share of the static cost that control saves, for every row of the two tables, "
-        "against the weight of starvation in units of its critical value. Without a cap control "
-        "saves far more: it keeps spare robots for the moments when the queue runs empty.",
-        alt="Two clouds of points. With at most the fixed number of robots control saves up to "
-        f"{most['t1']:.0%}; without a cap up to {most['t2']:.0%}.",
+        "against the weight of starvation in units of its critical value. "
+        + more
+        * saves_more_uncapped(found),
+        instances="robots-tables-cells",
+        alt="Points, one a row of each table. With at most the fixed number of robots control "
+        f"saves up to {most['t1']:.1%}; without a cap up to {most['t2']:.1%}.",
     )

@@ -14,6 +14,7 @@ from analysis.ephemeral.studies.how_good.observation import (
     INFORMED,
     OBSERVED,
     bunched,
+    gain_by_truth,
     regained,
     reward_by_observation,
     self_tuning,
@@ -151,3 +152,35 @@ def test_a_set_that_cannot_be_solved_is_drawn_again(monkeypatch):
     rows = [optimality_row((3, 1), rng) for _ in range(6)]
     assert sum(row["redrawn"] for row in rows) == 1
     assert all(row["whittle"] <= 1 + 1e-7 for row in rows)
+
+
+def test_sentences_on_lists_and_trivial_cycles_turn_with_the_rows():
+    rows = {"list, fluid": [1.0, 1.0], "list, relaxed": [1.1, 1.2]}
+    table = pd.DataFrame(rows).T
+    assert study.predicates_of_policies(table) == {"fluid-list-below": True}
+    assert study.predicates_of_policies(table[::-1].set_axis(table.index)) == {
+        "fluid-list-below": False
+    }
+    sets = pd.DataFrame(
+        {
+            "interval": [True, True, False, False],
+            "constant": [True, False, True, False],
+            "whittle": [1.0, 0.99, 0.98, 1.0],
+            "bound": [1.0, 1.0, 1.0, 1.01],
+            "periodic": [1.0, 0.9, 0.98, 0.9],
+        }
+    )
+    counted = study.count_trivial(sets)
+    assert (counted["with-interval"], counted["trivial-interval"]) == (2, 1)
+    assert (counted["with-single"], counted["trivial-single"]) == (2, 1)
+    assert (counted["trivial-met"], counted["odd"], counted["odd-misfit"]) == (0, 1, 1)
+    assert counted["some-nontrivial"] is True
+    assert study.count_trivial(sets[::2])["some-nontrivial"] is False
+
+
+def test_where_the_truth_adds_nothing_there_is_nothing_to_win_back():
+    rewards = {"none observed": np.array([1.0, 2.0]), "half": np.array([2.0, 3.0])}
+    won, known = gain_by_truth({**rewards, INFORMED: np.array([3.0, 4.0])}, "half")
+    assert (won, known.value) == pytest.approx((0.5, 2.0))
+    won, known = gain_by_truth({**rewards, INFORMED: rewards["none observed"]}, "half")
+    assert (won, known.value) == (0.0, 0.0)

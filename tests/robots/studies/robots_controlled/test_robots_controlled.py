@@ -7,6 +7,7 @@ import pytest
 
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.studies import robots_controlled as study
+from analysis.robots.studies.robots_controlled import exercises as exercises
 from tests.support import assert_all_turn, assert_turns, verdicts
 
 
@@ -58,9 +59,21 @@ def test_the_words_on_the_curves_follow_from_them(found):
     assert study.curves_rise(found.optima).startswith("The more")
     assert "share one curve" in study.curves_rise([found.optima[0], found.optima[0]])
     assert "does not rise" in study.curves_rise(found.optima[::-1])
+    assert study.curves_rise(found.optima[:1]) == ""
+    mixed = replace(found.optima[1], policy=np.roll(found.optima[0].policy, 1, axis=0))
+    assert "Not every" in study.curves_rise([found.optima[0], mixed])
 
 
 def test_a_census_counts_all_models():
     counted = study.census(12, np.random.default_rng(1))
     assert counted.instances == counted.curves == 12
     assert 0 <= counted.tiny < 12
+
+
+def test_the_solutions_say_what_their_tables_show():
+    declined = exercises.declined()["states with q < K that decline"]
+    assert declined.is_monotonic_decreasing
+    fast = exercises.four_fast_robots()
+    assert set(fast["f(0), ..., f(3)"][:4]) == {"4 3 2 1"}
+    assert "4 3 2 1" not in set(fast["f(0), ..., f(3)"][4:])
+    assert set(fast["loss rate"][:4]) == {"0.0000"}

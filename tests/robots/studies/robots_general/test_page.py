@@ -7,6 +7,7 @@ import pytest
 
 from analysis.robots import critical_gamma, general_cost
 from analysis.robots.general.mg1k import exponential
+from analysis.robots.studies.robots_general import exercises as exercises
 from analysis.robots.studies.robots_general import page as study
 from tests.support import assert_turns, verdicts
 
@@ -52,6 +53,10 @@ def test_more_variability_needs_fewer_robots_where_losses_weigh():
         costs = [general_cost(x * load, g, 5, exponential()) for x in (0.98, 1.0, 1.02)]
         assert min(costs) == costs[1]
     assert (study.starvation_steps([0.0, 1.0, 4.0], 5) > 0).all()
+    assert study.falls_below_critical(found, critical_gamma(5))
+    rising = replace(found, loads=found.loads[:, ::-1])
+    assert not study.falls_below_critical(rising, critical_gamma(5))
+    assert not study.falls_below_critical(found, 0.1)
 
 
 def test_control_saves_and_any_idle_robot_saves_more():
@@ -59,3 +64,8 @@ def test_control_saves_and_any_idle_robot_saves_more():
     assert (scan["cost, controlled"] < scan["cost, fixed"]).all()
     assert (scan["cost, controlled, any idle robot"] <= scan["cost, controlled"] + 1e-12).all()
     assert scan["fast, fixed"].is_monotonic_decreasing
+
+
+def test_one_fast_robot_is_better_than_two_slow_ones_in_the_examples_of_the_exercise():
+    table = exercises.one_fast_or_two_slow()
+    assert (table["cost, fast"] < table["cost, slow"]).all()

@@ -1,0 +1,273 @@
+"""Numbers of the solutions to exercises, for the exercises' own cases: no parameter moves them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from analysis.ephemeral.arrivals import Arrivals
+from analysis.ephemeral.environment import Environment
+from analysis.ephemeral.index import whittle_index_at_age
+from analysis.ephemeral.optimum.costs import simulate_costs
+from analysis.ephemeral.optimum.dual import dual_descent
+from analysis.ephemeral.optimum.relaxed import relaxed_problem
+from analysis.ephemeral.policies import SingleSourcePolicy, WhittlePolicy
+from analysis.ephemeral.scheduler.admission import spread_ages
+from analysis.ephemeral.scheduler.core import Scheduler
+from analysis.ephemeral.simulation import long_run_cycle
+from analysis.ephemeral.sources import Sources, four_sources
+from analysis.ephemeral.stochastic.replicas import simulate_replicas
+from analysis.ephemeral.studies.at_scale import lognormal_sources, rewards
+from analysis.ephemeral.theory.printed import printed_index
+
+
+def _sources(utility: list[float], decay: float) -> Sources:
+    """Return sources with 250 items per time unit each, and one decay rate."""
+    size = len(utility)
+    return Sources(np.full(size, 250.0), np.array(utility), np.full(size, decay))
+
+
+def of_four_sources() -> dict[str, float]:
+    """Return the numbers behind the solutions of the page of this name.
+
+    Returns
+    -------
+    dict
+        ``ratio``, u_2/u_1 at which source 2 is left alone, and its share of the crawls a little
+        ``above`` and ``below``; the ``period`` at M = 3, the index of source 4 one epoch before
+        (``waits``) and at (``comes``) that age, and of source 3 at age 1 (``holds``); the largest
+        relative error of Theorem 1 as printed where mu = 1e-8 (``slow``).
+    """
+    four = four_sources()
+    ratio = float((1 - four.alpha[0]) ** 2)
+    share = {
+        side: long_run_cycle(_sources([1.0, factor * ratio], 0.7), "whittle", 1)
+        for side, factor in {"above": 1.02, "below": 0.98}.items()
+    }
+    period = long_run_cycle(four, "whittle", 3).period
+    ages = np.repeat([[1], [period - 1], [period]], len(four), axis=1)
+    index = whittle_index_at_age(four, ages)
+    slow, ages = _sources([1.0], 1e-8), np.arange(1, 201)[:, None]
+    printed = printed_index(slow, slow.state_at_age(ages))
+    return {
+        "solution-ratio": ratio,
+        "solution-above": float(share["above"].frequency[1]),
+        "solution-below": float(share["below"].frequency[1]),
+        "solution-period": period,
+        "solution-holds": float(index[0, 2]),
+        "solution-waits": float(index[1, 3]),
+        "solution-comes": float(index[2, 3]),
+        "solution-slow": float(np.abs(printed / whittle_index_at_age(slow, ages) - 1).max()),
+    }
+
+
+def of_dual_descent() -> dict[str, float]:
+    """Return the numbers behind the solutions of the page of this name.
+
+    Returns
+    -------
+    dict
+        Distance of the price from the multiplier at M = 2 after 1000 epochs, by step a and power p:
+        ``a2-p5`` for 2 and 0.5, and so on; spread of the price in the second half of 4000 epochs
+        if it is sent at every epoch (``every``) and at every tenth (``tenth``), and what the latter
+        spends (``tenth-spent``); the last price and the multiplier with costs 2, 1, 1.5 and 1 and
+        a budget of 2.5 (``costs-price``, ``costs-multiplier``).
+    """
+    four = four_sources()
+    multiplier = relaxed_problem(four, 2).subsidy
+    powers = {"p5": 0.5, "p6": 0.6, "p8": 0.8, "p10": 1.0}
+    far = {
+        f"solution-a{step}-{name}": abs(
+            dual_descent(four, 2, 1000, step=step, power=power).subsidy[-1] - multiplier
+        )
+        for step in (2, 20)
+        for name, power in powers.items()
+    }
+    every, tenth = (price_sent_seldom(four, 2.0, 4_000, often) for often in (1, 10))
+    dear = replace(four, cost=np.array([2.0, 1.0, 1.5, 1.0]))
+    return far | {
+        "solution-every": float(every[0][2_000:].std()),
+        "solution-tenth": float(tenth[0][2_000:].std()),
+        "solution-tenth-spent": float(tenth[1][2_000:].mean()),
+        "solution-costs-price": float(dual_descent(dear, 2.5, 20_000).subsidy[-1]),
+        "solution-costs-multiplier": relaxed_problem(dear, 2.5).subsidy,
+    }
+
+
+def price_sent_seldom(
+    sources: Sources, budget: float, horizon: int, every: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Run dual descent with a price that moves at every so many epochs, by what they overspent.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    budget : float
+        Cost per epoch on average.
+    horizon, every : int
+        Epochs, and epochs between two prices; the steps are 20 / (t + 1)^0.6.
+
+    Returns
+    -------
+    price, spent : ndarray, shape (horizon,)
+    """
+    price, spent = np.empty(horizon), np.empty(horizon)
+    ages, now, owed = np.ones(len(sources), int), 0.0, 0.0
+    for t in range(horizon):
+        crawled = whittle_index_at_age(sources, ages) >= now
+        price[t], spent[t] = now, sources.cost[crawled].sum()
+        ages = np.where(crawled, 1, ages + 1)
+        owed += spent[t] - budget
+        if (t + 1) % every == 0:
+            now, owed = max(0.0, now + 20.0 / (t + 1) ** 0.6 * owed), 0.0
+    return price, spent
+
+
+def of_how_good() -> dict[str, float]:
+    """Return the numbers behind the solutions of the page of this name.
+
+    Returns
+    -------
+    dict
+        The ``multiplier`` of two sources of which one is crawled with gaps 1 and 2 in turn, and the
+        relative loss of that ``cycle``; with six copies each of two types with due ages 2 and 3,
+        the relative loss of the index policy from equal ages (``equal``) and its ``period``; the
+        ``period-split`` of two copies of the four sources at M = 3/2, and the share of crawls of
+        both copies of source 2 at once (``both``); the reward of a policy that takes the decay of
+        source 3 for half of what it is, if it observes nothing (``blind``) and if it observes
+        sources 3 and 4 (``seeing``), and of one that knows (``knowing``).
+    """
+    four, pair = four_sources(), _sources([1.0, 0.4], 0.7)
+    types = _sources([1.0, 0.5], 0.5)
+    copies = simulate_replicas(types, 5 / 6, 6)
+    twice = four.subset(np.repeat(np.arange(4), 2))
+    split = long_run_cycle(twice, "whittle", 3)
+    wrong = replace(four, decay_rate=four.decay_rate * np.array([1.0, 1.0, 0.5, 1.0]))
+    content = [Arrivals(four).sample(600, np.random.default_rng([7, run])) for run in range(2)]
+    observed = np.array([False, False, True, True])
+    return {
+        "solution-multiplier": relaxed_problem(pair, 1).subsidy,
+        "solution-cycle": _loss(pair, 1, long_run_cycle(pair, "whittle", 1).average_reward),
+        "solution-equal": _loss(types, 5 / 6, copies.average_reward),
+        "solution-period": copies.period,
+        "solution-period-split": split.period,
+        "solution-both": float(np.mean([{2, 3} <= set(arms) for arms in split.crawls])),
+        "solution-blind": _reward(four, wrong, content, False),
+        "solution-seeing": _reward(four, wrong, content, observed),
+        "solution-knowing": _reward(four, four, content, observed),
+    }
+
+
+def of_stochastic_arrivals() -> dict[str, float]:
+    """Return the numbers behind the solutions of the page of this name.
+
+    Returns
+    -------
+    dict
+        ``items``, exponential ones per epoch that vary as 250 of variability 140 do, and ``batch``,
+        how many exponential ones come at once to the same effect; ``one``, the reward of a crawler
+        that stays with source 1.
+    """
+    variability, exponential = 140.0, 1.0
+    batch = (1 + variability) / (1 + exponential)
+    one = long_run_cycle(four_sources(), SingleSourcePolicy(0), 1).average_reward
+    return {"solution-items": 250 / batch, "solution-batch": batch, "solution-one": one}
+
+
+def of_at_scale() -> dict[str, float]:
+    """Return the numbers behind the solutions of the page of this name.
+
+    Returns
+    -------
+    dict
+        ``waiting``, sources of 20,000 whose index is between half of the multiplier and all of it;
+        standard deviation of the reward in epochs 100 to 300, relative to its mean, if all were
+        crawled at once, with one decay rate (``alike``) and with lognormal ones (``spread``); and
+        ``regained``, the multiplier times the budget over the relaxed bound.
+    """
+    size, budget, rng = 20_000, 200, np.random.default_rng(1)
+    sources = lognormal_sources(size, rng)
+    one_decay = replace(sources, decay_rate=np.full(size, np.exp(-3.0)))
+    relaxed = relaxed_problem(sources, budget)
+    index = whittle_index_at_age(sources, spread_ages(sources, budget, rng))
+    paths = {
+        name: rewards(Scheduler(some, budget), 300)[100:]
+        for name, some in {"alike": one_decay, "spread": sources}.items()
+    }
+    swings = {f"solution-{name}": float(path.std() / path.mean()) for name, path in paths.items()}
+    half = (index >= relaxed.subsidy / 2) & (index < relaxed.subsidy)
+    return swings | {
+        "solution-waiting": int(half.sum()),
+        "solution-regained": relaxed.subsidy * budget / relaxed.bound,
+    }
+
+
+def of_costs_and_budgets() -> dict[str, float]:
+    """Return the numbers behind the solutions of the page of this name.
+
+    Returns
+    -------
+    dict
+        Crawls of source 1 per epoch at a cost of 6, the others at 1, and a budget of 6, by the
+        sets of largest index (``index``) and of largest fees (``value``); for a source that fades
+        within an epoch, brings 60, 120 or 150 and may be crawled once in six epochs, the reward if
+        it is crawled whenever that is allowed (``allowed-60``, ...) and by its index
+        (``ranked-60``, ...), and without it (``without``).
+    """
+    dear = replace(four_sources(), cost=np.array([6.0, 1.0, 1.0, 1.0]))
+    found = {
+        f"solution-{fill}": float(simulate_costs(dear, fill, 6.0).frequency[0])
+        for fill in ("index", "value")
+    }
+    for brings in (60, 120, 150):
+        arms = _with_a_fleeting_source(brings)
+        run = simulate_costs(arms, "value", 1.0, least_age=[6, 1, 1, 1])
+        found[f"solution-ranked-{brings}"] = run.average_reward
+        found[f"solution-allowed-{brings}"] = crawled_when_allowed(arms, 6, 600)
+    others = arms.subset(slice(1, None))
+    return found | {"solution-without": long_run_cycle(others, "whittle", 1).average_reward}
+
+
+def _with_a_fleeting_source(brings: float) -> Sources:
+    """Return a source that fades within an epoch and holds so much, and three of Table 1's kind."""
+    return Sources(
+        np.array([20.0 * brings, 250.0, 250.0, 250.0]),
+        np.array([1.0, 0.7, 1.0, 0.08]),
+        np.array([20.0, 0.35, 0.7, 0.21]),
+    )
+
+
+def crawled_when_allowed(sources: Sources, least_age: int, horizon: int) -> float:
+    """Return the average reward if the first source is crawled whenever it is old enough.
+
+    At all other epochs the largest index of the others is crawled; the first 40% do not count.
+    """
+    ages, earned = np.full(len(sources), least_age), []
+    for _ in range(horizon):
+        index = whittle_index_at_age(sources, ages)
+        arm = 0 if ages[0] >= least_age else 1 + int(np.argmax(index[1:]))
+        earned.append(sources.state_at_age(ages)[arm])
+        ages = ages + 1
+        ages[arm] = 1
+    return float(np.mean(earned[2 * horizon // 5 :]))
+
+
+def _loss(sources: Sources, budget: float, reward: float) -> float:
+    """Return how far a reward lies below the relaxed bound, relative, and 0 up to rounding."""
+    loss = 1 - reward / relaxed_problem(sources, budget).bound
+    return 0.0 if abs(loss) < 1e-9 else float(loss)
+
+
+def _reward(
+    truth: Sources, believed: Sources, content: list[np.ndarray], observed: ArrayLike
+) -> float:
+    """Play the index of believed sources on content of the true ones, one crawl an epoch."""
+    policy, earned = WhittlePolicy(believed), []
+    for one in content:
+        environment = Environment(truth, one, observed=observed)
+        while environment.epoch < environment.horizon:
+            earned.append(environment.step(policy.select(environment.observation, 1)).sum())
+    return float(np.mean(earned))

@@ -1,0 +1,95 @@
+"""The notebooks that readers take with them: they stand on their own, with all that they show.
+
+Roles and directives are plain Markdown, figures are attached, and the first cell says which package
+the notebook needs, and which version of it.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from analysis import __version__
+from analysis.report.pages.portable import PlainPage
+from analysis.report.paths import BOOK
+
+_FIRST = """\
+# From the book "Which source next?", page {page}, version {version}, commit {commit}.
+# It needs that version of the book's package, `analysis`, for Python 3.11 to 3.13.
+try:
+    import analysis
+except ModuleNotFoundError:
+    raise SystemExit(
+        "This notebook needs the package `analysis` {version} (commit {commit}): in a clone of "
+        "the book's repository at that commit run `make .venv/ready` and open the notebook with "
+        "`make lab`, or install the clone into this kernel with `%pip install PATH/TO/CLONE[book]`."
+    ) from None
+if analysis.__version__ != "{version}":
+    print(f"made with analysis {version}; this is {{analysis.__version__}}: numbers may differ")
+"""
+
+
+def standing_alone(
+    notebook: nbformat.NotebookNode, page: PlainPage, pictures: Path
+) -> nbformat.NotebookNode:
+    """Return a copy of a page's notebook that needs nothing but the package.
+
+    Parameters
+    ----------
+    notebook : NotebookNode
+        The notebook as it was executed, or not yet.
+    page : PlainPage
+        What turns its Markdown into plain Markdown.
+    pictures : Path
+        Where the figures of the page are, as PNG.
+    """
+    alone = nbformat.from_dict(notebook)
+    facts = {"page": page.page, "version": __version__, "commit": page.data["commit"]}
+    first = nbformat.v4.new_code_cell(_FIRST.format(**facts), id="the-package")
+    cells = [first]
+    for cell in alone.cells:
+        if cell.cell_type == "markdown":
+            page.figures.clear()
+            cell.source = page.plain(cell.source)
+            attached = {
+                f"{id}.png": {"image/png": _base64(pictures / f"{id}.png")} for id in page.figures
+            }
+            if attached:
+                cell["attachments"] = attached
+        if cell.source or cell.cell_type == "code":
+            cells.append(cell)
+    if works := page.references():
+        cells.append(nbformat.v4.new_markdown_cell(f"## References\n\n{works}", id="references"))
+    alone.cells = cells
+    alone.metadata["kernelspec"] = {
+        "name": "python3", "display_name": "Python 3", "language": "python",
+    }  # fmt: skip
+    nbformat.validate(alone)
+    return alone
+
+
+def write_notebooks(data: Mapping[str, Any], index: Mapping[str, Any], site: Path) -> None:
+    """Put the notebooks of a site's pages into its folder ``notebooks``, each standing alone.
+
+    Parameters
+    ----------
+    data : mapping
+        What the notebooks left behind, as pages read it.
+    index : mapping
+        What can be referred to, with the book's published address.
+    site : Path
+        The site, with the executed notebooks and the figures in it.
+    """
+    for name in data["runs"]:
+        path = site / "notebooks" / f"{Path(name).name}.ipynb"
+        page = PlainPage(name, data, index, BOOK / "references.bib")
+        alone = standing_alone(nbformat.read(path, 4), page, site / "figures")
+        nbformat.write(alone, path)
+
+
+def _base64(path: Path) -> str:
+    return base64.b64encode(path.read_bytes()).decode("ascii")

@@ -1,0 +1,142 @@
+"""Explorables: figures that the reader drives, in the browser alone.
+
+``{explorable} its-id`` writes a hidden element with the attribute ``data-explorable="its-id"`` and
+all that its script needs, as JSON: the page's parameters, numbers that the notebook saved, columns
+of a figure's data, and what a document prints. The scripts in ``book/explorables`` fill and show
+it; without them the still picture that ``:figure:`` names stands alone. They are loaded on pages
+that have an explorable, and on no other.
+
+Options      ``:figure:`` id of the still picture beside it; ``:values:`` ids of saved values;
+             ``:data:`` id of a figure, table or experiment whose data are read, ``:columns:``
+             which of them;
+             ``:printed:`` ids of printed rows.
+"""
+
+from __future__ import annotations
+
+import json
+from math import isfinite
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pandas as pd
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from analysis.published import printed_rows
+from analysis.report.collate import PRODUCTS
+from analysis.report.pages.collated import results
+
+#: Folder of the scripts and styles, beside the pages; the first three in the order of their needs.
+FOLDER = "explorables"
+FIRST = ("math.js", "frame.js", "plot.js")
+#: Significant digits of a figure's data on the page: more than any picture shows.
+DIGITS = 8
+
+
+def _names(argument: str | None) -> list[str]:
+    return (argument or "").split()
+
+
+class Explorable(SphinxDirective):
+    """A place for an explorable, with the data that it reads."""
+
+    required_arguments = 1
+    option_spec: ClassVar[dict[str, Any]] = {
+        "figure": directives.unchanged_required,
+        "values": _names,
+        "data": directives.unchanged_required,
+        "columns": _names,
+        "printed": _names,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        """Return the element as raw HTML: other builders have no use for it."""
+        id, figure = self.arguments[0], self.options.get("figure")
+        if figure not in self._results["figures"]:
+            raise self.error(f"explorable {id} needs the still picture of a figure, got {figure!r}")
+        data = {
+            "parameters": self._parameters(),
+            "values": {name: self._value(name) for name in self.options.get("values", [])},
+            "rows": self._rows(),
+            "printed": {row: self._printed(row) for row in self.options.get("printed", [])},
+        }
+        # What ends a script must not stand in it.
+        content = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+        html = (
+            f'<div class="explorable" id="{id}" data-explorable="{id}" data-figure="{figure}" '
+            f'hidden><script type="application/json">{content}</script></div>'
+        )
+        self.env.metadata[self.env.docname]["explorables"] = True
+        return [nodes.raw("", html, format="html")]
+
+    @property
+    def _results(self) -> dict[str, Any]:
+        return results(self.env.app)
+
+    def _parameters(self) -> dict[str, Any]:
+        name = Path(self.env.docname).name
+        runs = self._results["runs"]
+        (page,) = [page for page in runs if Path(page).name == name]
+        parameters: dict[str, Any] = runs[page]["parameters"]
+        return parameters
+
+    def _value(self, id: str) -> Any:
+        try:
+            return self._results["values"][id]["value"]
+        except KeyError:
+            raise self.error(f"no notebook saved a value {id!r}") from None
+
+    def _printed(self, id: str) -> str:
+        try:
+            return printed_rows()[id].printed
+        except KeyError:
+            raise self.error(f"no document prints a row {id!r}") from None
+
+    def _rows(self) -> dict[str, list[Any]]:
+        """Return columns of the data of a figure, of a table, or of an experiment."""
+        if "data" not in self.options:
+            return {}
+        name, columns = self.options["data"], self.options.get("columns", [])
+        paths = [Path(self.env.srcdir) / "_site" / part / f"{name}.csv" for part in PRODUCTS]
+        path = next(filter(Path.exists, paths), None)
+        if path is None:
+            raise self.error(f"no notebook saved data {name!r}")
+        if not columns:
+            raise self.error(f"columns of {name!r} must be named: a page holds what it needs")
+        frame = pd.read_csv(path)
+        if missing := [column for column in columns if column not in frame.columns]:
+            raise self.error(f"{path.name} has no column {missing[0]!r}")
+        return {column: [_short(value) for value in frame[column].tolist()] for column in columns}
+
+
+def _short(value: Any) -> Any:
+    if not isinstance(value, float):
+        return value
+    return float(f"{value:.{DIGITS}g}") if isfinite(value) else None
+
+
+def ship(app: Sphinx) -> None:
+    """Put the scripts beside the theme's own; jupyter-book would load them on every page."""
+    folder = Path(app.srcdir) / FOLDER
+    if folder.is_dir():
+        app.config.html_static_path.append(str(folder))
+
+
+def load(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Load scripts and styles on a page that has an explorable."""
+    if not app.env.metadata.get(page, {}).get("explorables"):
+        return
+    scripts = sorted(path.name for path in (Path(app.srcdir) / FOLDER).glob("*.js"))
+    for name in [*FIRST, *(name for name in scripts if name not in FIRST)]:
+        app.add_js_file(name, loading_method="defer", priority=900)
+    app.add_css_file("explorables.css")
+
+
+def register(app: Sphinx) -> None:
+    """Register the directive, its scripts and its styles."""
+    app.add_directive("explorable", Explorable)
+    app.connect("builder-inited", ship)
+    app.connect("html-page-context", load)

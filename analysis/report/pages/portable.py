@@ -1,0 +1,239 @@
+"""Pages as plain Markdown, for notebooks that leave the book.
+
+Outside the book nobody knows its roles and directives. Numbers are filled in, references become
+words (links, where the book has an address), theorems and notes are quoted, figures become
+attachments, and what is hidden on the page is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pybtex.database
+from pybtex.richtext import Text
+
+from analysis.published import documents, printed_rows
+from analysis.report.pages.collated import number_text
+from analysis.report.pages.references import asked, in_words
+from analysis.report.text import escaped
+
+_ROLE = re.compile(r"\{(?P<role>[a-z:]+)\}`(?P<text>[^`]+)`")
+_EXPLICIT = re.compile(r"(?P<words>.*?)\s*<(?P<target>[^<>]+)>", re.DOTALL)
+_LABEL = re.compile(r"^\([^)\n]+\)=\n", re.MULTILINE)
+_FENCE = re.compile(r"^(?P<marks>`{3,}|:{3,})\{(?P<name>[\w:-]+)\}[ \t]*(?P<argument>.*)$")
+_OPTION = re.compile(r"^:(?P<name>[\w-]+):[ \t]*(?P<value>.*)$")
+_NUMBERS = {"value", "computed", "printed", "verdict"}
+_REFERENCES = {"ref", "numref", "eq", "prf:ref", "doc"}
+
+
+@dataclass(frozen=True)
+class Fence:
+    """A directive as the source has it."""
+
+    name: str
+    argument: str
+    content: str
+    options: Mapping[str, str]
+
+
+@dataclass
+class PlainPage:
+    """What turns the Markdown of one page into plain Markdown.
+
+    Parameters
+    ----------
+    page : str
+        The page in the book.
+    data : mapping
+        What the notebooks left behind, as pages read it.
+    index : mapping
+        What can be referred to, as `analysis.report.pages.references` has it; ``address`` is
+        that of the published book, or empty.
+    bibliography : Path
+        The book's BibTeX file.
+    """
+
+    page: str
+    data: Mapping[str, Any]
+    index: Mapping[str, Any]
+    bibliography: Path
+    figures: list[str] = field(default_factory=list)
+    cited: list[str] = field(default_factory=list)
+
+    def plain(self, text: str) -> str:
+        """Return Markdown that any reader of notebooks shows; note the figures and works named."""
+        lines = _LABEL.sub("", text).split("\n")
+        out: list[str] = []
+        while lines:
+            line = lines.pop(0)
+            found = _FENCE.match(line)
+            if found:
+                end = _closing(lines, found["marks"])
+                out += self._directive(_fence(found, lines[:end]))
+                del lines[: end + 1]
+            else:
+                out.append(line)
+        return re.sub(r"\n{3,}", "\n\n", _ROLE.sub(self._role, "\n".join(out))).strip("\n")
+
+    def references(self) -> str:
+        """Return the works that the page cites, as a list."""
+        entries = (self._works.entries[key] for key in sorted(set(self.cited)))
+        return "\n".join(f"- {_work(entry)}" for entry in entries)
+
+    # Roles ------------------------------------------------------------------------------------
+
+    def _role(self, match: re.Match[str]) -> str:
+        role, text = match["role"], match["text"]
+        if role in _NUMBERS:
+            return number_text(self.data, role, text)
+        if role in _REFERENCES:
+            return self._reference(role, text)
+        if role.startswith("cite"):
+            return self._citation(role, [key.strip() for key in text.split(",")])
+        explicit = _EXPLICIT.fullmatch(text)
+        return explicit["words"] if explicit else text
+
+    def _reference(self, role: str, text: str) -> str:
+        explicit = _EXPLICIT.fullmatch(text)
+        target = explicit["target"] if explicit else text
+        kind, label = asked(role, target, self.page)
+        found = self.index["targets"][kind].get(label)
+        if found is None:
+            return explicit["words"] if explicit else text
+        words, link = in_words(found, self.index["address"])
+        words = explicit["words"] if explicit else words
+        return f"[{words}]({link})" if link else words
+
+    def _citation(self, role: str, keys: list[str]) -> str:
+        self.cited += keys
+        said = []
+        for key in keys:
+            entry = self._works.entries[key]
+            names = [" ".join(person.last_names) for person in entry.persons["author"]]
+            who = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
+            year = entry.fields.get("year", "n.d.")
+            said.append(f"{who} ({year})" if role == "cite:t" else f"{who}, {year}")
+        return "; ".join(said) if role == "cite:t" else f"({'; '.join(said)})"
+
+    @cached_property
+    def _works(self) -> pybtex.database.BibliographyData:
+        return pybtex.database.parse_file(str(self.bibliography))
+
+    # Directives -------------------------------------------------------------------------------
+
+    def _directive(self, fence: Fence) -> list[str]:
+        write = {
+            "document-only": self._document_only,
+            "when": self._when,
+            "math": self._math,
+            "dropdown": self._dropdown,
+            "repro-figure": self._figure,
+            "repro-table": self._table,
+            "verdicts": self._verdicts,
+        }.get(fence.name, self._theorem if fence.name.startswith("prf:") else self._note)
+        return ["", *write(fence).split("\n"), ""]
+
+    def _document_only(self, fence: Fence) -> str:
+        return self.plain(fence.content) if self.data["document"] else ""
+
+    def _when(self, fence: Fence) -> str:
+        *negation, id = fence.argument.split()
+        true = self.data["values"][id]["value"] is not bool(negation)
+        return self.plain(fence.content) if true else ""
+
+    def _math(self, fence: Fence) -> str:
+        found = self.index["targets"]["eq"].get(fence.options.get("label"))
+        number = re.fullmatch(r"\(([\d.]+)\)", found[2]) if found else None
+        tag = f"\n\\tag{{{number[1]}}}" if number else ""
+        return f"$$\n{fence.content}{tag}\n$$"
+
+    def _theorem(self, fence: Fence) -> str:
+        kind, title = fence.name.removeprefix("prf:"), fence.argument
+        found = self.index["targets"]["prf"].get(fence.options.get("label"))
+        name = found[2] if found and found[2][:1].isupper() else kind.title()
+        head = f"*{name}.*" if kind == "proof" else f"**{name}**" + (f" ({title})" if title else "")
+        return _quoted(f"{head}\n\n{self.plain(fence.content)}")
+
+    def _dropdown(self, fence: Fence) -> str:
+        inside = self.plain(fence.content)
+        return f"<details><summary>{fence.argument}</summary>\n\n{inside}\n\n</details>"
+
+    def _figure(self, fence: Fence) -> str:
+        id = fence.argument
+        figure = self.data["figures"][id]
+        self.figures.append(id)
+        alt = re.sub(r"([\[\]\\])", r"\\\1", figure["alt"])
+        return f"![{alt}](attachment:{id}.png)\n\n{self._number(id, 'Fig.')}{figure['caption']}"
+
+    def _table(self, fence: Fence) -> str:
+        id = fence.argument
+        table = self.data["tables"][id]
+        rows = [[_cell(text) for text in row] for row in table["rows"]]
+        caption = f"{self._number(id, 'Table')}{table['caption']}"
+        return f"{caption}\n\n{_grid(table['header'], rows)}"
+
+    def _number(self, id: str, kind: str) -> str:
+        found = self.index["targets"]["numref"].get(id)
+        return f"**{found[2]}** " if found and found[2].startswith(kind) else ""
+
+    def _verdicts(self, _: Fence) -> str:
+        cells = []
+        for id, verdict in self.data["verdicts"].items():
+            if verdict["page"] == self.page:
+                row = printed_rows()[id]
+                where = f"{documents()[row.document].short}, {row.place}"
+                said = [verdict[name] for name in ("computed", "verdict", "reason")]
+                cells.append([_cell(text) for text in (where, row.printed, *said)])
+        return _grid(("Where", "Printed", "Computed", "Verdict", "Why"), cells) if cells else ""
+
+    def _note(self, fence: Fence) -> str:
+        """Quote notes, tips and the like; what has no content is for the book only."""
+        if not fence.content:
+            return ""
+        inside = self.plain(fence.content)
+        return _quoted(f"**{fence.argument}**\n\n{inside}" if fence.argument else inside)
+
+
+def _closing(lines: list[str], marks: str) -> int:
+    """Return the number of the line that closes a fence."""
+    for number, line in enumerate(lines):
+        if line.rstrip() == marks:
+            return number
+    return len(lines)
+
+
+def _fence(found: re.Match[str], lines: list[str]) -> Fence:
+    options: dict[str, str] = {}
+    while lines and (option := _OPTION.match(lines[0])):
+        options[option["name"]] = option["value"]
+        lines = lines[1:]
+    content = "\n".join(lines).strip("\n")
+    return Fence(found["name"], found["argument"].strip(), content, options)
+
+
+def _grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = (header, ["---"] * len(header), *rows)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(text: object) -> str:
+    return escaped(" ".join(str(text).split()))
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
+
+
+def _work(entry: pybtex.database.Entry) -> str:
+    """Return one line on a cited work."""
+    fields = entry.fields
+    who = ", ".join(str(person) for person in entry.persons["author"])
+    places = (fields.get(name) for name in ("journal", "booktitle", "institution", "howpublished"))
+    where = next(filter(None, places), "")
+    words = [who, fields["title"], where, fields.get("year", ""), fields.get("doi", "")]
+    return ". ".join(str(Text.from_latex(part)).rstrip(".") for part in words if part)

@@ -1,0 +1,183 @@
+"""References from the page of a rerun into the book, and the book's numbers on that page.
+
+The book's build leaves an index of what can be referred to, ``references.json``, beside its pages.
+A rerun's build reads it: figures, tables, equations and theorems of its page get the numbers that
+they have in the book, and a reference to another page leads there, in the words that the book has
+for it. Where no book is built, the sources of the book give the words.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from analysis.report.pages.collated import results
+from analysis.report.paths import BOOK
+from analysis.report.run import write_json
+from analysis.report.running.notebooks import is_source
+
+INDEX = "references.json"
+#: Where a reference of each kind leads: label -> (page, anchor, words).
+Targets = dict[str, dict[str, tuple[str, str, str]]]
+_NUMBERED = {"figure": "Fig. {}", "table": "Table {}", "code-block": "Listing {}"}
+_HEADING = re.compile(r"^\((?P<label>[^)\n]+)\)=\n+#+ (?P<title>.+)$", re.M)
+_LABELLED = re.compile(
+    r"^[`:]{3,}\{(?:prf:)?(?P<kind>[a-z]+)\}[^\n]*\n:label: (?P<label>\S+)$", re.M
+)
+_FIGURE = re.compile(r"^[`:]{3,}\{repro-(?P<kind>figure|table)\} (?P<label>\S+)$", re.M)
+
+
+def book_index(env: BuildEnvironment) -> dict[str, Any]:
+    """Return what can be referred to in a book that was just read, and all its numbers."""
+    labels, equations = env.domains["std"].data["labels"], env.domains["math"].data["objects"]
+    anonymous = env.domains["std"].data["anonlabels"]
+    targets: Targets = {"ref": {}, "numref": {}, "eq": {}, "prf": {}, "doc": {}}
+    for name, (page, anchor, words) in labels.items():
+        targets["ref"][name] = (page, anchor, str(words))
+    for name, (page, anchor) in anonymous.items():
+        for kind, words in _NUMBERED.items():
+            if number := _number(env, page, kind, anchor):
+                targets["numref"][name] = (page, anchor, words.format(number))
+    for name, (page, _) in equations.items():
+        anchor = nodes.make_id(f"equation-{name}")
+        targets["eq"][name] = (page, anchor, f"({_number(env, page, 'displaymath', anchor)})")
+    for name, proof in getattr(env, "proof_list", {}).items():
+        number = (
+            "" if proof["nonumber"] else _number(env, proof["docname"], proof["countertype"], name)
+        )
+        words = f"{proof['realtype'].title()} {number}".strip()
+        targets["prf"][name] = (proof["docname"], name, words)
+    for page in env.found_docs:
+        targets["doc"][page] = (page, "", env.titles[page].astext())
+    return {"targets": targets, "numbers": env.toc_fignumbers}
+
+
+def _number(env: BuildEnvironment, page: str, kind: str, anchor: str) -> str:
+    return ".".join(map(str, env.toc_fignumbers.get(page, {}).get(kind, {}).get(anchor, ())))
+
+
+def source_index() -> dict[str, Any]:
+    """Return what the sources of the book can be referred to by: words, but no numbers."""
+    targets: Targets = {"ref": {}, "numref": {}, "eq": {}, "prf": {}, "doc": {}}
+    for path in sorted(BOOK.rglob("*.md")):
+        if not is_source(path):
+            continue
+        page, text = path.relative_to(BOOK).with_suffix("").as_posix(), path.read_text("utf-8")
+        title = re.search(r"^# (.+)$", text, re.M)
+        name = title[1] if title else page
+        targets["doc"][page] = (page, "", name)
+        for found in _HEADING.finditer(text):
+            targets["ref"][found["label"].lower()] = (page, found["label"], found["title"])
+        for found in _FIGURE.finditer(text):
+            words = f"a {found['kind']} of {name}"
+            targets["numref"][found["label"]] = (page, found["label"], words)
+        for found in _LABELLED.finditer(text):
+            label, kind = found["label"], found["kind"]
+            article = "an" if kind[0] in "aeio" else "a"
+            if kind == "math":
+                targets["eq"][label] = (page, f"equation-{label}", f"an equation of {name}")
+            else:
+                targets["prf"][label] = (page, label, f"{article} {kind} of {name}")
+    return {"targets": targets, "numbers": {}}
+
+
+def read_index(book: Path) -> dict[str, Any] | None:
+    """Return the index that the build of a book left behind, if there is one."""
+    path = book / INDEX
+    if not path.exists():
+        return None
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
+
+
+def write_index(app: Sphinx, problem: Exception | None) -> None:
+    """Leave the index beside the pages of a book that was just built."""
+    if problem is None and app.builder.name == "html" and app.env is not None:
+        write_json(Path(app.outdir) / INDEX, book_index(app.env))
+
+
+def take_numbers(env: BuildEnvironment, book: dict[str, Any], pages: dict[str, str]) -> None:
+    """Give what a rerun's pages number the numbers that it has in the book, and nothing else one.
+
+    Parameters
+    ----------
+    env : BuildEnvironment
+        The rerun's, just read.
+    book : dict
+        The book's index.
+    pages : dict
+        docname -> page of the book.
+    """
+    if not book["numbers"]:
+        return
+    for docname, page in pages.items():
+        numbers = book["numbers"].get(page, {})
+        for kind, mine in env.toc_fignumbers.get(docname, {}).items():
+            known = numbers.get(kind, {})
+            env.toc_fignumbers[docname][kind] = {id: tuple(known[id]) for id in mine if id in known}
+
+
+class BookReferences(SphinxPostTransform):
+    """On a rerun's page, references to other pages lead into the book."""
+
+    default_priority = 5  # before Sphinx looks for what is not there
+
+    def run(self, **_: Any) -> None:
+        """Replace each reference to what is not on this page."""
+        data = results(self.app)
+        mine = {Path(page).name: page for page in data["runs"]}
+        if "book" not in data or self.env.docname not in mine:
+            return
+        book, page = data["book"], mine[self.env.docname]
+        for node in list(self.document.findall(addnodes.pending_xref)):
+            kind, label = asked(_role(node), node["reftarget"], page)
+            found = book["targets"].get(kind, {}).get(label)
+            if found and not self._is_here(kind, label):
+                node.replace_self(self._link(node, found, book["address"]))
+
+    def _is_here(self, kind: str, label: str) -> bool:
+        std, here = self.env.domains["std"].data, self.env.docname
+        if kind == "eq":
+            return bool(self.env.domains["math"].data["objects"].get(label, ("",))[0] == here)
+        if kind == "prf":
+            proofs = getattr(self.env, "proof_list", {})
+            return bool(proofs.get(label, {}).get("docname") == here)
+        return bool(std["anonlabels"].get(label, ("",))[0] == here)
+
+    def _link(
+        self, node: addnodes.pending_xref, found: Sequence[str], address: str
+    ) -> nodes.Element:
+        words, target = in_words(found, address)
+        text = node.astext() if node.get("refexplicit") else words
+        if not target:
+            return nodes.inline("", text, classes=["book-elsewhere"])
+        return nodes.reference("", text, refuri=target, classes=["book-elsewhere"])
+
+
+def in_words(found: Sequence[str], address: str) -> tuple[str, str]:
+    """Return the words of a reference, and the link; no link where the book has no address."""
+    page, anchor, words = found
+    link = f"{address}/{page}.html" + (f"#{anchor}" if anchor else "")
+    return words, link if address else ""
+
+
+def asked(role: str, target: str, page: str) -> tuple[str, str]:
+    """Return the kind of a reference on a page, as the index has it, and its label."""
+    if role == "doc":
+        folder = posixpath.dirname(page)
+        return role, posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+    return role.removesuffix(":ref"), target.lower() if role == "ref" else target
+
+
+def _role(node: addnodes.pending_xref) -> str:
+    return "prf:ref" if node.get("refdomain") == "prf" else str(node["reftype"])

@@ -1,0 +1,95 @@
+"""The page of a rerun: whose parameters it shows, and where the book's own page is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+from analysis.report.pages.collated import results
+from analysis.report.pages.references import take_numbers
+from analysis.report.running.notebooks import Parameter, find_notebook
+
+#: What stands in the place of a reader's own file.
+FILES = {"sources": "Table 1 of the report", "trace": "the trace of the book"}
+
+
+def pages_of_rerun(app: Sphinx) -> dict[str, str]:
+    """Return the pages of a rerun by their names in its site; none in the book itself."""
+    data = results(app)
+    return {Path(page).name: page for page in data["runs"]} if "book" in data else {}
+
+
+def mark_rerun(app: Sphinx, doctree: nodes.document) -> None:
+    """Say at the top of a page whose parameters it shows; warn of the quick profile."""
+    data, docname = results(app), app.env.docname
+    title = next(iter(doctree.findall(nodes.section)), None)
+    if title is None:
+        return
+    page = pages_of_rerun(app).get(docname)
+    if page and not data["document"]:
+        said = _banner(data["runs"][page], page, data["book"]["address"])
+    elif data["profile"] == "quick":
+        text = "Built with the quick profile, for tests: its verdicts are not the book's."
+        said = [nodes.paragraph("", text)]
+    else:
+        return
+    title.insert(1, nodes.note("", *said, classes=["book-rerun"]))
+
+
+def _banner(run: dict[str, Any], page: str, address: str) -> list[nodes.Element]:
+    """Return what opens the page of a rerun: a sentence, and a table of all parameters."""
+    documents, mine = run["documents"], run["parameters"]
+    values = ", ".join(f"{key} = {value}" for key, value in run["given"].items())
+    line = nodes.paragraph("", f"A rerun with parameters of your own: {values}. ")
+    words = "The book's page"
+    there = nodes.reference("", words, refuri=f"{address}/{page}.html") if address else None
+    line += [there or nodes.Text(words), nodes.Text(" has the documents' own.")]
+    parameters = find_notebook(Path(page).name).parameters.values()
+    rows = {p.name: _row(p, documents[p.name], mine[p.name]) for p in parameters}
+    changed = [row for name, row in rows.items() if documents[name] != mine[name]]
+    same = [row for name, row in rows.items() if documents[name] == mine[name]]
+    said: list[nodes.Element] = [line, _table(changed, "book-changed")]
+    if same:
+        number = f"{len(same)} parameter{'s' if len(same) > 1 else ''}"
+        fold = f"<details><summary>{number} as in the documents</summary>"
+        said += [nodes.raw("", fold, format="html"), _table(same, "book-unchanged")]
+        said += [nodes.raw("", "</details>", format="html")]
+    return said
+
+
+def _row(parameter: Parameter, documents: Any, mine: Any) -> list[nodes.Element]:
+    """Return the cells of one parameter: name, what it is and its unit, the two values."""
+    name = parameter.name
+    unit = "" if parameter.unit in {"none", "name", "names", "path"} else f" ({parameter.unit})"
+    if name in FILES:
+        documents, mine = FILES[name], "your own" if mine else FILES[name]
+    cells = [nodes.literal("", name), nodes.Text(parameter.description + unit)]
+    said = nodes.Text(_shown(mine))
+    value = said if mine == documents else nodes.strong("", "", said)
+    cells += [nodes.Text(_shown(documents)), value]
+    return [nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells]
+
+
+def _shown(value: Any) -> str:
+    return ", ".join(map(_shown, value)) or "(empty)" if isinstance(value, list) else str(value)
+
+
+def _table(rows: Iterable[list[nodes.Element]], kind: str) -> nodes.container:
+    titles = ("Parameter", "What it is", "The documents'", "Yours")
+    head = [nodes.entry("", nodes.paragraph("", title)) for title in titles]
+    group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in titles), cols=len(titles))
+    group += nodes.thead("", nodes.row("", *head))
+    group += nodes.tbody("", *(nodes.row("", *row) for row in rows))
+    table = nodes.table("", group, classes=["book-parameters", kind])
+    return nodes.container("", table, classes=["book-table"])
+
+
+def number_as_in_the_book(app: Sphinx, env: BuildEnvironment) -> None:
+    """Give what a rerun's pages number the book's numbers."""
+    if pages := pages_of_rerun(app):
+        take_numbers(env, results(app)["book"], pages)

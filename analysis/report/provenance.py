@@ -1,0 +1,91 @@
+"""What each product of a notebook says of its origin: page, parameters, versions and machine.
+
+Figures, tables and data share one space of ids, so that an id names one thing of the book.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.report.run import DIGITS, by_hand, run_facts, run_folder, write_json
+
+#: Packages whose versions may change a number or a picture.
+PACKAGES = ("numpy", "scipy", "numba", "matplotlib", "pandas")
+#: What was saved in a run, by id: "figure", "table" or "data".
+saved: dict[str, str] = {}
+_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_CPU = Path("/proc/cpuinfo")
+
+
+def check_id(id: str) -> None:
+    """Refuse an id that is malformed, or taken by another product of this notebook.
+
+    Raises
+    ------
+    ValueError
+        Naming the id.
+    """
+    if not _ID.fullmatch(id):
+        raise ValueError(f"id must be lower-case words joined by hyphens, got {id!r}")
+    if id in saved and not by_hand():
+        raise ValueError(f"id {id!r} is taken: another {saved[id]} of this notebook has it")
+
+
+def check_instances(id: str | None) -> None:
+    """Refuse the id of instances that were not saved before.
+
+    Raises
+    ------
+    ValueError
+        Naming the id.
+    """
+    if id is not None and saved.get(id) != "data":
+        raise ValueError(f"instances must be the id of data saved before by save_data, got {id!r}")
+
+
+def keep(kind: str, folder: Path, description: dict[str, Any]) -> None:
+    """Write what is known of a product beside it, and take its id.
+
+    Parameters
+    ----------
+    kind : str
+        "figure", "table" or "data".
+    folder : Path
+        Where its files are.
+    description : dict
+        What is particular to it, with its ``id``.
+    """
+    facts = run_facts()
+    origin = {
+        "notebook": facts["notebook"],
+        "parameters": facts["parameters"],
+        "versions": {name: version(name) for name in PACKAGES}
+        | {"python": platform.python_version()},
+    }
+    write_json(folder / f"{description['id']}.json", {**description, **origin})
+    # What does not decide a number lies apart from what two runs have to repeat to the byte.
+    write_json(run_folder() / "machine.json", machine())
+    saved[description["id"]] = kind
+
+
+def machine() -> dict[str, str]:
+    """Return the processor, the system, and how many threads the libraries may use."""
+    names = re.findall(r"model name\s*: (.*)", _CPU.read_text()) if _CPU.exists() else []
+    return {
+        "processor": names[0] if names else platform.processor() or platform.machine(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "threads": os.environ.get("NUMBA_NUM_THREADS", "all"),
+    }
+
+
+def write_csv(frame: pd.DataFrame, path: Path, *, index: bool = False) -> None:
+    """Write a frame with the digits that records keep, the same bytes for the same numbers."""
+    path.parent.mkdir(exist_ok=True)
+    frame.to_csv(path, index=index, float_format=f"%.{DIGITS}g", lineterminator="\n")

@@ -1,0 +1,1 @@
+"""From results to a publication: files beside the pages, addresses, citation, crate, release."""

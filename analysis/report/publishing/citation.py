@@ -1,0 +1,141 @@
+"""How the book and its products are cited: by version and commit, and by address where it has one.
+
+The facts stand in ``CITATION.cff``, and nowhere else: title, authors, version, date, keywords.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from analysis.report.paths import ROOT
+from analysis.report.publishing.address import base_address, permalink
+from analysis.report.publishing.captions import title_as_tex
+from analysis.report.text import as_tex
+
+CODE_LICENSE = "https://spdx.org/licenses/MIT"
+TEXT_LICENSE = "https://creativecommons.org/licenses/by/4.0/"
+KINDS = {"figures": "Figure", "tables": "Table"}
+
+
+@cache
+def facts() -> dict[str, Any]:
+    """Return the fields of ``CITATION.cff``."""
+    content: dict[str, Any] = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    return content
+
+
+def authors() -> list[str]:
+    """Return the authors as names to print; the book has none but its contributors."""
+    return [entry["name"] for entry in facts()["authors"]]
+
+
+@dataclass(frozen=True)
+class Edition:
+    """What is cited: the book at one commit.
+
+    Attributes
+    ----------
+    commit : str
+        Its name; it says so when the tree was dirty or there is no git.
+    date : str
+        The day of the commit, YYYY-MM-DD; that of the release where there is no git.
+    address : str
+        Where the book is published, with a slash at its end; empty where it is not.
+    """
+
+    commit: str
+    date: str
+    address: str
+
+    @property
+    def note(self) -> str:
+        """Version and commit in words."""
+        return f"Version {facts()['version']}, commit {self.commit}"
+
+
+def this_edition() -> Edition:
+    """Return the edition that is being built."""
+    return Edition(commit_name(), _git("log", "-1", "--format=%cs") or released(), base_address())
+
+
+def released() -> str:
+    """Return the day of the release."""
+    return str(facts()["date-released"])
+
+
+def commit_name() -> str:
+    """Return the commit of the tree, and say so when it is dirty or there is no git."""
+    name = _git("describe", "--always", "--dirty", "--abbrev=12")
+    return name.replace("-dirty", " (with uncommitted changes)") or "unknown (no git history)"
+
+
+def _git(*arguments: str) -> str:
+    try:
+        command = ["git", "-C", str(ROOT), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return done.stdout.strip()
+
+
+def bibtex(
+    product: dict[str, Any], edition: Edition, *, part: str = "figures", document: bool = True
+) -> str:
+    """Return a BibTeX entry that cites one figure or table.
+
+    Parameters
+    ----------
+    product : dict
+        Its description, as `save_figure` or `save_table` wrote it.
+    edition : Edition
+        What it is part of.
+    part : str
+        "figures" or "tables".
+    document : bool
+        False for a reader's own run: then its parameters are named, and no address.
+    """
+    note = edition.note
+    if not document:
+        values = ", ".join(f"{key} = {value}" for key, value in product["parameters"].items())
+        note += f", a run with parameters of the reader's own: {values}"
+    place = rf"{KINDS[part]} \texttt{{{product['id']}}} in \emph{{{as_tex(facts()['title'])}}}"
+    fields = {"title": f"{{{title_as_tex(product['caption'])}}}", "howpublished": place}
+    address = permalink(product, edition.address) if document and edition.address else ""
+    return _entry(product["id"], fields, note, edition.date, address)
+
+
+def book_bibtex(edition: Edition) -> str:
+    """Return the BibTeX entry of the whole book."""
+    fields = {"title": f"{{{as_tex(facts()['title'])}}}"}
+    return _entry("which-source-next", fields, edition.note, edition.date, edition.address)
+
+
+def _entry(key: str, fields: dict[str, str], note: str, date: str, address: str) -> str:
+    """Return a BibTeX entry: a thing that was published, but by no publisher."""
+    whole = {"author": " and ".join(f"{{{as_tex(name)}}}" for name in authors()), **fields}
+    whole |= {"year": date[:4], "version": str(facts()["version"]), "note": as_tex(note)}
+    whole |= {"url": address} if address else {}
+    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in whole.items())
+    return f"@misc{{{key},\n{lines}}}\n"
+
+
+def plain_citation(edition: Edition) -> str:
+    """Return the citation of the whole book in the style of the APA, as one line of text."""
+    said = f"{', '.join(authors())} ({edition.date[:4]}). {facts()['title']} ({edition.note})"
+    return f"{said} [Computer software]. {edition.address}".rstrip()
+
+
+def write_citation(site: Path, edition: Edition) -> None:
+    """Write how the whole book is cited: ``CITATION.cff`` with commit and address, and BibTeX."""
+    known = {"commit": edition.commit} if " " not in edition.commit else {}
+    known |= {"url": edition.address} if edition.address else {}
+    whole = facts() | {"date-released": released()} | known
+    text = yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=100)
+    (site / "CITATION.cff").write_text(text, encoding="utf-8")
+    (site / "citation.bib").write_text(book_bibtex(edition), encoding="utf-8")

@@ -1,0 +1,143 @@
+"""What a page says of itself to machines: schema.org's Book, Chapter, ImageObject and Dataset.
+
+Addresses are absolute where the book has one; elsewhere they lead from the page to the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.report.publishing.captions import title_as_text
+from analysis.report.publishing.citation import TEXT_LICENSE, Edition, authors, facts
+
+CONTEXT = "https://schema.org"
+#: Media types of the formats of a figure, by ending.
+TYPES = {
+    "svg": "image/svg+xml",
+    "pdf": "application/pdf",
+    "png": "image/png",
+    "csv": "text/csv",
+    "json": "application/json",
+    "ipynb": "application/x-ipynb+json",
+}
+
+Node = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A page, from which things are named.
+
+    Attributes
+    ----------
+    page : str
+        The page, such as "ephemeral/four-sources".
+    edition : Edition
+        What it is part of.
+    """
+
+    page: str
+    edition: Edition
+
+    def to(self, path: str) -> str:
+        """Return the address of a file of the site."""
+        return (self.edition.address or "../" * self.page.count("/")) + path
+
+    @property
+    def here(self) -> str:
+        """The address of the page itself."""
+        return self.to(f"{self.page}.html")
+
+
+def book(place: Place) -> Node:
+    """Return the book as a whole."""
+    return {
+        "@type": "Book",
+        "@id": place.edition.address or place.to("index.html"),
+        "name": facts()["title"],
+        "author": [{"@type": "Organization", "name": name} for name in authors()],
+        "abstract": facts()["abstract"],
+        "keywords": facts()["keywords"],
+        "inLanguage": "en",
+        "license": TEXT_LICENSE,
+        "version": f"{facts()['version']}, commit {place.edition.commit}",
+        "datePublished": place.edition.date,
+    }
+
+
+def chapter(title: str, place: Place, results: Mapping[str, Any]) -> Node:
+    """Return a page, with the figures, tables and data that it holds.
+
+    Parameters
+    ----------
+    title : str
+        Its title, as text.
+    place : Place
+        Where it is.
+    results : mapping
+        ``figures``, ``tables`` and ``data`` of the book, as `analysis.report.collate` gathers them.
+    """
+    mine = {
+        part: [p for p in results.get(part, {}).values() if p["notebook"] == place.page]
+        for part in ("figures", "tables", "data")
+    }
+    parts = [figure(product, place) for product in mine["figures"]]
+    parts += [dataset(product, place, "tables") for product in mine["tables"]]
+    parts += [dataset(product, place, "data") for product in mine["data"]]
+    whole = book(place)
+    said = {
+        "@type": "Chapter",
+        "@id": place.here,
+        "name": title,
+        "isPartOf": {key: whole[key] for key in ("@type", "@id", "name")},
+        **{key: whole[key] for key in ("author", "inLanguage", "license", "version")},
+        "datePublished": place.edition.date,
+    }
+    return said | ({"hasPart": parts} if parts else {})
+
+
+def figure(product: Mapping[str, Any], place: Place) -> Node:
+    """Return a figure, and the numbers that it draws."""
+    id = product["id"]
+    return {
+        "@type": "ImageObject",
+        "@id": f"{place.here}#{id}",
+        "name": title_as_text(product["caption"]),
+        "caption": product["caption"],
+        "description": product["alt"],
+        "contentUrl": place.to(f"figures/{id}.svg"),
+        "encodingFormat": TYPES["svg"],
+        "license": TEXT_LICENSE,
+        "isBasedOn": {
+            "@type": "Dataset",
+            "@id": place.to(f"figures/{id}.csv"),
+            "name": f"Numbers of the figure {id}",
+            "description": product["caption"],
+            "license": TEXT_LICENSE,
+            "distribution": _csv(place, f"figures/{id}.csv"),
+        },
+    }
+
+
+def dataset(product: Mapping[str, Any], place: Place, part: str) -> Node:
+    """Return a table ("tables") or the instances of an experiment ("data")."""
+    id = product["id"]
+    path = f"{part}/{id}.csv"
+    said = product["caption" if part == "tables" else "description"]
+    columns = product.get("columns", [])
+    variables = [{"@type": "PropertyValue", **column} for column in columns]
+    return {
+        "@type": "Dataset",
+        "@id": f"{place.here}#{id}" if part == "tables" else place.to(path),
+        "name": title_as_text(said),
+        "description": said,
+        "license": TEXT_LICENSE,
+        "distribution": _csv(place, path),
+    } | ({"variableMeasured": variables} if variables else {})
+
+
+def _csv(place: Place, path: str) -> Node:
+    kind = {"@type": "DataDownload", "encodingFormat": TYPES["csv"]}
+    return {**kind, "contentUrl": place.to(path)}

@@ -1,0 +1,126 @@
+"""What lies beside the pages: figures, tables, data, notebooks, scorecard, errata and manifest."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from analysis.published import printed_rows
+from analysis.report.collate import PRODUCTS, Collation, errata_rows
+from analysis.report.dark import write_dark
+from analysis.report.publishing.address import permalink
+from analysis.report.publishing.citation import Edition, bibtex, this_edition, write_citation
+from analysis.report.publishing.crate import write_crate
+from analysis.report.run import write_json
+
+SCORECARD = [
+    "id", "document", "place", "kind", "printed", "computed", "interval_low", "interval_high",
+    "verdict", "page", "basis", "assumes",
+]  # fmt: skip
+ERRATA = [
+    "id", "document", "place", "printed", "corrected", "record", "page", "kind", "weight",
+    "consequence",
+]  # fmt: skip
+
+
+def write_data(found: Collation, site: Path) -> None:
+    """Write what lies beside the pages: figures, notebooks, scorecard, errata and manifest.
+
+    Parameters
+    ----------
+    found : Collation
+        What the notebooks left behind.
+    site : Path
+        A new folder; its content goes to the top of the site.
+    """
+    (site / "notebooks").mkdir(parents=True)
+    for part in PRODUCTS:
+        (site / part).mkdir()
+    edition = this_edition()
+    for page, run in found.runs.items():
+        folder = Path(run["folder"])
+        shutil.copyfile(folder / "notebook.ipynb", site / "notebooks" / f"{Path(page).name}.ipynb")
+        for part in PRODUCTS:
+            for path in folder.glob(f"{part}/*"):
+                if path.suffix != ".json":
+                    shutil.copyfile(path, site / part / path.name)
+    write_dark(site / "figures")
+    for part in PRODUCTS:
+        _write_products(found, part, site, edition)
+    for name, columns, rows in (
+        ("scorecard", SCORECARD, _scorecard(found)),
+        ("errata", ERRATA, errata_rows(found)),
+    ):
+        with (site / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+            table = csv.DictWriter(file, columns, lineterminator="\n")
+            table.writeheader()
+            table.writerows(rows)
+    write_citation(site, edition)
+    write_json(site / "manifest.json", _manifest(found, site))
+    if found.document:  # a reader's own run is no publication
+        write_crate(found, site, edition)
+
+
+def _write_products(found: Collation, part: str, site: Path, edition: Edition) -> None:
+    """Write the provenance of each product, the list of all, and how to cite figures and tables."""
+    products = getattr(found, part)
+    for id, entry in products.items():
+        made = {"commit": edition.commit, "profile": found.profile}
+        path = Path(found.runs[entry["notebook"]]["folder"]) / "machine.json"
+        made |= {"machine": json.loads(path.read_text(encoding="utf-8"))} if path.exists() else {}
+        write_json(site / part / f"{id}.json", {**entry, **made})
+        if part != "data":
+            cited = bibtex(entry, edition, part=part, document=found.document)
+            (site / part / f"{id}.bib").write_text(cited, encoding="utf-8")
+    listed = [
+        {key: value for key, value in entry.items() if key != "rows"}
+        | {"permalink": _place(entry, part, edition, found.document)}
+        for entry in products.values()
+    ]
+    write_json(site / f"{part}.json", listed)
+
+
+def _place(entry: dict[str, Any], part: str, edition: Edition, document: bool) -> str:
+    """Return where a product is found: on its page, or the file itself if it is data."""
+    if part == "data":
+        return f"{edition.address if document else ''}data/{entry['id']}.csv"
+    return permalink(entry, edition.address, document=document)
+
+
+def _scorecard(found: Collation) -> list[dict[str, Any]]:
+    rows = printed_rows()
+    return [
+        {
+            "id": id,
+            "document": rows[id].document,
+            "place": rows[id].place,
+            "kind": rows[id].kind,
+            "printed": rows[id].printed,
+            "computed": verdict["computed"],
+            "interval_low": verdict["interval"][0] if verdict["interval"] else "",
+            "interval_high": verdict["interval"][1] if verdict["interval"] else "",
+            "verdict": verdict["verdict"],
+            "page": verdict["page"],
+            "basis": verdict["basis"],
+            "assumes": "; ".join(verdict["assumes"]),
+        }
+        for id, verdict in found.verdicts.items()
+    ]
+
+
+def _manifest(found: Collation, site: Path) -> dict[str, dict[str, str]]:
+    """Return the hash of every figure and data file of the site, and of every record."""
+    paths = sorted(p for p in site.rglob("*") if p.suffix in {".svg", ".pdf", ".png", ".csv"})
+    files = {
+        path.relative_to(site).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in paths
+    }
+    records = {
+        id: hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
+        for id, entry in sorted({**found.records, **found.values}.items())
+    }
+    return {"files": files, "records": records}

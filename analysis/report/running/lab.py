@@ -1,0 +1,63 @@
+"""The notebooks in JupyterLab: copies below the build, so that no source is written to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from analysis.report.run import write_json
+
+#: Hashes of the copies as they were made: another one says that the reader has changed it.
+COPIES = ".copies.json"
+
+
+def lab_folder(build: Path) -> Path:
+    """Return a folder with the notebooks of a built book; what a reader changed there stays.
+
+    Parameters
+    ----------
+    build : Path
+        The build folder of the book.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no book yet.
+    """
+    notebooks = sorted((build / "html" / "notebooks").glob("*.ipynb"))
+    if not notebooks:
+        raise RuntimeError("there is no book yet: run 'make book' first (PROFILE=quick is short)")
+    folder = build / "lab"
+    folder.mkdir(exist_ok=True)
+    record = folder / COPIES
+    made = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+    for notebook in notebooks:
+        copy = folder / notebook.name
+        if not copy.exists() or _hash(copy) == made.get(notebook.name):
+            shutil.copyfile(notebook, copy)
+            made[notebook.name] = _hash(copy)
+    write_json(record, made)
+    return folder
+
+
+def open_lab(build: Path, options: Sequence[str]) -> None:
+    """Open the notebooks in JupyterLab, with the kernel of this environment, until it is stopped.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no book yet, or JupyterLab could not run.
+    """
+    folder = lab_folder(build)
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", *options]
+    if subprocess.run(command).returncode:
+        raise RuntimeError("JupyterLab did not run: its own messages say why")
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

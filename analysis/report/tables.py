@@ -1,0 +1,170 @@
+"""`save_table` and `save_data`: tables that are numbered and cited as figures are, and raw results.
+
+A table is what a reader reads: few rows, each number as it should be shown, all digits in its CSV.
+Data are what an experiment left behind: one tidy CSV, one row an instance, each column explained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.report.provenance import check_id, check_instances, keep, write_csv
+from analysis.report.run import by_hand, run_folder
+
+#: How a number is shown where nothing else is said: six digits, for a table is to be read.
+_PLAIN = ".6g"
+#: What stands where there is no value.
+NONE = "–"
+
+
+def save_table(
+    id: str,
+    frame: pd.DataFrame,
+    caption: str,
+    *,
+    formats: Mapping[str, str] | str | None = None,
+    labels: Mapping[str, str] | None = None,
+    instances: str | None = None,
+) -> pd.DataFrame | None:
+    """Save a table with all that a reader needs to check and to cite it.
+
+    A page shows it with the directive of the same id::
+
+        save_table("page-what", frame, "One message.", formats=".3f")
+
+        ```{repro-table} page-what
+        ```
+
+    Parameters
+    ----------
+    id : str
+        Permanent id, unique among figures, tables and data of the book: lower-case words joined by
+        hyphens, by custom the page's name first.
+    frame : pandas.DataFrame
+        The rows. The levels of a named index head each row; an index without a name must be the
+        plain row number, and is left out.
+    caption : str
+        One message, in Markdown without directives; true of the parameters of this run.
+    formats : str or mapping of column to str, optional
+        How numbers are shown, as in ``format(number, ".3f")``: one for all floating-point columns,
+        or one a column. Others have six digits. The CSV has all digits.
+    labels : mapping of column (or index level) to str, optional
+        Headings in Markdown, with units, where the name of the column is not a heading.
+    instances : str, optional
+        Id of the instance-level results behind it, which `save_data` saved before.
+
+    Returns
+    -------
+    pandas.DataFrame or None
+        The frame itself where the notebook was opened by hand, so that Jupyter shows it.
+
+    Raises
+    ------
+    ValueError
+        If the id is malformed or taken, the caption or the frame is empty, a column has no name of
+        its own, or formats, labels or instances name what there is not.
+    """
+    check_id(id)
+    check_instances(instances)
+    flat, names, heads = _flat(id, frame)
+    if not caption.strip():
+        raise ValueError(f"caption of the table {id!r} must not be empty")
+    given: Mapping[str, str] = formats if isinstance(formats, Mapping) else {}
+    for name, mapping in {"formats": given, "labels": labels or {}}.items():
+        if unknown := sorted(set(mapping) - set(names)):
+            raise ValueError(f"{name} must name columns of the table {id!r}, got {unknown}")
+    every = formats if isinstance(formats, str) else _PLAIN
+    folder = run_folder() / "tables"
+    write_csv(flat, folder / f"{id}.csv")
+    shown = [[_shown(v, given.get(name, ""), every) for v in flat[name]] for name in names]
+    description = {
+        "id": id,
+        "caption": " ".join(caption.split()),
+        "header": [(labels or {}).get(name, name) for name in names],
+        "heads": heads,
+        "numeric": [pd.api.types.is_numeric_dtype(flat[name]) for name in names],
+        "rows": [list(row) for row in zip(*shown, strict=True)],
+        "instances": instances,
+    }
+    keep("table", folder, description)
+    return frame if by_hand() else None
+
+
+def save_data(id: str, frame: pd.DataFrame, description: str, columns: Mapping[str, str]) -> None:
+    """Save the instance-level results of an experiment as one tidy CSV.
+
+    A figure or table links to them by ``instances="page-instances"``::
+
+        save_data(
+            "page-instances",
+            frame,
+            "One row a random instance and policy.",
+            {"instance": "number of the instance", "loss": "loss against the optimum, in per cent"},
+        )
+
+    Parameters
+    ----------
+    id : str
+        Permanent id, unique among figures, tables and data of the book.
+    frame : pandas.DataFrame
+        One row an instance (or replication, or epoch), one column a variable; no index is kept.
+    description : str
+        What one row is, and of which experiment, in one plain sentence.
+    columns : mapping of column to str
+        What each column holds, with its unit.
+
+    Raises
+    ------
+    ValueError
+        If the id is malformed or taken, the frame or the description is empty, or a column is not
+        described.
+    """
+    check_id(id)
+    flat, names, _ = _flat(id, frame)
+    if not description.strip():
+        raise ValueError(f"description of the data {id!r} must not be empty")
+    if names != list(columns) or not all(said.strip() for said in columns.values()):
+        raise ValueError(
+            f"columns of the data {id!r} must describe {names} in this order, got {dict(columns)}"
+        )
+    folder = run_folder() / "data"
+    write_csv(flat, folder / f"{id}.csv")
+    explained = [{"name": name, "description": said} for name, said in columns.items()]
+    said = " ".join(description.split())
+    keep(
+        "data",
+        folder,
+        {"id": id, "description": said, "columns": explained, "count": len(flat)},
+    )
+
+
+def _flat(id: str, frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str], int]:
+    """Return the frame with its index as columns, their names, and how many the index made."""
+    if frame.empty:
+        raise ValueError(f"frame of {id!r} must have rows and columns, got shape {frame.shape}")
+    named = [name is not None for name in frame.index.names]
+    if not all(named) and not isinstance(frame.index, pd.RangeIndex):
+        raise ValueError(f"index of {id!r} must have a name, which heads its column")
+    flat = frame.reset_index() if all(named) else frame
+    if not all(isinstance(name, str) and name for name in flat) or not flat.columns.is_unique:
+        raise ValueError(f"columns of {id!r} must have one name each, got {list(flat)}")
+    return flat, [str(name) for name in flat], frame.index.nlevels if all(named) else 0
+
+
+def _shown(value: Any, style: str, every: str) -> str:
+    """Return a cell as it is read."""
+    if value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value)):
+        return NONE
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if isinstance(value, (int, np.integer)):
+        return format(int(value), style or "d")
+    if isinstance(value, (float, np.floating)):
+        text = format(float(value), style or every)
+        # A number that rounds to nothing has no sign.
+        return text.lstrip("-") if not any(c in "123456789ni" for c in text) else text
+    return str(value)

@@ -1,0 +1,18 @@
+// Order of search results: what matches equally well stands in the order of the book, the API last.
+// Sphinx's search takes this object, where it is defined, in place of its own with the same weights.
+var Scorer = {
+  objNameMatch: 11,
+  objPartialMatch: 6,
+  objPrio: { 0: 15, 1: 5, 2: -5 },
+  objPrioDefault: 0,
+  title: 15,
+  partialTitle: 7,
+  term: 5,
+  partialTerm: 2,
+  score: ([docname, , , , score]) => {
+    Scorer.order ??= [...document.querySelectorAll(".bd-sidebar-primary a.internal")].map((a) => a.getAttribute("href"));
+    const place = Scorer.order.indexOf(`${docname}.html`);
+    const after = place < 0 ? 2 : place / 100;
+    return score - after - (docname.startsWith("api/") && score < 100 ? 20 : 0);
+  },
+};

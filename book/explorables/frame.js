@@ -1,0 +1,205 @@
+// The frame of every explorable: controls, the picture, what it says in words, and the address.
+// A view is {title, controls, draw}; views/*.js define them. Everything is native and works from disk.
+(function () {
+  "use strict";
+  const book = window.bookExplorables;
+  const views = {};
+  const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+
+  // Register the view of an explorable: a function of its data that returns
+  // {title, controls, draw}. A control is {name, label, type, ...}; draw(state, width) returns
+  // {picture, words, legend, drag}: parts of an SVG, a sentence, its key, and what a drag sets.
+  book.define = (id, make) => { views[id] = make; };
+
+  // Numbers as the book writes them: four digits, or as many decimals as are asked for.
+  book.said = (value, decimals) => {
+    const text = decimals === undefined ? String(Number(value.toPrecision(4))) : value.toFixed(decimals);
+    return text.replace("-", "\u2212");
+  };
+  book.colour = (n) => `var(--touch-${(n % 7) + 1})`;
+  book.plural = (count, name) => `${count} ${name}${count === 1 ? "" : "s"}`;
+
+  // Controls. A control's value is what the state holds; a slider moves in equal steps, in equal
+  // ratios where the control is logarithmic, or from stop to stop.
+
+  const STEPS = 400;
+  const isNumber = (control) => control.type === "range" || control.type === "number";
+  function toSlider({ log, stops, min, max }, value) {
+    if (stops) return stops.filter((stop) => stop < value).length;
+    return log ? (STEPS * Math.log(value / min)) / Math.log(max / min) : value;
+  }
+  function fromSlider({ log, stops, min, max }, place) {
+    if (stops) return stops[place];
+    return log ? Number((min * (max / min) ** (place / STEPS)).toPrecision(3)) : place;
+  }
+  function slider({ log, stops, min, max, step }) {
+    if (stops) return { min: 0, max: stops.length - 1, step: 1 };
+    return log ? { min: 0, max: STEPS, step: 1 } : { min, max, step: step || 1 };
+  }
+
+  // The value that a text stands for, or the one before if it stands for none.
+  function read(control, text, before) {
+    if (control.type === "checkbox") return text === "1" || text === "true";
+    if (control.type === "select") {
+      return control.options.some(([value]) => String(value) === text) ? text : before;
+    }
+    const value = Number(text);
+    if (text.trim() === "" || !Number.isFinite(value)) return before;
+    const inside = Math.min(control.max, Math.max(control.min, value));
+    return control.integer ? Math.round(inside) : inside;
+  }
+  const written = (control, value) => (control.type === "checkbox" ? String(Number(value)) : String(value));
+
+  function makeControl(id, control, change) {
+    const row = document.createElement("div");
+    row.className = `touch-control touch-${control.type}`;
+    const name = `${id}--${control.name}`, inputs = [];
+    const unit = control.unit ? ` <span class="touch-unit">(${escaped(control.unit)})</span>` : "";
+    row.innerHTML = `<label for="${name}">${escaped(control.label)}${unit}</label>`;
+    const add = (element, attributes, event, value) => {
+      Object.entries(attributes).forEach(([key, text]) => element.setAttribute(key, text));
+      element.addEventListener(event, () => change(control.name, value(element)));
+      row.append(element);
+      inputs.push(element);
+    };
+    const input = () => document.createElement("input");
+    if (isNumber(control)) {
+      const step = control.integer ? 1 : "any";
+      if (control.type === "range") {
+        add(input(), { type: "range", ...slider(control), "aria-label": control.label }, "input",
+          (element) => fromSlider(control, Number(element.value)));
+      }
+      add(input(), { type: "number", id: name, min: control.min, max: control.max, step, inputmode: "decimal" },
+        "change", (element) => element.value);
+    } else if (control.type === "select") {
+      const select = document.createElement("select");
+      control.options.forEach(([value, text]) => select.append(new Option(text, value)));
+      add(select, { id: name }, "input", (element) => element.value);
+    } else {
+      add(input(), { type: "checkbox", id: name }, "input", (element) => String(Number(element.checked)));
+    }
+    const show = (value) => inputs.forEach((element) => {
+      if (element.type === "checkbox") element.checked = value;
+      else if (element.type === "range") {
+        element.value = toSlider(control, value);
+        element.setAttribute("aria-valuetext", `${book.said(value)} ${control.unit || ""}`.trim());
+      } else element.value = value;
+    });
+    return { row, show };
+  }
+
+  // One explorable on the page.
+
+  function build(place) {
+    const id = place.dataset.explorable, make = views[id];
+    const view = make(JSON.parse(place.querySelector("script").textContent));
+    const defaults = Object.fromEntries(view.controls.map((control) =>
+      [control.name, read(control, written(control, control.value), control.value)]));
+    let state = { ...defaults }, drag = null, drawn = 0;
+
+    place.innerHTML = `<p class="touch-title">${escaped(view.title)}</p><form class="touch-controls"></form>
+      <div class="touch-picture"></div><ul class="touch-legend"></ul>
+      <p class="touch-words" role="status" aria-live="polite"></p>
+      <p class="touch-foot"><button type="button">Reset</button> <a>Link to this view</a></p>`;
+    place.setAttribute("role", "group");
+    place.setAttribute("aria-label", view.title);
+    const part = (name) => place.querySelector(name);
+    const [form, picture, words] = [part("form"), part(".touch-picture"), part(".touch-words")];
+    const [link, legend] = [part("a"), part(".touch-legend")];
+
+    const change = (name, text) => {
+      const control = view.controls.find((one) => one.name === name);
+      const value = read(control, String(text), state[name]);
+      set({ ...state, [name]: value });
+      history.replaceState(null, "", link.hash);
+    };
+    const shown = view.controls.map((control) => {
+      const { row, show } = makeControl(id, control, change);
+      groupOf(form, control.group).append(row);
+      return () => show(state[control.name]);
+    });
+
+    function set(next) {
+      state = next;
+      shown.forEach((show) => show());
+      const changed = view.controls.filter(({ name }) => state[name] !== defaults[name]);
+      const query = changed.map((c) => `${c.name}=${encodeURIComponent(written(c, state[c.name]))}`);
+      link.setAttribute("href", `#${id}${query.length ? `?${query.join("&")}` : ""}`);
+      draw();
+    }
+
+    function draw() {
+      drawn = Math.max(280, Math.floor(picture.clientWidth));
+      let result;
+      try {
+        result = view.draw(state, drawn);
+      } catch (error) {
+        result = { picture: [], words: `Not computed here: ${error.message}.` };
+      }
+      drag = result.drag || null;
+      picture.innerHTML = book.svg(drawn, result.picture, result.words);
+      picture.classList.toggle("touch-drags", Boolean(drag));
+      legend.innerHTML = (result.legend || []).map(([sign, text]) =>
+        `<li><svg width="28" height="14" aria-hidden="true">${sign}</svg>${escaped(text)}</li>`).join("");
+      words.textContent = result.words;
+    }
+
+    function restore() {
+      const [target, query] = decodedHash();
+      if (target !== id) return;
+      const given = new URLSearchParams(query), next = { ...defaults };
+      view.controls.forEach((control) => {
+        if (given.has(control.name)) {
+          next[control.name] = read(control, given.get(control.name), defaults[control.name]);
+        }
+      });
+      set(next);
+      place.scrollIntoView({ block: "start" });
+    }
+
+    part("button").addEventListener("click", () => {
+      set({ ...defaults });
+      history.replaceState(null, "", `#${id}`);
+    });
+    form.addEventListener("submit", (event) => event.preventDefault());
+    const pull = (event) => {
+      if (!drag || !(event.buttons & 1)) return;
+      const box = picture.firstElementChild.getBoundingClientRect();
+      const moved = drag(((event.clientX - box.left) * drawn) / box.width, event.clientY - box.top);
+      Object.entries(moved).forEach(([name, value]) => change(name, value));
+    };
+    picture.addEventListener("pointerdown", pull);
+    picture.addEventListener("pointermove", pull);
+    window.addEventListener("hashchange", restore);
+    new ResizeObserver(() => {
+      if (Math.abs(picture.clientWidth - drawn) > 1 && picture.clientWidth >= 280) draw();
+    }).observe(picture);
+
+    place.hidden = false;
+    set(state);
+    restore();
+  }
+
+  // Controls of a group are folded together.
+  function groupOf(form, name) {
+    if (!name) return form;
+    const found = [...form.querySelectorAll("details")].find((one) => one.dataset.group === name);
+    if (found) return found.lastElementChild;
+    const details = document.createElement("details");
+    details.dataset.group = name;
+    details.innerHTML = `<summary>${escaped(name)}</summary><div class="touch-controls"></div>`;
+    form.append(details);
+    return details.lastElementChild;
+  }
+
+  function decodedHash() {
+    const [target, query = ""] = location.hash.slice(1).split("?");
+    return [decodeURIComponent(target), query];
+  }
+
+  document.addEventListener("DOMContentLoaded", () => {
+    document.querySelectorAll("[data-explorable]").forEach(build);
+  });
+
+  book.escaped = escaped;
+})();

@@ -1,0 +1,43 @@
+"""The notebooks that readers take with them, as the built book has them."""
+
+import os
+import re
+import subprocess
+import sys
+
+import nbformat
+import pytest
+
+from analysis.report.running.notebooks import all_notebooks
+
+pytestmark = pytest.mark.book
+RAW = re.compile(r"\{[a-z:-]+\}`|^[`:]{3,}\{|^\([\w-]+\)=$", re.MULTILINE)
+
+
+def test_no_download_has_anything_left_that_only_the_book_understands(site):
+    for name in all_notebooks():
+        notebook = nbformat.read(site.html / f"notebooks/{name}.ipynb", 4)
+        nbformat.validate(notebook)
+        words = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+        assert [match[0] for text in words for match in RAW.finditer(text)] == [], name
+
+
+def test_every_figure_of_a_page_is_in_its_download(site):
+    for name, own in all_notebooks().items():
+        notebook = nbformat.read(site.html / f"notebooks/{name}.ipynb", 4)
+        attached = {file for cell in notebook.cells for file in cell.get("attachments", {})}
+        figures = {f["id"] for f in site.figures if f["notebook"] == own.page}
+        assert attached == {f"{id}.png" for id in figures}, name
+
+
+def test_a_download_runs_in_any_folder_where_the_package_is_installed(site, tmp_path):
+    """In a folder of its own, as Jupyter would; it leaves what it makes there."""
+    path = tmp_path / "robots-open.ipynb"
+    path.write_bytes((site.html / "notebooks" / path.name).read_bytes())
+    without = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "BOOK_RUN_DIR"}}
+    command = [sys.executable, "-m", "jupyter", "execute", "--inplace", "--timeout=300", path.name]
+    done = subprocess.run(command, cwd=tmp_path, env=without, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    outputs = [o for c in nbformat.read(path, 4).cells for o in c.get("outputs", [])]
+    assert any("image/png" in output.get("data", {}) for output in outputs)
+    assert list((tmp_path / "_output/figures").glob("*.csv"))

@@ -1,0 +1,482 @@
+"""Explorables in a headless Chromium: their numbers against `analysis`, and how they are driven."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analysis.ephemeral import (
+    Scheduler,
+    Sources,
+    four_sources,
+    long_run_cycle,
+    relaxed_problem,
+    simulate,
+    whittle_index,
+    whittle_index_at_age,
+)
+from analysis.learning import soft_threshold_value
+from analysis.report.paths import BOOK
+from analysis.restarts import thresholds
+from analysis.restarts.instances.generators import unstructured_arm
+from analysis.robots import (
+    RobotControl,
+    loss_rate,
+    optimal_load,
+    optimal_robots,
+    starvation_probability,
+    static_cost,
+)
+from tests.book import test_browser
+
+pytestmark = pytest.mark.browser
+
+SCRIPTS = BOOK / "explorables"
+POLICIES = ("whittle", "greedy", "round-robin")
+TOLERANCE = 1e-12
+
+
+# What the page computes, against the package. A case is what the script is called with, and what it
+# should return.
+
+
+def draw_sources(rng, size, *, costs=False):
+    return Sources(
+        rng.uniform(1, 300, size),
+        rng.uniform(0.05, 2, size),
+        np.exp(rng.uniform(np.log(0.02), np.log(3), size)),
+        rng.uniform(0.5, 2, size) if costs else 1.0,
+        period=rng.uniform(0.2, 3),
+    )
+
+
+def plain(sources):
+    rows = zip(sources.u_star, sources.decay, sources.cost, strict=True)
+    return [
+        {"limit": float(limit), "decay": float(decay), "cost": float(cost)}
+        for limit, decay, cost in rows
+    ]
+
+
+def index(rng):
+    sources = draw_sources(rng, 1, costs=True)
+    state = float(rng.uniform(0, 1.3) * sources.u_star[0])
+    return [plain(sources)[0], state], float(whittle_index(sources, [state])[0])
+
+
+def index_at_age(rng):
+    sources, age = draw_sources(rng, 1, costs=True), int(rng.integers(1, 60))
+    return [plain(sources)[0], age], float(whittle_index_at_age(sources, [age])[0])
+
+
+def state_at_age(rng):
+    sources, age = draw_sources(rng, 1), int(rng.integers(1, 60))
+    return [plain(sources)[0], age], float(sources.state_at_age([age])[0])
+
+
+def run(rng):
+    size = int(rng.integers(2, 6))
+    sources, policy = draw_sources(rng, size), str(rng.choice(POLICIES))
+    budget = int(rng.integers(1, size + 1))
+    found = simulate(sources, policy, budget, 60)
+    expected = {
+        "states": found.state.T.tolist(),
+        "crawls": [np.flatnonzero(crawled).tolist() for crawled in found.crawled.T],
+        "rewards": found.reward.tolist(),
+    }
+    return [plain(sources), policy, budget, 60], expected
+
+
+def cycle(rng):
+    size = int(rng.integers(2, 4))
+    sources, policy = draw_sources(rng, size), str(rng.choice(POLICIES))
+    found = long_run_cycle(sources, policy, 1)
+    expected = {
+        "start": found.start,
+        "crawls": [list(arms) for arms in found.crawls],
+        "frequency": found.frequency.tolist(),
+        "average": found.average_reward,
+    }
+    return [plain(sources), policy, 1], expected
+
+
+def schedule(rng):
+    sources, least = draw_sources(rng, 12), int(rng.integers(1, 9))
+    budget = int(rng.integers(1, 6))
+    scheduler = Scheduler(sources, budget, least, min_age=least)
+    epochs = [scheduler.crawl() for _ in range(40)]
+    expected = {
+        "crawls": [sorted(numbers.tolist()) for numbers, _ in epochs],
+        "rewards": [float(rewards.sum()) for _, rewards in epochs],
+    }
+    return [plain(sources), budget, least, 40], expected
+
+
+def bound(rng):
+    sources, least = draw_sources(rng, 8), int(rng.integers(1, 9))
+    budget = int(rng.integers(1, 6))
+    expected = relaxed_problem(sources, budget, min_age=least).bound
+    return [plain(sources), budget, least], float(expected)
+
+
+def restart(rng):
+    arm, discount = unstructured_arm(int(rng.integers(3, 9)), rng), float(rng.uniform(0.1, 0.99))
+    found = thresholds(arm, discount)
+    parts = (arm.passive, arm.reset, arm.passive_cost, arm.active_cost)
+    expected = {
+        "crossings": found.crossings.tolist(),
+        "costRate": found.cost_rate.tolist(),
+        "activity": found.activity.tolist(),
+    }
+    return [*(part.tolist() for part in parts), discount], expected
+
+
+def soft(rng):
+    sources, kappa = draw_sources(rng, 3), float(np.exp(rng.uniform(-2, 3)))
+    levels, unit = rng.uniform(0.5, 1.2, 3) * sources.u_star, float(sources.u_star.max())
+    found = soft_threshold_value(sources, levels, kappa, scale=unit)
+    expected = {"reward": found.average_reward, "engaged": found.engaged}
+    return [plain(sources), levels.tolist(), kappa, unit], expected
+
+
+def queue(rng):
+    """A load, a weight and a capacity; now and then a load near one."""
+    load = 1 + 1e-8 * rng.normal() if rng.random() < 0.2 else np.exp(rng.uniform(-4, 4))
+    return float(load), float(np.exp(rng.uniform(-3, 3))), int(rng.integers(1, 80))
+
+
+def cost(rng):
+    load, gamma, capacity = queue(rng)
+    return [load, gamma, capacity], static_cost(load, gamma, capacity)
+
+
+def starving(rng):
+    load, _, capacity = queue(rng)
+    return [load, capacity], starvation_probability(load, capacity)
+
+
+def lost(rng):
+    load, _, capacity = queue(rng)
+    return [load, capacity], loss_rate(load, capacity)
+
+
+def best_load(rng):
+    _, gamma, capacity = queue(rng)
+    return [gamma, capacity], optimal_load(gamma, capacity)
+
+
+def best_number(rng):
+    load, gamma, capacity = queue(rng)
+    return [load, gamma, capacity], optimal_robots(load, gamma, capacity)
+
+
+def control(rng):
+    robots, capacity = int(rng.integers(1, 13)), int(rng.integers(1, 9))
+    rate, gamma = np.exp(rng.uniform((-3, -2.3), (0.7, 2.3))).tolist()
+    found = RobotControl(robots, rate, 1.0, capacity, gamma).solve()
+    return [robots, rate, capacity, gamma], {"gain": found.gain}
+
+
+FUNCTIONS = {
+    "index": index,
+    "indexAtAge": index_at_age,
+    "stateAtAge": state_at_age,
+    "simulate": run,
+    "longRunCycle": cycle,
+    "schedule": schedule,
+    "relaxedBound": bound,
+    "thresholds": restart,
+    "softThresholdValue": soft,
+    "staticCost": cost,
+    "starvation": starving,
+    "lossRate": lost,
+    "optimalLoad": best_load,
+    "optimalRobots": best_number,
+    "controlRobots": control,
+}
+
+
+def largest_gap(found, expected):
+    """Return the largest relative difference, of all that is expected."""
+    if isinstance(expected, dict):
+        return max(largest_gap(found[name], value) for name, value in expected.items())
+    if isinstance(expected, list):
+        assert len(found) == len(expected)
+        return max(map(largest_gap, found, expected), default=0.0)
+    return abs(found - expected) / (abs(expected) or 1.0)
+
+
+@pytest.fixture(scope="module")
+def calculator(browser):
+    """An empty page with the functions of the explorables."""
+    tab = browser.new_page()
+    tab.add_script_tag(path=SCRIPTS / "math.js")
+    yield tab
+    tab.close()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_number_of_the_page_is_that_of_the_package(calculator, name):
+    cases = [FUNCTIONS[name](rng) for rng in np.random.default_rng(16).spawn(25)]
+    call = "([name, calls]) => calls.map((given) => bookExplorables.math[name](...given))"
+    found = calculator.evaluate(call, [name, [given for given, _ in cases]])
+    gaps = [largest_gap(one, expected) for one, (_, expected) in zip(found, cases, strict=True)]
+    assert max(gaps) < TOLERANCE, cases[int(np.argmax(gaps))]
+
+
+def test_every_function_of_the_page_has_a_twin_here(calculator):
+    helpers = {"makeSource", "freshState", "indexLine", "indexWait", "dueAge"}
+    names = set(calculator.evaluate("Object.keys(bookExplorables.math)"))
+    assert names == set(FUNCTIONS) | helpers
+
+
+def test_the_index_is_the_highest_of_its_lines(calculator):
+    highest = """(cases) => cases.map(([source, x]) => {
+      const { index, indexLine, indexWait } = bookExplorables.math;
+      const most = indexWait(source, x) + 50;
+      const lines = Array.from({ length: most }, (_, n) => indexLine(source, x, n + 1));
+      return [index(source, x), Math.max(...lines)];
+    })"""
+    draws = [index(rng)[0] for rng in np.random.default_rng(6).spawn(40)]
+    below = [[source, x] for source, x in draws if x < 0.99 * source["limit"]]
+    assert len(below) > 10
+    for value, line in calculator.evaluate(highest, below):
+        assert value == pytest.approx(line, rel=TOLERANCE)
+
+
+def test_an_optimal_policy_of_the_page_is_optimal_by_the_package(calculator):
+    for rng in np.random.default_rng(24).spawn(10):
+        given, expected = control(rng)
+        call = "(given) => bookExplorables.math.controlRobots(...given).policy"
+        policy = calculator.evaluate(call, given)
+        robots, rate, capacity, gamma = given
+        found = RobotControl(robots, rate, 1.0, capacity, gamma).evaluate(policy)
+        assert found.gain == pytest.approx(expected["gain"], rel=1e-10)
+
+
+# On the pages.
+
+PLACE = re.compile(r"^```\{explorable\} (\S+)$", re.M)
+PLACES = {
+    id: page.relative_to(BOOK).with_suffix(".html").as_posix()
+    for page in sorted(BOOK.glob("*/*.md"))
+    for id in PLACE.findall(page.read_text(encoding="utf-8"))
+}
+each = pytest.mark.parametrize("id", PLACES)
+on_pages = pytest.mark.book
+
+
+class Driven:
+    """An explorable in a tab, as a reader sees and drives it."""
+
+    def __init__(self, tab, site, id, query=""):
+        self.tab, self.id = tab, id
+        address = (site.html / PLACES[id]).as_uri() + (f"#{id}{query}" if query else "")
+        tab.goto(address, wait_until="domcontentloaded")
+        self.place = tab.locator(f"[data-explorable='{id}']")
+        self.place.locator(".touch-words:not(:empty)").wait_for()
+
+    @property
+    def words(self):
+        return self.place.locator(".touch-words").inner_text()
+
+    @property
+    def picture(self):
+        return self.place.locator(".touch-picture").inner_html()
+
+    @property
+    def controls(self):
+        return self.place.locator("input, select").all()
+
+    def unfold(self):
+        for summary in self.place.locator("summary").all():
+            summary.focus()
+            self.tab.keyboard.press("Enter")
+
+
+@pytest.fixture
+def opened(browser, site):
+    """Open an explorable in a tab of its own; whatever the page complains of fails the test."""
+    contexts, complaints = [], []
+
+    def make(id, query="", **options):
+        context = browser.new_context(**{"viewport": {"width": 1300, "height": 900}} | options)
+        contexts.append(context)
+        context.set_default_timeout(15000)
+        context.route(lambda url: not test_browser.INSIDE.match(url), refuse)
+        context.route("**/mathjax/**", without_formulas)  # they take longer than all else
+        tab = context.new_page()
+        tab.on("pageerror", lambda error: complaints.append(str(error)))
+        tab.on("console", lambda m: m.type in {"error", "warning"} and complaints.append(m.text))
+        return Driven(tab, site, id, query)
+
+    def without_formulas(route):
+        route.fulfill(body="", content_type="text/javascript")
+
+    def refuse(route):
+        complaints.append(route.request.url)
+        route.abort()
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def test_there_are_explorables_on_eight_pages_or_more():
+    assert len(set(PLACES.values())) >= 8
+
+
+@on_pages
+@each
+def test_it_says_in_words_what_is_seen(opened, id):
+    shown = opened(id)
+    status = shown.place.locator("[role=status][aria-live=polite]")
+    assert status.inner_text() == shown.words
+    assert len(shown.words) > 80
+    assert not re.search(r"NaN|undefined|Infinity|Not computed", shown.words + shown.picture)
+    label = shown.place.locator(".touch-picture svg[role=img]").get_attribute("aria-label")
+    assert " ".join(label.split()) == " ".join(shown.words.split())
+    named = "controls => controls.every((c) => c.labels.length || c.ariaLabel)"
+    assert shown.place.locator("input, select").evaluate_all(named)
+
+
+@on_pages
+@each
+def test_the_keyboard_alone_drives_every_control(opened, id):
+    shown = opened(id)
+    shown.unfold()
+    for control in shown.controls:
+        before = shown.picture + shown.words
+        control.focus()
+        kind, value, most = control.evaluate("c => [c.type, c.value, c.max]")
+        if kind == "number":
+            shown.tab.keyboard.press("Control+A")
+            step = 1 if control.get_attribute("step") == "1" else 0.25 * float(value)
+            changed = float(value) + (-step if float(value) + step > float(most) else step)
+            shown.tab.keyboard.type(f"{changed:.6g}")
+            shown.tab.keyboard.press("Tab")
+        elif kind == "select-one":
+            last = control.evaluate("c => c.selectedIndex === c.options.length - 1")
+            shown.tab.keyboard.press("ArrowUp" if last else "ArrowDown")
+        elif kind == "checkbox":
+            shown.tab.keyboard.press("Space")
+        else:
+            shown.tab.keyboard.press("ArrowLeft" if value == most else "ArrowRight")
+        assert shown.picture + shown.words != before, control.get_attribute("id") or kind
+
+
+@on_pages
+@each
+def test_an_address_restores_a_view_and_reset_the_first_one(opened, id):
+    shown = opened(id)
+    first = (shown.picture, shown.words)
+    shown.unfold()
+    for control in shown.controls[:3]:
+        control.focus()
+        for _ in range(3):
+            shown.tab.keyboard.press("ArrowDown")
+    second = (shown.picture, shown.words)
+    assert second != first
+    address = shown.tab.evaluate("location.hash")
+    assert shown.place.locator("a").get_attribute("href") == address
+    again = opened(id, address.removeprefix(f"#{id}"))
+    assert (again.picture, again.words) == second
+    again.place.get_by_role("button", name="Reset").click()
+    assert (again.picture, again.words) == first
+    assert again.tab.evaluate("location.hash") == f"#{id}"
+
+
+@on_pages
+def test_an_address_with_nonsense_in_it_opens_the_first_view(opened):
+    first = opened("explore-four-sources")
+    wild = opened("explore-four-sources", "?M=nine&T=1e99x&policy=%3Cb%3E&epochs=&colour=red")
+    assert (wild.picture, wild.words) == (first.picture, first.words)
+    far = opened("explore-four-sources", "?M=1000")
+    assert "With M = 4 " in far.words
+
+
+@on_pages
+def test_four_sources_open_with_the_numbers_of_the_package(opened):
+    words = opened("explore-four-sources").words
+    run = simulate(four_sources(), "whittle", 1, 61)
+    assert f"{long_run_cycle(four_sources(), 'whittle', 1).average_reward:.2f}" in words
+    assert f"{run.average_reward:.2f}" in words
+
+
+@on_pages
+def test_a_drag_in_the_picture_moves_the_slider(opened):
+    shown = opened("explore-index-lines")
+    slider = shown.place.get_by_label("Content x").first
+    before = float(slider.input_value())
+    shown.place.locator(".touch-picture").scroll_into_view_if_needed()
+    box = shown.place.locator(".touch-picture svg").bounding_box()
+    shown.tab.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.5 * box["height"])
+    shown.tab.mouse.down()
+    shown.tab.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.5 * box["height"])
+    shown.tab.mouse.up()
+    assert float(slider.input_value()) != before
+
+
+@on_pages
+@each
+def test_on_a_dark_telephone_it_fits_and_can_be_read_and_touched(opened, id):
+    telephone = {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"}
+    shown = opened(id, **telephone, has_touch=True)
+    shown.unfold()
+    assert shown.tab.evaluate("document.documentElement.scrollWidth") <= 390
+    sizes = shown.place.locator("svg text").evaluate_all(
+        "texts => texts.map((t) => t.getScreenCTM().a * parseFloat(getComputedStyle(t).fontSize))"
+    )
+    assert min(sizes) >= 9
+    cut_off = """texts => texts.map((text) => {
+      const [mine, all] = [text, text.ownerSVGElement].map((e) => e.getBoundingClientRect());
+      return Math.max(all.left - mine.left, mine.right - all.right);
+    })"""
+    assert max(shown.place.locator(".touch-picture svg text").evaluate_all(cut_off)) <= 1
+    heights = [control.bounding_box()["height"] for control in shown.controls]
+    targets = [*shown.place.locator("button, a, summary").all()]
+    heights += [target.bounding_box()["height"] for target in targets]
+    checkboxes = shown.place.locator(".touch-checkbox").count()
+    assert sum(height < 44 for height in heights) <= checkboxes
+    assert shown.tab.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+@on_pages
+@each
+def test_without_scripts_and_on_paper_the_still_picture_stands_alone(opened, browser, site, id):
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    tab.goto((site.html / PLACES[id]).as_uri())
+    place = tab.locator(f"[data-explorable='{id}']")
+    still = place.get_attribute("data-figure")
+    assert not place.is_visible()
+    assert tab.locator(f"[id='{still}'] img:visible").count() == 1
+    context.close()
+    shown = opened(id)
+    assert shown.place.is_visible()
+    assert shown.tab.locator(f"[id='{still}'] img:visible").count() == 1
+    shown.tab.emulate_media(media="print")
+    assert not shown.place.is_visible()
+
+
+@on_pages
+def test_a_page_without_an_explorable_loads_no_script_of_theirs(site):
+    names = {path.name for path in SCRIPTS.glob("*.js")}
+    loaded = {
+        name: {Path(script.get("src", "").partition("?")[0]).name for script in page.all("script")}
+        for name, page in site.pages.items()
+    }
+    assert {name for name, found in loaded.items() if found & names} == set(PLACES.values())
+    assert all(names <= loaded[page] for page in PLACES.values())
+
+
+@on_pages
+def test_data_on_a_page_are_json_that_no_script_can_end(site):
+    for page in set(PLACES.values()):
+        text = (site.html / page).read_text(encoding="utf-8")
+        parts = re.findall(r'data-explorable="[^"]*"[^>]*><script[^>]*>(.*?)</script>', text)
+        assert parts
+        assert all({"parameters", "values", "rows", "printed"} == set(json.loads(p)) for p in parts)

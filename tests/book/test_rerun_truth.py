@@ -1,0 +1,160 @@
+"""Every page, rerun at two points off its defaults, says nothing that is false of that run.
+
+`points.yml` names the points. All runs of one number are rendered to one site, so that the whole
+costs two renderings; with ``-k PAGE`` only that page runs.
+"""
+
+import csv
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+
+from analysis.report.collate import collate
+from analysis.report.pages.render import render_runs
+from analysis.report.running.notebooks import all_notebooks
+from analysis.report.running.reruns import rerun_job
+from analysis.report.running.runner import locked, run
+
+pytestmark = pytest.mark.rerun
+HERE = Path(__file__).parent
+TABLES = HERE / "tables"
+POINTS = yaml.safe_load((HERE / "points.yml").read_text(encoding="utf-8"))
+SOURCES = {name: n.path.read_text(encoding="utf-8") for name, n in all_notebooks().items()}
+FENCE = r"^(?P<fence>`{{3,}}|:{{3,}})\{{{}\}}(?P<argument>[^\n]*)\n(?P<content>.*?)^(?P=fence)$"
+HIDDEN = re.compile(FENCE.format("document-only"), re.MULTILINE | re.DOTALL)
+WHEN = re.compile(FENCE.format("when"), re.MULTILINE | re.DOTALL)
+#: What stands between the roles of a sentence: long enough to be found again on a page.
+PLAIN = re.compile(r"[^{}`$*\[\]<>\\|~^_\n]{30,}")
+#: Numbers that a sentence on results would type: decimals, percentages, and those beyond a hundred.
+TYPED = re.compile(r"(?<![\w.,-])(\d+\.\d+%?|\d+%|\d{3,}|\d{1,3}(?:,\d{3})+)(?![\w.]*\w)")
+#: Parts of a page whose numbers are no sentences of its author on these results.
+NOT_PROSE = "pre, code, table, figure, .math, .cell, .book-value, .book-computed, .book-printed, "
+NOT_PROSE += ".book-rerun, .citation, a, .bibliography, nav, script"
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """One page of a rerun, with what its run left behind."""
+
+    name: str
+    path: Path
+    results: Path
+    point: dict
+
+    @cached_property
+    def article(self):
+        """The page's own part of the HTML."""
+        soup = BeautifulSoup(self.path.read_text(encoding="utf-8"), "lxml")
+        return soup.select_one("article")
+
+    @cached_property
+    def text(self):
+        """Its words, one space between each two."""
+        return " ".join(self.article.get_text(" ").split())
+
+    @cached_property
+    def values(self):
+        """What the run saved, by id."""
+        records = json.loads((self.results / "records.json").read_text(encoding="utf-8"))
+        return {id: entry["value"] for id, entry in records["values"].items()}
+
+    def table(self, id):
+        """The data behind a figure or table, as rows of text."""
+        with (self.results / "figures" / f"{id}.csv").open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="session")
+def reruns(request, site):
+    """Rerun and render the pages that the chosen tests ask for, beside the quick book."""
+    asked = {
+        item.callspec.params.get("page")
+        for item in request.session.items
+        if hasattr(item, "callspec")
+    }
+    names = [name for name in all_notebooks() if name in asked & set(POINTS)]
+    found = {}
+    for number in (0, 1):
+        build = site.build / "points" / str(number + 1)
+        points = {name: POINTS[name]["points"][number] for name in names}
+        with locked(build):
+            jobs = {name: job(name, point, build / "runs") for name, point in points.items()}
+            run(list(jobs.values()))
+            left = [job.target for job in jobs.values()]
+            collation = collate(left, profile="paper", document=False, complete=False)
+            paths = render_runs(collation, build, site.html, strict=True)
+        for name, path in zip(names, paths, strict=True):
+            found[name, number] = Rerun(name, path, jobs[name].target, points[name])
+    return found
+
+
+def job(name, point, runs):
+    """Return the job of one point."""
+    files = {k: str(TABLES / point[k]) if k in point else "" for k in ("sources", "trace")}
+    return rerun_job(name, point["parameters"], files["sources"], files["trace"], runs=runs)
+
+
+@pytest.fixture
+def rerun(reruns, page, number):
+    return reruns[page, number]
+
+
+def each_point(test):
+    """Try both points of every page."""
+    test = pytest.mark.parametrize("number", [0, 1], ids=["first", "second"])(test)
+    return pytest.mark.parametrize("page", list(POINTS))(test)
+
+
+def test_every_notebook_has_two_points_off_its_defaults(tmp_path):
+    assert set(POINTS) == set(all_notebooks())
+    for name, entry in POINTS.items():
+        jobs = [job(name, point, tmp_path) for point in entry["points"]]
+        assert len({job.target for job in jobs}) == 2, name
+        assert not [name for job in jobs if job.document]
+
+
+def test_a_table_is_tried_wherever_one_is_taken():
+    for name, notebook in all_notebooks().items():
+        given = {key for point in POINTS[name]["points"] for key in point}
+        assert ("sources" in given) is notebook.takes_sources, name
+        assert ("trace" in given) is notebook.takes_trace, name
+
+
+@each_point
+def test_nothing_of_the_source_is_left_unread(rerun):
+    """No problem of a role or directive, no role, and no label in the place of its text."""
+    assert not rerun.article.select(".problematic, .system-message, .xref.std-ref:not(a *)")
+    assert not re.findall(r"\{[a-z:]+\}`", rerun.text)
+
+
+@each_point
+def test_what_is_true_of_the_documents_only_is_absent(rerun):
+    hidden = [m["content"] for m in HIDDEN.finditer(SOURCES[rerun.name])]
+    shown = HIDDEN.sub("", SOURCES[rerun.name])
+    words = [" ".join(p.split()) for part in hidden for p in PLAIN.findall(part)]
+    telling = [w for w in words if w not in " ".join(shown.split())]
+    assert [w for w in telling if w in rerun.text] == []
+
+
+@each_point
+def test_every_predicate_of_the_page_has_a_value(rerun):
+    ids = {match["argument"].split()[-1] for match in WHEN.finditer(SOURCES[rerun.name])}
+    assert {id for id in ids if not isinstance(rerun.values.get(id), bool)} == set()
+
+
+@each_point
+def test_numbers_in_the_prose_come_from_this_run(rerun):
+    """A number that the author typed holds whatever the parameters, and is listed as such."""
+    article = BeautifulSoup(str(rerun.article), "lxml")
+    for part in article.select(NOT_PROSE):
+        part.replace_with(" ")
+    prose = " ".join(article.get_text("").split())
+    typed = {match[1] for match in TYPED.finditer(prose)}
+    allowed = {str(number) for number in POINTS[rerun.name].get("typed", [])}
+    assert sorted(typed - allowed) == []

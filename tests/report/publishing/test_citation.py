@@ -1,0 +1,204 @@
+"""Citations with and without an address: BibTeX, CITATION.cff and permalinks."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from analysis import __version__
+from analysis.report.paths import ROOT
+from analysis.report.publishing import address, citation
+from analysis.report.publishing.address import base_address, permalink
+from analysis.report.publishing.captions import title_as_tex, title_as_text
+from analysis.report.publishing.citation import (
+    Edition,
+    bibtex,
+    book_bibtex,
+    plain_citation,
+    write_citation,
+)
+
+# The schema of CFF 1.2.0, https://github.com/citation-file-format/citation-file-format, CC BY 4.0.
+SCHEMA = Path(__file__).with_name("cff-schema-1.2.0.json")
+FIGURE = {
+    "id": "first-curve",
+    "notebook": "part/first",
+    "caption": r"Rewards of *all* 1.5 sources at $M = 2$, for `x_y` \& more. Not the rest.",
+    "parameters": {"initial_state": "50%", "costs": [1, 2]},
+}
+HERE = Edition("abc123", "2026-11-22", "")
+THERE = Edition("abc123", "2026-11-22", "https://a.example/book/")
+
+
+def fields(entry):
+    """Return the fields of a BibTeX entry, whose braces must be balanced."""
+    assert entry.count("{") == entry.count("}")
+    return dict(re.findall(r"^  (\w+) = \{(.*)\},$", entry, re.M))
+
+
+def test_a_figure_is_cited_by_its_own_title_version_and_commit():
+    entry = bibtex(FIGURE, HERE)
+    assert entry.startswith("@misc{first-curve,")
+    found = fields(entry)
+    title = r"Rewards of \emph{all} 1.5 sources at $M = 2$, for \texttt{x\_y} \& more"
+    assert found["title"] == f"{{{title}}}"
+    assert found["author"] == "{The book's contributors}"
+    assert (found["year"], found["version"]) == ("2026", __version__)
+    assert found["note"] == f"Version {__version__}, commit abc123"
+    assert found["howpublished"].startswith(r"Figure \texttt{first-curve} in \emph{Which source")
+    assert "url" not in found
+    assert "Table" in fields(bibtex(FIGURE, HERE, part="tables"))["howpublished"]
+
+
+def test_with_an_address_the_entry_leads_to_the_figure():
+    assert fields(bibtex(FIGURE, THERE))["url"] == (
+        "https://a.example/book/part/first.html#first-curve"
+    )
+    assert fields(book_bibtex(THERE))["url"] == "https://a.example/book/"
+    assert "url" not in fields(book_bibtex(HERE))
+
+
+def test_a_rerun_is_cited_by_its_parameters_and_no_address():
+    """In characters that LaTeX takes."""
+    found = fields(bibtex(FIGURE, THERE, document=False))
+    assert "url" not in found
+    assert r"initial\_state = 50\%, costs = [1, 2]" in found["note"]
+    evil = FIGURE | {"parameters": {"law": "\\input{x}~^"}}
+    assert r"law = \textbackslash{}input\{x\}\textasciitilde{}\textasciicircum{}" in bibtex(
+        evil, HERE, document=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("caption", "text", "tex"),
+    [
+        ("One. Two.", "One", "One"),
+        ("At 1.5 of $a. b$ it ends. More.", "At 1.5 of a. b it ends", "At 1.5 of $a. b$ it ends"),
+        ("No stop", "No stop", "No stop"),
+        (
+            r"A 5% loss \_ *of* `f.g`.",
+            "A 5% loss _ of f.g",
+            r"A 5\% loss \_ \emph{of} \texttt{f.g}",
+        ),
+        ("Ends; then. ", "Ends; then", "Ends; then"),
+    ],
+)
+def test_the_title_is_the_first_sentence_of_the_caption(caption, text, tex):
+    assert title_as_text(caption) == text
+    assert title_as_tex(caption) == tex
+
+
+# The book's address.
+
+
+@pytest.fixture
+def configured(tmp_path, monkeypatch):
+    """Return a function that sets the address in the configuration and in the environment."""
+    monkeypatch.setattr(address, "BOOK", tmp_path)
+
+    def configure(config, variable=None):
+        (tmp_path / "_config.yml").write_text(f"html: {{baseurl: '{config}'}}\n")
+        monkeypatch.delenv(address.VARIABLE, raising=False)
+        if variable is not None:
+            monkeypatch.setenv(address.VARIABLE, variable)
+
+    return configure
+
+
+@pytest.mark.parametrize(
+    ("config", "variable", "base"),
+    [
+        ("", None, ""),
+        ("https://a.example/book", None, "https://a.example/book/"),
+        ("", "https://b.example", "https://b.example/"),
+        ("https://a.example/book", "https://b.example/", "https://b.example/"),
+        ("https://a.example/book/", "", "https://a.example/book/"),
+    ],
+)
+def test_the_address_has_one_home_and_may_be_given(configured, config, variable, base):
+    configured(config, variable)
+    assert base_address() == base
+    assert permalink(FIGURE, base) == f"{base}part/first.html#first-curve"
+    assert permalink(FIGURE, base, document=False) == "first.html#first-curve"
+
+
+@pytest.mark.parametrize("given", ["example.org", "file:///x", "https://a b", 'https://a"', "-"])
+def test_what_is_no_address_is_refused(configured, given):
+    configured("", given)
+    with pytest.raises(ValueError, match=r"BASEURL .* must be an address such as"):
+        base_address()
+
+
+# CITATION.cff.
+
+
+def errors(path):
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    validator = jsonschema.Draft7Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    return [error.message for error in validator.iter_errors(json.loads(json.dumps(content)))]
+
+
+def test_the_citation_file_is_valid_and_says_what_the_package_says():
+    assert errors(ROOT / "CITATION.cff") == []
+    content = citation.facts()
+    assert content["version"] == __version__
+    assert content["license"] == "MIT"  # of the code: one, for converters; the message says more
+    assert "CC BY 4.0" in content["message"]
+    assert "url" not in content
+
+
+@pytest.mark.parametrize("change", [{"license": ["MIT", "none"]}, {"date-released": "soon"}])
+def test_the_check_of_the_citation_file_finds_what_is_wrong(tmp_path, change):
+    wrong = tmp_path / "CITATION.cff"
+    wrong.write_text(yaml.safe_dump(citation.facts() | change))
+    assert errors(wrong)
+
+
+@pytest.mark.parametrize("edition", [HERE, THERE])
+def test_the_published_citation_follows_commit_and_address(tmp_path, edition):
+    write_citation(tmp_path, edition)
+    assert errors(tmp_path / "CITATION.cff") == []
+    content = yaml.safe_load((tmp_path / "CITATION.cff").read_text(encoding="utf-8"))
+    assert content["commit"] == "abc123"
+    assert content.get("url", "") == edition.address
+    assert (tmp_path / "citation.bib").read_text(encoding="utf-8") == book_bibtex(edition)
+
+
+def test_the_citation_file_converts_to_an_entry_and_a_line_without_nonsense():
+    title = citation.facts()["title"]
+    found = fields(book_bibtex(HERE))
+    assert found["title"] == f"{{{title}}}"
+    assert found["author"] == "{The book's contributors}"
+    line = plain_citation(THERE)
+    assert line == (
+        f"The book's contributors (2026). {title} (Version {__version__}, commit abc123) "
+        "[Computer software]. https://a.example/book/"
+    )
+    assert plain_citation(HERE).endswith("[Computer software].")
+
+
+# The commit.
+
+
+def test_without_git_the_commit_is_said_to_be_unknown(monkeypatch, tmp_path):
+    monkeypatch.setattr(citation, "ROOT", tmp_path)
+    citation.facts()  # of this repository, read before
+    assert "unknown" in citation.commit_name()
+    assert citation.this_edition().date == citation.released()
+
+
+def test_a_changed_tree_is_said_to_be_changed(monkeypatch, tmp_path):
+    citation.facts()
+    monkeypatch.setattr(citation, "ROOT", tmp_path)
+    identity = ["-c", "user.name=n", "-c", "user.email=e"]
+    (tmp_path / "file").write_text("1")
+    for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "first"]):
+        subprocess.run(["git", "-C", str(tmp_path), *command], check=True)
+    clean = citation.commit_name()
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", citation.this_edition().date)
+    (tmp_path / "file").write_text("2")
+    assert citation.commit_name() == f"{clean} (with uncommitted changes)"

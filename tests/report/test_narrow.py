@@ -1,0 +1,75 @@
+"""A figure for a telephone: one column of panels, letters that can be read, nothing cut off."""
+
+from itertools import pairwise
+
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.text import Text
+
+from analysis.report import figure
+from analysis.report.narrow import LEAST, WIDTH, relay
+
+LONG = r"reward of the epoch over the relaxed bound $\beta^*(\lambda)$, in units of source 1"
+
+
+@pytest.fixture
+def drawn():
+    """Two panels side by side that share an axis, with long words and a legend of four lines."""
+    fig, axes = figure(1, 2, sharey=True)
+    for number, axis in enumerate(axes):
+        for line in range(4):
+            axis.plot([1, 2, 3], [line, 1, number], label=f"a policy with a long name {line}")
+        axis.set_title(LONG, fontsize=6)
+        axis.set_xlabel(LONG)
+    axes[0].set_ylabel("reward per epoch")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    fig.draw_without_rendering()
+    relay(fig)
+    fig.draw_without_rendering()
+    yield fig
+    plt.close(fig)
+
+
+def test_panels_stand_below_each_other_with_labels_of_their_own(drawn):
+    upper, lower = (axes.get_window_extent() for axes in drawn.axes)
+    assert upper.y0 > lower.y1
+    assert upper.x0 == pytest.approx(lower.x0)
+    for axes in drawn.axes:
+        assert axes.get_ylabel() == "reward per epoch"
+        assert any(label.get_visible() for label in axes.get_yticklabels())
+
+
+def test_no_letter_is_small_and_none_stands_outside(drawn):
+    assert drawn.get_figwidth() == WIDTH
+    assert all(text.get_fontsize() >= LEAST for text in drawn.findobj(Text))
+    everything = drawn.get_tightbbox(drawn.canvas.get_renderer())
+    assert everything.x0 > -0.02
+    assert everything.x1 < WIDTH + 0.02
+
+
+def test_mathematics_is_not_broken(drawn):
+    for axes in drawn.axes:
+        for words in (axes.get_title("left"), axes.get_xlabel()):
+            assert "\n" in words
+            assert words.replace("\n", " ") == LONG
+
+
+def test_a_legend_is_folded_below_the_panels(drawn):
+    (legend,) = drawn.legends
+    assert len(legend.get_texts()) == 4
+    box = legend.get_window_extent()
+    assert box.width <= drawn.bbox.width
+    assert box.y1 < min(axes.get_window_extent().y0 for axes in drawn.axes)
+
+
+def test_numbers_on_an_axis_do_not_run_into_each_other():
+    fig, axis = figure()
+    axis.plot([0, 1], [0, 1])
+    axis.set_xticks([0, 0.01, 0.02, 0.5, 1], ["0.000", "0.010", "0.020", "0.500", "1.000"])
+    fig.draw_without_rendering()
+    relay(fig)
+    fig.draw_without_rendering()
+    boxes = [b.get_window_extent() for b in axis.get_xticklabels() if b.get_visible()]
+    assert len(boxes) == 3
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+    plt.close(fig)
