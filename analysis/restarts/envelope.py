@@ -24,10 +24,10 @@ from scipy.sparse.linalg import splu, spsolve_triangular
 
 Floats = NDArray[np.float64]
 
-STATES_FROM = 500
+STATES_FROM = 700
 """From this many states on SuperLU's own preparations are worth while."""
 PENALTY = 1000.0
-"""Multiplications of a dense factorisation that take, at most, the time of one in an envelope."""
+"""So many multiplications of a dense factorisation at most take the time of one in an envelope."""
 
 
 class Factors(NamedTuple):
@@ -112,9 +112,7 @@ def _sparse(passive: Floats, discount: float) -> Factors | None:
     states = len(passive)
     ends = np.zeros(states)
     ends[-1] = discount == 1
-    system = (
-        sparse.eye_array(states) + sparse.diags_array(ends) - discount * sparse.csr_array(passive)
-    )
+    system = sparse.diags_array(1.0 + ends) - discount * sparse.csr_array(passive)
     try:
         lu = splu(
             sparse.csc_array(system.T),
