@@ -105,7 +105,7 @@ def index_rows() -> Iterator[dict[str, Any]]:
     arm = RestartArm(passive, rng.dirichlet(np.ones(states)), *cost)
     ours, found = best(lambda: whittle_index(arm, DISCOUNT))
     theirs, index = best(lambda: package_index(arm), 3)
-    note = f"route {found.route}; {difference(found.index, index)}"
+    note = f"method {found.method}; {difference(found.index, index)}"
     yield row("index, 1000 states, no thresholds", ours, "markovianbandit-pkg", theirs, note)
 
 

@@ -58,9 +58,9 @@ class LearningCurves:
     reference: Floats
 
     @property
-    def average_reward(self) -> Estimate:
-        """Expected reward per epoch, with its 95% interval over replications."""
-        return Estimate.of(self.expected.mean(axis=1))
+    def average_reward(self) -> float:
+        """Expected reward per epoch, the mean over replications."""
+        return float(self.expected.mean())
 
     @property
     def loss(self) -> Estimate:

@@ -29,7 +29,7 @@ from analysis.restarts.definition import index_by_definition
 from analysis.restarts.elimination import batch_index, multichain_error
 from analysis.restarts.threshold import Thresholds, nested_policies, passive_average, thresholds
 
-ROUTES = ("auto", "closed form", "elimination", "ratio", "definition")
+METHODS = ("auto", "closed form", "elimination", "ratio", "definition")
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,18 +40,18 @@ class WhittleIndex:
     ----------
     index : ndarray, shape (states,)
         Whittle index by state, in cost per epoch; activate the highest.
-    route : str
+    method : str
         "closed form", "elimination", "ratio" or "definition".
     note : str
-        Why the route was taken, where that needs saying.
+        Why the method was taken, where that needs saying.
     """
 
     index: NDArray[np.float64]
-    route: str
+    method: str
     note: str = ""
 
 
-def whittle_index(arm: RestartArm, discount: float, *, route: str = "auto") -> WhittleIndex:
+def whittle_index(arm: RestartArm, discount: float, *, method: str = "auto") -> WhittleIndex:
     """Compute the Whittle index of a restart arm.
 
     Parameters
@@ -59,7 +59,7 @@ def whittle_index(arm: RestartArm, discount: float, *, route: str = "auto") -> W
     arm : RestartArm
     discount : float
         In (0, 1]; 1 gives the average-cost index.
-    route : {"auto", "closed form", "elimination", "ratio", "definition"}
+    method : {"auto", "closed form", "elimination", "ratio", "definition"}
         "auto" takes the closed form where threshold policies are optimal and elimination elsewhere.
 
     Returns
@@ -69,7 +69,7 @@ def whittle_index(arm: RestartArm, discount: float, *, route: str = "auto") -> W
     Raises
     ------
     ValueError
-        If the discount or route is not allowed, if the closed form is asked for on an arm whose
+        If the discount or method is not allowed, if the closed form is asked for on an arm whose
         optimal policies are not thresholds, or if the arm has no average-cost index.
 
     Examples
@@ -81,24 +81,24 @@ def whittle_index(arm: RestartArm, discount: float, *, route: str = "auto") -> W
     """
     check_kind("arm", arm, RestartArm)
     discount = check_discount(discount)
-    check_choice("route", route, ROUTES)
-    if route == "definition":
-        return WhittleIndex(index_by_definition(arm, discount), route)
-    if route == "ratio":
-        return WhittleIndex(_index_by_ratio(arm, discount), route)
-    if route != "elimination":
+    check_choice("method", method, METHODS)
+    if method == "definition":
+        return WhittleIndex(index_by_definition(arm, discount), method)
+    if method == "ratio":
+        return WhittleIndex(_index_by_ratio(arm, discount), method)
+    if method != "elimination":
         natural = nested_policies(arm, discount, order="state")
         if natural is not None and natural.optimal:
             return WhittleIndex(natural.crossings, "closed form")
-        if route == "closed form":
+        if method == "closed form":
             raise ValueError(
-                "route must not be 'closed form' for this arm: its optimal policies are not "
+                "method must not be 'closed form' for this arm: its optimal policies are not "
                 f"thresholds ({_why_no_thresholds(natural)})"
             )
     nested = thresholds(arm, discount, order="critical")
     index = np.empty(arm.states)
     index[nested.order] = nested.crossings
-    note = "" if route == "elimination" else "threshold policies are not optimal for this arm"
+    note = "" if method == "elimination" else "threshold policies are not optimal for this arm"
     return WhittleIndex(index, "elimination", note)
 
 

@@ -64,7 +64,7 @@ def test_regret_loss_and_curves_are_consistent():
     blind = compared()["age-blind"]
     assert one.regret.value == pytest.approx(one.reference.sum() * one.loss.value)
     assert one.regret_curve(50)[0][-1] == pytest.approx(one.regret.value)
-    assert one.curve(50)[0].mean() == pytest.approx(one.average_reward.value)
+    assert one.curve(50)[0].mean() == pytest.approx(one.average_reward)
     assert one.loss.low <= one.loss.value <= one.loss.high < blind.loss.value
     assert (one.steps_to(0.95) < blind.steps_to(0.95)).all()
 

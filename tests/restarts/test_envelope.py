@@ -41,7 +41,7 @@ def test_structured_wear_has_the_index_of_a_dense_factorisation(kernel, discount
     found = whittle_index(arm, discount)
     dense_only(monkeypatch)
     dense = whittle_index(arm, discount)
-    assert found.route == dense.route == "closed form"
+    assert found.method == dense.method == "closed form"
     np.testing.assert_allclose(found.index, dense.index, rtol=1e-11)
 
 

@@ -34,7 +34,7 @@ def test_every_arm_gets_the_index_of_its_definition(arm, discount):
     found = whittle_index(arm, discount)
     # On average cost the definition is solved where every policy has one closed class.
     assume(discount < 1 or arm.reset.min() > 0)
-    defined = whittle_index(arm, discount, route="definition")
+    defined = whittle_index(arm, discount, method="definition")
     assert np.abs(found.index - defined.index).max() < 1e-9 * (1 + np.abs(defined.index).max())
 
 
@@ -49,16 +49,16 @@ def test_average_cost_index_is_the_limit_of_the_discounted_for_every_arm(arm):
 @given(MONOTONE_ARMS, DISCOUNTS)
 def test_monotone_arms_take_the_closed_form(arm, discount):
     found = whittle_index(arm, discount)
-    assert found.route == "closed form"
+    assert found.method == "closed form"
     assert (np.diff(found.index) >= -1e-9 * (1 + np.abs(found.index).max())).all()
-    eliminated = whittle_index(arm, discount, route="elimination").index
+    eliminated = whittle_index(arm, discount, method="elimination").index
     assert np.allclose(found.index, eliminated, rtol=1e-9, atol=1e-9)
 
 
 @settings(max_examples=100, deadline=None)
 @given(MONOTONE_ARMS, DISCOUNTS)
 def test_the_printed_ratio_agrees_wherever_it_is_not_zero_over_zero(arm, discount):
-    ratio = whittle_index(arm, discount, route="ratio").index
+    ratio = whittle_index(arm, discount, method="ratio").index
     index = whittle_index(arm, discount).index
     close = np.isclose(ratio, index, rtol=1e-4, atol=1e-4 * (1 + np.abs(index).max()))
     assert (close | np.isnan(ratio)).all()
@@ -83,9 +83,9 @@ def test_public_package_agrees_at_discount_one_and_at_size():
 
 def test_the_ratio_is_zero_over_zero_in_a_state_never_visited_passively():
     arm = RestartArm(np.eye(3)[[2, 2, 2]], [1, 0, 0], [0.0, 1.0, 2.0], [1.5] * 3)
-    ratio = whittle_index(arm, 0.9, route="ratio").index
+    ratio = whittle_index(arm, 0.9, method="ratio").index
     assert np.isnan(ratio[1])
-    defined = whittle_index(arm, 0.9, route="definition").index
+    defined = whittle_index(arm, 0.9, method="definition").index
     assert np.allclose(whittle_index(arm, 0.9).index, defined, atol=1e-10)
 
 
@@ -103,9 +103,9 @@ def test_lapack_and_the_kernel_agree_across_the_size_where_one_takes_over(
     kind, discount, monkeypatch
 ):
     arm = draw_arm(5, 90, kind=kind)
-    routes = [whittle_index(arm, discount, route=r).index for r in ("auto", "elimination")]
+    routes = [whittle_index(arm, discount, method=r).index for r in ("auto", "elimination")]
     monkeypatch.setattr(elimination, "LAPACK_FROM", 1000)
-    kernel = whittle_index(arm, discount, route="elimination").index
+    kernel = whittle_index(arm, discount, method="elimination").index
     for index in routes:
         assert np.allclose(index, kernel, rtol=1e-9, atol=1e-9)
 
@@ -136,9 +136,9 @@ def test_discount_tending_to_one_gives_the_average_cost_index():
 def test_closed_form_refuses_an_arm_whose_optimal_policies_are_not_thresholds():
     arm = draw_arm(0, 6)
     with pytest.raises(ValueError, match="not thresholds"):
-        whittle_index(arm, 0.9, route="closed form")
+        whittle_index(arm, 0.9, method="closed form")
     found = whittle_index(arm, 0.9)
-    assert found.route == "elimination"
+    assert found.method == "elimination"
     assert "not optimal" in found.note
 
 
@@ -165,11 +165,11 @@ def unichain_arm(seed: int) -> RestartArm:
 def test_average_cost_index_of_a_unichain_arm_whatever_its_states_are_numbered(seed):
     arm = unichain_arm(seed)
     found = whittle_index(arm, 1.0).index
-    np.testing.assert_allclose(found, whittle_index(arm, 1.0, route="elimination").index)
+    np.testing.assert_allclose(found, whittle_index(arm, 1.0, method="elimination").index)
     np.testing.assert_allclose(found, whittle_indices([arm], 1.0)[0])
     np.testing.assert_allclose(found, whittle_index(arm, 1 - 1e-9).index, atol=1e-6)
-    ratio = whittle_index(arm, 1.0, route="ratio").index
-    near = whittle_index(arm, 1 - 1e-9, route="ratio").index
+    ratio = whittle_index(arm, 1.0, method="ratio").index
+    near = whittle_index(arm, 1 - 1e-9, method="ratio").index
     where = np.isfinite(ratio)
     np.testing.assert_allclose(ratio[where], near[where], atol=1e-5)
 
@@ -177,19 +177,19 @@ def test_average_cost_index_of_a_unichain_arm_whatever_its_states_are_numbered(s
 def test_a_class_that_closes_early_leaves_the_index_but_not_the_closed_form():
     arm = RestartArm([[1, 0, 0], [0, 0, 1], [1, 0, 0]], [0, 1, 0], [0, 1, 2], [1, 1, 1])
     found = whittle_index(arm, 1.0)
-    assert found.route == "elimination"
+    assert found.method == "elimination"
     np.testing.assert_array_equal(found.index, [-1.0, -1.0, -1.0])
     with pytest.raises(ValueError, match="several closed classes"):
-        whittle_index(arm, 1.0, route="closed form")
+        whittle_index(arm, 1.0, method="closed form")
     with pytest.raises(ValueError, match="order must be 'critical' for this arm at discount 1"):
         thresholds(arm, 1.0)
 
 
-@pytest.mark.parametrize("route", ["auto", "elimination", "ratio", "closed form", "definition"])
-def test_every_route_refuses_several_closed_classes(route):
+@pytest.mark.parametrize("method", ["auto", "elimination", "ratio", "closed form", "definition"])
+def test_every_route_refuses_several_closed_classes(method):
     arm = RestartArm(np.eye(3), [1, 0, 0], [0.0, 1.0, 2.0], [1.5] * 3)
     with pytest.raises(ValueError, match="discount must be below 1 for this arm"):
-        whittle_index(arm, 1.0, route=route)
+        whittle_index(arm, 1.0, method=method)
 
 
 @settings(max_examples=40, deadline=None)
@@ -197,7 +197,7 @@ def test_every_route_refuses_several_closed_classes(route):
 def test_the_definition_keeps_its_digits_near_discount_one(arm, discount):
     assume(arm.reset.min() > 0)
     index = whittle_index(arm, discount).index
-    defined = whittle_index(arm, discount, route="definition").index
+    defined = whittle_index(arm, discount, method="definition").index
     assert np.abs(index - defined).max() < 1e-9 * (1 + np.abs(index).max())
 
 
@@ -205,8 +205,8 @@ def test_the_definition_keeps_its_digits_near_discount_one(arm, discount):
 @given(ARMS, st.sampled_from([0.5, 0.9]), st.sampled_from([1e-25, 1e25]))
 def test_the_definition_has_no_unit(arm, discount, scale):
     changed = RestartArm(arm.passive, arm.reset, scale * arm.passive_cost, scale * arm.active_cost)
-    index = whittle_index(arm, discount, route="definition").index
-    scaled = whittle_index(changed, discount, route="definition").index / scale
+    index = whittle_index(arm, discount, method="definition").index
+    scaled = whittle_index(changed, discount, method="definition").index / scale
     np.testing.assert_allclose(scaled, index, atol=1e-9 * np.abs(index).max())
 
 
@@ -224,8 +224,8 @@ def test_what_is_no_arm_is_refused(call, message):
 
 
 def test_unknown_route_is_refused():
-    with pytest.raises(ValueError, match=r"route must be one of .* got 'magic'"):
-        whittle_index(draw_arm(0, 3), 0.9, route="magic")
+    with pytest.raises(ValueError, match=r"method must be one of .* got 'magic'"):
+        whittle_index(draw_arm(0, 3), 0.9, method="magic")
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ class FrozenPolicy:
         if options.threshold == "shared":
             self._basis[..., 1] += self._basis[..., 2]
 
-    def average_reward(self, q: Floats) -> float:
+    def evaluate(self, q: Floats) -> float:
         """Long-run reward per epoch, in units of content, of thresholds q of shape (N, 3)."""
         return self._solve(self._coefficients(q))[0] * self._model.scale
 

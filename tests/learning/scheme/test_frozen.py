@@ -21,7 +21,7 @@ def test_two_arms_agree_with_the_dense_chain():
         chain = ThresholdChain(TWO, q, OPTIONS, 8)
         frozen = FrozenPolicy(TWO, OPTIONS, 1, 8)
         unit = TWO.u_star.max()
-        assert frozen.average_reward(q) == pytest.approx(unit * chain.solve("crawled")[0])
+        assert frozen.evaluate(q) == pytest.approx(unit * chain.solve("crawled")[0])
         check = gradient_check(TWO, q, OPTIONS)
         np.testing.assert_allclose(frozen.gradient(q), check.true, rtol=1e-5, atol=1e-8)
 
@@ -37,7 +37,7 @@ def test_the_gradient_is_that_of_the_value(threshold):
     for entry in [(0, 0), (2, free - 1), (3, free // 2)]:
         shift = np.zeros((4, 3))
         shift[entry] = 1e-5
-        change = frozen.average_reward(q + shift) - frozen.average_reward(q - shift)
+        change = frozen.evaluate(q + shift) - frozen.evaluate(q - shift)
         slope = change / (2e-5 * SOURCES.u_star.max())
         assert frozen.gradient(q)[entry] == pytest.approx(slope, rel=1e-5, abs=1e-9)
 
@@ -46,7 +46,7 @@ def test_the_value_is_what_a_long_run_earns():
     """A step of almost nothing keeps the thresholds where they are."""
     held = LspeOptions.corrected(step=1e-9)
     run = learned(SOURCES, held, 2, horizon=4000, replications=6, seed=1)
-    value = FrozenPolicy(SOURCES, held, 2, 12).average_reward(np.zeros((4, 3)))
+    value = FrozenPolicy(SOURCES, held, 2, 12).evaluate(np.zeros((4, 3)))
     late = run.late(1.0)
     assert late.low - 0.002 * value <= value <= late.high + 0.002 * value
     assert abs(late.value / value - 1) < 0.01
@@ -57,9 +57,9 @@ def test_climbing_reaches_the_index_policy_but_never_passes_the_optimum():
     frozen = FrozenPolicy(SOURCES, OPTIONS, 1, 8)
     start = np.zeros((4, 3))
     q, value = frozen.climb(start)
-    assert frozen.average_reward(start) < value <= best + 1e-9
+    assert frozen.evaluate(start) < value <= best + 1e-9
     assert value == pytest.approx(best, rel=1e-3)
-    assert frozen.average_reward(q) == pytest.approx(value)
+    assert frozen.evaluate(q) == pytest.approx(value)
 
 
 def test_runs_are_the_same_twice_and_end_in_good_thresholds():
@@ -84,8 +84,8 @@ def test_names_of_sources_do_not_matter():
     mixed = Sources(*(rate[order] for rate in (SOURCES.arrival_rate, SOURCES.mean_utility)),
                     SOURCES.decay_rate[order])  # fmt: skip
     q = np.random.default_rng(2).normal(0, 0.2, (4, 3))
-    one = FrozenPolicy(SOURCES, OPTIONS, 2, 6).average_reward(q)
-    assert FrozenPolicy(mixed, OPTIONS, 2, 6).average_reward(q[order]) == pytest.approx(one)
+    one = FrozenPolicy(SOURCES, OPTIONS, 2, 6).evaluate(q)
+    assert FrozenPolicy(mixed, OPTIONS, 2, 6).evaluate(q[order]) == pytest.approx(one)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_names_of_sources_do_not_matter():
             "options.projected must be False",
         ),
         (
-            lambda: FrozenPolicy(SOURCES, OPTIONS).average_reward(np.zeros((3, 3))),
+            lambda: FrozenPolicy(SOURCES, OPTIONS).evaluate(np.zeros((3, 3))),
             r"q must have shape \(4, 3\)",
         ),
         (

@@ -27,7 +27,7 @@ from analysis.restarts.policies import RestartBandit, index_scores, myopic_score
 @given(st.floats(0.1, 10), st.floats(0.05, 0.98), st.sampled_from([0.5, 0.9, 0.999, 1.0]))
 def test_crawler_closed_form_is_the_index_of_its_arm(u_star, alpha, discount):
     found = whittle_index(crawler_arm(u_star, alpha, 40), discount)
-    assert found.route == "closed form"
+    assert found.method == "closed form"
     closed = crawler_index(u_star, alpha, discount, np.arange(1, 40))
     assert np.allclose(found.index[:-1], closed, rtol=1e-9, atol=1e-9 * u_star)
 

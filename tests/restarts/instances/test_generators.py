@@ -21,7 +21,7 @@ def test_every_kernel_is_stochastic_monotone_and_takes_the_closed_form(name, sta
     for seed in range(5):
         arm = slide_arm(random_kernel(name, states, np.random.default_rng(seed)))
         assert arm.stochastically_monotone
-        assert whittle_index(arm, 0.9).route == "closed form"
+        assert whittle_index(arm, 0.9).method == "closed form"
 
 
 @pytest.mark.parametrize("name", kernel_names())

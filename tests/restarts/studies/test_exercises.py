@@ -40,7 +40,7 @@ def test_to_keep_the_arm_most_likely_to_fail_breaks_ties_of_shocks_in_the_best_w
 
 
 def test_a_warning_alone_does_not_make_a_machine_urgent():
-    warned, sudden = (whittle_index(arm, 0.95, route="definition") for arm in machines_by_sensor())
+    warned, sudden = (whittle_index(arm, 0.95, method="definition") for arm in machines_by_sensor())
     new, at_risk, failed = warned.index
     assert at_risk == pytest.approx(new)
     assert failed > sudden.index[1]

@@ -32,7 +32,7 @@ def true():
         "discount": DISCOUNT,
         "certificates": [certify_indexability(arm, DISCOUNT) for arm in arms],
         "indices": indices,
-        "roots": [whittle_index(arm, DISCOUNT, route="definition").index for arm in arms[:2]],
+        "roots": [whittle_index(arm, DISCOUNT, method="definition").index for arm in arms[:2]],
         "subsidies": subsidies,
         "levels": np.array(
             [[restart_level(arm, DISCOUNT, s) for s in subsidies] for arm in arms[:2]]

@@ -24,7 +24,7 @@ DISCOUNT = 0.9
 
 
 def indices(arm, *routes):
-    return tuple(whittle_index(arm, DISCOUNT, route=route).index for route in routes)
+    return tuple(whittle_index(arm, DISCOUNT, method=route).index for route in routes)
 
 
 @pytest.fixture(scope="module")

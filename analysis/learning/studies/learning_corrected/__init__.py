@@ -146,7 +146,7 @@ def gradient_error(policy: FrozenPolicy, q: Floats, unit: float, width: float = 
     for entry in np.ndindex(q.shape):
         shift = np.zeros_like(q)
         shift[entry] = width
-        up, down = (policy.average_reward(q + sign * shift) / unit for sign in (1, -1))
+        up, down = (policy.evaluate(q + sign * shift) / unit for sign in (1, -1))
         numeric[entry] = (up - down) / (2 * width)
     return float(np.linalg.norm(policy.gradient(q) - numeric) / np.linalg.norm(numeric))
 
@@ -236,7 +236,7 @@ def exact_by_kappa(
         steep = replace(options, kappa=kappa)
         constant = FrozenPolicy(sources, replace(steep, threshold="constant"), budget, cap)
         rows[kappa] = {
-            "thresholds held at 0": FrozenPolicy(sources, steep, budget, cap).average_reward(zero),
+            "thresholds held at 0": FrozenPolicy(sources, steep, budget, cap).evaluate(zero),
             "best constant thresholds": constant.climb(zero)[1],
         }
     return pd.DataFrame(rows).T.rename_axis("kappa")
@@ -253,7 +253,7 @@ def remains(experiment: Experiment, budgets: Iterable[int], cap: int) -> pd.Data
             run = experiment.play(budget, start)
             undrawn = GreedyThresholdPolicy(sources, climbed, options)
             rows[f"M = {budget}, {start}"] = {
-                "at the start": policy.average_reward(first),
+                "at the start": policy.evaluate(first),
                 "learned": run.late().value,
                 "± (95%)": run.late().half_width,
                 "learned, without draws": run.greedy_rewards(sources, options, budget).mean(),
