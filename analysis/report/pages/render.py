@@ -178,12 +178,24 @@ def _stage_data(found: Collation, stage: Path, more: Mapping[str, Any] | None = 
     common = {
         "runs": runs,
         "known_seconds": known_seconds(),
+        "machine": _machine(found),
         "commit": edition.commit,
         "edition": asdict(edition)
         | {"version": str(facts()["version"]), "citation": plain_citation(edition)},
         "errata": errata_rows(found),
     }
     write_json(stage / DATA, asdict(found) | common | dict(more or {}))
+
+
+def _machine(found: Collation) -> dict[str, str]:
+    """Return what the runs say of the machine that made them; of several, all."""
+    said: dict[str, list[str]] = {}
+    for run in found.runs.values():
+        path = Path(run["folder"]) / "machine.json"
+        machine = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        for name, value in machine.items():
+            said.setdefault(name, []).append(value)
+    return {name: ", ".join(sorted(set(values))) for name, values in said.items()}
 
 
 def _build(stage: Path, build: Path, *, strict: bool, shared: Path | None = None) -> bool:

@@ -155,6 +155,7 @@ def tables(tmp_path, monkeypatch):
     data = {
         "figures": {}, "runs": {"part/page": run}, "document": True, "profile": "paper",
         "verdicts": verdicts, "commit": "abc_1", "known_seconds": {"quick": {"page": 7.5}},
+        "machine": {"processor": "a | b", "threads": "1"},
         "edition": {"version": "0.1", "citation": "The book (2026)."},
         "errata": [erratum | {"record": "X-2", "page": "part/page"}],
     }  # fmt: skip
@@ -225,6 +226,9 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
         ["version", "0.1"], ["commit", "abc_1"], ["cite as", "The book (2026)."],
         ["profile", "paper"],
     ]  # fmt: skip
+    facts = dict(found["book-facts"][0])
+    assert (facts["processor"], facts["threads"]) == ("a | b", "1")
+    assert "nine significant digits" in facts["tolerance"]
     assert found["book-times"][0] == [
         ["Notebook", "Seconds", "CPU-seconds", "CPU-seconds, quick", "Set by the profile"],
         ["part/page", "1.2", "2.5", "7.5", '{"rates": [1, 2], "law": "x_y"}'],
