@@ -8,10 +8,13 @@ from typing import Any
 
 
 def best(call: Callable[[], Any], runs: int = 5) -> tuple[float, Any]:
-    """Return the shortest time of a few runs, after one to compile and warm up, and the result."""
-    result = call()
+    """Return the shortest time of a few runs, after one to compile and warm up, and the result.
+
+    With 0 runs the first one counts: for what takes long, and has run before on less.
+    """
     times = []
-    for _ in range(runs):
+    result = call() if runs else None
+    for _ in range(max(runs, 1)):
         start = perf_counter()
         result = call()
         times.append(perf_counter() - start)

@@ -9,11 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
+from scipy.linalg.lapack import dgetrf
 
-from analysis.restarts import RestartArm, whittle_index, whittle_indices
-from analysis.restarts.instances.generators import slide_arm, slide_arms, sorted_simplex
+from analysis.restarts import RestartArm, elimination, whittle_index, whittle_indices
+from analysis.restarts.instances.generators import (
+    random_walk,
+    slide_arm,
+    slide_arms,
+    sorted_simplex,
+    uniform_wear,
+)
 from analysis.restarts.policies import RestartBandit, Scores, index_scores, myopic_scores
 from analysis.restarts.simulation import simulate
 from benchmarks._timing import best, row
@@ -24,6 +32,8 @@ DISCOUNT = 0.9
 def rows() -> Iterator[dict[str, Any]]:
     """Yield one comparison after another."""
     yield from index_rows()
+    for states in (2000, 4000):
+        yield from large_rows(states)
     yield from simulation_rows()
 
 
@@ -97,6 +107,28 @@ def index_rows() -> Iterator[dict[str, Any]]:
     theirs, index = best(lambda: package_index(arm), 3)
     note = f"route {found.route}; {difference(found.index, index)}"
     yield row("index, 1000 states, no thresholds", ours, "markovianbandit-pkg", theirs, note)
+
+
+def large_rows(states: int) -> Iterator[dict[str, Any]]:
+    """Yield an arm without zeros against the package and the bare factorisation, and a band."""
+    arm = slide_arm(sorted_simplex(states, np.random.default_rng(1)))
+    ours, found = best(lambda: whittle_index(arm, DISCOUNT), 5)
+    theirs, index = best(lambda: package_index(arm), 0)
+    name = f"index, {states} states"
+    yield row(name, ours, "markovianbandit-pkg, one call", theirs, difference(found.index, index))
+    system = np.eye(states) - DISCOUNT * arm.passive
+    bare, _ = best(lambda: dgetrf(system.T.copy(order="F"), overwrite_a=1), 5)
+    copy, _ = best(lambda: system.T.copy(order="F"), 5)
+    note = "the factorisation alone, without which there is no index; 1 is as near as one can come"
+    yield row(name, ours, "LAPACK's dgetrf of that size", bare - copy, note)
+    for shape, kernel in (("a band", random_walk), ("a triangle", uniform_wear)):
+        arm = slide_arm(kernel(states, 0.5))
+        ours, found = best(lambda arm=arm: whittle_index(arm, DISCOUNT), 5)
+        with patch.object(elimination, "factors_in_envelope", lambda *of: None):
+            theirs, dense = best(lambda arm=arm: whittle_index(arm, DISCOUNT), 3)
+        note = difference(found.index, dense.index)
+        name = f"index, {states} states, passive matrix {shape}"
+        yield row(name, ours, "the same by a dense factorisation", theirs, note)
 
 
 def simulation_rows() -> Iterator[dict[str, Any]]:

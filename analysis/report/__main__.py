@@ -7,9 +7,7 @@ import http.server
 import shlex
 import shutil
 import signal
-import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -18,16 +16,14 @@ from analysis.report.collate import collate, summary
 from analysis.report.files import shown
 from analysis.report.pages.render import render_book, render_runs, render_single
 from analysis.report.paths import PROFILES, build_folder
+from analysis.report.publishing.citation import this_edition
+from analysis.report.publishing.printing import find_browser, print_book
+from analysis.report.publishing.release import check_edition, make_release
 from analysis.report.running.lab import open_lab
-from analysis.report.running.notebooks import all_notebooks, keep_seconds, parse_assignments
+from analysis.report.running.notebooks import all_notebooks, keep_seconds
 from analysis.report.running.reruns import rerun_job
 from analysis.report.running.runner import locked, profile_jobs, run
-
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-CHROMIUM_OPTIONS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-)  # fmt: skip
+from analysis.report.running.values import parse_assignments
 
 
 def make_book(
@@ -60,24 +56,32 @@ def run_notebook(name: str, assignments: str, sources_path: str, trace_path: str
     print(f"figures and data: {shown(build / 'html' / 'figures')}")
 
 
-def make_pdf() -> None:
+def make_pdf(profile: str) -> Path:
     """Print the whole book to one PDF; what has changed is built first."""
-    build = build_folder("paper")
-    browser = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if browser is None:
-        raise RuntimeError(
-            f"printing needs one of {', '.join(CHROMIUM)}: install Debian's chromium"
-        )
-    make_book("paper")
-    with locked(build), tempfile.TemporaryDirectory() as data:
+    build = build_folder(profile)
+    find_browser()  # before the minutes that it takes to have something to print
+    make_book(profile)
+    with locked(build):
         page = render_single(build)
-        target = build / "book.pdf"
-        command = [browser, *CHROMIUM_OPTIONS, f"--user-data-dir={data}", "--no-pdf-header-footer"]
-        command += ["--virtual-time-budget=60000", f"--print-to-pdf={target}", page.as_uri()]
-        done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"{browser} did not print the book: {done.stderr[-2000:]}")
-    print(f"pdf: {shown(target)}")
+        print_book(page, build / "book.pdf", this_edition())
+    print(f"pdf: {shown(build / 'book.pdf')}")
+    return build / "book.pdf"
+
+
+def publish(profile: str, *, dirty: bool = False) -> None:
+    """Make one archive of the book, the PDF and all that lies beside them."""
+    edition, build = this_edition(), build_folder(profile)
+    check_edition(edition, dirty=dirty)
+    try:
+        make_pdf(profile)
+    except RuntimeError as error:
+        (build / "book.pdf").unlink(missing_ok=True)
+        print(f"the archive has no PDF: {error}")
+        make_book(profile)
+    with locked(build):
+        targets = [job.target for job in profile_jobs(profile, build)]
+        archive = make_release(collate(targets, profile=profile), build, edition)
+    print(f"archive: {shown(archive)}, with its SHA-256 beside it")
 
 
 def keep_times(profile: str) -> None:
@@ -116,7 +120,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.command == "run":
             run_notebook(options.notebook, options.parameters, options.sources, options.trace)
         elif options.command == "pdf":
-            make_pdf()
+            make_pdf(options.profile)
+        elif options.command == "release":
+            publish(options.profile, dirty=options.dirty)
         elif options.command == "lab":
             lab(options.profile, options.options)
         elif options.command == "times":
@@ -155,7 +161,11 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--parameters", default="", help="'budget=2 horizon=200' or '@file.yml'")
     one.add_argument("--sources", default="", help="CSV file with sources of your own")
     one.add_argument("--trace", default="", help="CSV file with a trace of your own")
-    commands.add_parser("pdf", help="print the whole book to one PDF")
+    pdf = commands.add_parser("pdf", help="print the whole book to one PDF")
+    pdf.add_argument("--profile", choices=PROFILES, default="paper", help="set of parameters")
+    release = commands.add_parser("release", help="pack the book, its PDF and data in one archive")
+    release.add_argument("--profile", choices=PROFILES, default="paper", help="set of parameters")
+    release.add_argument("--dirty", action="store_true", help="even with uncommitted changes")
     times = commands.add_parser("times", help="keep the CPU-seconds of the last build's notebooks")
     times.add_argument("--profile", choices=PROFILES, default="paper", help="profile of the build")
     opened = commands.add_parser("lab", help="open the notebooks in JupyterLab")

@@ -28,6 +28,7 @@ from scipy.linalg.lapack import dgetrf, dtrtrs
 
 from analysis.mdp.chains import recurrent_classes
 from analysis.restarts.arm import RestartArm
+from analysis.restarts.envelope import Factors, factors_in_envelope
 
 #: From this many states on, the factorisation in state order is left to LAPACK.
 LAPACK_FROM = 64
@@ -216,7 +217,7 @@ def eliminate(arm: RestartArm, discount: float, *, adaptive: bool) -> Eliminatio
     """
     states = arm.states
     if states >= LAPACK_FROM:
-        found = _search_order(arm, discount) if adaptive else _eliminate_lapack(arm, discount)
+        found = _search_order(arm, discount) if adaptive else _eliminate_in_order(arm, discount)
         if found is not None:
             return found
     a, num = np.empty((states, states)), np.empty(states)
@@ -253,40 +254,53 @@ def _search_order(arm: RestartArm, discount: float) -> Elimination | None:
     """
     order = np.argsort(arm.stopping_cost(discount), kind="stable")
     for _ in range(8):
-        found = _eliminate_lapack(arm, discount, order)
+        found = _eliminate_in_order(arm, discount, order)
         if found is None or is_nondecreasing(found.crossings):
             return found
         order = order[np.argsort(found.critical, kind="stable")]
     return None
 
 
-def _eliminate_lapack(
-    arm: RestartArm, discount: float, order: NDArray[np.int64] | None = None
-) -> Elimination | None:
-    """Eliminate in a given order by LAPACK; None where a closed class ends early (discount 1).
+def _dense_factors(passive: NDArray[np.float64], discount: float) -> Factors | None:
+    """Factorise A by LAPACK; None where a row would have to move.
 
     A is diagonally dominant by rows, so its transpose, which is how LAPACK sees a C-ordered array,
     is dominant by columns: partial pivoting leaves every row where it is.
     """
-    states = arm.states
-    cost, visits = arm.stopping_cost(discount), arm.reset
-    if order is None:
-        order = np.arange(states)
-        a = np.multiply(arm.passive, -discount)
-    else:
-        a = arm.passive[order][:, order] * -discount
-        cost, visits = cost[order], visits[order]
+    states = len(passive)
+    a = np.multiply(passive, -discount)
     a.flat[:: states + 1] += 1.0
     lu, rows, _ = dgetrf(a.T, overwrite_a=1)
-    if (lu.diagonal()[:-1] <= 1e-13).any() or not np.array_equal(rows, np.arange(states)):
+    if not np.array_equal(rows, np.arange(states)):
         return None
     if discount == 1:
         lu[-1, -1] = 1.0
-    right = np.ones((states, 2), order="F")
-    right[:, 0] = cost
-    solved, _ = dtrtrs(lu, right, trans=1, overwrite_b=1)
-    h, g = solved.T
-    first, _ = dtrtrs(lu, visits, lower=1, unitdiag=1)
+    return Factors(
+        lu.diagonal(),
+        lambda right: dtrtrs(lu, np.asfortranarray(right), trans=1, overwrite_b=1)[0],
+        lambda visits: dtrtrs(lu, visits, lower=1, unitdiag=1)[0],
+    )
+
+
+def _eliminate_in_order(
+    arm: RestartArm, discount: float, order: NDArray[np.int64] | None = None
+) -> Elimination | None:
+    """Eliminate in a given order by LAPACK, or by what structure allows.
+
+    None where a closed class ends early (discount 1).
+    """
+    states = arm.states
+    cost, visits, passive = arm.stopping_cost(discount), arm.reset, arm.passive
+    if order is None:
+        order = np.arange(states)
+    else:
+        passive = passive[order][:, order]
+        cost, visits = cost[order], visits[order]
+    factors = factors_in_envelope(passive, discount) or _dense_factors(passive, discount)
+    if factors is None or (factors.pivots[:-1] <= 1e-13).any():
+        return None
+    h, g = factors.values(np.column_stack([cost, np.ones(states)])).T
+    first = factors.visits(visits)
     critical = h / g
     base = arm.reset @ arm.active_cost
     cycle = np.concatenate(([base], base + np.cumsum(first * h)))

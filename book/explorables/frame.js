@@ -19,15 +19,23 @@
   book.colour = (n) => `var(--touch-${(n % 7) + 1})`;
   book.plural = (count, name) => `${count} ${name}${count === 1 ? "" : "s"}`;
 
-  // Controls. A control's value is what the state holds; a slider of a logarithmic one moves in
-  // equal ratios.
+  // Controls. A control's value is what the state holds; a slider moves in equal steps, in equal
+  // ratios where the control is logarithmic, or from stop to stop.
 
   const STEPS = 400;
   const isNumber = (control) => control.type === "range" || control.type === "number";
-  const toSlider = (control, value) => (control.log
-    ? (STEPS * Math.log(value / control.min)) / Math.log(control.max / control.min) : value);
-  const fromSlider = (control, place) => (control.log
-    ? Number((control.min * (control.max / control.min) ** (place / STEPS)).toPrecision(3)) : place);
+  function toSlider({ log, stops, min, max }, value) {
+    if (stops) return stops.filter((stop) => stop < value).length;
+    return log ? (STEPS * Math.log(value / min)) / Math.log(max / min) : value;
+  }
+  function fromSlider({ log, stops, min, max }, place) {
+    if (stops) return stops[place];
+    return log ? Number((min * (max / min) ** (place / STEPS)).toPrecision(3)) : place;
+  }
+  function slider({ log, stops, min, max, step }) {
+    if (stops) return { min: 0, max: stops.length - 1, step: 1 };
+    return log ? { min: 0, max: STEPS, step: 1 } : { min, max, step: step || 1 };
+  }
 
   // The value that a text stands for, or the one before if it stands for none.
   function read(control, text, before) {
@@ -58,9 +66,7 @@
     if (isNumber(control)) {
       const step = control.integer ? 1 : "any";
       if (control.type === "range") {
-        const [min, max] = control.log ? [0, STEPS] : [control.min, control.max];
-        const stride = control.log ? 1 : control.step || 1;
-        add(input(), { type: "range", min, max, step: stride, "aria-label": control.label }, "input",
+        add(input(), { type: "range", ...slider(control), "aria-label": control.label }, "input",
           (element) => fromSlider(control, Number(element.value)));
       }
       add(input(), { type: "number", id: name, min: control.min, max: control.max, step, inputmode: "decimal" },

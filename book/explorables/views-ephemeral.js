@@ -86,14 +86,15 @@
         const wait = x < limit ? math.indexWait(source, x) : 0;
         const panel = book.panel(width, 340, { range: [0, most], label: "content x (value units)" },
           { range: [0, most / cost], label: "index γ(x) (value per cost)" });
-        for (let eta = 1; eta <= LINES; eta += 1) {
+        const etas = Array.from({ length: LINES }, (_, n) => n + 1);
+        [...etas, ...(wait > LINES ? [wait] : [])].forEach((eta) => {
           const [at0, at1] = [0, most].map((end) => math.indexLine(source, end, eta)), top = most / cost;
           const meets = (level) => (most * (level - at0)) / (at1 - at0); // where the line is at a level
           const ends = [at0 < 0 ? [meets(0), 0] : [0, at0], at1 > top ? [meets(top), top] : [most, at1]];
-          panel.line(ends, colour(eta - 1), { thick: eta === wait ? 2.5 : 1, dash: "5 4" });
-        }
+          panel.line(ends, colour(eta === wait ? 1 : 5), { thick: eta === wait ? 2.5 : 1.2, dash: "5 4" });
+        });
         const curve = Array.from({ length: 241 }, (_, n) => (most * n) / 240).map((at) => [at, math.index(source, at)]);
-        const orbit = Array.from({ length: LINES }, (_, n) => math.stateAtAge(source, n + 1));
+        const orbit = etas.map((age) => math.stateAtAge(source, age));
         panel.line(curve, colour(6), { thick: 3 })
           .dots(orbit.map((at) => [at, math.index(source, at)]), colour(6), { radius: 4 })
           .line([[x, 0], [x, value]], colour(1), { thick: 1.5 })
@@ -104,7 +105,8 @@
           : "which is x/C: from u* on, waiting gains nothing.";
         return {
           picture: [panel], words: `${where}, ${why}`,
-          legend: [[book.keyLine(colour(6)), "index"], [book.keyDot(colour(6)), `ages 1 to ${LINES}`], [book.keyLine(colour(0), "5 4"), `lines η = 1 to ${LINES}`]],
+          legend: [[book.keyLine(colour(6)), "index"], [book.keyDot(colour(6)), `ages 1 to ${LINES}`], [book.keyLine(colour(5), "5 4"), `lines η = 1 to ${LINES}`],
+            ...(wait ? [[book.keyLine(colour(1), "5 4"), `the highest here, η = ${wait}`]] : [])],
           drag: (place) => ({ x: Number((panel.inverse(place) / limit).toFixed(3)) }),
         };
       },

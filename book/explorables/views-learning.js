@@ -58,11 +58,12 @@
   book.define("explore-learners", ({ parameters, rows }) => {
     const names = [...new Set(rows.learner)], budgets = [...new Set(rows.budget)];
     const opened = budgets.includes(parameters.budget) ? parameters.budget : budgets[0];
+    const stops = [...new Set(rows.epoch)].sort((a, b) => a - b), [first, last] = [stops[0], stops[stops.length - 1]];
     return {
       title: "Drive it: learners on and off",
       controls: [
         { name: "M", label: "Budget M", unit: "sources per epoch", type: "select", options: budgets.map((m) => [String(m), String(m)]), value: String(opened) },
-        { name: "epoch", label: "Epoch that is read off (or drag in the picture)", type: "range", min: Math.min(...rows.epoch), max: Math.max(...rows.epoch), log: true, integer: true, value: Math.max(...rows.epoch) },
+        { name: "epoch", label: "Epoch that is read off (or drag in the picture)", type: "range", min: first, max: last, stops, integer: true, value: last },
         ...names.map((name) => ({ name: slug(name), label: name, type: "checkbox", value: true })),
         { name: "logx", label: "logarithmic epochs", type: "checkbox", value: true },
         { name: "logy", label: "logarithmic loss", type: "checkbox", value: true },
@@ -74,7 +75,7 @@
           return { name, place, mine };
         }).filter(({ name, mine }) => state[slug(name)] && mine.length);
         const highest = Math.max(FLOOR * 10, ...curves.flatMap(({ mine }) => mine.map((n) => rows.high[n])));
-        const x = { range: [Math.min(...rows.epoch), Math.max(...rows.epoch)], log: state.logx, label: "epoch" };
+        const x = { range: [first, last], log: state.logx, label: "epoch" };
         const panel = book.panel(width, 360, x, { range: [state.logy ? FLOOR : Math.min(0, ...curves.flatMap(({ mine }) => mine.map((n) => rows.low[n]))), 1.05 * highest], log: state.logy, clip: true, label: "loss so far (% of the index policy's reward)" });
         curves.forEach(({ place, mine }) => {
           const line = (column) => mine.map((n) => [rows.epoch[n], floor(rows[column][n])]);
@@ -84,6 +85,7 @@
           const n = mine.reduce((best, one) => (Math.abs(rows.epoch[one] - state.epoch) < Math.abs(rows.epoch[best] - state.epoch) ? one : best));
           return { name, place, n };
         }).sort((a, b) => rows.mean[a.n] - rows.mean[b.n]);
+        panel.line([[state.epoch, panel.lowest], [state.epoch, 1.05 * highest]], colour(6), { thick: 1 });
         near.forEach(({ place, n }) => panel.dots([[rows.epoch[n], floor(rows.mean[n])]], tint(place), { radius: 4.5 }));
         const each = near.map(({ name, n }) => `${name} ${said(rows.mean[n], 3)} (${said(rows.low[n], 3)} to ${said(rows.high[n], 3)})`);
         return {

@@ -15,8 +15,8 @@ from pathlib import Path
 import filelock
 import pytest
 
-from analysis.report.__main__ import CHROMIUM, CHROMIUM_OPTIONS
 from analysis.report.paths import BUILD, ROOT, build_folder
+from analysis.report.publishing.printing import CHROMIUM, CHROMIUM_OPTIONS
 
 
 class Page(HTMLParser):

@@ -9,7 +9,11 @@ from analysis.published import printed_rows
 from analysis.report.paths import BOOK
 
 ROLE = re.compile(r"\{(?P<kind>printed|computed|verdict)\}`(?P<id>[\w.-]+)[^`]*`")
-FINDING = re.compile(r"^\*\*What we find\.\*\*(?:.+\n)+", re.MULTILINE)
+#: What a page finds, up to its first cell, figure or section.
+FINDING = re.compile(
+    r"^\*\*What we find\.\*\*.*?(?=^`{3,}\{(?:code-cell|repro-figure|repro-table)|^## )",
+    re.MULTILINE | re.DOTALL,
+)
 #: Words that say more than the verdict of a row that is quoted in the same paragraph.
 TOO_MUCH = {
     "not determined": r"impossible|cannot be|could not be|is wrong|is false|refuted|disproved",

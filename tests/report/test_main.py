@@ -11,6 +11,7 @@ import pytest
 from analysis.report import __main__ as command
 from analysis.report import paths
 from analysis.report.paths import ROOT
+from analysis.report.publishing import printing
 from analysis.report.running import notebooks
 from analysis.report.running.notebooks import find_notebook
 from analysis.report.running.runner import locked
@@ -191,7 +192,7 @@ def test_a_port_in_use_gives_one_sentence(capsys, tmp_path):
 
 
 def test_printing_without_a_browser_says_what_is_missing(capsys, monkeypatch):
-    monkeypatch.setattr(command.shutil, "which", lambda name: None)
+    monkeypatch.setattr(printing.shutil, "which", lambda name: None)
     assert "chromium" in refused(capsys, "pdf")
 
 

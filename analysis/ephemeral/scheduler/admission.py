@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.ephemeral.index import h
 from analysis.ephemeral.optimum.relaxed import due_ages, relaxed_problem
-from analysis.ephemeral.scheduler.calendar import NEVER, Floats
+from analysis.ephemeral.scheduler.calendar import NEVER, Floats, Ints, Limits
 from analysis.ephemeral.sources import Sources
 
 CHUNK = 2**16
@@ -41,11 +40,21 @@ def spread_ages(sources: Sources, budget: float, rng: np.random.Generator) -> ND
 
 
 def set_rates(entries: NDArray[np.void], sources: Sources, part: slice) -> None:
-    """Write what the index of some of the sources needs into entries of the calendar."""
+    """Write what the index of some of the sources needs into entries of the calendar.
+
+    Raises ValueError if single precision cannot hold a rate.
+    """
     some = sources.subset(part)
-    entries["limit"] = some.u_star / some.cost
-    entries["decay"] = some.decay
-    entries["bend"] = h(some.decay)
+    for name, rate in (("limit", some.u_star / some.cost), ("decay", some.decay)):
+        with np.errstate(over="ignore", under="ignore"):
+            entries[name] = rate
+        stored = entries[name]
+        bad = ~np.isfinite(stored) | ((rate > 0) & (stored < np.finfo(stored.dtype).tiny))
+        if bad.any():
+            what = "u*/C" if name == "limit" else "mu T"
+            raise ValueError(
+                f"sources must have {what} in the range of {stored.dtype}, got {rate[bad][0]:g}"
+            )
 
 
 def whole_numbers(name: str, values: ArrayLike, count: int, low: int) -> NDArray[np.int32]:
@@ -61,17 +70,37 @@ def whole_numbers(name: str, values: ArrayLike, count: int, low: int) -> NDArray
     return array.astype(np.int32)
 
 
-def limits(
-    min_age: int | ArrayLike, max_age: int | ArrayLike | None, count: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def limits(min_age: int | ArrayLike, max_age: int | ArrayLike | None, count: int) -> Limits:
     """Check limits on ages that come together; return them, an empty array for no maximal ages."""
     least = whole_numbers("min_age", min_age, count, 0)
     if max_age is None:
-        return least, np.empty(0, np.int32)
+        return Limits(least, np.empty(0, np.int32))
     most = whole_numbers("max_age", max_age, count, 1)
     if (least > most).any():
         raise ValueError("min_age must not be above max_age")
-    return least, most
+    return Limits(least, most)
+
+
+def limits_with(have: Limits, total: int, more: Limits, count: int) -> Limits:
+    """Return the limits of `total` sources and of `count` more that come after them.
+
+    Minimal ages stay one number while they are all the same; maximal ages stay away while there
+    are none.
+    """
+    same = np.unique(np.append(have.least, more.least))
+    least = same if same.size == 1 else _joined(have.least, total, more.least, count, 0)
+    if have.most.size or more.most.size:
+        return Limits(least, _joined(have.most, total, more.most, count, NEVER))
+    return Limits(least, have.most)
+
+
+def _joined(have: Ints, total: int, more: Ints, count: int, none: int) -> Ints:
+    """Return the limits of all, one a number, from those of some and of those after them."""
+    parts = (have, total), (more, count)
+    default = np.array([none], np.int32)
+    return np.concatenate(
+        [np.broadcast_to(part if part.size else default, size) for part, size in parts]
+    )
 
 
 def load(cost: Floats, most: NDArray[np.int32]) -> float:

@@ -23,26 +23,28 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from analysis.ephemeral.scheduler.vector_index import shares
+from analysis.ephemeral.scheduler.vector_index import bend_of, shares
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Entries = NDArray[np.void]
 
-ENTRY = np.dtype(
-    [
-        ("limit", "f8"),  # u*/C
-        ("decay", "f8"),  # mu T
-        ("bend", "f8"),  # exp(-mu T) - 1 + mu T
-        ("number", "i4"),  # which source
-        ("last", "i4"),  # epoch of the last crawl
-        ("due", "i4"),  # age at which it falls due
-        ("least", "i4"),  # minimal age between crawls
-    ]
-)
+PRECISIONS = {"double": "f8", "single": "f4"}
+"""How the rates in an entry are stored; all that is computed from them is in double precision."""
+ENTRIES = {
+    name: np.dtype(
+        [
+            ("limit", rate),  # u*/C
+            ("decay", rate),  # mu T
+            ("number", "i4"),  # which source
+            ("last", "i4"),  # epoch of the last crawl
+            ("due", "i4"),  # age at which it falls due
+        ]
+    )
+    for name, rate in PRECISIONS.items()
+}
 NEVER = 2**30
 """Due age of a source whose index stays below the threshold; such sources have a bucket, too."""
-SIZE = ENTRY.itemsize
 AHEAD = 3
 """How many entries ahead of the last one a bucket's memory is fetched."""
 RING = 1024
@@ -65,15 +67,23 @@ class Calendar(NamedTuple):
     free: NDArray[np.int64]
 
 
-def empty_calendar() -> Calendar:
-    """Return a calendar without room for any entry."""
+def empty_calendar(precision: str = "double") -> Calendar:
+    """Return a calendar without room for any entry; its rates have one of the `PRECISIONS`."""
     return Calendar(
-        np.empty(0, ENTRY),
+        np.empty(0, ENTRIES[precision]),
         np.empty(0, np.int32),
         np.full(RING + 1, -1, np.int32),
         np.zeros(RING + 1, np.int32),
         np.array([-1, 0, 0]),
     )
+
+
+def precision_of(entries: Entries) -> str:
+    """Return the precision of the rates in entries; raise ValueError if there is none."""
+    for name, kind in ENTRIES.items():
+        if entries.dtype == kind:
+            return name
+    raise ValueError(f"entries must be of one of the kinds of this module, got {entries.dtype}")
 
 
 def with_room(calendar: Calendar, entries: int) -> Calendar:
@@ -109,24 +119,38 @@ def _prefetch(typing_context: Any, address: Any) -> Any:
 prefetch: Any = intrinsic(_prefetch)
 
 
+class Limits(NamedTuple):
+    """Least and greatest ages between crawls: none, one for all sources, or one a number."""
+
+    least: Ints
+    most: Ints
+
+
+@njit(cache=True, inline="always")
+def least_age(limits: Limits, number: int) -> Any:
+    """Return the minimal age of a source."""
+    least = limits.least
+    return np.int64(least[number if least.size > 1 else 0]) if least.size else np.int64(0)
+
+
 @njit(cache=True)
-def first_age(entry: Any, theta: float) -> Any:
+def first_age(entry: Any, theta: float, least: Any) -> Any:
     """First age, not below the minimal one, at which the index is at least theta; or NEVER."""
-    limit, decay, bend = entry.limit, entry.decay, entry.bend
+    limit, decay = np.float64(entry.limit), np.float64(entry.decay)
     if theta <= 0.0:
-        return entry.least
+        return least
     if theta >= limit:
         return NEVER
-    ratio = theta / limit
+    bend, ratio = bend_of(decay), theta / limit
     guess = max(np.sqrt(2.0 * ratio), -np.log1p(-ratio)) / decay
-    above = np.int64(min(max(guess, entry.least), NEVER))
+    above = np.int64(min(max(guess, least), NEVER))
     step = 1
     if limit * shares(decay, bend, float(above))[0] >= theta:
         below = above - step
-        while below >= entry.least and limit * shares(decay, bend, float(below))[0] >= theta:
+        while below >= least and limit * shares(decay, bend, float(below))[0] >= theta:
             above, step = below, 2 * step
             below = above - step
-        below = max(below, entry.least - 1)
+        below = max(below, least - 1)
     else:
         below, above = above, above + step
         while limit * shares(decay, bend, float(above))[0] < theta:
@@ -144,11 +168,11 @@ def first_age(entry: Any, theta: float) -> Any:
 
 
 @njit(cache=True, inline="always")
-def due_age(entry: Any, theta: float, most: Ints) -> Any:
-    """Age at which an entry falls due; `most` holds maximal ages by number, or is empty."""
-    due = first_age(entry, theta)
-    if most.size:
-        due = min(due, most[entry.number])
+def due_age(entry: Any, theta: float, limits: Limits) -> Any:
+    """Age at which an entry falls due."""
+    due = first_age(entry, theta, least_age(limits, entry.number))
+    if limits.most.size:
+        due = min(due, limits.most[entry.number])
     return due
 
 
@@ -194,7 +218,8 @@ def push(calendar: Calendar, entry: Any, earliest: int) -> None:
     place = np.int64(block) * BLOCK + calendar.fill[bucket]
     calendar.pool[place] = entry
     calendar.fill[bucket] += 1
-    prefetch(calendar.pool.ctypes.data + (place + AHEAD) * SIZE)  # for the next one in this bucket
+    # For the next one in this bucket.
+    prefetch(calendar.pool.ctypes.data + (place + AHEAD) * calendar.pool.itemsize)
 
 
 @njit(cache=True, inline="always")
@@ -220,11 +245,11 @@ def bucket_size(calendar: Calendar, epoch: int) -> int:
 
 
 @njit(cache=True)
-def insert(calendar: Calendar, entries: Entries, epoch: int, theta: float, most: Ints) -> None:
+def insert(calendar: Calendar, entries: Entries, epoch: int, theta: float, limits: Limits) -> None:
     """Put entries into the calendar, due under theta."""
     for j in range(entries.size):
         entry = entries[j]
-        entry.due = due_age(entry, theta, most)
+        entry.due = due_age(entry, theta, limits)
         push(calendar, entry, epoch)
     check_blocks(calendar)
 
@@ -260,13 +285,13 @@ def gather(calendar: Calendar) -> tuple[int, int]:
 
 
 @njit(cache=True)
-def rebuild(calendar: Calendar, epoch: int, theta: float, most: Ints) -> None:
+def rebuild(calendar: Calendar, epoch: int, theta: float, limits: Limits) -> None:
     """Sort all entries anew under another threshold, in place."""
     block, size = gather(calendar)
     while block >= 0:
         for j in range(np.int64(block) * BLOCK, np.int64(block) * BLOCK + size):
             entry = calendar.pool[j]
-            entry.due = due_age(entry, theta, most)
+            entry.due = due_age(entry, theta, limits)
             push(calendar, entry, epoch)
         block, size = release(calendar, block), BLOCK
     check_blocks(calendar)

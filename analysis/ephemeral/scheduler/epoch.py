@@ -16,17 +16,18 @@ from numpy.typing import NDArray
 from analysis.ephemeral.scheduler.calendar import (
     BLOCK,
     RING,
-    SIZE,
     Calendar,
     Floats,
     Ints,
+    Limits,
     check_blocks,
     due_age,
+    least_age,
     prefetch,
     push,
     release,
 )
-from analysis.ephemeral.scheduler.vector_index import shares
+from analysis.ephemeral.scheduler.vector_index import bend_of, shares
 
 OVERDUE = 1e200
 """Rank of a source at its maximal age; it grows with every epoch that the source is overdue."""
@@ -39,7 +40,8 @@ def rank_bucket(
     calendar: Calendar, epoch: int, most: Ints, number: Ints, rank: Floats, content: Floats
 ) -> None:
     """Rank the epoch's bucket: number, index and content per unit of cost of each entry."""
-    limit, decay, bend, age = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    limit, decay, age = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    width = calendar.pool.itemsize
     bucket = epoch & (RING - 1)
     block, size = calendar.head[bucket], calendar.fill[bucket]
     start = 0
@@ -48,16 +50,16 @@ def rank_bucket(
         numbers, ranks = number[start : start + size], rank[start : start + size]
         contents = content[start : start + size]
         waiting = False
-        after = calendar.pool.ctypes.data + np.int64(calendar.link[block]) * BLOCK * SIZE
+        after = calendar.pool.ctypes.data + np.int64(calendar.link[block]) * BLOCK * width
         for j in range(size):
             entry = entries[j]
-            prefetch(after + j * SIZE)
-            limit[j], decay[j], bend[j] = entry.limit, entry.decay, entry.bend
+            prefetch(after + j * width)
+            limit[j], decay[j] = entry.limit, entry.decay
             age[j] = epoch - entry.last
             numbers[j] = entry.number
             waiting |= entry.last + entry.due > epoch
         for j in range(size):
-            index, there = shares(decay[j], bend[j], age[j])
+            index, there = shares(decay[j], bend_of(decay[j]), age[j])
             ranks[j], contents[j] = limit[j] * index, limit[j] * there
         if waiting:
             for j in range(size):
@@ -78,7 +80,7 @@ def settle(
     theta: float,
     cut: float,
     tie: int,
-    most: Ints,
+    limits: Limits,
     rank: Floats,
     content: Floats,
     numbers: NDArray[np.int64],
@@ -92,13 +94,14 @@ def settle(
     bucket = epoch & (RING - 1)
     block, size = calendar.head[bucket], calendar.fill[bucket]
     calendar.head[bucket] = -1
+    width = calendar.pool.itemsize
     start = taken = 0
     while block >= 0:
         first = np.int64(block) * BLOCK
-        after = calendar.pool.ctypes.data + np.int64(calendar.link[block]) * BLOCK * SIZE
+        after = calendar.pool.ctypes.data + np.int64(calendar.link[block]) * BLOCK * width
         for j in range(size):
             entry = calendar.pool[first + j]
-            prefetch(after + j * SIZE)
+            prefetch(after + j * width)
             value = rank[start + j]
             if value > cut or (value == cut and entry.number <= tie):
                 numbers[taken] = entry.number
@@ -106,7 +109,7 @@ def settle(
                 taken += 1
                 entry.last = epoch
             elif WAITING < value < theta:
-                entry.due = due_age(entry, theta, most)
+                entry.due = due_age(entry, theta, limits)
             push(calendar, entry, epoch + 1)
         start += size
         block, size = release(calendar, block), BLOCK
@@ -115,24 +118,35 @@ def settle(
 
 @njit(cache=True)
 def demand(
-    calendar: Calendar, epoch: int, theta: float, cost: Floats, most_cost: float
+    calendar: Calendar,
+    epoch: int,
+    theta: float,
+    cost: Floats,
+    limits: Limits,
+    most_cost: float,
+    every: int = 1,
 ) -> tuple[float, float]:
     """Cost of all sources that may be crawled now and have an index of at least theta.
 
-    Only sources count that cost at most `most_cost`. Also returns their largest index.
+    Only sources count that cost at most `most_cost`. Also returns their largest index. From one
+    block in `every` the cost of all is estimated; the largest index is then that of those seen.
     """
     total = largest = 0.0
+    seen = 0
     for bucket in range(RING + 1):
         block, size = calendar.head[bucket], calendar.fill[bucket]
         while block >= 0:
-            for j in range(np.int64(block) * BLOCK, np.int64(block) * BLOCK + size):
+            first = np.int64(block) * BLOCK
+            for j in range(first, first + (size if seen % every == 0 else 0)):
                 entry = calendar.pool[j]
                 age = epoch - entry.last
                 price = cost[entry.number] if cost.size > 1 else cost[0]
-                if age >= entry.least and price <= most_cost:
-                    index = entry.limit * shares(entry.decay, entry.bend, float(age))[0]
+                if age >= least_age(limits, entry.number) and price <= most_cost:
+                    decay = np.float64(entry.decay)
+                    index = entry.limit * shares(decay, bend_of(decay), float(age))[0]
                     largest = max(largest, index)
                     if index >= theta:
                         total += price
+            seen += 1
             block, size = calendar.link[block], BLOCK
-    return total, largest
+    return total * every, largest

@@ -13,7 +13,7 @@ import numpy as np
 
 from analysis.ephemeral.scheduler import calendar as kernel
 from analysis.ephemeral.scheduler import epoch as epoch_kernel
-from analysis.ephemeral.scheduler.calendar import Calendar, Floats, Ints
+from analysis.ephemeral.scheduler.calendar import Calendar, Floats, Limits
 
 MEMORY = 16
 """Epochs over which the threshold looks back before it rises."""
@@ -21,6 +21,8 @@ MARGIN = 0.0015
 """How far the threshold stays below the lowest index crawled; doubles when it was too little."""
 CROWDED = 8
 """So many times the crawls in the epoch's bucket are too many to look at."""
+SAMPLE = 1000
+"""So many sources above a level are enough to place the threshold; a bad guess costs a sorting."""
 SAFETY = 1.0 + 1e-9
 """An index this much above the threshold is above it beyond rounding."""
 
@@ -67,21 +69,24 @@ class Threshold:
         calendar: Calendar,
         epoch: int,
         cost: Floats,
-        most: Ints,
+        limits: Limits,
     ) -> bool:
         """Sort the calendar anew under a threshold at which more than so much cost is due.
 
         Only sources count that cost no more than the budget. If there is none that may be crawled
         now, no threshold helps: nothing is changed, and the answer is False.
         """
-        total, high = epoch_kernel.demand(calendar, epoch, 0.0, cost, budget)
+        total, high = epoch_kernel.demand(calendar, epoch, 0.0, cost, limits, budget)
         if total == 0.0:
             return False
+        # Sources that are due at the level, of which one in `every` is looked at.
+        every = max(1, int(want / total * calendar.pool.size / SAMPLE))
+        want *= 1.0 if every == 1 else 1.1
         low = 0.0
         if total > want:
             for _ in range(60):
                 middle = 0.5 * (low + high)
-                total, _ = epoch_kernel.demand(calendar, epoch, middle, cost, budget)
+                total, _ = epoch_kernel.demand(calendar, epoch, middle, cost, limits, budget, every)
                 if total >= want:
                     low = middle
                 else:
@@ -94,5 +99,5 @@ class Threshold:
         self.level = low / SAFETY**2
         self.rebuilds += 1
         self._cuts.clear()
-        kernel.rebuild(calendar, epoch, self.level, most)
+        kernel.rebuild(calendar, epoch, self.level, limits)
         return True

@@ -25,6 +25,8 @@ Step = tuple[float, float]
 #: How near the last price and the reward have to come to the relaxed problem's.
 PRICE_TOLERANCE = 0.1
 REWARD_TOLERANCE = 1e-3
+#: By what share of the budget runs may overspend and still count as keeping it.
+_OVERSPENT = 5e-3
 
 
 def step_name(rule: Step) -> str:
@@ -79,6 +81,11 @@ def cases_of(sources: Sources) -> list[tuple[str, Sources, float]]:
 def distance(price: float, solution: RelaxedSolution) -> float:
     """Return how far a price lies from the interval of the relaxed problem's multipliers."""
     return max(solution.smallest_subsidy - price, price - solution.subsidy, 0.0)
+
+
+def keeps_budget(spent: float, budget: float) -> bool:
+    """Tell whether the low end of an interval of spending lies within the budget, or very near."""
+    return bool(spent <= budget * (1 + _OVERSPENT))
 
 
 def has_one_multiplier(solution: RelaxedSolution) -> bool:

@@ -145,7 +145,7 @@ def predicates(budgets: tuple[int, int], rewards: pd.DataFrame) -> dict[str, flo
     return {
         "two-budgets": budgets[0] != budgets[1],
         "greedy-alike": abs(over) < _ROUNDING,
-        "over-greedy": over,
+        "over-greedy": over if abs(over) >= _ROUNDING else 0.0,
     }
 
 

@@ -8,7 +8,7 @@ attachments, and what is hidden on the page is left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -133,6 +133,7 @@ class PlainPage:
             "math": self._math,
             "dropdown": self._dropdown,
             "repro-figure": self._figure,
+            "repro-table": self._table,
             "verdicts": self._verdicts,
         }.get(fence.name, self._theorem if fence.name.startswith("prf:") else self._note)
         return ["", *write(fence).split("\n"), ""]
@@ -167,19 +168,28 @@ class PlainPage:
         figure = self.data["figures"][id]
         self.figures.append(id)
         alt = re.sub(r"([\[\]\\])", r"\\\1", figure["alt"])
+        return f"![{alt}](attachment:{id}.png)\n\n{self._number(id, 'Fig.')}{figure['caption']}"
+
+    def _table(self, fence: Fence) -> str:
+        id = fence.argument
+        table = self.data["tables"][id]
+        rows = [[_cell(text) for text in row] for row in table["rows"]]
+        caption = f"{self._number(id, 'Table')}{table['caption']}"
+        return f"{caption}\n\n{_grid(table['header'], rows)}"
+
+    def _number(self, id: str, kind: str) -> str:
         found = self.index["targets"]["numref"].get(id)
-        number = f"**{found[2]}** " if found and found[2].startswith("Fig.") else ""
-        return f"![{alt}](attachment:{id}.png)\n\n{number}{figure['caption']}"
+        return f"**{found[2]}** " if found and found[2].startswith(kind) else ""
 
     def _verdicts(self, _: Fence) -> str:
-        cells = [["Where", "Printed", "Computed", "Verdict", "Why"], ["---"] * 5]
+        cells = []
         for id, verdict in self.data["verdicts"].items():
             if verdict["page"] == self.page:
                 row = printed_rows()[id]
                 where = f"{documents()[row.document].short}, {row.place}"
                 said = [verdict[name] for name in ("computed", "verdict", "reason")]
                 cells.append([_cell(text) for text in (where, row.printed, *said)])
-        return "\n".join(f"| {' | '.join(line)} |" for line in cells) if cells[2:] else ""
+        return _grid(("Where", "Printed", "Computed", "Verdict", "Why"), cells) if cells else ""
 
     def _note(self, fence: Fence) -> str:
         """Quote notes, tips and the like; what has no content is for the book only."""
@@ -204,6 +214,11 @@ def _fence(found: re.Match[str], lines: list[str]) -> Fence:
         lines = lines[1:]
     content = "\n".join(lines).strip("\n")
     return Fence(found["name"], found["argument"].strip(), content, options)
+
+
+def _grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = (header, ["---"] * len(header), *rows)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _cell(text: object) -> str:

@@ -36,6 +36,8 @@ from analysis.report.pages.static import share_static
 from analysis.report.paths import BOOK, ROOT
 from analysis.report.publishing.address import base_address
 from analysis.report.publishing.citation import facts, plain_citation, this_edition
+from analysis.report.publishing.crate import correct_sizes
+from analysis.report.publishing.printing import print_contents
 from analysis.report.publishing.site import write_data
 from analysis.report.run import write_json
 from analysis.report.running.notebooks import (
@@ -212,11 +214,16 @@ def _write_notebooks(stage: Path, made: Path) -> None:
     data = json.loads((stage / DATA).read_text(encoding="utf-8"))
     index = read_index(made) or data.get("book") or source_index()
     write_notebooks(data, index | {"address": base_address().rstrip("/")}, made)
+    correct_sizes(made)
 
 
 def render_single(build: Path) -> Path:
     """Render the staged book as one long page, for printing, and return that page."""
-    with _rendered(build / "stage", build, "singlehtml", strict=False) as made:
+    stage = build / "stage"
+    contents = yaml.safe_load((stage / "_toc.yml").read_text(encoding="utf-8"))
+    ordered = yaml.safe_dump(print_contents(contents), sort_keys=False)
+    (stage / "_toc.yml").write_text(ordered, encoding="utf-8")
+    with _rendered(stage, build, "singlehtml", strict=False) as made:
         replace_folder(made, build / "singlehtml")
     return build / "singlehtml" / "index.html"
 

@@ -18,9 +18,9 @@ from sphinx.application import Sphinx
 from analysis.report.pages.sphinx_ext import results
 from analysis.report.publishing import linked_data
 from analysis.report.publishing.citation import TEXT_LICENSE, Edition, authors, facts
+from analysis.report.publishing.crate import CRATE
 from analysis.report.publishing.linked_data import Place
 
-CRATE = "ro-crate-metadata.json"
 _TAG = Markup("    <{} {}>\n")
 
 

@@ -14,6 +14,7 @@ from analysis.report.collate import PRODUCTS, Collation, errata_rows
 from analysis.report.dark import write_dark
 from analysis.report.publishing.address import permalink
 from analysis.report.publishing.citation import Edition, bibtex, this_edition, write_citation
+from analysis.report.publishing.crate import write_crate
 from analysis.report.run import write_json
 
 SCORECARD = [
@@ -60,6 +61,8 @@ def write_data(found: Collation, site: Path) -> None:
             table.writerows(rows)
     write_citation(site, edition)
     write_json(site / "manifest.json", _manifest(found, site))
+    if found.document:  # a reader's own run is no publication
+        write_crate(found, site, edition)
 
 
 def _write_products(found: Collation, part: str, site: Path, edition: Edition) -> None:

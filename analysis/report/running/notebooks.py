@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 import re
-import shlex
 from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +27,7 @@ import yaml
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from analysis.report.paths import BOOK
+from analysis.report.running.values import ParameterError, nearest, parse_value, read_values
 
 _LINE = re.compile(r"(?P<name>\w+): (?P<type>[\w\[\]]+) = (?P<default>.+?)  # (?P<help>.+)")
 _END = r"\s*(N|[-+]?inf|[-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*"
@@ -40,21 +40,6 @@ _LISTS = ("list[int]", "list[float]", "list[str]")
 _OUTSIDE = {
     "greater_than", "greater_than_equal", "less_than", "less_than_equal", "assertion_error",
 }  # fmt: skip
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML in which ``1e-3`` is a number, as YAML 1.2 has it, and no word."""
-
-
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"),
-    list("-+.0123456789"),
-)
-
-
-class ParameterError(ValueError):
-    """A parameter that a notebook does not take; one sentence says which and what is allowed."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +150,8 @@ class Notebook:
         unknown = [name for name in given if name not in self.parameters]
         if unknown:
             raise ParameterError(
-                f"{self.name} has no parameter {unknown[0]!r}; it has "
+                f"{self.name} has no parameter {unknown[0]!r}"
+                f"{nearest(unknown[0], self.parameters)}; it has "
                 + ("; ".join(self.describe()) or "none")
             )
         if given.get("sources"):
@@ -196,7 +182,7 @@ class Notebook:
                 f"{self.path.name}: a line of the parameters cell must read "
                 f"'name: type = default  # unit; range; description', got {line!r}"
             )
-        default = yaml.load(found["default"], _Loader)
+        default = parse_value(found["default"])
         unit, allowed, description = (part.strip() for part in parts)
         if allowed != "any" and not _INTERVAL.fullmatch(allowed) and not _SET.fullmatch(allowed):
             raise ParameterError(
@@ -242,7 +228,10 @@ def find_notebook(name: str) -> Notebook:
     """
     notebooks = all_notebooks()
     if name not in notebooks:
-        raise ParameterError(f"there is no notebook {name!r}; there are {', '.join(notebooks)}")
+        near = nearest(name, notebooks)
+        raise ParameterError(
+            f"there is no notebook {name!r}{near}; there are {', '.join(notebooks)}"
+        )
     return notebooks[name]
 
 
@@ -254,7 +243,7 @@ def profile_parameters(profile: str) -> dict[str, dict[str, Any]]:
     ParameterError
         If the profile cannot be read or names a notebook that is not there.
     """
-    values = _read(BOOK / "profiles" / f"{profile}.yml")
+    values = read_values(BOOK / "profiles" / f"{profile}.yml")
     for name in values:
         find_notebook(name)
     return values
@@ -273,13 +262,13 @@ def read_table(path: str) -> Sized:
 
 
 def _table(what: str) -> Any:
-    return resolve_name(_read(BOOK / "_tables.yml")["sources"][what])
+    return resolve_name(read_values(BOOK / "_tables.yml")["sources"][what])
 
 
 def known_seconds() -> dict[str, dict[str, float]]:
     """Return the CPU-seconds of each notebook by profile, as ``times`` last kept them."""
     path = BOOK / "profiles" / "seconds.yml"
-    return _read(path) if path.exists() else {}
+    return read_values(path) if path.exists() else {}
 
 
 def keep_seconds(profile: str, seconds: Mapping[str, float]) -> Path:
@@ -291,46 +280,8 @@ def keep_seconds(profile: str, seconds: Mapping[str, float]) -> Path:
     return path
 
 
-def parse_assignments(text: str) -> dict[str, Any]:
-    """Read ``"budget=2 horizon=200"`` or ``"@file.yml"`` into parameters; values are YAML.
-
-    Raises
-    ------
-    ParameterError
-        If a piece is not of the form name=value, or the file cannot be read.
-    """
-    if text.startswith("@"):
-        return _read(Path(text[1:]))
-    try:
-        pieces = shlex.split(text)
-    except ValueError as error:
-        raise ParameterError(f"parameters {text!r} cannot be read: {error}") from None
-    values: dict[str, Any] = {}
-    for piece in pieces:
-        name, equals, value = piece.partition("=")
-        if not equals or not name:
-            raise ParameterError(f"parameters must read 'name=value name=value', got {piece!r}")
-        if name in values:
-            raise ParameterError(f"{name} is given twice")
-        try:
-            values[name] = yaml.load(value, _Loader)
-        except yaml.YAMLError:
-            raise ParameterError(f"{name} must be a YAML value, got {value!r}") from None
-    return values
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ParameterError(f"{path}: cannot be read: {' '.join(str(error).split())}") from None
-    if not isinstance(content, dict):
-        raise ParameterError(f"{path}: must hold 'name: value' lines")
-    return content
-
-
 def _number(text: str) -> Any:
-    return float(text) if "inf" in text else yaml.load(text, _Loader)
+    return float(text) if "inf" in text else parse_value(text)
 
 
 def _is_notebook(path: Path) -> bool:

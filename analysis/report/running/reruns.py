@@ -8,13 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from analysis.report.running.notebooks import (
-    ParameterError,
-    find_notebook,
-    profile_parameters,
-    read_table,
-)
+from analysis.report.running.notebooks import find_notebook, profile_parameters, read_table
 from analysis.report.running.runner import Job
+from analysis.report.running.values import ParameterError
 
 
 def rerun_job(

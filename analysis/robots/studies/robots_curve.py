@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
+from numpy.typing import NDArray
 
 from analysis.published import printed_rows
 from analysis.report import COLOURS, Claim, figure, is_document_run, save_figure, save_value
@@ -59,6 +60,12 @@ def summary_of_checks() -> pd.DataFrame:
     return table.drop(columns="holds").loc[table["holds"]]
 
 
+def index_rises(index: NDArray[np.float64]) -> bool:
+    """Whether the index rises with r, and no slower from (q, r + 1) to (q + 1, r)."""
+    along = (index[:, :-1] <= index[:, 1:]).all()
+    return bool(along and (index[:-1, 1:] <= index[1:, :-1]).all())
+
+
 def draw_diagram(sequence: OptimalSequence, gammas: Sequence[float], arrival_rate: float) -> None:
     """Draw the diagram of boxes with their indices, and the curves of some weights."""
     index = sequence.index()
@@ -81,6 +88,7 @@ def draw_diagram(sequence: OptimalSequence, gammas: Sequence[float], arrival_rat
     axis.grid(False)
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, 1.16), ncols=len(gammas), fontsize="small")
     columns = [f"r = {r}" for r in range(robots)]
+    rises = "Numbers rise from left to right and more steeply from bottom to top. "
     save_figure(
         "robots-curve-diagram",
         fig,
@@ -90,9 +98,8 @@ def draw_diagram(sequence: OptimalSequence, gammas: Sequence[float], arrival_rat
         "starvation from which a robot is started there. As the weight rises boxes are added one "
         "by one, and a line shows how far that has come at each of the given weights: it is the "
         "optimal switching curve.",
-        alt=f"A grid of {robots} columns and {capacity + 1} rows. Numbers rise from left to right "
-        "and more steeply from bottom to top; staircases that fall to the right separate boxes "
-        "with an index below a weight from those above it.",
+        alt=f"A grid of {robots} columns and {capacity + 1} rows. {rises * index_rises(index)}"
+        "Lines separate boxes with an index below a weight from those above it.",
     )
 
 

@@ -12,7 +12,7 @@ from analysis.ephemeral.optimum.costs import fill_budget
 from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.core import Scheduler
-from analysis.ephemeral.scheduler.vector_index import shares
+from analysis.ephemeral.scheduler.vector_index import bend_of, shares
 
 
 @njit
@@ -189,7 +189,8 @@ def test_crawls_are_those_of_the_published_index():
 def test_kernel_agrees_with_the_closed_form(decay, age):
     source = Sources([1.0], [1.0], [decay])
     limit, m, bend, _ = columns(source)
-    index, content = shares(m[0], bend[0], float(age))
+    assert bend_of(m[0]) == pytest.approx(bend[0], rel=2e-15)
+    index, content = shares(m[0], bend_of(m[0]), float(age))
     assert index * limit[0] == pytest.approx(whittle_index_at_age(source, [age])[0], rel=4e-15)
     assert content * limit[0] == pytest.approx(source.state_at_age([age])[0], rel=4e-15)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from analysis.ephemeral import relaxed_bound, relaxed_problem
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.studies.at_scale import (
+    against_compiled_ranking,
     bound_of_parts,
     cluster_plan,
     lognormal_sources,
@@ -120,3 +121,20 @@ def test_sentences_on_limits_and_parts_turn_with_the_prices():
     simulated = pd.DataFrame({"exchange": [False, True], "loss": [0.05, -0.001]})
     assert predicates_of_parts(simulated, pd.Series([0.01, 0.02]))["multiplier-wins"] is True
     assert predicates_of_parts(simulated, pd.Series([0.001, 0.02]))["multiplier-wins"] is False
+
+
+def test_the_ratios_to_a_compiled_ranking_are_of_one_number_of_sources():
+    rows = pd.DataFrame(
+        {
+            "peer": ["compiled full ranking", "compiled full ranking", "a bare pass"],
+            "ratio": [3.3, 2.4, 9.0],
+            "note": ["N = 1e+06, ages spread", "N = 1e+06, ages alike", "N = 1e+07, M = 1e+05"],
+        }
+    )
+    assert against_compiled_ranking(rows) == {
+        "compiled-low": 2.4,
+        "compiled-high": 3.3,
+        "compiled-size": 1e6,
+    }
+    with pytest.raises(ValueError, match="one number of sources"):
+        against_compiled_ranking(rows.assign(peer="compiled full ranking"))

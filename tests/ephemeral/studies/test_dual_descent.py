@@ -72,3 +72,8 @@ def test_the_share_collected_is_that_of_the_relaxed_solution():
 def test_an_interval_of_multipliers_is_told_from_a_single_one():
     assert study.has_one_multiplier(relaxed_problem(four_sources(), 2))
     assert not study.has_one_multiplier(relaxed_problem(four_sources(), 1))
+
+
+def test_a_price_that_has_not_arrived_does_not_keep_the_budget():
+    assert study.keeps_budget(2.002, 2.0)
+    assert not study.keeps_budget(2.1, 2.0)

@@ -13,6 +13,7 @@ from analysis.learning.comparison import LearningCurves
 from analysis.learning.scheme.lspe import LspeOptions
 from analysis.learning.scheme.thresholds import soft_threshold_value
 from analysis.learning.studies import learning_as_printed as study
+from analysis.learning.studies.learning_as_printed.by_step import by_step
 from analysis.learning.studies.learning_as_printed.pictures import steepness
 from tests.support import assert_all_turn, assert_turns, verdicts
 
@@ -159,3 +160,14 @@ def test_curves_that_all_diverged_have_no_reward():
     assert study._mean_reward(scaled(results().runs["with both cures"], 1.0)) == pytest.approx(
         results().runs["with both cures"].expected.mean()
     )
+
+
+def test_a_small_step_leaves_thresholds_off_the_bounds_that_a_large_one_drives_them_to():
+    length = {"value_step": 0.05, "horizon": 600, "runs": 3, "seed": 1}
+    found = by_step(FOUR, [2.0], [0.1, 1e-6], **length)
+    assert found["at_bounds"].tolist() == [1.0, 0.0]
+    bounds = soft_threshold_value(FOUR, FOUR.u_star, 2.0)
+    stuck, free = found.itertuples()
+    assert stuck.reward_low < bounds.average_reward < stuck.reward_high
+    assert stuck.engaged_low < bounds.engaged < stuck.engaged_high
+    assert free.reward_low > bounds.average_reward

@@ -115,10 +115,13 @@ def test_pictures_show_what_was_found(monkeypatch):
         f"bad start: {late.value:.1f} ± {late.half_width:.1f}, 3 runs"
         in (kept["learning-corrected-curves"]["caption"])
     )
-    pictures.save_learned(runs, {study.ZERO: np.ones(3), study.BAD: np.zeros(3)}, 1.0)
+    monkeypatch.setattr(pictures, "keep", values.update)
+    pictures.save_learned(runs, {study.ZERO: np.ones(3), study.BAD: np.zeros(3)}, 1.0, 80.0)
+    assert values["learns"]
     assert (values["corrected-zero-optimal"], values["corrected-bad-optimal"]) == (3, 0)
     by_step = study.tune(one, 1, "step", [0.003])
     exact = study.exact_by_kappa(FOUR, OPTIONS, 1, 3, [10.0])
     by_kappa = study.tune(one, 1, "kappa", [10.0]).join(exact)
     pictures.save_tuning(by_kappa, by_step, 1.0, 1)
     assert values["corrected-safe-step"] == 0.003
+    assert values["corrected-some-step-is-safe"]

@@ -17,11 +17,17 @@ DATA = {
     "verdicts": {
         ID: {"verdict": "explained", "page": "part/page", "computed": "260.39", "reason": "a|b $c"}
     },
+    "tables": {
+        "page-rows": {"caption": "Two.", "header": ["a", "$b$"], "rows": [["x|y", "1"], ["z", "2"]]}
+    },
     "figures": {"page-line": {"alt": "A [rising] line.", "caption": "A *line*."}},
 }
 TARGETS = {
     "ref": {"model": ["part/model", "model", "The model"]},
-    "numref": {"page-line": ["part/page", "page-line", "Fig. 3"]},
+    "numref": {
+        "page-line": ["part/page", "page-line", "Fig. 3"],
+        "page-rows": ["part/page", "page-rows", "Table 2"],
+    },
     "eq": {"eq-cost": ["part/model", "equation-eq-cost", "(12)"]},
     "prf": {"thm-first": ["part/model", "thm-first", "Theorem 5"]},
     "doc": {"part/model": ["part/model", "", "The model"]},
@@ -68,6 +74,8 @@ def page(tmp_path):
         (":::{when} rises\nIt rises.\n:::\n:::{when} not rises\nIt falls.\n:::", "It rises."),
         ("````{dropdown} Solution\n```{math}\nb\n```\n````",
          "<details><summary>Solution</summary>\n\n$$\nb\n$$\n\n</details>"),
+        ("```{repro-table} page-rows\n```",
+         "**Table 2** Two.\n\n| a | $b$ |\n| --- | --- |\n| x\\|y | 1 |\n| z | 2 |"),
         (":::{note}\nMind.\n:::", "> Mind."),
         ("```{explorable} page-line\n```", ""),
         ("```\nmake run NB=page\n```", "```\nmake run NB=page\n```"),

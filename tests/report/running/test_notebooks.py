@@ -12,10 +12,10 @@ from analysis.report.running.notebooks import (
     all_notebooks,
     find_notebook,
     is_source,
-    parse_assignments,
     profile_parameters,
     read_table,
 )
+from analysis.report.running.values import parse_assignments
 
 HEAD = """---
 jupytext:
@@ -133,9 +133,11 @@ def test_an_unknown_parameter_is_named_with_those_that_there_are(page):
     with pytest.raises(ParameterError) as refused:
         page().resolve({"budgte": 2})
     said = str(refused.value)
-    assert "'budgte'" in said
+    assert "'budgte' (did you mean 'budget'?)" in said
     assert all(name in said for name in page().parameters)
     assert "budget (int in [1, N], default 1)" in said
+    with pytest.raises(ParameterError, match="no parameter 'zzz'; it has"):
+        page().resolve({"zzz": 2})
 
 
 @pytest.mark.parametrize(
@@ -247,7 +249,8 @@ def test_assignments_are_yaml_values(text, values):
         ("budget 2", "name=value"),
         ("=2", "'=2'"),
         ("costs=[1,", "costs must be a YAML value"),
-        ("costs=[1, 2]", "costs"),  # a blank splits the list
+        ("costs=[1, 2]", "write a list without blanks"),  # a blank splits the list
+        ("costs=[1,2", "line 1, column 5"),
         ("start='full", "quotation"),
         ("budget=1 budget=2", "budget is given twice"),
     ],
@@ -276,6 +279,17 @@ def test_a_wrong_file_of_parameters_is_named_in_one_line(tmp_path, content):
         parse_assignments(f"@{path}")
     assert "mine.yml" in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_a_mistake_in_a_file_has_its_place(tmp_path):
+    path = tmp_path / "mine.yml"
+    for content, said in {
+        "budget: 2\ncosts: [1\nseed: 3\n": "line 3, column 5",
+        "budget: 2\n\nbudget: 3\n": "line 3, column 1: budget is given twice",
+    }.items():
+        path.write_text(content)
+        with pytest.raises(ParameterError, match=said):
+            parse_assignments(f"@{path}")
 
 
 # The notebooks of a book.

@@ -1,12 +1,14 @@
 """What the page on the switching curve computes and claims."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from analysis.robots.curve import check
 from analysis.robots.studies import robots_curve as study
+from analysis.robots.studies import robots_curve_exercises as exercises
 from tests.support import assert_turns, verdicts
 
 
@@ -72,3 +74,19 @@ def test_growth_meets_few_curves():
     polynomials, holds = study.convex_checks()
     assert holds
     assert polynomials > 50
+
+
+def test_the_words_on_the_index_follow_from_it():
+    rising = np.array([[0.0, 0.1, 0.2], [0.3, 0.5, 0.9], [1.0, 2.0, np.inf]])
+    assert study.index_rises(rising)
+    assert not study.index_rises(rising[::-1])
+    assert not study.index_rises(rising[:, ::-1])
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(7, 2)])
+def test_the_solutions_for_two_and_three_robots(rate):
+    assert exercises.two_robots(rate) == (2 * rate / (1 + rate), 1 + 2 * rate)
+    low, high = exercises.ties()
+    assert exercises.index_gap(0.9 * low) > 0 > exercises.index_gap(1.1 * low)
+    assert exercises.index_gap(0.9 * high) < 0 < exercises.index_gap(1.1 * high)
+    assert exercises.least_index_above(6, 0.1, 2) > 0

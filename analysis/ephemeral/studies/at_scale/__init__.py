@@ -186,6 +186,28 @@ def price_of_limits(
     return pd.DataFrame(rows, columns=["min_age", "max_age", "policy", "relaxed", "spent"])
 
 
+def against_compiled_ranking(benchmarks: pd.DataFrame) -> dict[str, float]:
+    """Return how many times as fast the calendar is as a compiled ranking of all ages.
+
+    Parameters
+    ----------
+    benchmarks : pandas.DataFrame
+        Rows of ``book/back/benchmarks.csv``.
+
+    Returns
+    -------
+    dict
+        ``compiled-low`` and ``compiled-high``, least and largest of the measured ratios, and
+        ``compiled-size``, the number of sources that they are of.
+    """
+    rows = benchmarks[benchmarks["peer"] == "compiled full ranking"]
+    sizes = rows["note"].str.extract(r"N = (\S+),")[0].astype(float).unique()
+    if sizes.size != 1:
+        raise ValueError(f"benchmarks must rank one number of sources, got {sizes.tolist()}")
+    low, high = float(rows["ratio"].min()), float(rows["ratio"].max())
+    return {"compiled-low": low, "compiled-high": high, "compiled-size": float(sizes[0])}
+
+
 def predicates_of_limits(price: pd.DataFrame) -> dict[str, float]:
     """Return what sentences on limits rest on.
 

@@ -108,7 +108,7 @@ def save_limits(price: pd.DataFrame, size: int) -> None:
         axis.set(xlabel=label)
     axes[0].set(ylabel="price (% of the reward without)")
     axes[0].legend(loc="lower right")
-    gap = float((price.policy - price.relaxed).max())
+    difference = price.policy - price.relaxed
     save_figure(
         "at-scale-limits",
         fig,
@@ -116,11 +116,12 @@ def save_limits(price: pd.DataFrame, size: int) -> None:
         caption="What a minimal age (left) and a maximal age (right), the same for all "
         f"{size:,} sources, cost in per cent of the relaxed bound without limits. Dots: the "
         "policy; line: the least that any policy must lose. They differ by at most "
-        f"{gap:.2%} of the bound.",
+        f"{difference.abs().max():.2%} of the bound.",
         alt="Two panels on logarithmic axes. The price goes with the minimal age from "
         f"{least.policy.iloc[0]:.2%} to {least.policy.iloc[-1]:.0%}, and with the maximal "
         f"age from {most.policy.iloc[0]:.0%} to {most.policy.iloc[-1]:.2%}. The dots of the policy "
-        f"lie at most {gap:.2%} of the bound above the lines.",
+        f"lie between {difference.min():+.2%} and {difference.max():+.2%} of the bound from the "
+        "lines.",
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.ephemeral.studies.how_good import is_optimal
-from analysis.report import COLOURS, figure, save_data, save_figure
+from analysis.report import COLOURS, figure, save_figure
 
 #: Policies of the random sets, with what the page calls them.
 LABELS = {
@@ -74,39 +74,6 @@ def save_policies(table: pd.DataFrame) -> None:
     )
 
 
-def save_sets(instances: pd.DataFrame) -> None:
-    """Save the random sets, one row each.
-
-    Parameters
-    ----------
-    instances : pandas.DataFrame
-        Rows of `how_good.optimality_row`.
-    """
-    optimum = "in units of the exact optimum"
-    columns = {
-        "sources": "sources in the set",
-        "budget": "sources crawled at each epoch",
-        "whittle": f"reward of the index policy, {optimum}",
-        "myopic": f"reward of the myopic policy, {optimum}",
-        "round-robin": f"reward of round robin, {optimum}",
-        "spread": f"reward of the list that spreads the relaxed frequencies, {optimum}",
-        "periodic": f"reward of the best list with constant gaps, {optimum}",
-        "draws": f"reward of the best independent draws, {optimum}",
-        "fluid": f"value of the fluid formula, {optimum}",
-        "bound": f"relaxed bound, {optimum}",
-        "period": "period of the index policy's cycle in epochs",
-        "constant": "whether each source has one constant gap in it, or is never crawled",
-        "interval": "whether the relaxed problem has an interval of multipliers",
-        "redrawn": "how often the set was drawn again because its optimum takes too long",
-    }
-    save_data(
-        "how-good-sets",
-        instances[list(columns)],
-        "One row a random set of sources, all policies in it against the exact optimum.",
-        columns,
-    )
-
-
 def save_random(instances: pd.DataFrame) -> None:
     """Draw the distribution of each policy's loss over random sets.
 
@@ -170,12 +137,13 @@ def save_copies(copies: pd.DataFrame, runs: int) -> None:
         *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small"
     )
     most = int(copies[copies.content == "random"].copies.max())
-    ends = copies.sort_values("copies").groupby(["sources", "content", "start"]).gap
-    flat = " and ".join(f"{ends.last()[name, 'expected', 'together']:.1e}" for name in sets)
-    spread = " and ".join(f"{ends.last()[name, 'expected', 'random']:.0e}" for name in sets)
+    gaps = copies.assign(gap=copies["gap"].where(copies["gap"] > 1e-12, 0.0))  # not of rounding
+    ends = gaps.sort_values("copies").groupby(["sources", "content", "start"]).gap
+    flat = " and ".join(f"{ends.last()[name, 'expected', 'together']:.2g}" for name in sets)
+    spread = " and ".join(f"{ends.last()[name, 'expected', 'random']:.1g}" for name in sets)
     moves = " and ".join(
-        f"from {ends.first()[name, 'random', 'together']:.0e} to "
-        f"{ends.last()[name, 'random', 'together']:.0e}"
+        f"from {ends.first()[name, 'random', 'together']:.1g} to "
+        f"{ends.last()[name, 'random', 'together']:.1g}"
         for name in sets
     )
     save_figure(

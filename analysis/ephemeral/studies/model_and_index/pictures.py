@@ -172,6 +172,26 @@ def save_curve(source: int, one: Sources, curves: pd.DataFrame, orbit: pd.DataFr
     )
 
 
+def where_lost(decay: Floats, error: Floats) -> str:
+    """Say at which decays a relative error is a half or more, at the slow and at the fast end.
+
+    Parameters
+    ----------
+    decay, error : ndarray, shape (K,)
+        Decays, rising, and the relative error at each.
+    """
+    kept = np.flatnonzero(error < 0.5)
+    if not kept.size:
+        return "at all of these decays"
+    ends = []
+    if kept[0] > 0:
+        ends.append(f"at decays up to {decay[kept[0] - 1]:.0e}")
+    if kept[-1] < decay.size - 1:
+        content = "where the content is $u^*$ to all digits"
+        ends.append(f"from {decay[kept[-1] + 1]:.1f} on, {content},")
+    return " and ".join(ends) or "at none of these decays"
+
+
 def save_rounding(age: int, decay: Floats, errors: Mapping[str, Floats], stable: float) -> None:
     """Draw the relative error of each form of the index against the decay of interest.
 
@@ -196,8 +216,8 @@ def save_rounding(age: int, decay: Floats, errors: Mapping[str, Floats], stable:
     axis.legend(fontsize="small", loc="upper right")
     bound = 10.0 ** np.ceil(np.log10(stable))
     theorem, short = list(errors.values())[:2]
-    lost = decay[theorem >= 0.5]
-    where = f"at decays up to {lost.max():.0e}" if lost.size else "at none of these decays"
+    where = where_lost(decay, theorem)
+    plain = where.replace("$u^*$", "u*").rstrip(",")
     save_figure(
         "model-and-index-rounding",
         fig,
@@ -210,7 +230,7 @@ def save_rounding(age: int, decay: Floats, errors: Mapping[str, Floats], stable:
         "Errors of exactly 0 are drawn at the bottom edge.",
         alt="Scatter of relative errors on logarithmic axes. Two stable forms stay below "
         f"{bound:.0e} for all decay rates. The error of Theorem 1 as printed rises as the decay "
-        f"rate falls, to half or more {where}; that of the short form scatters, up to "
+        f"rate falls, and is a half or more {plain}; that of the short form scatters, up to "
         f"{short.max():.1e}.",
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.learning.studies.learners.hard_cases import CASES, INFORMED, LEARNERS
-from analysis.report import COLOURS, figure, save_figure, save_value
+from analysis.report import COLOURS, figure, save_figure, save_table, save_value
 
 MARKERS = ("o", "s", "^", "D", "v", "x")
 
@@ -66,10 +66,28 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
     return wide.loc[[INFORMED, *LEARNERS], list(CASES)].rename_axis(None, axis=1)
 
 
+def save_regrets(table: pd.DataFrame, limit: float) -> None:
+    """Save the table of `shown`."""
+    save_table(
+        "learners-hard-regrets",
+        shown(table).rename_axis("learner"),
+        "Regret in per cent of the relaxed bound, with half a 95% interval. A learner does not "
+        f"hold in a case if it may lose more than {100 * limit:.0f}% of the bound to the index "
+        "policy that knows the rates.",
+    )
+
+
+def memory_costs(table: pd.DataFrame) -> bool:
+    """Return whether UCB has a greater mean regret with a memory where the rates are constant."""
+    mean = table.set_index(["case", "learner"]).regret
+    return bool(mean["empty start", "UCB with a memory"] > mean["empty start", "UCB"])
+
+
 def report(table: pd.DataFrame, replications: int, limit: float) -> None:
     """Save the figure and the numbers that the page quotes."""
     _draw(table, replications)
     save_value("learners-hard-limit", limit)
+    save_value("learners-memory-costs", memory_costs(table))
     save_value("learners-hard-replications", replications)
     for row in _rows(table):
         name = f"learners-hard-{_slug(row.case)}-{_slug(row.learner)}"

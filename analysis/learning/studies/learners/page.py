@@ -16,7 +16,7 @@ from analysis.learning.comparison import LearningCurves, compare_at_budgets
 from analysis.learning.environment import Floats
 from analysis.learning.studies.learners import side_by_side
 from analysis.learning.whittle_q import WhittleQOptions
-from analysis.report import COLOURS, figure, save_figure, save_value
+from analysis.report import COLOURS, figure, save_data, save_figure, save_table, save_value
 from analysis.results import Estimate, student_band
 
 Runs = Mapping[int, Mapping[str, LearningCurves]]
@@ -118,6 +118,7 @@ def save_loss(id: str, runs: Runs, size: int) -> None:
     )
     least = "; ".join(f"{last[budget].idxmin()} at $M = {budget}$" for budget in runs)
     count = max(len(c.expected) for row in runs.values() for c in row.values())
+    _save_runs(f"{id}-runs", runs, size)
     save_figure(
         id,
         fig,
@@ -127,38 +128,86 @@ def save_loss(id: str, runs: Runs, size: int) -> None:
         "loss that never stops; one that falls tenfold in a tenfold time loses nothing more. The "
         f"least at the end: {least}.",
         f"Loss so far on logarithmic axes for {size} sources. Per cent lost at the end: {told}.",
+        instances=f"{id}-runs",
     )
 
 
-def table(runs: Mapping[str, LearningCurves], title: str) -> pd.DataFrame:
+def _save_runs(id: str, runs: Runs, size: int) -> None:
+    """Save what every single run lost."""
+    frames = [
+        pd.DataFrame(
+            {
+                "budget": budget,
+                "learner": name,
+                "run": np.arange(len(curves.expected)),
+                "loss": 100 * (1 - curves.expected.sum(axis=1) / curves.reference.sum()),
+                "late_loss": 100 * _late_losses(curves),
+                "found": curves.reward,
+            }
+        )
+        for budget, learners in runs.items()
+        for name, curves in learners.items()
+    ]
+    save_data(
+        id,
+        pd.concat(frames, ignore_index=True),
+        f"One row a run that did not diverge, of a learner at a budget, with {size} sources.",
+        {
+            "budget": "sources crawled at each epoch",
+            "learner": "name of the learner",
+            "run": "number of the run among those that did not diverge",
+            "loss": "share of the index policy's expected reward that was lost, per cent",
+            "late_loss": "the same over the last fifth of the epochs, per cent",
+            "found": "content found per epoch, value units",
+        },
+    )
+
+
+def save_losses(id: str, runs: Mapping[str, LearningCurves], size: int, budget: int) -> None:
+    """Save the table of `table`; `size` is the number of sources."""
+    save_table(
+        id,
+        table(runs),
+        f"Loss against the index policy, {size} sources, $M = {budget}$: over all epochs with half "
+        "a 95% interval, over the last fifth, epochs to 95% and 99% of its long-run reward (median "
+        "and 95% interval), and runs that diverged.",
+        formats={"loss (%)": ".3f", "± (95%)": ".2g", "last fifth (%)": ".3f"},
+    )
+
+
+def table(runs: Mapping[str, LearningCurves]) -> pd.DataFrame:
     """Return loss, late loss, epochs to 95% and 99%, and divergence of each learner.
 
     Parameters
     ----------
     runs : mapping of str to LearningCurves
         At one budget.
-    title : str
-        Name of the index.
     """
-    rows: dict[str, dict[str, str]] = {}
+    rows: dict[str, dict[str, float | str]] = {}
     for name, curves in runs.items():
         rows[name] = {}
         if len(curves.expected) > 1:
             loss = curves.loss
             rows[name] |= {
-                "loss (%)": f"{100 * loss.value:.3f} ± {100 * loss.half_width:.2g}",
-                "last fifth (%)": f"{round(late_loss(curves), 3) + 0.0:.3f}",
+                "loss (%)": 100 * loss.value,
+                "± (95%)": 100 * loss.half_width,
+                "last fifth (%)": late_loss(curves),
                 "epochs to 95%": _steps(curves.steps_to(0.95)),
                 "epochs to 99%": _steps(curves.steps_to(0.99)),
             }
-        rows[name]["diverged"] = str(len(curves.diverged))
-    return pd.DataFrame(rows).T.rename_axis(title)
+        rows[name]["diverged"] = len(curves.diverged)
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner")
 
 
 def late_loss(curves: LearningCurves) -> float:
     """Return the loss over the last fifth of the epochs, in per cent."""
+    return float(100 * _late_losses(curves).mean())
+
+
+def _late_losses(curves: LearningCurves) -> Floats:
+    """Return the share lost over the last fifth of the epochs, by run."""
     late = slice(-(curves.reference.size // 5), None)
-    return float(100 * (1 - curves.expected[:, late].mean() / curves.reference[late].mean()))
+    return 1 - curves.expected[:, late].mean(axis=1) / curves.reference[late].mean()
 
 
 def within(runs: Runs, limit: float) -> pd.DataFrame:
@@ -177,11 +226,22 @@ def within(runs: Runs, limit: float) -> pd.DataFrame:
             if name.startswith("certainty"):
                 loss = curves.loss
                 rows[f"M = {budget}, {name.split(', ')[1]}"] = {
-                    "loss (%)": round(100 * loss.value, 4),
-                    "upper end (%)": round(100 * loss.high, 4),
-                    f"within {limit:g}%": 100 * loss.high < limit,
+                    "loss (%)": 100 * loss.value,
+                    "upper end (%)": 100 * loss.high,
+                    f"within {limit:g}%": bool(100 * loss.high < limit),
                 }
-    return pd.DataFrame(rows).T.rename_axis("certainty equivalence")
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("certainty equivalence")
+
+
+def save_within(runs: Runs, limit: float) -> None:
+    """Save the table of `within`."""
+    save_table(
+        "learners-within",
+        within(runs, limit),
+        "Whether the loss of each way to explore, the start included, lies within "
+        f"{limit:g}% of the index policy's reward at the upper end of its 95% interval.",
+        formats=".4f",
+    )
 
 
 def leaders(runs: Mapping[str, Runs]) -> str:
@@ -221,6 +281,10 @@ def report(few: Sources, few_runs: Runs, larger: Sources, many_runs: Runs) -> No
     save_value("learners-all-runs", sum(len(c.expected) + len(c.diverged) for c in counted))
     save_value("learners-all-diverged", sum(len(c.diverged) for c in counted))
     _report_leaders([*few_runs.values(), *many_runs.values()])
+    save_value("learners-first-budget", min(few_runs))
+    save_value("learners-last-budget", max(few_runs))
+    ran = all(len(row[SHORT["lspe"]].expected) > 1 for row in few_runs.values())
+    save_value("learners-lspe-ran", ran)
     save_value("learners-few", len(few))
     save_value("learners-many", len(larger))
     save_value("learners-rarest", float(larger.arrival_rate.min()))
@@ -273,6 +337,7 @@ def _report_leaders(comparisons: list[Mapping[str, LearningCurves]]) -> None:
         least.append(min(whole, key=whole.__getitem__))
     save_value("learners-comparisons", len(least))
     save_value("learners-ce-ahead", least.count(SHORT["ce"]))
+    save_value("learners-adaptive-leads", all(name.startswith("certainty") for name in least))
 
 
 def _difference(one: LearningCurves, other: LearningCurves) -> Estimate:

@@ -26,7 +26,7 @@ from analysis.learning.scheme.thresholds import (
     soft_threshold_value,
     whittle_threshold,
 )
-from analysis.report import Claim
+from analysis.report import Claim, save_table
 from analysis.results import Estimate
 
 UNIT = "states enter the logit divided by the largest u*"
@@ -168,6 +168,17 @@ def shown_by_divisor(divisors: Mapping[str, ThresholdValue]) -> pd.DataFrame:
             "sources crawled": {name: v.engaged for name, v in divisors.items()},
         }
     ).rename_axis("states divided by")
+
+
+def save_by_divisor(divisors: Mapping[str, ThresholdValue]) -> None:
+    """Save the table of `shown_by_divisor`."""
+    save_table(
+        "learning-as-printed-divisors",
+        shown_by_divisor(divisors),
+        "Thresholds at their upper bounds, by what states are divided by before $\\kappa$ "
+        "multiplies them: reward per epoch and sources crawled at an epoch, by renewal theory.",
+        formats=".3f",
+    )
 
 
 def share_at_bounds(

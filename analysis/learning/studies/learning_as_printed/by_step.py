@@ -82,15 +82,17 @@ def save_by_step(sources: Sources, found: pd.DataFrame) -> None:
     exact = [soft_threshold_value(sources, sources.u_star, k).average_reward for k in grid]
     fig, axis = figure(height=3.4)
     axis.plot(grid, exact, color=COLOURS[0], label="thresholds at their upper bounds, exact")
-    for colour, mark, (step, rows) in zip(
-        COLOURS[1:], "os^v", found.groupby("step", sort=False), strict=False
+    looks = zip(COLOURS[1:], "os^v", (9, 7, 6, 5), strict=False)
+    for (colour, mark, size), (step, rows) in zip(
+        looks, found.groupby("step", sort=False), strict=False
     ):
         spread = [rows["reward"] - rows["reward_low"], rows["reward_high"] - rows["reward"]]
-        axis.errorbar(
-            rows["kappa"], rows["reward"], spread, fmt=mark, color=colour, label=f"$c = {step:g}$"
-        )
+        look = {"fmt": mark, "color": colour, "markersize": size, "markerfacecolor": "none"}
+        axis.errorbar(rows["kappa"], rows["reward"], spread, label=f"$c = {step:g}$", **look)
     axis.set(xscale="log", xlabel=r"$\kappa$ (per scaled content)", ylim=(0, None))
     axis.set(ylabel="reward per epoch (value units)")
+    axis.set_xticks(np.unique(kappas), [f"{k:g}" for k in np.unique(kappas)])
+    axis.minorticks_off()
     axis.legend()
     ends = found.groupby("step", sort=False)["at_bounds"].mean()
     told = ", ".join(f"{100 * share:.0f}% at $c = {step:g}$" for step, share in ends.items())

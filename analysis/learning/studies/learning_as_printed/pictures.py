@@ -9,8 +9,9 @@ import pandas as pd
 
 from analysis.ephemeral.sources import Sources
 from analysis.learning.comparison import LearningCurves
+from analysis.learning.environment import Floats
 from analysis.learning.scheme.thresholds import soft_threshold_value
-from analysis.report import COLOURS, figure, save_figure, save_value
+from analysis.report import COLOURS, figure, save_data, save_figure, save_table, save_value
 from analysis.results import Estimate
 
 
@@ -46,6 +47,9 @@ def save_reward(main: LearningCurves, levels: Mapping[str, float], kappa: float)
     axis.set(ylim=(0.85 * min(low.min(), *levels.values()), 1.55 * max(levels.values())))
     axis.legend(loc="upper right", fontsize="small", ncols=2)
     best, _, bounds, _ = levels.values()
+    late = main.expected[:, horizon // 2 :].mean(axis=1)
+    engaged = main.engaged.mean(axis=1)
+    _save_runs(main.expected.mean(axis=1), late, engaged)
     data = {"epoch": epochs, "mean": mean, "low": low, "high": high, "5%": spread[0]}
     save_figure(
         "learning-as-printed-curve",
@@ -58,17 +62,32 @@ def save_reward(main: LearningCurves, levels: Mapping[str, float], kappa: float)
         alt=f"Learning curve: the mean over {runs} runs is {mean[0]:.0f} in the first block and "
         f"{mean[-1]:.0f} in the last; thresholds at their upper bounds are worth {bounds:.1f}, the "
         f"index policy {best:.1f}.",
+        instances="learning-as-printed-runs",
     )
-    late = main.expected[:, horizon // 2 :].mean(axis=1)
     samples = {
         "all": main.expected.mean(axis=1),
         "late": late,
-        "engaged": main.engaged.mean(axis=1),
+        "engaged": engaged,
     }
     for name, sample in samples.items():
         found = Estimate.of(sample)
         save_value(f"printed-{name}", found.value, interval=found.interval, replications=runs)
         save_value(f"printed-{name}-half", found.half_width)
+
+
+def _save_runs(whole: Floats, late: Floats, engaged: Floats) -> None:
+    columns = {"run": np.arange(whole.size), "reward": whole, "late_reward": late}
+    save_data(
+        "learning-as-printed-runs",
+        pd.DataFrame(columns | {"sources_crawled": engaged}),
+        "One row a run of the printed scheme with both cures that did not diverge.",
+        {
+            "run": "number of the run",
+            "reward": "mean reward per epoch, value units",
+            "late_reward": "the same over the second half of the epochs, value units",
+            "sources_crawled": "mean number of sources crawled at an epoch",
+        },
+    )
 
 
 def steepness(sources: Sources, runs: Mapping[float, LearningCurves], horizon: int) -> pd.DataFrame:
@@ -104,6 +123,14 @@ def save_steepness(sources: Sources, points: pd.DataFrame, runs: int) -> None:
     axis.set_xticks(points.index, [f"{k:g}" for k in points.index])
     axis.minorticks_off()
     axis.legend()
+    save_table(
+        "learning-as-printed-steepness",
+        points,
+        f"Second halves of {runs} runs at each $\\kappa$, and thresholds at their upper bounds by "
+        "renewal theory: reward per epoch, and mean and standard deviation of the number of "
+        "sources crawled at an epoch.",
+        formats=".3f",
+    )
     save_figure(
         "learning-as-printed-kappa",
         fig,
@@ -143,6 +170,28 @@ def save_divergence(runs: Mapping[str, LearningCurves], horizon: int) -> None:
         alt=f"Four step curves. Of {total} runs diverge: {count}.",
     )
     save_value("printed-neither", len(runs["with neither"].diverged))
+
+
+def save_conditions(condition: pd.DataFrame) -> None:
+    """Save the condition numbers of `conditions` as a table."""
+    save_table(
+        "learning-as-printed-conditions",
+        condition.rename_axis("model"),
+        "Condition number of the mean of $\\phi\\phi^T$ with thresholds at their upper bounds, by "
+        "the model of content and by the scaling of the states.",
+        formats=".2g",
+    )
+
+
+def save_divergence_table(runs: Mapping[str, LearningCurves]) -> None:
+    """Save the table of `divergence_table`."""
+    total = max(len(c.diverged) + len(c.expected) for c in runs.values())
+    save_table(
+        "learning-as-printed-cures",
+        divergence_table(runs).rename_axis("cures"),
+        f"Of {total} runs each: how many diverged, when, and the mean reward per epoch of the "
+        "others.",
+    )
 
 
 def divergence_table(runs: Mapping[str, LearningCurves]) -> pd.DataFrame:

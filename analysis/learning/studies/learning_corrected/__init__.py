@@ -16,7 +16,8 @@ from analysis.learning.scheme.frozen import FrozenPolicy
 from analysis.learning.scheme.gradient import gradient_check
 from analysis.learning.scheme.lspe import GreedyThresholdPolicy, LspeOptions
 from analysis.learning.scheme.runs import Learned, learned
-from analysis.report import Claim
+from analysis.learning.studies.rounding import shown
+from analysis.report import Claim, save_table
 
 ZERO, BAD = "all thresholds 0", "bad start"
 
@@ -91,6 +92,27 @@ def differences() -> pd.DataFrame:
     }
     frame = pd.DataFrame(rows, index=["as printed", "corrected"])
     return frame.T.rename_axis("option")
+
+
+def save_differences() -> None:
+    """Save the table of `differences`."""
+    save_table(
+        "learning-corrected-options",
+        differences(),
+        "The options in which the printed and the corrected scheme differ.",
+    )
+
+
+def save_gradients(gradients: pd.DataFrame) -> None:
+    """Save the table of `gradient_table`; errors that are rounding are said to be."""
+    errors = gradients["largest relative error"].map(shown)
+    save_table(
+        "learning-corrected-gradients",
+        gradients.assign(**{"largest relative error": errors}).rename_axis("formula"),
+        "Two sources, one an epoch: the gradient by each formula against central differences of "
+        "the exact average reward, at random points.",
+        formats=".3f",
+    )
 
 
 def gradient_table(

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from analysis.learning.environment import Floats
 from analysis.learning.scheme.runs import Learned
 from analysis.learning.studies.learning_corrected import BAD, ZERO
-from analysis.report import COLOURS, figure, save_figure, save_value
+from analysis.learning.studies.learning_corrected.statements import keep, of_learning
+from analysis.report import COLOURS, figure, save_figure, save_table, save_value
 from analysis.results import student_band
 
 LEAST_LOSS = 0.01
@@ -67,6 +68,7 @@ def save_curves(runs: Mapping[str, Learned], levels: Mapping[str, float], budget
         f"bands. In the last fifth, {told}.",
         alt=f"Learning curves. First block, {first}. In the last fifth, {told}. The index policy "
         f"earns {index:.1f}.",
+        instances="learning-corrected-runs",
     )
 
 
@@ -100,6 +102,14 @@ def save_ablation(ablation: pd.DataFrame, index: float, budget: int) -> None:
         f"{told.replace('$', '')}; the index policy earns {index:.0f}.",
     )
     save_value("corrected-diverged", int(ablation.diverged.sum()))
+    save_table(
+        "learning-corrected-variants",
+        ablation_table(ablation),
+        "The corrected scheme and each variant of it, by start: reward in the last fifth of the "
+        "runs, long-run reward of the learned thresholds without draws, runs in which that is the "
+        f"index policy's ({index:.2f}), and runs in all.",
+        formats=".1f",
+    )
 
 
 def ablation_table(ablation: pd.DataFrame) -> pd.DataFrame:
@@ -164,10 +174,25 @@ def save_tuning(by_kappa: pd.DataFrame, by_step: pd.DataFrame, index: float, bud
     )
     safe = by_step.index[by_step[f"{ZERO}, lowest run"] > 0.97 * index]
     save_value("corrected-safe-step", float(max(safe, default=0.0)))
+    save_value("corrected-some-step-is-safe", len(safe) > 0)
 
 
-def save_learned(runs: Mapping[str, Learned], kept: Mapping[str, Floats], index: float) -> None:
-    """Save what the page quotes of the runs at the first budget; `kept` is without draws."""
+def save_learned(
+    runs: Mapping[str, Learned], kept: Mapping[str, Floats], index: float, at_bad: float
+) -> None:
+    """Save what the page says of the runs at the first budget.
+
+    Parameters
+    ----------
+    runs : mapping of str to Learned
+        By start.
+    kept : mapping of str to ndarray
+        Long-run reward of the learned thresholds without draws, by start.
+    index, at_bad : float
+        Reward of the index policy, and of the draw at the bad start.
+    """
+    ends = {name: run.late().value for name, run in runs.items()}
+    keep(of_learning(index, at_bad, ends, kept))
     for short, name in (("zero", ZERO), ("bad", BAD)):
         late = runs[name].late()
         save_value(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from analysis.report import save_table
 from analysis.robots.controlled.control import RobotControl
 
 
@@ -31,3 +32,17 @@ def four_fast_robots() -> pd.DataFrame:
             "loss rate": f"{optimum.loss_rate:.4f}",
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("γ")
+
+
+def save_solutions() -> None:
+    """Save the tables that the solutions show."""
+    save_table(
+        "robots-controlled-declined",
+        declined(),
+        "The curves of Figures 6 to 8, and how many states below a full queue decline.",
+    )
+    save_table(
+        "robots-controlled-four",
+        four_fast_robots(),
+        "Four robots that could each feed the engine alone: their optimal curves by weight.",
+    )

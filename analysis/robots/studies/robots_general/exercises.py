@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.report import save_value
+from analysis.report import save_table, save_value
 from analysis.robots.general import mg1k
 from analysis.robots.general.fleet import FleetControl, RobotKind
 from analysis.robots.general.mg1k import optimal_general_load
@@ -34,8 +34,14 @@ def one_fast_or_two_slow() -> pd.DataFrame:
 def save_solutions() -> None:
     """Keep the numbers that the solutions quote."""
     table = one_fast_or_two_slow()
-    cheaper = table["cost, fast"] < table["cost, slow"]
+    save_table(
+        "robots-general-fast-or-slow",
+        table,
+        "Optimal cost of fast robots, and of twice as many of half the rate and running cost.",
+    )
     save_value("robots-general-fast-examples", len(table))
-    save_value("robots-general-fast-cheaper", int(cheaper.sum()))
+    save_value(
+        "robots-general-fast-cheaper", int((table["cost, fast"] < table["cost, slow"]).sum())
+    )
     for name, law in (("constant", mg1k.deterministic()), ("exponential", mg1k.exponential())):
         save_value(f"robots-general-{name}-load", optimal_general_load(1.0, 2, law))

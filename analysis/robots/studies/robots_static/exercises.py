@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.report import save_value
+from analysis.report import save_table, save_value
 from analysis.robots.static.mm1k import optimal_load
 
 
@@ -26,6 +26,7 @@ def loads_at_twice() -> pd.Series:
 
 def save_solutions() -> None:
     """Keep the numbers that the solutions quote."""
+    table = loads_at_twice().to_frame()
+    save_table("robots-static-loads-at-twice", table, "Best loads at twice the indexing rate.")
     save_value("robots-static-second-robot", second_robot())
-    loads = loads_at_twice()
-    save_value("robots-static-best-capacity", int(loads.index[int(loads.to_numpy().argmax())]))
+    save_value("robots-static-best-capacity", int(loads_at_twice().to_numpy().argmax()) + 2)

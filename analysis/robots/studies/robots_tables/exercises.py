@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.report import save_value
+from analysis.report import save_table, save_value
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.printed.references import every_reference
 from analysis.robots.static.mm1k import critical_gamma, optimal_load, optimal_robots
@@ -36,7 +36,26 @@ def larger_queue_table() -> pd.DataFrame:
         for rate in RATES
         for weight in weights
     }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["λ", "γ"])
+    index = pd.MultiIndex.from_tuples(list(rows), names=["λ", "γ"])
+    return pd.DataFrame(list(rows.values()), index)
+
+
+def save_solutions() -> None:
+    """Keep the tables and numbers that the solutions quote."""
+    save_table(
+        "robots-tables-rounding",
+        rounding_table(),
+        "The best load at weight 0.4, in robots, and what it is rounded to.",
+    )
+    save_table(
+        "robots-tables-larger-queue",
+        larger_queue_table(),
+        "The best fixed number of robots at K = 15 and at K = 30.",
+    )
+    up = rounding_table()["excess"].loc[[(0.01, 5), (0.05, 5), (0.1, 10)]]
+    save_value("robots-tables-up-least", up.min())
+    save_value("robots-tables-up-most", up.max())
+    save_tolerances()
 
 
 def save_tolerances() -> None:

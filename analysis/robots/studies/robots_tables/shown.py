@@ -8,7 +8,15 @@ import numpy as np
 import pandas as pd
 
 from analysis.published import printed_number, printed_rows
-from analysis.report import COLOURS, figure, is_document_run, save_figure, save_value
+from analysis.report import (
+    COLOURS,
+    figure,
+    is_document_run,
+    save_data,
+    save_figure,
+    save_table,
+    save_value,
+)
 from analysis.robots.static.mm1k import critical_gamma
 from analysis.robots.studies.robots_tables import (
     COLUMNS,
@@ -27,31 +35,67 @@ TABLES = {"t1": "at most N_s robots (Table 1)", "t2": "no cap that binds (Table 
 DECIMALS = {"C_s": 5, "C_d": 5, "Nbar": 1}
 
 
-def switch(found: Results, table: str, *, document: bool) -> str:
-    """Return a table of the draft as HTML, to switch between computed, printed and the difference.
-
-    The tabs are those of sphinx-design: radio buttons, so that they need no script.
+def save_tables(found: Results, *, document: bool) -> None:
+    """Save both tables in the draft's layout: computed, and as printed and less printed beside.
 
     Parameters
     ----------
     found : Results
-    table : {"t1", "t2"}
     document : bool
         Whether the parameters are the draft's; without that there is nothing to compare with.
     """
-    views = {"Computed": computed_table(found, table, document=document)}
-    if document:
-        views |= {"As printed": printed_table(found, table)}
-        views |= {"Computed less printed": difference_table(found, table)}
-    if len(views) == 1:
-        return computed_table(found, table, document=document).to_html(border=0)
-    tabs = "".join(
-        f'<input type="radio" name="{table}" id="{table}-{k}"{" checked" * (k == 0)}>'
-        f'<label class="sd-tab-label" for="{table}-{k}">{name}</label>'
-        f'<div class="sd-tab-content">{frame.to_html(border=0)}</div>'
-        for k, (name, frame) in enumerate(views.items())
+    styles = {name: f".{digits}f" for name, digits in DECIMALS.items() if name != "Nbar"}
+    for number, table in enumerate(TABLES, 1):
+        computed = computed_table(found, table, document=document)
+        exact = {"optimum": ".5f"} if "optimum" in computed else {}
+        what = TABLES[table].partition(" (")[0]
+        save_table(
+            f"robots-tables-{number}",
+            computed,
+            f"Table {number} of the draft, recomputed: {what}."
+            if document
+            else f"Rows as in Table {number} of the draft, for parameters of one's own: {what}.",
+            formats=styles | exact | {"mean": ".1f"},
+            instances="robots-tables-cells",
+        )
+        if document:
+            save_table(
+                f"robots-tables-{number}-printed",
+                printed_table(found, table),
+                f"Table {number} of the draft, as it prints it.",
+            )
+            save_table(
+                f"robots-tables-{number}-difference",
+                difference_table(found, table),
+                f"Computed less printed in Table {number}; 0 where the computed cell rounds to "
+                "the printed one.",
+            )
+
+
+def save_cells(found: Results, *, document: bool) -> None:
+    """Publish every cell of both tables, one a row."""
+    cells = [
+        {"table": key[0][1:], "lambda": key[1], "K": key[2], "gamma": f"{float(key[3]):g}"}
+        | {"cell": name, "computed": row.cells[name]}
+        | ({"printed": printed_rows()[cell_id(key, name)].printed} if document else {})
+        for key, row in found.rows.items()
+        for name in COLUMNS[key[0]]
+    ]
+    columns = {
+        "table": "number of the draft's table",
+        "lambda": "pages that a robot brings per unit of time",
+        "K": "places in the queue",
+        "gamma": "weight of starvation, in lost pages per unit of time",
+        "cell": "column of the table",
+        "computed": "what comes out: costs per unit of time in lost pages, robots, or iterations",
+    }
+    printed = {"printed": "what the draft prints"} if document else {}
+    save_data(
+        "robots-tables-cells",
+        pd.DataFrame(cells),
+        "One row a cell of the tables that set static against dynamic control.",
+        columns | printed,
     )
-    return f'<div class="sd-tab-set">{tabs}</div>'
 
 
 def _rows(found: Results, table: str) -> list[tuple[Key, TableRow]]:
@@ -80,16 +124,16 @@ def printed_table(found: Results, table: str) -> pd.DataFrame:
 
 
 def computed_table(found: Results, table: str, *, document: bool) -> pd.DataFrame:
-    """Return the table as computed, to the printed digits, with the exact optimum of Table 1."""
+    """Return the table as computed, with the exact optimum of Table 1."""
 
-    def text(key: Key, row: TableRow, name: str) -> str:
-        return f"{row.cells[name]:.{DECIMALS.get(name, 0)}f}"
+    def cell(_: Key, row: TableRow, name: str) -> float:
+        return row.cells[name] if name in DECIMALS else int(row.cells[name])
 
-    frame = _frame(found, table, text)
+    frame = _frame(found, table, cell)
     rows = _rows(found, table)
     if table == "t1":
         place = list(frame.columns).index("C_d") + 1
-        frame.insert(place, "optimum", [f"{row.optimal_cost:.5f}" for _, row in rows])
+        frame.insert(place, "optimum", [row.optimal_cost for _, row in rows])
     remarks = [_remark(key, row, document=document) for key, row in rows]
     return frame.assign(remark=remarks) if any(remarks) else frame
 
@@ -188,6 +232,7 @@ def save_predicates(found: Results) -> None:
     other = sum(row.max_robots != row.cells["N_max"] for row in free)
     save_value("robots-tables-other-most", other)
     save_value("robots-tables-free-saves-more", saves_more_uncapped(found))
+    save_value("robots-tables-own", not is_document_run())
     if is_document_run():
         save_value("robots-tables-references-for-all", len(references_for_all(found)))
 
@@ -215,6 +260,7 @@ def save_savings(found: Results) -> None:
         "against the weight of starvation in units of its critical value. "
         + more
         * saves_more_uncapped(found),
+        instances="robots-tables-cells",
         alt="Points, one a row of each table. With at most the fixed number of robots control "
         f"saves up to {most['t1']:.1%}; without a cap up to {most['t2']:.1%}.",
     )

@@ -16,7 +16,7 @@ from analysis.ephemeral.studies.model_and_index import equations as equations
 from analysis.ephemeral.studies.model_and_index import formula as formula
 from analysis.ephemeral.studies.model_and_index import model as model
 from analysis.ephemeral.studies.model_and_index import relaxation as relaxation
-from analysis.ephemeral.studies.model_and_index.pictures import thresholds
+from analysis.ephemeral.studies.model_and_index.pictures import thresholds, where_lost
 from analysis.ephemeral.studies.model_and_index.results import Results
 from analysis.ephemeral.theory import structure
 from tests.support import assert_all_turn, verdicts
@@ -371,3 +371,12 @@ def test_a_threshold_is_where_the_advantage_changes_its_sign():
     found = thresholds(content, advantages)
     assert np.isnan(found[0.2])
     assert found[0.6] == pytest.approx(1.5)
+
+
+def test_where_digits_are_lost_is_told_for_each_end():
+    decay = np.array([1e-9, 1e-5, 1.0, 5.0])
+    assert where_lost(decay, np.array([1.0, 0.1, 0.0, 0.0])) == "at decays up to 1e-09"
+    both = where_lost(decay, np.array([1.0, 0.1, 0.0, 1.0]))
+    assert both.startswith("at decays up to 1e-09 and from 5.0 on")
+    assert where_lost(decay, np.zeros(4)) == "at none of these decays"
+    assert where_lost(decay, np.ones(4)) == "at all of these decays"

@@ -3,6 +3,7 @@ import pandas as pd
 from analysis.learning.studies.learners.hard_cases import CASES, INFORMED, LEARNERS
 from analysis.learning.studies.learners.hard_cases_page import (
     holding,
+    memory_costs,
     most_robust,
     sentences,
     shown,
@@ -45,3 +46,8 @@ def test_the_table_marks_who_does_not_hold():
     assert cells.loc["UCB", "empty start"] == "2.0 ± 0.1"
     assert list(cells.columns) == list(CASES)
     assert cells.shape == (len(LEARNERS) + 1, len(CASES))
+
+
+def test_whether_a_memory_costs_follows_the_regrets():
+    assert memory_costs(table({}))
+    assert not memory_costs(table({("empty start", "UCB"): 0.2}))

@@ -49,8 +49,9 @@ def test_who_leads_follows_the_losses():
 
 
 def test_the_table_shows_loss_with_half_its_interval():
-    cells = study.table(both(0.02, 0.6), "title")
-    assert cells.loc["certainty equivalence, UCB", "loss (%)"] == "2.000 ± 0.21"
+    cells = study.table(both(0.02, 0.6))
+    assert cells.loc["certainty equivalence, UCB", "loss (%)"] == pytest.approx(2.0)
+    assert cells.loc["certainty equivalence, UCB", "± (95%)"] == pytest.approx(0.205, abs=1e-3)
     assert cells.loc["certainty equivalence, UCB", "epochs to 95%"] == "0 (0, 0)"
     assert cells.loc["certainty equivalence, Thompson", "epochs to 95%"] == "never"
 
@@ -62,12 +63,16 @@ def test_a_loss_above_the_limit_is_not_within():
 
 def test_numbers_of_the_page(saved):
     few, many = {1: both(0.02, 0.05), 2: both(0.05, 0.02)}, {1: both(0.1, 0.2), 3: both(0.1, 0.2)}
+    for row in few.values():
+        row[study.SHORT["lspe"]] = curves(0.4)
     study.report(four_sources(), few, four_sources(), many)
+    assert saved["learners-lspe-ran"] is True
+    assert saved["learners-adaptive-leads"] is True
     assert saved["learners-ce-loss"] == pytest.approx(2.0)
     assert saved["learners-thompson-second-loss"] == pytest.approx(2.0)
     assert saved["learners-many-thompson-gain"] == pytest.approx(-10.0)
     assert (saved["learners-ce-ahead"], saved["learners-comparisons"]) == (3, 4)
-    assert saved["learners-all-runs"] == 32
+    assert saved["learners-all-runs"] == 40
     assert saved["learners-used"] == 2
     assert saved["learners-robin-second-loss"] > saved["learners-myopic-second-loss"] > 0
 
@@ -84,14 +89,31 @@ def test_crawls_of_the_same_source_are_counted(saved):
 def test_the_loss_is_saved_as_drawn(monkeypatch):
     kept = {}
     monkeypatch.setattr(
-        study, "save_figure", lambda id, fig, data, caption, alt: kept.update({id: (data, caption)})
+        study,
+        "save_figure",
+        lambda id, fig, data, caption, alt, **more: kept.update({id: (data, caption)}),
     )
     late = curves(0.0, spread=0.0)
     late.expected[:, 200:] = 0.5
+    monkeypatch.setattr(study, "save_data", lambda *given: kept.update(runs=given[1]))
     study.save_loss("id", {1: both(0.05, 0.2) | {"LSPE(0), corrected": late}}, 4)
     data, caption = kept["id"]
     ends = data.groupby("learner")["mean"].last()
     assert ends[study.SHORT["ce"]] == pytest.approx(5.0)
     assert ends["LSPE(0), corrected"] == pytest.approx(25.0)
     assert data[data.epoch <= 200].groupby("learner")["high"].max()["LSPE(0), corrected"] == 0
+    assert len(kept["runs"]) == 12
+    assert kept["runs"].groupby("learner").late_loss.mean()["LSPE(0), corrected"] == pytest.approx(
+        50
+    )
     assert "The least at the end: certainty equivalence, UCB at $M = 1$" in caption
+
+
+def test_the_scheme_of_2019_may_lead_or_diverge(saved):
+    lspe = study.SHORT["lspe"]
+    few, many = {1: both(0.02, 0.05) | {lspe: curves(0.01)}}, {1: both(0.1, 0.2)}
+    study.report(four_sources(), few, four_sources(), many)
+    assert saved["learners-adaptive-leads"] is False
+    few[1][lspe] = curves(0.01, runs=1)
+    study.report(four_sources(), few, four_sources(), many)
+    assert saved["learners-lspe-ran"] is False

@@ -1,0 +1,93 @@
+"""Sources from a Parquet file into a scheduler, a part of the file at a time.
+
+No table of all sources is ever held: each part becomes entries of the calendar and is forgotten.
+What stays is what the scheduler holds, 20 bytes a source in single precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import PathLike
+from typing import Any
+
+from analysis.checks import check_integer
+from analysis.ephemeral.scheduler.core import Scheduler
+from analysis.ephemeral.sources import Sources
+
+RATES = ("arrival_rate", "mean_utility", "decay_rate")
+AGES = {"age": "ages", "min_age": "min_age", "max_age": "max_age"}
+"""Columns that may be there, and the arguments of `Scheduler.add` that they become."""
+ROWS = 2**19
+
+
+def scheduler_from_parquet(
+    path: str | PathLike[str],
+    budget: float,
+    *,
+    period: float = 1.0,
+    precision: str = "single",
+    rows: int = ROWS,
+) -> Scheduler:
+    """Read sources from a Parquet file and make a scheduler of them; they are numbered by row.
+
+    Parameters
+    ----------
+    path : path
+        File with the columns arrival_rate, mean_utility and decay_rate, and any of cost, age,
+        min_age and max_age; others, such as name, are not read.
+    budget : float
+        Cost that an epoch may spend.
+    period : float
+        T, time between two decision epochs.
+    precision : {"single", "double"}
+        How the scheduler stores rates.
+    rows : int
+        Rows read at a time, at least 1.
+
+    Returns
+    -------
+    Scheduler
+
+    Raises
+    ------
+    ValueError
+        Naming the file, the rows and the reason.
+    """
+    check_integer("rows", rows, 1)
+    scheduler = None
+    for first, total, columns in _parts(path, rows):
+        given = {name: columns.pop(column) for column, name in AGES.items() if column in columns}
+        try:
+            sources = Sources(**columns, period=period)
+            if scheduler is None:
+                scheduler = Scheduler(sources, budget, **given, precision=precision)
+                scheduler.reserve(total)
+            else:
+                scheduler.add(sources, **given)
+        except ValueError as error:
+            last = first + len(columns["arrival_rate"]) - 1
+            raise ValueError(f"{path}, rows {first} to {last}: {error}") from None
+    if scheduler is None:
+        raise ValueError(f"{path} must hold at least one source, got none")
+    return scheduler
+
+
+def _parts(path: str | PathLike[str], rows: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Yield the first row of each part, the number of all rows, and the part's columns."""
+    from pyarrow import ArrowInvalid
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        file = ParquetFile(path, memory_map=True)
+    except (OSError, ArrowInvalid) as error:
+        raise ValueError(f"{path}: {str(error).strip()}") from None
+    with file:
+        there = file.schema_arrow.names
+        if missing := [name for name in RATES if name not in there]:
+            raise ValueError(f"{path} must have a column {missing[0]}, got {', '.join(there)}")
+        wanted = [name for name in (*RATES, "cost", *AGES) if name in there]
+        first = 0
+        for batch in file.iter_batches(batch_size=rows, columns=wanted):
+            columns = {name: batch[name].to_numpy(zero_copy_only=False) for name in wanted}
+            yield first, file.metadata.num_rows, columns
+            first += batch.num_rows

@@ -1,0 +1,93 @@
+"""What the page says of its runs in words: each sentence bound to a predicate of the results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from analysis.ephemeral.optimum.static import random_reward
+from analysis.ephemeral.policies import RoundRobinPolicy
+from analysis.ephemeral.simulation import long_run_cycle
+from analysis.ephemeral.sources import Sources
+from analysis.learning.comparison import LearningCurves
+from analysis.learning.scheme.thresholds import ThresholdValue
+from analysis.report import save_value
+
+APART = 0.05
+"""Relative difference of two rewards from which on a choice is said to decide."""
+
+
+def keep_raw(raw: Mapping[str, LearningCurves]) -> None:
+    """Keep what runs with raw states earn and crawl, bounds rounded outward to a whole unit."""
+    cured, free = raw["with both cures"], raw["with neither"]
+    save_value("printed-raw-runs", len(cured.expected) + len(cured.diverged))
+    save_value("printed-raw-diverged", len(cured.diverged))
+    save_value("printed-raw-neither", len(free.diverged))
+    save_value("printed-raw-some", len(cured.expected) > 0)
+    if len(cured.expected):
+        rewards = cured.expected.mean(axis=1)
+        save_value("printed-raw", rewards.mean())
+        save_value("printed-raw-low", np.floor(rewards.min()))
+        save_value("printed-raw-high", np.ceil(rewards.max()))
+        save_value("printed-raw-engaged", cured.engaged.mean())
+
+
+def statements(
+    divisors: Mapping[str, ThresholdValue],
+    share: float,
+    earned: float,
+    simple: tuple[float, float],
+    points: pd.DataFrame,
+) -> dict[str, bool]:
+    """Return which sentences of the page are true of these runs.
+
+    Parameters
+    ----------
+    divisors : mapping of str to ThresholdValue
+        Thresholds at their upper bounds, by what states are divided by.
+    share : float
+        Share of the thresholds that end at their upper bounds.
+    earned : float
+        Reward per epoch of the scheme over all runs.
+    simple : (float, float)
+        Reward of one source drawn at random, and of round robin.
+    points : DataFrame
+        By kappa, as `steepness` returns it.
+    """
+    rewards = [value.average_reward for value in divisors.values()]
+    stuck = share > 0.99
+    falls = all(
+        (np.diff(points[column]) < 0).all() for column in ("sources crawled", "their deviation")
+    )
+    return {
+        "unit-decides": max(rewards) > (1 + APART) * min(rewards),
+        "stuck": stuck,
+        "less-does-better": min(simple) > earned,
+        "kappa-alone": bool(stuck and falls and len(points) > 1),
+    }
+
+
+def keep_statements(
+    sources: Sources,
+    divisors: Mapping[str, ThresholdValue],
+    share: float,
+    earned: float,
+    points: pd.DataFrame,
+) -> None:
+    """Keep the predicates, and what simple policies and the index policy do; as `statements`."""
+    size = len(sources)
+    drawn = random_reward(sources, np.full(size, 1 / size))
+    turns = long_run_cycle(sources, RoundRobinPolicy(), 1).average_reward
+    index = long_run_cycle(sources, "whittle", 1)
+    never = int(np.count_nonzero(index.frequency == 0))
+    save_value("printed-random", drawn)
+    save_value("printed-round-robin", turns)
+    save_value("printed-best", index.average_reward)
+    save_value("printed-largest", float(sources.u_star.max()))
+    save_value("printed-never", never)
+    save_value("printed-starves", never > 0)
+    found = statements(divisors, share, earned, (drawn, turns), points)
+    for name, true in found.items():
+        save_value(f"printed-{name}", true)

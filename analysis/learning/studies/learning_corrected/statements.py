@@ -1,0 +1,141 @@
+"""What the page says of its runs in words: each sentence bound to a predicate of the results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from analysis.ephemeral.sources import Sources
+from analysis.learning.environment import Floats
+from analysis.learning.scheme.runs import Learned
+from analysis.learning.studies.learning_corrected import BAD, ZERO
+from analysis.report import save_data, save_table, save_value
+
+CLEAR = 0.005
+"""Share of the index policy's reward from which on a difference is said to be one."""
+
+
+def of_learning(
+    index: float, at_bad: float, late: Mapping[str, float], kept: Mapping[str, Floats]
+) -> dict[str, bool]:
+    """Return what is true of the runs at the first budget.
+
+    Parameters
+    ----------
+    index, at_bad : float
+        Reward of the index policy, and of the draw with the thresholds of the bad start.
+    late : mapping of str to float
+        Reward in the last fifth of the runs, by start.
+    kept : mapping of str to ndarray
+        Long-run reward of the learned thresholds without draws, by start.
+    """
+    missing = index - late[ZERO]
+    undrawn = index - float(np.mean(kept[ZERO]))
+    return {
+        "learns": late[BAD] > at_bad + CLEAR * index,
+        "drawing-costs": bool(missing > CLEAR * index and undrawn < missing / 2),
+    }
+
+
+def of_climbing(index: float, drawn: float, constant: float) -> dict[str, bool]:
+    """Return what is true of the exact climbs with quadratic and with constant thresholds."""
+    return {
+        "climb-is-certain": drawn > (1 - CLEAR) * index,
+        "constant-is-less": constant < drawn - CLEAR * index / 10,
+    }
+
+
+def of_the_projection(sources: Sources) -> tuple[int, int, bool]:
+    """Return the source of largest u, that of least u*, and whether their intervals are apart."""
+    rich, poor = int(np.argmax(sources.u)), int(np.argmin(sources.u_star))
+    return rich, poor, bool(sources.u[rich] > sources.u_star[poor])
+
+
+def of_what_remains(zero: pd.Series, bad: pd.Series, stuck: float) -> dict[str, bool]:
+    """Return what is true of the runs and climbs at the second budget.
+
+    Parameters
+    ----------
+    zero, bad : Series
+        Columns of `remains` for both starts.
+    stuck : float
+        Where the exact climb from the bad start ends with twice the kappa.
+    """
+    index = float(zero["index policy"])
+    best = max(float(one["climbed off-line"]) for one in (zero, bad))
+    away = float(bad["climbed off-line"] - bad["learned"])
+    return {
+        "form-lacks": best < (1 - 1e-4) * index,
+        "steps-too-short": away > CLEAR * index,
+        "steeper-is-stuck": stuck < float(bad["climbed off-line"]) - CLEAR * index,
+    }
+
+
+def keep(statements: Mapping[str, bool]) -> None:
+    """Keep predicates of the page."""
+    for name, true in statements.items():
+        save_value(f"corrected-{name}", bool(true))
+
+
+def keep_projection(sources: Sources) -> None:
+    """Keep the two sources whose intervals are compared, and whether these are apart."""
+    rich, poor, apart = of_the_projection(sources)
+    save_value("corrected-rich", rich + 1)
+    save_value("corrected-rich-low", sources.u[rich])
+    save_value("corrected-poor", poor + 1)
+    save_value("corrected-poor-high", sources.u_star[poor])
+    save_value("corrected-apart", apart)
+
+
+def keep_remains(remains: pd.DataFrame, budget: int, stuck: float) -> None:
+    """Keep what the page quotes of the second budget, and its predicates; save the table."""
+    zero, bad = (remains[f"M = {budget}, {start}"] for start in (ZERO, BAD))
+    save_value("corrected-form-gap", 1 - zero["climbed off-line"] / zero["index policy"])
+    save_value("corrected-second-gap", 1 - zero["learned"] / zero["index policy"])
+    save_value("corrected-second-bad", bad["learned"])
+    save_value("corrected-second-off", bad["climbed off-line"])
+    save_value("corrected-second-greedy", zero["learned, without draws"])
+    save_value("corrected-stuck", stuck)
+    save_value("corrected-myopic-second", zero["largest content first"])
+    keep(of_what_remains(zero, bad, stuck))
+    save_table(
+        "learning-corrected-remains",
+        remains,
+        "Reward per epoch by budget and start: of the first thresholds, of the runs (last fifth, "
+        "with half a 95% interval), of what they learned without draws, of an exact climb from the "
+        "same start, and of policies that know the parameters.",
+        formats=".2f",
+    )
+
+
+def save_runs(runs: Mapping[str, Learned], kept: Mapping[str, Floats]) -> None:
+    """Save what every single run earned; as `of_learning`."""
+    rows = pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "start": name,
+                    "run": np.arange(len(run.expected)),
+                    "reward": run.expected.mean(axis=1),
+                    "late_reward": run.late_rewards(),
+                    "without_draws": kept[name],
+                }
+            )
+            for name, run in runs.items()
+        ],
+        ignore_index=True,
+    )
+    save_data(
+        "learning-corrected-runs",
+        rows,
+        "One row a run of the corrected scheme at the first budget that did not diverge.",
+        {
+            "start": "first thresholds",
+            "run": "number of the run",
+            "reward": "mean reward per epoch, value units",
+            "late_reward": "the same over the last fifth of the epochs, value units",
+            "without_draws": "long-run reward per epoch of the learned thresholds without draws",
+        },
+    )

@@ -1,0 +1,238 @@
+"""The book as one PDF: the single page that Sphinx makes, put in order for paper, then printed.
+
+Rows and proofs are open, code is left to the notebooks, links lead inside the book or to the web,
+and the scorecard stands last. Chromium numbers the pages and makes the outline, from which the
+contents in front get their page numbers.
+"""
+
+from __future__ import annotations
+
+import copy
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from bs4 import BeautifulSoup, Tag
+from pypdf import PdfReader, PdfWriter
+from pypdf.constants import PageLabelStyle
+from pypdf.generic import ArrayObject, DictionaryObject, NameObject
+
+from analysis.report.publishing.citation import Edition, authors, facts, plain_citation
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM_OPTIONS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+_PRINTING = (
+    "--no-pdf-header-footer", "--generate-pdf-document-outline", "--virtual-time-budget=120000",
+)  # fmt: skip
+#: What stands on the web only: what is read beside code, and what shows figures or rows twice.
+APART = ("api/", "back/gallery", "back/replication")
+#: What stands last.
+LAST = "guide/scorecard"
+#: Elements that mean nothing on paper.
+_SCREEN_ONLY = (
+    ".cell_input", "details.above-input", ".repro-links", ".book-rerun-hint", ".book-filter",
+    ".headerlink", ".explorable", ".toctree-wrapper > .caption", "button", "iframe", "noscript",
+    "form",
+)  # fmt: skip
+#: Stands in a link of the contents for a page of the file, until the pages are known.
+_PAGE = "https://page.invalid/"
+
+
+def print_contents(contents: dict[str, Any]) -> dict[str, Any]:
+    """Return the table of contents of the printed book.
+
+    Parameters
+    ----------
+    contents : dict
+        As ``_toc.yml`` has it.
+    """
+    ordered = copy.deepcopy(contents)
+    last = []
+    for part in ordered["parts"]:
+        kept = [c for c in part["chapters"] if not c["file"].startswith(APART)]
+        last += [chapter for chapter in kept if chapter["file"] == LAST]
+        part["chapters"] = [chapter for chapter in kept if chapter["file"] != LAST]
+    ordered["parts"].append({"caption": "Appendix", "chapters": last})
+    ordered["parts"] = [part for part in ordered["parts"] if part["chapters"]]
+    return ordered
+
+
+def for_paper(html: str, address: str) -> str:
+    """Return the single page of the book as it is to be printed.
+
+    Parameters
+    ----------
+    html : str
+        The page that Sphinx made, with all chapters in it.
+    address : str
+        Where the book is published; with none, links to files are text.
+    """
+    soup = BeautifulSoup(html, "html.parser")
+    body = soup.select_one("article") or soup.select_one("main") or soup.body
+    assert body is not None
+    for element in body.select(", ".join(_SCREEN_ONLY)):
+        element.decompose()
+    for cell in body.select(".cell"):
+        if not cell.get_text(strip=True) and not cell.find("img"):
+            cell.decompose()
+    for details in body.find_all("details"):
+        details["open"] = ""
+    _fix_links(body, address)
+    for chapter in body.select("section section:has(> h1), span[id^=document-] + section"):
+        chapter["data-chapter"] = ""
+    scripts = [s for s in soup.find_all("script") if "mathjax" in str(s).lower()]
+    style = Path(__file__).with_name("print.css").read_text(encoding="utf-8")
+    return _page("".join(map(str, scripts)), style, str(body))
+
+
+def _page(head: str, style: str, body: str) -> str:
+    title = escape(facts()["title"])
+    meta = f'<meta charset="utf-8"><title>{title}</title><style>{style}</style>{head}'
+    return f'<!doctype html><html lang="en"><head>{meta}</head><body>{body}</body></html>'
+
+
+def _fix_links(body: Tag, address: str) -> None:
+    """Let links lead to a place in the book or to the web; what leads elsewhere becomes text."""
+    known = {element["id"] for element in body.find_all(id=True)}
+    for link in body.find_all("a", href=True):
+        target = str(link["href"])
+        path, _, fragment = target.partition("#")
+        if target.startswith(("http://", "https://", "mailto:")):
+            continue
+        if fragment in known and (not path or path.endswith(".html")):
+            link["href"] = f"#{fragment}"
+        elif path and address:
+            link["href"] = address + path.removeprefix("./").replace("../", "")
+        else:
+            link.unwrap()
+
+
+def find_browser() -> str:
+    """Return the browser that prints.
+
+    Raises
+    ------
+    RuntimeError
+        If there is none.
+    """
+    found = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if found is None:
+        raise RuntimeError(
+            f"printing needs one of {', '.join(CHROMIUM)}: install Debian's chromium"
+        )
+    return found
+
+
+def print_page(page: Path, target: Path) -> None:
+    """Let Chromium print a page.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no Chromium, or it fails.
+    """
+    browser = find_browser()
+    with tempfile.TemporaryDirectory() as data:
+        command = [browser, *CHROMIUM_OPTIONS, *_PRINTING, f"--user-data-dir={data}"]
+        command += [f"--print-to-pdf={target}", page.as_uri()]
+        done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0 or not target.exists():
+        raise RuntimeError(f"{browser} did not print the book: {done.stderr[-2000:]}")
+
+
+def outline(reader: PdfReader) -> list[tuple[int, str, int]]:
+    """Return the outline of a PDF: level, title and page, each from 0."""
+
+    def walk(entries: list[Any], level: int) -> Iterator[tuple[int, str, int]]:
+        for entry in entries:
+            if isinstance(entry, list):
+                yield from walk(entry, level + 1)
+            else:
+                page = reader.get_destination_page_number(entry)
+                yield level, str(entry.title).strip(), page or 0
+
+    return list(walk(reader.outline, 0))
+
+
+def front_matter(entries: list[tuple[int, str, int]], edition: Edition) -> str:
+    """Return title page and contents as HTML; a number is that of the page in the body, from 1.
+
+    Parameters
+    ----------
+    entries : list of (level, title, page)
+        As `outline` returns them; the first two levels that divide the book are shown.
+    edition : Edition
+        What is printed.
+    """
+    title, _, more = facts()["title"].partition("? ")
+    cited = escape(plain_citation(edition))
+    lines = "".join(
+        f'<li class="level-{level}"><a href="{_PAGE}{page}">{escape(name)}</a>'
+        f'<span class="dots"></span><span>{page + 1}</span></li>'
+        for level, name, page in entries
+        if level <= 1
+    )
+    return _page(
+        "",
+        Path(__file__).with_name("print.css").read_text(encoding="utf-8"),
+        f'<div class="front"><h1>{escape(title)}?</h1><p>{escape(more)}</p>'
+        f"<p>{escape(', '.join(authors()))}</p><p>{escape(edition.note)}, {edition.date}</p>"
+        f"<p>Cite as: {cited}</p><p>Text and figures: CC BY 4.0. Code, which is left to the "
+        "notebooks of the book, and the interface of its package: MIT License.</p>"
+        f'<div class="contents"><h2>Contents</h2><ol>{lines}</ol></div></div>',
+    )
+
+
+def bind(front: Path, body: Path, target: Path, edition: Edition) -> None:
+    """Put title page and contents before the body, and let the contents lead to its pages."""
+    writer = PdfWriter(clone_from=body)
+    pages = list(writer.pages)
+    first = PdfReader(front).pages
+    for number, page in enumerate(first):
+        writer.insert_page(page, number)
+    for page in writer.pages[: len(first)]:
+        for annotation in page.get("/Annots", []):
+            action = annotation.get_object().get("/A", {})
+            if str(action.get("/URI", "")).startswith(_PAGE):
+                place = pages[int(action["/URI"].removeprefix(_PAGE))].indirect_reference
+                goal = ArrayObject([place, NameObject("/Fit")])
+                jump = {NameObject("/S"): NameObject("/GoTo"), NameObject("/D"): goal}
+                annotation.get_object()[NameObject("/A")] = DictionaryObject(jump)
+    writer.set_page_label(0, len(first) - 1, style=PageLabelStyle.LOWERCASE_ROMAN)
+    writer.set_page_label(len(first), len(writer.pages) - 1, style=PageLabelStyle.DECIMAL, start=1)
+    day = edition.date.replace("-", "")
+    dates = {"/CreationDate": f"D:{day}000000Z", "/ModDate": f"D:{day}000000Z"}
+    named = {"/Title": facts()["title"], "/Author": ", ".join(authors())}
+    writer.add_metadata({**named, **dates})
+    writer.page_mode = "/UseOutlines"
+    writer.write(target)
+
+
+def print_book(page: Path, target: Path, edition: Edition) -> None:
+    """Print the book.
+
+    Parameters
+    ----------
+    page : Path
+        The single page that Sphinx made.
+    target : Path
+        The PDF.
+    edition : Edition
+        What is printed.
+    """
+    paper, body, front = (page.with_name(f"{n}") for n in ("paper.html", "body.pdf", "front.html"))
+    paper.write_text(for_paper(page.read_text(encoding="utf-8"), edition.address), encoding="utf-8")
+    print_page(paper, body)
+    entries = outline(PdfReader(body))
+    if not entries:
+        raise RuntimeError("the printed book has no outline: a newer Chromium is needed (128)")
+    front.write_text(front_matter(entries, edition), encoding="utf-8")
+    print_page(front, front.with_suffix(".pdf"))
+    bind(front.with_suffix(".pdf"), body, target, edition)

@@ -1,0 +1,112 @@
+"""The book on paper: what is opened, folded away and linked, and the PDF that comes of it."""
+
+import shutil
+
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+from pypdf import PdfReader
+
+from analysis.report.paths import BOOK
+from analysis.report.publishing.citation import Edition
+from analysis.report.publishing.printing import (
+    CHROMIUM,
+    for_paper,
+    outline,
+    print_book,
+    print_contents,
+)
+
+HERE = Edition("abc123", "2026-11-22", "")
+PAGE = """<!doctype html><html><head><link rel="stylesheet" href="theme.css">
+<script src="_static/mathjax/tex.js"></script><script src="_static/other.js"></script></head><body>
+<nav><a href="index.html">elsewhere</a></nav><article><section id="book"><h1>The book</h1>
+<p>See <a href="#two">chapter two</a>, <a href="index.html#one">one</a>, <a href="figures/x.csv">a
+file</a>, <a href="api/api.html">the interface</a>, <a href="https://a.example">the web</a>.</p>
+<span id="document-one"></span><section id="one"><h2>One</h2>
+<div class="cell"><div class="cell_input"><pre>import this</pre></div></div>
+<div class="cell"><div class="cell_input"><pre>2 + 2</pre></div>
+<div class="cell_output">4</div></div>
+<details><summary>The rows</summary>
+<table><tr><td>X-1</td><td>matches under</td></tr></table></details>
+<p class="repro-links"><a href="figures/x.svg">SVG</a></p><button>Show</button>
+</section><span id="document-two"></span><section id="two"><h2>Two</h2><h3>A part</h3><p>Words.</p>
+</section></section></article></body></html>"""
+
+
+def test_the_printed_book_has_the_scorecard_last_and_the_interface_apart():
+    contents = yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))
+    printed = print_contents(contents)
+    files = [chapter["file"] for part in printed["parts"] for chapter in part["chapters"]]
+    every = [chapter["file"] for part in contents["parts"] for chapter in part["chapters"]]
+    assert files[-1] == "guide/scorecard"
+    assert set(every) - set(files) == {"api/api", "back/gallery", "back/replication"}
+    assert len(files) == len(set(files))
+
+
+def test_rows_are_open_and_code_and_what_only_a_screen_can_do_are_gone():
+    soup = BeautifulSoup(for_paper(PAGE, ""), "html.parser")
+    assert [details.has_attr("open") for details in soup.find_all("details")] == [True]
+    text = soup.get_text()
+    assert "matches under" in text
+    assert soup.select(".cell_output")[0].get_text() == "4"
+    for word in ("2 + 2", "import this", "SVG", "Show", "elsewhere"):
+        assert word not in text
+    assert len(soup.select(".cell")) == 1
+    assert [script["src"] for script in soup.find_all("script")] == ["_static/mathjax/tex.js"]
+
+
+@pytest.mark.parametrize(
+    ("address", "more"),
+    [
+        ("", []),
+        (
+            "https://b.example/",
+            ["https://b.example/figures/x.csv", "https://b.example/api/api.html"],
+        ),
+    ],
+)
+def test_links_lead_inside_the_book_or_to_the_web(address, more):
+    soup = BeautifulSoup(for_paper(PAGE, address), "html.parser")
+    links = [link["href"] for link in soup.find_all("a")]
+    assert links == ["#two", "#one", *more, "https://a.example"]
+    assert "the interface" in soup.get_text()
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    if not any(map(shutil.which, CHROMIUM)):
+        pytest.skip("there is no Chromium")
+    folder = tmp_path_factory.mktemp("print")
+    (folder / "index.html").write_text(PAGE)
+    print_book(folder / "index.html", folder / "book.pdf", HERE)
+    return PdfReader(folder / "book.pdf")
+
+
+def links_of(reader):
+    for page in reader.pages:
+        for annotation in page.get("/Annots", []):
+            yield annotation.get_object()
+
+
+@pytest.mark.browser
+def test_the_pdf_has_outline_labels_and_contents(printed):
+    assert [title for _, title, _ in outline(printed)] == ["The book", "One", "Two", "A part"]
+    assert printed.page_labels[0] == "i"
+    assert "1" in printed.page_labels
+    contents = "".join(page.extract_text() for page in printed.pages[:2])
+    assert "Contents" in contents
+    assert "Version" in contents
+    assert "abc123" in contents
+    assert "matches under" in "".join(page.extract_text() for page in printed.pages)
+    assert printed.metadata.title.startswith("Which source next?")
+
+
+@pytest.mark.browser
+def test_no_link_of_the_pdf_leads_to_a_file(printed):
+    actions = [annotation.get("/A", {}) for annotation in links_of(printed)]
+    addresses = [str(action["/URI"]) for action in actions if "/URI" in action]
+    assert addresses == ["https://a.example/"]
+    jumps = [action["/D"][0].get_object() for action in actions if action.get("/S") == "/GoTo"]
+    assert len(jumps) >= 3  # the book and its chapters, from the contents
+    assert all(page["/Type"] == "/Page" for page in jumps)
