@@ -52,5 +52,5 @@ def what_it_does(code: str) -> str:
         return ", ".join(name.removeprefix("save_") for name in names[:3]).replace("_", " ")
     if re.match(r"(from|import) ", first):
         return "imports"
-    names = re.findall(r"^(\w+)(?:, \w+)* = ", code, re.M) or re.findall(r"^(\w+)\(", code, re.M)
+    names = re.findall(r"^(\w+)(?:, \w+)* = ", code, re.M) or re.findall(r"^([a-z]\w*)", code, re.M)
     return ", ".join(dict.fromkeys(names[:3])).replace("_", " ") or "this step"
