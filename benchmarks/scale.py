@@ -188,7 +188,7 @@ def rounded_row(count: int, epochs: int) -> dict[str, Any]:
     return row(name, ours, "compiled full ranking", theirs, note)
 
 
-def large_row(count: int, settle: int = 30, rounds: int = 20) -> dict[str, Any]:
+def large_row(count: int, settle: int = 150, rounds: int = 20) -> dict[str, Any]:
     """Load sources in single precision from a Parquet file, settle, and time an epoch.
 
     The bare pass goes over a tenth of the sources, ten times.

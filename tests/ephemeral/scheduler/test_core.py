@@ -10,6 +10,7 @@ from numba import njit
 from analysis.ephemeral import Sources, four_sources, long_run_cycle, whittle_index_at_age
 from analysis.ephemeral.optimum.costs import fill_budget
 from analysis.ephemeral.optimum.relaxed import relaxed_bound
+from analysis.ephemeral.scheduler import epoch as epoch_kernel
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.scheduler.vector_index import bend_of, shares
@@ -244,6 +245,21 @@ def test_sources_that_are_all_alike_are_sorted_once():
     scheduler = Scheduler(Sources(np.ones(3000), np.ones(3000), np.ones(3000)), 1)
     scheduler.crawl()
     assert scheduler.rebuilds == 1
+
+
+def test_a_threshold_that_a_sample_places_changes_no_crawl(monkeypatch):
+    seen = []
+    count_all = epoch_kernel.demand
+    monkeypatch.setattr(
+        epoch_kernel, "demand", lambda *given: seen.append(given[6:]) or count_all(*given)
+    )
+    sources = many_sources(120_000)
+    ages = spread_ages(sources, 6000, np.random.default_rng(1))
+    scheduler, reference = Scheduler(sources, 6000, ages), FullSort(sources, 6000, ages)
+    for _ in range(4):
+        same_crawl(scheduler, reference)
+    assert scheduler.rebuilds == 1
+    assert min(every for (every,) in seen[1:]) > 4
 
 
 def test_reward_stays_below_the_relaxed_bound_and_comes_close():
