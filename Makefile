@@ -1,6 +1,6 @@
 # Which source next? Every command works on a fresh clone with Python 3.11 to 3.13; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: book check test proofs run lab live serve pdf bench mutants lock clean help
+.PHONY: book check test proofs run lab live serve pdf release bench mutants lock clean help
 
 PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3; do $$p -c 'import sys; sys.exit(not (3,11) <= sys.version_info < (3,14))' 2>/dev/null && echo $$p && break; done)
 PROFILE ?= paper
@@ -46,6 +46,9 @@ serve: $(READY)  ## serve the built book on this machine (PORT=8000)
 
 pdf: $(READY)  ## one PDF of the whole book (needs Debian's chromium)
 	@$(REPORT) pdf
+
+release: $(READY)  ## one archive of the book, its PDF, data and reports, with its SHA-256 (BASEURL=https://... DIRTY=1)
+	@$(REPORT) release $(if $(DIRTY),--dirty)
 
 bench: $(READY)  ## speed against peers, as ratios in one run (BENCH="robots scale" for some of them)
 	@$(BIN)/python -m benchmarks $$BENCH

@@ -18,6 +18,7 @@ from analysis.report.pages.render import render_book, render_runs, render_single
 from analysis.report.paths import PROFILES, build_folder
 from analysis.report.publishing.citation import this_edition
 from analysis.report.publishing.printing import find_browser, print_book
+from analysis.report.publishing.release import check_edition, make_release
 from analysis.report.running.lab import open_lab
 from analysis.report.running.notebooks import all_notebooks, keep_seconds
 from analysis.report.running.reruns import rerun_job
@@ -67,6 +68,22 @@ def make_pdf(profile: str) -> Path:
     return build / "book.pdf"
 
 
+def publish(profile: str, *, dirty: bool = False) -> None:
+    """Make one archive of the book, the PDF and all that lies beside them."""
+    edition, build = this_edition(), build_folder(profile)
+    check_edition(edition, dirty=dirty)
+    try:
+        make_pdf(profile)
+    except RuntimeError as error:
+        (build / "book.pdf").unlink(missing_ok=True)
+        print(f"the archive has no PDF: {error}")
+        make_book(profile)
+    with locked(build):
+        targets = [job.target for job in profile_jobs(profile, build)]
+        archive = make_release(collate(targets, profile=profile), build, edition)
+    print(f"archive: {shown(archive)}, with its SHA-256 beside it")
+
+
 def keep_times(profile: str) -> None:
     """Keep the CPU-seconds that the notebooks of the last build took, for the next estimate."""
     results = build_folder(profile) / "results"
@@ -104,6 +121,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             run_notebook(options.notebook, options.parameters, options.sources, options.trace)
         elif options.command == "pdf":
             make_pdf(options.profile)
+        elif options.command == "release":
+            publish(options.profile, dirty=options.dirty)
         elif options.command == "lab":
             lab(options.profile, options.options)
         elif options.command == "times":
@@ -144,6 +163,9 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--trace", default="", help="CSV file with a trace of your own")
     pdf = commands.add_parser("pdf", help="print the whole book to one PDF")
     pdf.add_argument("--profile", choices=PROFILES, default="paper", help="set of parameters")
+    release = commands.add_parser("release", help="pack the book, its PDF and data in one archive")
+    release.add_argument("--profile", choices=PROFILES, default="paper", help="set of parameters")
+    release.add_argument("--dirty", action="store_true", help="even with uncommitted changes")
     times = commands.add_parser("times", help="keep the CPU-seconds of the last build's notebooks")
     times.add_argument("--profile", choices=PROFILES, default="paper", help="profile of the build")
     opened = commands.add_parser("lab", help="open the notebooks in JupyterLab")

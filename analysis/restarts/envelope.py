@@ -2,10 +2,10 @@
 
 Elimination in the order of the states fills a row only from its first entry that is not zero on,
 and a column only from its own first one: the envelope. If k is eliminated while l(k) later rows and
-u(k) later columns have begun, it costs l(k) u(k) multiplications. Wear by a bounded number of
-levels (a band), shocks that lead to the worst state (an arrow) and wear without repair (a triangle)
-have small envelopes; there SuperLU takes a small part of the time of a dense factorisation, with
-the same pivots in the same order.
+u(k) later columns have begun, it costs l(k) u(k) multiplications. Where a passive epoch never
+improves the state, A is a triangle, l = 0, and there is nothing to eliminate. Where it moves the
+state by a few levels only, A is a band, and SuperLU takes a small part of the time of a dense
+factorisation, with the same pivots in the same order.
 
 Reference: George and Liu, Computer Solution of Large Sparse Positive Definite Systems (1981),
 chapter 4.
@@ -19,14 +19,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg.lapack import dtrtrs
 from scipy.sparse.linalg import splu, spsolve_triangular
 
 Floats = NDArray[np.float64]
 
-STATES_FROM = 200
-"""From this many states on it is worth while to look at the envelope."""
-PENALTY = 50.0
-"""How many multiplications of a dense factorisation take the time of one in an envelope."""
+STATES_FROM = 700
+"""From this many states on SuperLU's own preparations are worth while."""
+PENALTY = 1000.0
+"""So many multiplications of a dense factorisation at most take the time of one in an envelope."""
 
 
 class Factors(NamedTuple):
@@ -48,8 +49,8 @@ class Factors(NamedTuple):
     visits: Callable[[Floats], Floats]
 
 
-def envelope_cost(matrix: Floats) -> float:
-    """Return how many multiplications elimination of a square matrix takes in its envelope.
+def begun(matrix: Floats) -> tuple[Floats, Floats]:
+    """Return 1 + l(k) and 1 + u(k), rows and columns that have begun when k is eliminated.
 
     Parameters
     ----------
@@ -58,16 +59,15 @@ def envelope_cost(matrix: Floats) -> float:
 
     Returns
     -------
-    float
-        Sum over k of (1 + l(k)) (1 + u(k)); n (n + 1) (2 n + 1) / 6 for a full matrix.
+    rows, columns : ndarray, shape (n,)
     """
     there = matrix != 0.0
     np.fill_diagonal(there, True)
-    waiting = []
-    for first in (there.argmax(axis=1), there.argmax(axis=0)):
-        begun = np.cumsum(np.bincount(first, minlength=first.size))
-        waiting.append(begun - np.arange(first.size))  # the k-th itself counts for the 1
-    return float(np.dot(waiting[0].astype(float), waiting[1]))
+    rows, columns = (
+        np.cumsum(np.bincount(first, minlength=first.size)) - np.arange(first.size)
+        for first in (there.argmax(axis=1), there.argmax(axis=0))
+    )
+    return rows.astype(np.float64), columns.astype(np.float64)
 
 
 def factors_in_envelope(passive: Floats, discount: float) -> Factors | None:
@@ -85,12 +85,34 @@ def factors_in_envelope(passive: Floats, discount: float) -> Factors | None:
         None also if a pivot is 0.
     """
     states = len(passive)
-    if states < STATES_FROM or PENALTY * envelope_cost(passive) > states**3 / 3:
+    rows, columns = begun(passive)
+    if (rows == 1).all():
+        return _triangle(passive, discount)
+    if states < STATES_FROM or PENALTY * float(rows @ columns) > states**3 / 3:
         return None
-    chain = sparse.csr_array(passive)
+    return _sparse(passive, discount)
+
+
+def _triangle(passive: Floats, discount: float) -> Factors:
+    """Return the factors of a lower triangle A^T: U is its diagonal, L the columns over it."""
+    a = np.multiply(passive, -discount)
+    a.flat[:: len(a) + 1] += 1.0
+    if discount == 1:
+        a[-1, -1] = 1.0
+    pivots = a.diagonal()
+    return Factors(
+        pivots,
+        lambda right: right / pivots[:, None],
+        lambda visits: pivots * dtrtrs(a.T, visits, lower=1)[0],
+    )
+
+
+def _sparse(passive: Floats, discount: float) -> Factors | None:
+    """Return the factors that SuperLU finds without exchanges; None if a pivot is 0."""
+    states = len(passive)
     ends = np.zeros(states)
     ends[-1] = discount == 1
-    system = sparse.eye_array(states) + sparse.diags_array(ends) - discount * chain
+    system = sparse.diags_array(1.0 + ends) - discount * sparse.csr_array(passive)
     try:
         lu = splu(
             sparse.csc_array(system.T),

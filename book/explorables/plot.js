@@ -33,7 +33,7 @@
 
   function roundTicks(low, high, count) {
     const rough = (high - low) / Math.max(1, count), power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= rough);
+    const step = [1, 2, 2.5, 5, 10].map((n) => n * power).find((n) => n >= rough);
     const ticks = [];
     for (let n = Math.ceil(low / step - 1e-9); n * step <= high + 1e-9 * step; n += 1) ticks.push(n * step);
     return ticks;

@@ -20,6 +20,7 @@ from analysis.report.pages.render import render_runs
 from analysis.report.running.notebooks import all_notebooks
 from analysis.report.running.reruns import rerun_job
 from analysis.report.running.runner import locked, run
+from tests.book.derived import DERIVED
 
 pytestmark = pytest.mark.rerun
 HERE = Path(__file__).parent
@@ -64,9 +65,9 @@ class Rerun:
         records = json.loads((self.results / "records.json").read_text(encoding="utf-8"))
         return {id: entry["value"] for id, entry in records["values"].items()}
 
-    def table(self, id):
-        """The data behind a figure or table, as rows of text."""
-        with (self.results / "figures" / f"{id}.csv").open(encoding="utf-8", newline="") as file:
+    def table(self, kind, id):
+        """What a run saved as one of its ``figures``, ``tables`` or ``data``, as rows of text."""
+        with (self.results / kind / f"{id}.csv").open(encoding="utf-8", newline="") as file:
             return list(csv.DictReader(file))
 
 
@@ -134,6 +135,18 @@ def test_nothing_of_the_source_is_left_unread(rerun):
 
 
 @each_point
+def test_references_lead_to_what_is_in_the_book(rerun):
+    lost = []
+    for link in rerun.article.select("a.book-elsewhere"):
+        path, _, anchor = link["href"].partition("#")
+        target = (rerun.path.parent / path).resolve()
+        there = target.read_text(encoding="utf-8") if target.is_file() else ""
+        if not there or (anchor and f'id="{anchor}"' not in there):
+            lost.append(link["href"])
+    assert lost == []
+
+
+@each_point
 def test_what_is_true_of_the_documents_only_is_absent(rerun):
     hidden = [m["content"] for m in HIDDEN.finditer(SOURCES[rerun.name])]
     shown = HIDDEN.sub("", SOURCES[rerun.name])
@@ -146,6 +159,28 @@ def test_what_is_true_of_the_documents_only_is_absent(rerun):
 def test_every_predicate_of_the_page_has_a_value(rerun):
     ids = {match["argument"].split()[-1] for match in WHEN.finditer(SOURCES[rerun.name])}
     assert {id for id in ids if not isinstance(rerun.values.get(id), bool)} == set()
+
+
+@each_point
+def test_no_section_is_empty(rerun):
+    """Something to read stands under each title: folded code alone is nothing."""
+    article = BeautifulSoup(str(rerun.article), "lxml")
+    for cell in article.select(".cell.tag_hide-input, .cell.tag_hide-cell"):
+        if not cell.select(".cell_output"):
+            cell.decompose()
+    empty = []
+    for section in article.select("section:has(> h2, > h3, > h4)"):
+        title = section.find(["h2", "h3", "h4"], recursive=False).extract().get_text()
+        if not section.get_text(strip=True) and not section.select("img, object, section"):
+            empty.append(title)
+    assert empty == []
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["first", "second"])
+@pytest.mark.parametrize("page", list(DERIVED))
+def test_predicates_follow_from_what_the_run_saved(rerun):
+    derived = {id: derive(rerun) for id, derive in DERIVED[rerun.name].items()}
+    assert {id: rerun.values[id] for id in derived} == derived
 
 
 @each_point

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.restarts import RestartArm, envelope, whittle_index
+from analysis.restarts import RestartArm, elimination, envelope, whittle_index
 from analysis.restarts.elimination import eliminate
-from analysis.restarts.envelope import envelope_cost, factors_in_envelope
+from analysis.restarts.envelope import begun, factors_in_envelope
 from analysis.restarts.instances.generators import STRUCTURED_KERNELS, slide_arm
 
 STATES = 240
@@ -23,8 +23,14 @@ def banded_arm(seed: int, states: int = STATES, below: int = 2, above: int = 3) 
     return RestartArm(passive, rng.dirichlet(np.ones(states)), *rng.normal(size=(2, states)))
 
 
+@pytest.fixture(autouse=True)
+def _envelopes_of_any_size(monkeypatch):
+    monkeypatch.setattr(envelope, "STATES_FROM", 0)
+    monkeypatch.setattr(envelope, "PENALTY", 50.0)
+
+
 def dense_only(monkeypatch):
-    monkeypatch.setattr(envelope, "STATES_FROM", 10**9)
+    monkeypatch.setattr(elimination, "factors_in_envelope", lambda passive, discount: None)
 
 
 @pytest.mark.parametrize("kernel", sorted(STRUCTURED_KERNELS))
@@ -61,10 +67,18 @@ def test_a_class_that_closes_early_is_left_to_the_elimination_that_can_tell():
     assert factors_in_envelope(passive, 0.9) is not None
 
 
-def test_full_matrices_and_small_ones_are_not_for_the_envelope():
+def test_full_matrices_and_small_ones_are_not_for_the_envelope(monkeypatch):
     full = np.full((STATES, STATES), 1.0 / STATES)
     assert factors_in_envelope(full, 0.9) is None
-    assert factors_in_envelope(np.eye(9), 0.9) is None
+    band = banded_arm(0).passive
+    assert factors_in_envelope(band, 0.9) is not None
+    monkeypatch.setattr(envelope, "STATES_FROM", STATES + 1)
+    assert factors_in_envelope(band, 0.9) is None
+
+
+def cost(matrix):
+    rows, columns = begun(matrix)
+    return rows @ columns
 
 
 @given(st.integers(1, 12), st.integers(0, 2**32 - 1), st.floats(0.05, 1))
@@ -78,11 +92,11 @@ def test_the_cost_bounds_the_entries_that_elimination_touches(size, seed, densit
         columns = np.flatnonzero(left[k, k + 1 :]) + k + 1
         touched += (1 + rows.size) * (1 + columns.size)
         left[np.ix_(rows, columns)] -= np.outer(left[rows, k] / left[k, k], left[k, columns])
-    assert touched <= envelope_cost(matrix) <= size * (size + 1) * (2 * size + 1) / 6
+    assert touched <= cost(matrix) <= size * (size + 1) * (2 * size + 1) / 6
 
 
 def test_the_cost_of_known_shapes():
     n = 30
-    assert envelope_cost(np.ones((n, n))) == n * (n + 1) * (2 * n + 1) / 6
-    assert envelope_cost(np.eye(n)) == n
-    assert envelope_cost(np.triu(np.ones((n, n)))) == n * (n + 1) / 2
+    assert cost(np.ones((n, n))) == n * (n + 1) * (2 * n + 1) / 6
+    assert cost(np.eye(n)) == n
+    assert cost(np.triu(np.ones((n, n)))) == n * (n + 1) / 2

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -107,7 +108,10 @@ def write_index(app: Sphinx, problem: Exception | None) -> None:
 
 
 def take_numbers(env: BuildEnvironment, book: dict[str, Any], pages: dict[str, str]) -> None:
-    """Give what a rerun's pages number the numbers that it has in the book, and nothing else one.
+    """Give what a rerun's pages number the numbers that it has in the book.
+
+    What the book's page does not have (content that another result calls for) is numbered on from
+    the book's last.
 
     Parameters
     ----------
@@ -120,11 +124,16 @@ def take_numbers(env: BuildEnvironment, book: dict[str, Any], pages: dict[str, s
     """
     if not book["numbers"]:
         return
+    last: Counter[str] = Counter()
+    for kinds in book["numbers"].values():
+        for kind, numbers in kinds.items():
+            last[kind] = max([last[kind], *(number[0] for number in numbers.values())])
     for docname, page in pages.items():
-        numbers = book["numbers"].get(page, {})
         for kind, mine in env.toc_fignumbers.get(docname, {}).items():
-            known = numbers.get(kind, {})
-            env.toc_fignumbers[docname][kind] = {id: tuple(known[id]) for id in mine if id in known}
+            known = book["numbers"].get(page, {}).get(kind, {})
+            for id in mine:
+                last[kind] += id not in known
+                mine[id] = tuple(known.get(id, (last[kind],)))
 
 
 class BookReferences(SphinxPostTransform):

@@ -36,6 +36,7 @@ from analysis.report.pages.static import share_static
 from analysis.report.paths import BOOK, ROOT
 from analysis.report.publishing.address import base_address
 from analysis.report.publishing.citation import facts, plain_citation, this_edition
+from analysis.report.publishing.crate import correct_sizes
 from analysis.report.publishing.printing import print_contents
 from analysis.report.publishing.site import write_data
 from analysis.report.run import write_json
@@ -213,6 +214,7 @@ def _write_notebooks(stage: Path, made: Path) -> None:
     data = json.loads((stage / DATA).read_text(encoding="utf-8"))
     index = read_index(made) or data.get("book") or source_index()
     write_notebooks(data, index | {"address": base_address().rstrip("/")}, made)
+    correct_sizes(made)
 
 
 def render_single(build: Path) -> Path:

@@ -55,7 +55,8 @@ def _banner(run: dict[str, Any], page: str, address: str) -> list[nodes.Element]
     same = [row for name, row in rows.items() if documents[name] == mine[name]]
     said: list[nodes.Element] = [line, _table(changed, "book-changed")]
     if same:
-        fold = f"<details><summary>{len(same)} parameters as in the documents</summary>"
+        number = f"{len(same)} parameter{'s' if len(same) > 1 else ''}"
+        fold = f"<details><summary>{number} as in the documents</summary>"
         said += [nodes.raw("", fold, format="html"), _table(same, "book-unchanged")]
         said += [nodes.raw("", "</details>", format="html")]
     return said
@@ -64,25 +65,29 @@ def _banner(run: dict[str, Any], page: str, address: str) -> list[nodes.Element]
 def _row(parameter: Parameter, documents: Any, mine: Any) -> list[nodes.Element]:
     """Return the cells of one parameter: name, what it is and its unit, the two values."""
     name = parameter.name
-    unit = "" if parameter.unit in {"none", "name", "path"} else f" ({parameter.unit})"
+    unit = "" if parameter.unit in {"none", "name", "names", "path"} else f" ({parameter.unit})"
     if name in FILES:
         documents, mine = FILES[name], "your own" if mine else FILES[name]
-    cells = [nodes.literal("", name), nodes.Text(parameter.description + unit)]
-    cells += [nodes.Text(_shown(value)) for value in (documents, mine)]
-    return [nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells]
+    what = nodes.paragraph("", "", nodes.literal("", name))
+    what += nodes.Text(f" {parameter.description}{unit}")
+    value = nodes.Text(_shown(mine))
+    yours = value if mine == documents else nodes.strong("", "", value)
+    cells = [what, nodes.paragraph("", _shown(documents)), nodes.paragraph("", "", yours)]
+    return [nodes.entry("", cell) for cell in cells]
 
 
 def _shown(value: Any) -> str:
-    return ", ".join(map(_shown, value)) or "none" if isinstance(value, list) else str(value)
+    return ", ".join(map(_shown, value)) or "(empty)" if isinstance(value, list) else str(value)
 
 
-def _table(rows: Iterable[list[nodes.Element]], kind: str) -> nodes.table:
-    titles = ("Parameter", "What it is", "The documents'", "Yours")
+def _table(rows: Iterable[list[nodes.Element]], kind: str) -> nodes.container:
+    titles = ("Parameter", "The documents'", "Yours")
     head = [nodes.entry("", nodes.paragraph("", title)) for title in titles]
     group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in titles), cols=len(titles))
     group += nodes.thead("", nodes.row("", *head))
     group += nodes.tbody("", *(nodes.row("", *row) for row in rows))
-    return nodes.table("", group, classes=["book-parameters", kind])
+    table = nodes.table("", group, classes=["book-parameters", kind])
+    return nodes.container("", table, classes=["book-table"])
 
 
 def number_as_in_the_book(app: Sphinx, env: BuildEnvironment) -> None:

@@ -6,6 +6,7 @@ figures, tables and data the result (https://www.researchobject.org/ro-crate).
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -125,3 +126,21 @@ def codemeta(edition: Edition) -> dict[str, Any]:
         "softwareRequirements": project["dependencies"],
     }
     return said | ({"url": edition.address} if edition.address else {})
+
+
+def correct_sizes(site: Path) -> None:
+    """Say how large the notebooks are: they are completed when the numbers of pages are known.
+
+    Parameters
+    ----------
+    site : Path
+        A folder with a crate, if it has one.
+    """
+    path = site / CRATE
+    if not path.exists():
+        return
+    content = json.loads(path.read_text(encoding="utf-8"))
+    for entity in content["@graph"]:
+        if entity["@id"].startswith("notebooks/"):
+            entity["contentSize"] = str((site / entity["@id"]).stat().st_size)
+    write_json(path, content)

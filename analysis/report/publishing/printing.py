@@ -31,8 +31,8 @@ CHROMIUM_OPTIONS = (
 _PRINTING = (
     "--no-pdf-header-footer", "--generate-pdf-document-outline", "--virtual-time-budget=120000",
 )  # fmt: skip
-#: What stands on the web only: the interface is read beside code, the gallery shows figures twice.
-APART = ("api/", "back/gallery")
+#: What stands on the web only: what is read beside code, and what shows figures or rows twice.
+APART = ("api/", "back/gallery", "back/replication")
 #: What stands last.
 LAST = "guide/scorecard"
 #: Elements that mean nothing on paper.

@@ -243,6 +243,7 @@ def draw_histogram(
         f"{medians.max():.2f}%.",
         alt=f"{len(names)} histograms of the saving in per cent, with medians from "
         f"{medians.min():.2f} to {medians.max():.2f}.",
+        instances="restart-myopic-systems",
     )
     return first.get_xticks(), first.get_yticks()
 
@@ -282,4 +283,5 @@ def draw_bands(cells: pd.DataFrame, paths: int) -> None:
         f"{top.kernel} system with $n = {top.arms}$, $m = {top.budget}$.",
         alt="For each generator a group of horizontal bars, one for each pair of n and m; the "
         f"longest reach is {top['max']:.1f} percent, of {top.kernel} kernels.",
+        instances="restart-myopic-cells",
     )

@@ -282,6 +282,7 @@ def draw_histogram(
         alt=f"{len(names)} histograms, one a generator, in {at_end} of which the bar at the right "
         f"end is the highest, with the medians over all {halves}; the lowest of all values is "
         f"{systems.alpha.min():.2f}.",
+        instances="restart-optimum-systems",
     )
     return first.get_xticks(), first.get_yticks()
 
@@ -310,7 +311,7 @@ def draw_bands(systems: pd.DataFrame, instances: int) -> None:
     axis.set_yticklabels(names)
     fig.legend(loc="outside upper center", ncols=len(budgets) + 3, columnspacing=1)
     worst = bands.reset_index().sort_values("least").iloc[0]
-    tied_worst, tied_best = np.floor(100 * systems[["alpha_worst", "alpha_best"]].min()) / 100
+    tied_worst, tied_best = systems.alpha_worst.min(), systems.alpha_best.min()
     save_figure(
         "restart-optimum-bands",
         fig,
@@ -322,6 +323,7 @@ def draw_bands(systems: pd.DataFrame, instances: int) -> None:
         f"triangle: {tied_worst:.2f} and {tied_best:.2f} over all.",
         alt="Horizontal bars by generator for each budget. The lowest median is "
         f"{bands['median'].min():.2f}; the longest bar, of {worst.kernel} kernels, reaches down to "
-        f"{bands['least'].min():.2f}. All triangles, for the best ties, are at {tied_best:.2f} or "
-        "more; crosses, for the worst ties, lie at the left ends or further left.",
+        f"{bands['least'].min():.2f}. The lowest triangle, for the best ties, is at "
+        f"{tied_best:.2f}; crosses, for the worst ties, lie at the left ends or further left.",
+        instances="restart-optimum-systems",
     )

@@ -128,6 +128,14 @@ def test_references_lead_into_the_book_and_numbers_are_the_books(tmp_path, book)
     assert 'class="eqno">(2)' in text
 
 
+def test_what_the_books_page_has_not_is_numbered_on(tmp_path, book):
+    index = read_index(book) | {"address": "../book"}
+    index["numbers"]["part/page"]["figure"].clear()
+    index["numbers"]["part/elsewhere"]["figure"]["more"] = [7]
+    text = (run_page(tmp_path / "run", index) / "page.html").read_text()
+    assert re.search(r'caption-number">Fig. 8 ', text)
+
+
 def test_where_no_book_is_built_its_sources_give_the_words(tmp_path, monkeypatch):
     (tmp_path / "sources/part").mkdir(parents=True)
     (tmp_path / "sources/part/elsewhere.md").write_text(

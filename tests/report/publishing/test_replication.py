@@ -25,7 +25,7 @@ from analysis.report.scorecard import VERDICTS
 
 HERE = Edition("abc123", "2026-11-22", "")
 ROWS = ("X-1", "X-2", "X-3", "X-4")
-SAID = {"computed": "2.0", "reason": "a cause | of $2$", "assumes": []}
+SAID = {"computed": "2.0", "reason": "a cause | of $2$", "assumes": [], "page": "elsewhere"}
 JUDGED = {
     "X-1": SAID | {"verdict": "matches"},
     "X-2": SAID | {"verdict": "matches under", "assumes": ["zero first", "whole time"]},

@@ -52,6 +52,9 @@ def save_solutions() -> None:
         larger_queue_table(),
         "The best fixed number of robots at K = 15 and at K = 30.",
     )
+    up = rounding_table()["excess"].loc[[(0.01, 5), (0.05, 5), (0.1, 10)]]
+    save_value("robots-tables-up-least", up.min())
+    save_value("robots-tables-up-most", up.max())
     save_tolerances()
 
 

@@ -1,0 +1,103 @@
+"""One archive of the book: pages, PDF, data, research object, reports, manifest and lock.
+
+The same files give the same bytes: members are sorted and have the day of the commit, and neither
+an owner nor the name of this machine.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import tarfile
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+from analysis.report.collate import Collation
+from analysis.report.paths import ROOT
+from analysis.report.publishing.citation import Edition, facts
+from analysis.report.publishing.replication import write_reports
+from analysis.report.run import write_json
+
+#: Files of the repository that belong to a release.
+SOURCES = ("README.md", "LICENSE", "CHANGELOG.md", "requirements.lock")
+#: Files of a build that do; of the site, all but the hash of what it was made from.
+BUILT = ("book.pdf", "manifest.json", "scorecard.csv", "errata.csv")
+
+
+def check_edition(edition: Edition, *, dirty: bool = False) -> None:
+    """Refuse to publish what no commit names.
+
+    Parameters
+    ----------
+    edition : Edition
+        What is to be published.
+    dirty : bool
+        Whether it is published all the same.
+
+    Raises
+    ------
+    RuntimeError
+        If the tree has changes that are not committed, or there is no git.
+    """
+    if " " in edition.commit and not dirty:
+        raise RuntimeError(
+            f"the commit of this tree is {edition.commit!r}: commit first, so that the release can "
+            "be cited, or say --dirty (make release DIRTY=1)"
+        )
+
+
+def make_release(found: Collation, build: Path, edition: Edition) -> Path:
+    """Write the archive beside the site, with its hash, and return it.
+
+    Parameters
+    ----------
+    found : Collation
+        What the notebooks left behind.
+    build : Path
+        The build folder, with the site and, where one was printed, the PDF.
+    edition : Edition
+        What is published.
+    """
+    name = f"which-source-next-{facts()['version']}-{edition.commit.split()[0]}"
+    with tempfile.TemporaryDirectory() as aside:
+        more = Path(aside)
+        write_reports(found.verdicts, more / "replication", edition)
+        files = {f"replication/{p.relative_to(more / 'replication')}": p for p in _files(more)}
+        files |= {f"html/{p.relative_to(build / 'html')}": p for p in _files(build / "html")}
+        files |= {path: build / path for path in BUILT if (build / path).exists()}
+        files["CITATION.cff"] = build / "html/CITATION.cff"
+        files |= {path: ROOT / path for path in SOURCES}
+        hashes = {path: _sha256(files[path].read_bytes()) for path in sorted(files)}
+        write_json(more / "files.json", hashes)
+        files["files.json"] = more / "files.json"
+        archive = build / f"{name}.tar.gz"
+        archive.write_bytes(_packed(name, files, edition))
+    digest = _sha256(archive.read_bytes())
+    archive.with_name(f"{archive.name}.sha256").write_text(f"{digest}  {archive.name}\n")
+    return archive
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name[0] != "."]
+
+
+def _packed(name: str, files: dict[str, Path], edition: Edition) -> bytes:
+    """Return a compressed archive whose bytes depend on names, contents and the commit alone."""
+    day = datetime.fromisoformat(edition.date).replace(tzinfo=UTC)
+    packed = io.BytesIO()
+    with (
+        gzip.GzipFile(filename="", fileobj=packed, mode="wb", mtime=0) as squeezed,
+        tarfile.open(fileobj=squeezed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for path in sorted(files):
+            content = files[path].read_bytes()
+            member = tarfile.TarInfo(f"{name}/{path}")
+            member.size, member.mtime, member.mode = len(content), int(day.timestamp()), 0o644
+            archive.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
