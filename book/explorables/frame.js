@@ -30,7 +30,7 @@
   }
   function fromSlider({ log, stops, min, max }, place) {
     if (stops) return stops[place];
-    return log ? Number((min * (max / min) ** (place / STEPS)).toPrecision(3)) : place;
+    return Number((log ? min * (max / min) ** (place / STEPS) : place).toPrecision(log ? 3 : 6));
   }
   function slider({ log, stops, min, max, step }) {
     if (stops) return { min: 0, max: stops.length - 1, step: 1 };
@@ -93,6 +93,11 @@
   function build(place) {
     const id = place.dataset.explorable, make = views[id];
     const view = make(JSON.parse(place.querySelector("script").textContent));
+    // What the page itself was run with is always in range, unless it is a number of things to draw.
+    view.controls.filter((control) => isNumber(control) && !control.integer).forEach((control) => {
+      control.min = Math.min(control.min, control.value);
+      control.max = Math.max(control.max, control.value);
+    });
     const defaults = Object.fromEntries(view.controls.map((control) =>
       [control.name, read(control, written(control, control.value), control.value)]));
     let state = { ...defaults }, drag = null, drawn = 0;

@@ -444,6 +444,12 @@ def test_on_a_dark_telephone_it_fits_and_can_be_read_and_touched(opened, id):
     assert shown.tab.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
+def show_still(tab, id):
+    """Scroll to a still picture, which is loaded then; one drawing of it is seen."""
+    tab.locator(f"[id='{id}']").scroll_into_view_if_needed()
+    tab.locator(f"[id='{id}'] img:visible").wait_for()
+
+
 @on_pages
 @each
 def test_without_scripts_and_on_paper_the_still_picture_stands_alone(opened, browser, site, id):
@@ -453,11 +459,11 @@ def test_without_scripts_and_on_paper_the_still_picture_stands_alone(opened, bro
     place = tab.locator(f"[data-explorable='{id}']")
     still = place.get_attribute("data-figure")
     assert not place.is_visible()
-    assert tab.locator(f"[id='{still}'] img:visible").count() == 1
+    show_still(tab, still)
     context.close()
     shown = opened(id)
     assert shown.place.is_visible()
-    assert shown.tab.locator(f"[id='{still}'] img:visible").count() == 1
+    show_still(shown.tab, still)
     shown.tab.emulate_media(media="print")
     assert not shown.place.is_visible()
 
