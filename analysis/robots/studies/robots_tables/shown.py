@@ -52,7 +52,7 @@ def save_tables(found: Results, *, document: bool) -> None:
         save_table(
             f"robots-tables-{number}",
             computed,
-            f"Table {number} of the draft, recomputed: {what}."
+            f"The draft's Table {number}, recomputed: {what}."
             if document
             else f"Rows as in Table {number} of the draft, for parameters of one's own: {what}.",
             formats=styles | exact | {"mean": ".1f"},
@@ -62,13 +62,13 @@ def save_tables(found: Results, *, document: bool) -> None:
             save_table(
                 f"robots-tables-{number}-printed",
                 printed_table(found, table),
-                f"Table {number} of the draft, as it prints it.",
+                f"The draft's Table {number}, as it prints it.",
             )
             save_table(
                 f"robots-tables-{number}-difference",
                 difference_table(found, table),
-                f"Computed less printed in Table {number}; 0 where the computed cell rounds to "
-                "the printed one.",
+                f"The draft's Table {number}, computed less printed; 0 where the computed cell "
+                "rounds to the printed one.",
             )
 
 
