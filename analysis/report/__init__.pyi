@@ -1,8 +1,8 @@
-from .claims import Claim
-from .figures import save_figure
-from .records import is_document_run, record, record_claims, save_value
-from .style import COLOURS, figure
-from .tables import save_data, save_table
+from .saving.claims import Claim
+from .saving.figures import save_figure
+from .saving.records import is_document_run, record, record_claims, save_value
+from .saving.style import COLOURS, figure
+from .saving.tables import save_data, save_table
 from .text import as_markdown, as_mathtext, as_plain
 
 __all__ = [

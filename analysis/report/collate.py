@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from analysis.published import ERRATUM_KINDS, WEIGHTS, Erratum, documents, errata, printed_rows
-from analysis.report.claims import Claim
 from analysis.report.paths import BOOK
+from analysis.report.saving.claims import Claim
 from analysis.report.scorecard import SHOWS_AN_ERROR, RecordError, judge
 
 DATA = "collated.json"

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.published import Printed
-from analysis.report.claims import Claim
+from analysis.report.saving.claims import Claim
 
 VERDICTS = (
     "matches", "matches under", "within the interval", "explained", "differs", "not determined",

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from analysis.report import provenance, records
 from analysis.report.run import VARIABLE, run_facts
+from analysis.report.saving import provenance, records
 
 
 @pytest.fixture

@@ -8,9 +8,10 @@ import pytest
 
 from analysis.published import Document, Erratum, Printed
 from analysis.report import collate as collating
-from analysis.report import record, records, save_data, save_figure, save_table, save_value
+from analysis.report import record, save_data, save_figure, save_table, save_value
 from analysis.report.collate import CollationError, collate, summary
 from analysis.report.publishing import site
+from analysis.report.saving import records
 
 SLIPS = {"E-1": "X-1", "E-2": "X-2"}
 

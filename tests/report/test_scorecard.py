@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.published import KINDS, Printed
-from analysis.report.claims import Claim
+from analysis.report.saving.claims import Claim
 from analysis.report.scorecard import VERDICTS, RecordError, judge
 
 

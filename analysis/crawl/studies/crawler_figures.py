@@ -18,7 +18,7 @@ from analysis.crawl.studies.crawler import (
 from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.sources import Sources
 from analysis.report import COLOURS, figure, save_data, save_figure, save_value
-from analysis.report.records import saved_numbers
+from analysis.report.saving.records import saved_numbers
 from analysis.results import Estimate, student_band
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)))

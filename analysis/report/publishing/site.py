@@ -11,10 +11,10 @@ from typing import Any
 
 from analysis.published import printed_rows
 from analysis.report.collate import PRODUCTS, Collation, errata_rows
-from analysis.report.dark import write_dark
 from analysis.report.publishing.address import permalink
 from analysis.report.publishing.citation import Edition, bibtex, this_edition, write_citation
 from analysis.report.publishing.crate import write_crate
+from analysis.report.publishing.dark import write_dark
 from analysis.report.run import write_json
 
 SCORECARD = [

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from analysis.report import save_value
-from analysis.report.records import saved_numbers
+from analysis.report.saving.records import saved_numbers
 from analysis.trace.studies.publications import LABELS, SIZES
 
 #: Relative difference up to which two rewards are said to tie.

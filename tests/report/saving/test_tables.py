@@ -8,7 +8,7 @@ import pytest
 
 from analysis.report import figure, save_data, save_figure, save_table
 from analysis.report.run import VARIABLE, run_facts
-from analysis.report.tables import NONE
+from analysis.report.saving.tables import NONE
 
 FRAME = pd.DataFrame(
     {

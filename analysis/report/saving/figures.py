@@ -15,9 +15,9 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.report.narrow import relay
-from analysis.report.provenance import check_id, check_instances, keep, write_csv
 from analysis.report.run import FORMATS, NARROW, by_hand, run_folder
+from analysis.report.saving.narrow import relay
+from analysis.report.saving.provenance import check_id, check_instances, keep, write_csv
 
 _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},

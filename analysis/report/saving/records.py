@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from analysis.published import printed_rows
-from analysis.report.claims import Claim, Number, Value, checked_interval, plain_value
 from analysis.report.run import by_hand, run_facts, run_folder, write_json
+from analysis.report.saving.claims import Claim, Number, Value, checked_interval, plain_value
 
 _records: dict[str, Claim] = {}
 _values: dict[str, dict[str, Any]] = {}

@@ -9,8 +9,8 @@ import pytest
 from matplotlib import pyplot as plt
 
 from analysis.report import figure
-from analysis.report.dark import INK, PAPER, darkened
-from analysis.report.style import COLOURS
+from analysis.report.publishing.dark import INK, PAPER, darkened
+from analysis.report.saving.style import COLOURS
 
 
 def drawn(draw):

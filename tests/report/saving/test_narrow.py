@@ -7,7 +7,7 @@ from matplotlib import pyplot as plt
 from matplotlib.text import Text
 
 from analysis.report import figure
-from analysis.report.narrow import LEAST, WIDTH, relay
+from analysis.report.saving.narrow import LEAST, WIDTH, relay
 
 LONG = r"reward of the epoch over the relaxed bound $\beta^*(\lambda)$, in units of source 1"
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.report.provenance import check_id, check_instances, keep, write_csv
 from analysis.report.run import by_hand, run_folder
+from analysis.report.saving.provenance import check_id, check_instances, keep, write_csv
 
 #: How a number is shown where nothing else is said: six digits, for a table is to be read.
 _PLAIN = ".6g"

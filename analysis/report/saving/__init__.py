@@ -1,0 +1,1 @@
+"""What a notebook saves: claims and numbers, figures, tables, data, each with its provenance."""
