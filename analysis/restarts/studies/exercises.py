@@ -103,8 +103,12 @@ def of_the_myopic_policy(cells: pd.DataFrame, kernel: str = "lazy-wearing") -> N
         Name of the generator.
     """
     medians = cells[cells.kernel == kernel].groupby(["arms", "budget"], as_index=False).eps.median()
-    for cell in medians.itertuples():
-        save_value(f"restart-myopic-{cell.arms}-{cell.budget}", cell.eps)
+    found = {(cell.arms, cell.budget): cell.eps for cell in medians.itertuples()}
+    quoted = [(25, 5), (75, 5), (25, 1), (75, 1)]
+    save_value("restart-myopic-wearing", all(cell in found for cell in quoted))
+    for cell in quoted:
+        if cell in found:
+            save_value(f"restart-myopic-{cell[0]}-{cell[1]}", found[cell])
 
 
 def of_indexability(arm: RestartArm, discount: float) -> None:
