@@ -36,8 +36,10 @@ def relay(figure: Figure) -> None:
         A drawn figure whose panels stand in one grid, as `analysis.report.figure` makes it. It
         keeps its constrained layout, which the next drawing applies.
     """
-    for axes in figure.axes:
-        if not axes.get_visible() or not axes.axison:
+    for (
+        axes
+    ) in figure.axes:  # panels of the grid that were left empty; a drawing has no axes either
+        if not axes.get_visible() or not (axes.axison or axes.has_data()):
             axes.remove()
     panels = [axes for axes in figure.axes if axes.get_subplotspec() is not None]
     columns = 1 if len(panels) <= _ONE_COLUMN else 2

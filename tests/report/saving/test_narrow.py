@@ -73,3 +73,14 @@ def test_numbers_on_an_axis_do_not_run_into_each_other():
     assert len(boxes) == 3
     assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
     plt.close(fig)
+
+
+def test_an_empty_panel_goes_and_a_drawing_without_axes_stays():
+    fig, (drawing, empty) = figure(columns=2)
+    for axes in (drawing, empty):
+        axes.axis("off")
+    drawing.plot([0, 1], [0, 1])
+    fig.draw_without_rendering()
+    relay(fig)
+    assert fig.axes == [drawing]
+    plt.close(fig)
