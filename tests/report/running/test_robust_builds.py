@@ -17,7 +17,7 @@ import pytest
 
 from analysis.report import __main__ as command
 from analysis.report import collate
-from analysis.report.pages import render
+from analysis.report.pages import downloads, references, render
 from analysis.report.publishing import address, citation, site
 from analysis.report.run import write_json
 from analysis.report.running import dependencies, notebooks, runner
@@ -130,7 +130,7 @@ def played(book, monkeypatch):
 
 def make_book(folder, monkeypatch):
     book = Book(folder)
-    for module in (notebooks, render, collate, address):
+    for module in (notebooks, render, collate, address, references, downloads):
         monkeypatch.setattr(module, "BOOK", book.source)
     for name in ("printed_rows", "errata", "documents"):
         monkeypatch.setattr(collate, name, dict)
