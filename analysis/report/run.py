@@ -35,6 +35,14 @@ def by_hand() -> bool:
     return VARIABLE not in os.environ
 
 
+def show_by_hand(shown: object) -> None:
+    """Show a figure or a table in a notebook that was opened by hand; a run's pages read files."""
+    if by_hand():
+        from IPython.display import display
+
+        display(shown)
+
+
 @cache
 def run_facts() -> dict[str, Any]:
     """Return what the runner wrote of this run; nothing where the notebook was opened by hand."""

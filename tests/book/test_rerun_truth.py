@@ -36,7 +36,7 @@ PLAIN = re.compile(r"[^{}`$*\[\]<>\\|~^_\n]{30,}")
 TYPED = re.compile(r"(?<![\w.,-])(\d+\.\d+%?|\d+%|\d{3,}|\d{1,3}(?:,\d{3})+)(?![\w.]*\w)")
 #: Parts of a page whose numbers are no sentences of its author on these results.
 NOT_PROSE = "pre, code, table, figure, .math, .cell, .book-value, .book-computed, .book-printed, "
-NOT_PROSE += ".book-rerun, .citation, a, .bibliography, nav, script"
+NOT_PROSE += ".book-rerun, .proof .admonition-title, .citation, a, .bibliography, nav, script"
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -16,6 +17,8 @@ _FITTING = (
     (' aria-label="Toggle hidden content"', ""),
     ("<th></th>", "<td></td>"),
 )
+_TOGGLE = '<summary><span class="toctree-toggle"'
+_NAMED = '<summary aria-label="Pages of this part">'
 _CALLS = re.compile(r"\b(?:study|pictures|page|shown)\.(\w+)\(")
 
 
@@ -25,6 +28,15 @@ def fit_roles(
     """Give the body of a page roles and names that fit."""
     for found, fitting in _FITTING if "body" in context else ():
         context["body"] = context["body"].replace(found, fitting)
+
+
+def name_toggles(app: Sphinx, problem: Exception | None) -> None:
+    """Name what folds a part of the contents: the theme draws an arrow and says nothing."""
+    for path in Path(app.outdir).rglob("*.html") if problem is None else ():
+        text = path.read_text(encoding="utf-8")
+        if _TOGGLE in text:
+            named = text.replace(_TOGGLE, _TOGGLE.replace("<summary>", _NAMED))
+            path.write_text(named, encoding="utf-8")
 
 
 def name_folded_cells(app: Sphinx, doctree: nodes.document) -> None:

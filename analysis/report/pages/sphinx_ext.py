@@ -29,7 +29,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from analysis.published import documents, printed_rows
-from analysis.report.pages.access import fit_roles, name_folded_cells
+from analysis.report.pages.access import fit_roles, name_folded_cells, name_toggles
 from analysis.report.pages.api import Face
 from analysis.report.pages.bound import DocumentOnly, DropEmptySections, When
 from analysis.report.pages.collated import number_text, results
@@ -334,6 +334,7 @@ def finish(app: Sphinx, problem: Exception | None) -> None:
     if not pages_of_rerun(app):
         write_index(app, problem)
         ship_used_icons(app, problem)
+    name_toggles(app, problem)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

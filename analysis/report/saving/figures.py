@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.report.run import FORMATS, NARROW, by_hand, run_folder
+from analysis.report.run import FORMATS, NARROW, by_hand, run_folder, show_by_hand
 from analysis.report.saving.narrow import relay
 from analysis.report.saving.provenance import check_id, check_instances, keep, write_csv
 
@@ -34,8 +34,8 @@ def save_figure(
     alt: str,
     *,
     instances: str | None = None,
-) -> Figure | None:
-    """Save a figure with all that a reader needs to check and to cite it.
+) -> None:
+    """Save a figure with all that a reader needs to check and to cite it; by hand, show it too.
 
     Parameters
     ----------
@@ -51,11 +51,6 @@ def save_figure(
         What a reader who cannot see the figure should know: its message, not its looks.
     instances : str, optional
         Id of the instance-level results behind it, which `save_data` saved before.
-
-    Returns
-    -------
-    Figure or None
-        The figure itself where the notebook was opened by hand, so that Jupyter shows it.
 
     Raises
     ------
@@ -85,4 +80,4 @@ def save_figure(
     words = {"caption": " ".join(caption.split()), "alt": " ".join(alt.split())}
     keep("figure", folder, {"id": id, **words, "instances": instances})
     plt.close(figure)
-    return figure if by_hand() else None
+    show_by_hand(figure)

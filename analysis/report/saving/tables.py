@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.report.run import by_hand, run_folder
+from analysis.report.run import run_folder, show_by_hand
 from analysis.report.saving.provenance import check_id, check_instances, keep, write_csv
 
 #: How a number is shown where nothing else is said: six digits, for a table is to be read.
@@ -29,8 +29,8 @@ def save_table(
     formats: Mapping[str, str] | str | None = None,
     labels: Mapping[str, str] | None = None,
     instances: str | None = None,
-) -> pd.DataFrame | None:
-    """Save a table with all that a reader needs to check and to cite it.
+) -> None:
+    """Save a table with all that a reader needs to check and to cite it; by hand, show it too.
 
     A page shows it with the directive of the same id::
 
@@ -56,11 +56,6 @@ def save_table(
         Headings in Markdown, with units, where the name of the column is not a heading.
     instances : str, optional
         Id of the instance-level results behind it, which `save_data` saved before.
-
-    Returns
-    -------
-    pandas.DataFrame or None
-        The frame itself where the notebook was opened by hand, so that Jupyter shows it.
 
     Raises
     ------
@@ -91,7 +86,7 @@ def save_table(
         "instances": instances,
     }
     keep("table", folder, description)
-    return frame if by_hand() else None
+    show_by_hand(frame)
 
 
 def save_data(id: str, frame: pd.DataFrame, description: str, columns: Mapping[str, str]) -> None:

@@ -119,12 +119,16 @@ def test_a_figure_without_data_is_refused(start_run, data):
 
 def test_a_saved_figure_is_closed_and_shown_by_hand_only(start_run, monkeypatch, tmp_path):
     start_run()
+    shown = []
+    monkeypatch.setattr("IPython.display.display", shown.append)
     open_before = len(plt.get_fignums())
-    assert save() is None
+    save()
+    assert shown == []
     assert len(plt.get_fignums()) == open_before
     monkeypatch.delenv(VARIABLE)
     monkeypatch.chdir(tmp_path)
     run_facts.cache_clear()
-    assert save() is not None
-    assert save() is not None  # a cell may run twice
+    save()
+    save()  # a cell may run twice
+    assert len(shown) == 2
     assert (tmp_path / "_output/figures/page-curve.svg").exists()

@@ -151,5 +151,8 @@ def test_a_notebook_opened_by_hand_shows_the_frame(start_run, monkeypatch, tmp_p
     monkeypatch.delenv(VARIABLE)
     monkeypatch.chdir(tmp_path)
     run_facts.cache_clear()
-    assert save() is FRAME
-    assert save() is FRAME  # a cell may run twice
+    shown = []
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    save()
+    save()  # a cell may run twice
+    assert [frame is FRAME for frame in shown] == [True, True]
