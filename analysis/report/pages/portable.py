@@ -69,16 +69,22 @@ class PlainPage:
         """Return Markdown that any reader of notebooks shows; note the figures and works named."""
         lines = _LABEL.sub("", text).split("\n")
         out: list[str] = []
+        prose: list[str] = []  # lines of the author, with roles; a caption may quote a reader
         while lines:
             line = lines.pop(0)
             found = _FENCE.match(line)
             if found:
                 end = _closing(lines, found["marks"])
-                out += self._directive(_fence(found, lines[:end]))
+                out += [self._prose(prose), *self._directive(_fence(found, lines[:end]))]
+                prose.clear()
                 del lines[: end + 1]
             else:
-                out.append(line)
-        return re.sub(r"\n{3,}", "\n\n", _ROLE.sub(self._role, "\n".join(out))).strip("\n")
+                prose.append(line)
+        out.append(self._prose(prose))
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).strip("\n")
+
+    def _prose(self, lines: list[str]) -> str:
+        return _ROLE.sub(self._role, "\n".join(lines))
 
     def references(self) -> str:
         """Return the works that the page cites, as a list."""
@@ -153,7 +159,7 @@ class PlainPage:
         return f"$$\n{fence.content}{tag}\n$$"
 
     def _theorem(self, fence: Fence) -> str:
-        kind, title = fence.name.removeprefix("prf:"), fence.argument
+        kind, title = fence.name.removeprefix("prf:"), self._prose([fence.argument])
         found = self.index["targets"]["prf"].get(fence.options.get("label"))
         name = found[2] if found and found[2][:1].isupper() else kind.title()
         head = f"*{name}.*" if kind == "proof" else f"**{name}**" + (f" ({title})" if title else "")
@@ -161,7 +167,9 @@ class PlainPage:
 
     def _dropdown(self, fence: Fence) -> str:
         inside = self.plain(fence.content)
-        return f"<details><summary>{fence.argument}</summary>\n\n{inside}\n\n</details>"
+        return (
+            f"<details><summary>{self._prose([fence.argument])}</summary>\n\n{inside}\n\n</details>"
+        )
 
     def _figure(self, fence: Fence) -> str:
         id = fence.argument
@@ -196,7 +204,8 @@ class PlainPage:
         if not fence.content:
             return ""
         inside = self.plain(fence.content)
-        return _quoted(f"**{fence.argument}**\n\n{inside}" if fence.argument else inside)
+        title = self._prose([fence.argument])
+        return _quoted(f"**{title}**\n\n{inside}" if title else inside)
 
 
 def _closing(lines: list[str], marks: str) -> int:

@@ -106,6 +106,13 @@ def test_a_figure_is_attached_with_its_number_caption_and_alt_text(page):
     assert page.figures == ["page-line"]
 
 
+def test_a_role_in_a_caption_is_a_readers_word(page):
+    """A source may be named like a role; it is no number of the book."""
+    named = {"alt": "A line.", "caption": "The source {value}`no-such:d` rises."}
+    plain = page(figures={"page-line": named}).plain("```{repro-figure} page-line\n```")
+    assert "{value}`no-such:d` rises" in plain
+
+
 def test_the_rows_of_a_page_are_a_table(page):
     head, line, row = page().plain("```{verdicts}\n```").split("\n")
     assert head.count("|") == line.count("|") == 6
