@@ -14,11 +14,11 @@ from pathlib import Path
 
 from analysis.report.collate import collate, summary
 from analysis.report.files import shown
-from analysis.report.pages.render import render_book, render_runs, render_single
 from analysis.report.paths import PROFILES, build_folder
 from analysis.report.publishing.citation import this_edition
 from analysis.report.publishing.printing import find_browser, print_book
 from analysis.report.publishing.release import check_edition, make_release
+from analysis.report.rendering.render import render_book, render_runs, render_single
 from analysis.report.running.lab import open_lab
 from analysis.report.running.notebooks import all_notebooks, keep_seconds
 from analysis.report.running.reruns import rerun_job

@@ -16,7 +16,7 @@ import yaml
 from bs4 import BeautifulSoup
 
 from analysis.report.collate import collate
-from analysis.report.pages.render import render_runs
+from analysis.report.rendering.render import render_runs
 from analysis.report.running.notebooks import all_notebooks
 from analysis.report.running.reruns import rerun_job
 from analysis.report.running.runner import locked, run

@@ -15,7 +15,7 @@ from docutils import nodes
 from markupsafe import Markup, escape
 from sphinx.application import Sphinx
 
-from analysis.report.pages.sphinx_ext import results
+from analysis.report.pages.collated import results
 from analysis.report.publishing import linked_data
 from analysis.report.publishing.citation import TEXT_LICENSE, Edition, authors, facts
 from analysis.report.publishing.crate import CRATE

@@ -17,8 +17,9 @@ import pytest
 
 from analysis.report import __main__ as command
 from analysis.report import collate
-from analysis.report.pages import downloads, references, render
+from analysis.report.pages import references
 from analysis.report.publishing import address, citation, site
+from analysis.report.rendering import downloads, render
 from analysis.report.run import write_json
 from analysis.report.running import dependencies, notebooks, runner
 

@@ -12,6 +12,7 @@ from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.simulation import Comparison
 from analysis.ephemeral.studies.drawing import draw_source, trajectory_frame
 from analysis.ephemeral.studies.stochastic_arrivals import FORMS, printed_rewards
+from analysis.ephemeral.studies.values import rewards_by_run
 from analysis.report import (
     COLOURS,
     as_markdown,
@@ -76,20 +77,15 @@ def save_runs(results: Mapping[str, Comparison]) -> None:
     results : mapping of str to Comparison
         Policies on common random numbers, by law.
     """
-    runs = pd.concat(
-        pd.DataFrame(comparison.rewards).rename_axis("replication").reset_index().assign(law=law)
-        for law, comparison in results.items()
-    )
     columns = {
         "law": "law of the utilities; a number behind it is its variability",
         "replication": "number of the run; the policies of one law share their arrivals",
         "policy": "policy; theorem is Theorem 1 to the letter, remark the Remark's short form",
         "reward": "reward per epoch",
     }
-    long = runs.melt(["law", "replication"], var_name="policy", value_name="reward")
     save_data(
         "stochastic-arrivals-runs",
-        long[list(columns)],
+        rewards_by_run(results, "law")[list(columns)],
         "One row a run and policy with random arrivals, by law of the utilities.",
         columns,
     )

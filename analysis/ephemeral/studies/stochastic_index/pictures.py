@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.ephemeral.stochastic.simulation import Comparison
+from analysis.ephemeral.studies.values import rewards_by_run
 from analysis.report import COLOURS, figure, save_data, save_figure
 
 Floats = NDArray[np.float64]
@@ -65,20 +66,15 @@ def save_runs(plays: Mapping[float, Comparison]) -> None:
     plays : mapping of float to Comparison
         Policies on common random numbers, by arrival rate.
     """
-    runs = pd.concat(
-        pd.DataFrame(play.rewards).rename_axis("replication").reset_index().assign(rate=rate)
-        for rate, play in plays.items()
-    )
     columns = {
         "rate": "items per time unit at each source",
         "replication": "number of the run; the policies of one rate share their arrivals",
         "policy": "policy",
         "reward": "reward per epoch, without control variate",
     }
-    long = runs.melt(["rate", "replication"], var_name="policy", value_name="reward")
     save_data(
         "stochastic-index-runs",
-        long[list(columns)],
+        rewards_by_run(plays, "rate")[list(columns)],
         "One row a run and policy with random arrivals, by arrival rate.",
         columns,
     )

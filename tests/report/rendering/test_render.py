@@ -9,8 +9,8 @@ from PIL import Image
 
 from analysis.report import save_figure
 from analysis.report.collate import collate
-from analysis.report.pages import render
-from analysis.report.pages.render import RenderFailed, render_book
+from analysis.report.rendering import render
+from analysis.report.rendering.render import RenderFailed, render_book
 
 
 @pytest.fixture

@@ -29,16 +29,16 @@ from analysis.report.files import (
     replace_file,
     replace_folder,
 )
-from analysis.report.pages.downloads import write_notebooks
 from analysis.report.pages.explorables import FOLDER as EXPLORABLES
 from analysis.report.pages.references import read_index, source_index
-from analysis.report.pages.static import share_static
 from analysis.report.paths import BOOK, ROOT
 from analysis.report.publishing.address import base_address
 from analysis.report.publishing.citation import facts, plain_citation, this_edition
 from analysis.report.publishing.crate import correct_sizes
 from analysis.report.publishing.printing import print_contents
 from analysis.report.publishing.site import write_data
+from analysis.report.rendering.downloads import write_notebooks
+from analysis.report.rendering.static import share_static
 from analysis.report.run import write_json
 from analysis.report.running.notebooks import (
     find_notebook,

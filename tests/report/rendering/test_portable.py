@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.published import printed_rows
-from analysis.report.pages.portable import PlainPage
+from analysis.report.rendering.portable import PlainPage
 
 ID = "A-r-25466"
 DATA = {

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.report.pages.static import share_static
+from analysis.report.rendering.static import share_static
 
 PAGE = """<link href="_static/style.css?v=1"><script src='_static/a/b.js'></script>
 <p>the folder _static/ of a site</p>"""

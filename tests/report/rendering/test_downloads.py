@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from analysis import __version__
-from analysis.report.pages.downloads import write_notebooks
+from analysis.report.rendering.downloads import write_notebooks
 
 PICTURE = b"\x89PNG\r\n"
 SOURCE = """# A page

@@ -14,8 +14,8 @@ from typing import Any
 import nbformat
 
 from analysis import __version__
-from analysis.report.pages.portable import PlainPage
 from analysis.report.paths import BOOK
+from analysis.report.rendering.portable import PlainPage
 
 _FIRST = """\
 # From the book "Which source next?", page {page}, version {version}, commit {commit}.

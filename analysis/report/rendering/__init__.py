@@ -1,0 +1,1 @@
+"""From results to a site: pages staged and rendered, downloads that stand alone, shared files."""
