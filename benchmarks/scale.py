@@ -117,8 +117,8 @@ def write_table(path: Path = RESULTS) -> None:
         times, held = epoch_times(count)
         for way in ("printed", "scan", "calendar"):
             passes = min(times[way]) / min(times["pass"])
-            row = [count, count // CRAWLED, way, f"{passes:.3g}", f"{held:.1f}"]
-            table.append([*row, len(os.sched_getaffinity(0))])
+            start = [count, count // CRAWLED, way, f"{passes:.3g}", f"{held:.1f}"]
+            table.append([*start, len(os.sched_getaffinity(0))])
             print(*table[-1], flush=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:

@@ -72,12 +72,12 @@ def publish(profile: str, *, dirty: bool = False) -> None:
     """Make one archive of the book, the PDF and all that lies beside them."""
     edition, build = this_edition(), build_folder(profile)
     check_edition(edition, dirty=dirty)
+    make_book(profile)
     try:
         make_pdf(profile)
     except RuntimeError as error:
         (build / "book.pdf").unlink(missing_ok=True)
         print(f"the archive has no PDF: {error}")
-        make_book(profile)
     with locked(build):
         targets = [job.target for job in profile_jobs(profile, build)]
         archive = make_release(collate(targets, profile=profile), build, edition)

@@ -1,5 +1,5 @@
 // The frame of every explorable: controls, the picture, what it says in words, and the address.
-// A view is {title, controls, draw}; views/*.js define them. Everything is native and works from disk.
+// A view is {title, controls, draw}; views-*.js define them. Everything is native and works from disk.
 (function () {
   "use strict";
   const book = window.bookExplorables;
@@ -150,7 +150,7 @@
     }
 
     function restore() {
-      const [target, query] = decodedHash();
+      const [target, query] = hashParts();
       if (target !== id) return;
       const given = new URLSearchParams(query), next = { ...defaults };
       view.controls.forEach((control) => {
@@ -170,7 +170,7 @@
     const pull = (event) => {
       if (!drag || !(event.buttons & 1)) return;
       const box = picture.firstElementChild.getBoundingClientRect();
-      const moved = drag(((event.clientX - box.left) * drawn) / box.width, event.clientY - box.top);
+      const moved = drag(((event.clientX - box.left) * drawn) / box.width);
       Object.entries(moved).forEach(([name, value]) => change(name, value));
     };
     picture.addEventListener("pointerdown", pull);
@@ -197,9 +197,9 @@
     return details.lastElementChild;
   }
 
-  function decodedHash() {
+  function hashParts() {
     const [target, query = ""] = location.hash.slice(1).split("?");
-    return [decodeURIComponent(target), query];
+    return [target, query];
   }
 
   document.addEventListener("DOMContentLoaded", () => {

@@ -263,6 +263,24 @@ def test_the_status_reaches_the_shell():
     assert "Traceback" not in done.stderr
 
 
+def test_a_release_of_a_book_that_fails_is_tried_once_and_not_blamed_on_the_pdf(
+    monkeypatch, tmp_path, capsys
+):
+    made = []
+
+    def fail(profile):
+        made.append(profile)
+        raise RuntimeError("1 of 28 notebooks failed: first")
+
+    monkeypatch.setattr(command, "make_book", fail)
+    monkeypatch.setattr(command, "build_folder", lambda profile: tmp_path)
+    assert command.main(["release", "--profile", "quick", "--dirty"]) == 1
+    assert made == ["quick"]
+    said = capsys.readouterr()
+    assert "1 of 28 notebooks failed: first" in said.err
+    assert "PDF" not in said.out + said.err
+
+
 def test_the_quick_profile_never_touches_the_published_book():
     assert paths.build_folder("quick") != paths.build_folder("paper")
     assert paths.build_folder("quick") / "html" != paths.build_folder("paper") / "html"

@@ -49,6 +49,7 @@ def test_structured_wear_has_the_index_of_a_dense_factorisation(kernel, discount
 @pytest.mark.parametrize("seed", range(3))
 def test_bands_are_eliminated_as_dense_matrices_are(seed, discount, monkeypatch):
     arm = banded_arm(seed)
+    assert factors_in_envelope(arm.passive, discount) is not None
     fast = eliminate(arm, discount, adaptive=False)
     dense_only(monkeypatch)
     dense = eliminate(arm, discount, adaptive=False)

@@ -28,6 +28,7 @@ def numbers(**changes):
     }  # fmt: skip
     v = {f"{k}-{s}": x for k, xs in by_size.items() for s, x in zip(SIZES, xs, strict=True)}
     v |= {f"rule-{rule}-{key}": x for rule, (key, x) in itertools.product(range(5), RULES.items())}
+    v |= {"rule-0-robin": 0.2, "rule-2-robin": 0.9}
     v |= {"surrogates": 99, "upload-largest-p": 0.02, "commit-largest-p": 0.02}
     v |= {"curse": 0.85, "rest": 1.1, "values-unknown": 0.1}
     return v | {"half-life-double": 0.01, "half-life-half": 0.03} | changes
@@ -54,9 +55,11 @@ def test_all_findings_hold_for_numbers_like_the_books():
         ("order-stays", {"rule-3-robin": 1.01}),
         ("longer-is-safer", {"half-life-double": 0.05}),
         ("values-matter", {"values-unknown": 0.02}),
-        ("ping-first", {"feed-small": 1.0}),
+        ("ping-first", {"feed-small": 1.07}),
+        ("robin-moves-most", {"rule-2-feed": 16.0}),
         ("two-objectives", {"even-middle": 1.1}),
         ("robin-is-fresh", {"harmonic-robin-middle": 0.1}),
+        ("robin-is-fresh", {"robin-middle": 0.85}),
     ],
 )
 def test_a_finding_turns_with_its_numbers(finding, changes):

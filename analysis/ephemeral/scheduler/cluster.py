@@ -30,8 +30,9 @@ POLL = 0.5
 class Loss(NamedTuple):
     """What was forgotten with a worker that died.
 
-    `part` was lost at `epoch` and begun anew from a state that was so many `epochs` older, in which
-    it had a budget of `spent`; with crawls that cost 1, so many crawls.
+    `part` was lost at `epoch` and begun anew from a saved state. Forgotten are the last `epochs`,
+    in which it had a budget of `spent`; with crawls that cost 1, so many crawls. What it forgot
+    when it was lost before is not counted again.
     """
 
     part: int
@@ -185,11 +186,17 @@ class ClusterMachines:
             self._futures[part] = self._begin(part)
             missed = self._wait(part, self._call(part, "missed", ()))
             if missed is not None:
-                recent = list(self._spent)[::-1][:missed]
-                spent = float(np.sum([quotas[part] for quotas in recent]))
-                self.losses.append(Loss(part, self._epoch, missed, spent))
+                self._count(part, missed)
             call = self._call(part, method, given)
         raise WorkerLost(f"part {part} could not be begun anew after {RETRIES} trials")
+
+    def _count(self, part: int, missed: int) -> None:
+        """Note what a part forgot: what it spent since it was saved, or begun anew last."""
+        anew = max((loss.epoch for loss in self.losses if loss.part == part), default=0)
+        forgotten = min(missed, self._epoch - anew)
+        recent = list(self._spent)[len(self._spent) - forgotten :]
+        spent = float(np.sum([quotas[part] for quotas in recent]))
+        self.losses.append(Loss(part, self._epoch, forgotten, spent))
 
     def _wait(self, part: int, call: Any) -> Any:
         """Return the answer of a part; None if it is lost."""

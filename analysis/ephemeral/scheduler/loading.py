@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import Any
 
-from analysis.checks import check_integer
+from analysis.checks import check_choice, check_integer, check_number
+from analysis.ephemeral.scheduler.calendar import PRECISIONS
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.sources import Sources
 
@@ -54,6 +55,9 @@ def scheduler_from_parquet(
         Naming the file, the rows and the reason.
     """
     check_integer("rows", rows, 1)
+    check_number("budget", budget, 0, low_open=True, high_open=True)
+    check_number("period", period, 0, low_open=True, high_open=True)
+    check_choice("precision", precision, tuple(PRECISIONS))
     scheduler = None
     for first, total, columns in _parts(path, rows):
         given = {name: columns.pop(column) for column, name in AGES.items() if column in columns}

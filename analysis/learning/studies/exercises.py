@@ -7,6 +7,7 @@ import pandas as pd
 from scipy.optimize import brentq
 
 from analysis.ephemeral.arrivals import Arrivals, Utility
+from analysis.ephemeral.optimum.static import random_reward
 from analysis.ephemeral.sources import Sources, four_sources
 from analysis.learning.scheme.thresholds import soft_threshold_value
 from analysis.learning.studies.learners import side_by_side
@@ -77,6 +78,7 @@ def of_the_scheme_as_printed() -> None:
         "flat-formula": float((sources.u / (2 - sources.alpha)).sum()),
         "one-kappa": kappa,
         "one-reward": reward,
+        "random": random_reward(sources, np.full(len(sources), 1 / len(sources))),
         "twice": twice.average_reward,
         "twice-engaged": twice.engaged,
     }

@@ -1,1 +1,1 @@
-"""From results to pages: staging, the Sphinx extension, its templates and the API pages."""
+"""What pages can say: the Sphinx extension, its roles, directives and templates."""

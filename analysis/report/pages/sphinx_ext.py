@@ -39,7 +39,7 @@ from analysis.report.pages.pictures import Picture, setup_pictures
 from analysis.report.pages.references import BookReferences, write_index
 from analysis.report.pages.rerun import mark_rerun, number_as_in_the_book, pages_of_rerun
 from analysis.report.pages.rows import RowRole, add_search_entries, mark_told, resolve_rows
-from analysis.report.run import FORMATS
+from analysis.report.run import DIGITS, FORMATS
 from analysis.report.running.notebooks import Parameter, all_notebooks, find_notebook
 from analysis.report.text import escaped
 
@@ -180,7 +180,8 @@ class Template(BookDirective):
             rows=printed_rows(),
             documents=documents(),
             page=Path(self.env.docname).name,
-            versions={"python": platform.python_version()} | versions,
+            versions=versions,
+            digits=DIGITS,
             link=self.html_link,
         )
         return self.parse_text_to_nodes(text, allow_section_headings=True)

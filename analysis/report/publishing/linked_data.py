@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.report.collate import PRODUCTS
 from analysis.report.publishing.captions import title_as_text
 from analysis.report.publishing.citation import TEXT_LICENSE, Edition, authors, facts
 
@@ -81,7 +82,7 @@ def chapter(title: str, place: Place, results: Mapping[str, Any]) -> Node:
     """
     mine = {
         part: [p for p in results.get(part, {}).values() if p["notebook"] == place.page]
-        for part in ("figures", "tables", "data")
+        for part in PRODUCTS
     }
     parts = [figure(product, place) for product in mine["figures"]]
     parts += [dataset(product, place, "tables") for product in mine["tables"]]

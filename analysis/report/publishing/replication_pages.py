@@ -1,4 +1,4 @@
-"""The directive ``{replications}``: the five reports as sections of a page. A Sphinx extension."""
+"""The directive ``{replications}``: the reports as sections of a page. A Sphinx extension."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from analysis.report.rendering.portable import PlainPage
 
 _FIRST = """\
 # From the book "Which source next?", page {page}, version {version}, commit {commit}.
-# It needs that version of the book's package, `analysis`, for Python 3.11 to 3.13.
+# It needs that version of the book's package, `analysis`, for Python {python}.
 try:
     import analysis
 except ModuleNotFoundError:
@@ -48,7 +49,8 @@ def standing_alone(
         Where the figures of the page are, as PNG.
     """
     alone = nbformat.from_dict(notebook)
-    facts = {"page": page.page, "version": __version__, "commit": page.data["commit"]}
+    facts = {"page": page.page, "version": __version__, "commit": page.data["edition"]["commit"]}
+    facts["python"] = metadata("analysis")["Requires-Python"]
     first = nbformat.v4.new_code_cell(_FIRST.format(**facts), id="the-package")
     cells = [first]
     for cell in alone.cells:

@@ -179,7 +179,6 @@ def _stage_data(found: Collation, stage: Path, more: Mapping[str, Any] | None = 
         "runs": runs,
         "known_seconds": known_seconds(),
         "machine": _machine(found),
-        "commit": edition.commit,
         "edition": asdict(edition)
         | {"version": str(facts()["version"]), "citation": plain_citation(edition)},
         "errata": errata_rows(found),

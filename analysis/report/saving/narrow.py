@@ -36,9 +36,8 @@ def relay(figure: Figure) -> None:
         A drawn figure whose panels stand in one grid, as `analysis.report.figure` makes it. It
         keeps its constrained layout, which the next drawing applies.
     """
-    for (
-        axes
-    ) in figure.axes:  # panels of the grid that were left empty; a drawing has no axes either
+    # Panels of the grid that were left empty go; a drawing, which has no axes either, stays.
+    for axes in figure.axes:
         if not axes.get_visible() or not (axes.axison or axes.has_data()):
             axes.remove()
     panels = [axes for axes in figure.axes if axes.get_subplotspec() is not None]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -21,6 +23,8 @@ from analysis.restarts.policies import RestartBandit, index_scores
 from analysis.restarts.relaxed import relaxed_bound
 
 Floats = NDArray[np.float64]
+#: Arms and budget of the cells of which the solution on the myopic policy speaks.
+QUOTED = ((25, 5), (75, 5), (25, 1), (75, 1))
 
 
 def two_machines() -> RestartBandit:
@@ -104,11 +108,24 @@ def of_the_myopic_policy(cells: pd.DataFrame, kernel: str = "lazy-wearing") -> N
     """
     medians = cells[cells.kernel == kernel].groupby(["arms", "budget"], as_index=False).eps.median()
     found = {(cell.arms, cell.budget): cell.eps for cell in medians.itertuples()}
-    quoted = [(25, 5), (75, 5), (25, 1), (75, 1)]
-    save_value("restart-myopic-wearing", all(cell in found for cell in quoted))
-    for cell in quoted:
+    save_value("restart-myopic-wearing", is_of_wear(found))
+    for cell in QUOTED:
         if cell in found:
             save_value(f"restart-myopic-{cell[0]}-{cell[1]}", found[cell])
+
+
+def is_of_wear(medians: Mapping[tuple[int, int], float]) -> bool:
+    """Whether savings rise with the arms at a large budget and fall at a small one, as far as run.
+
+    Parameters
+    ----------
+    medians : mapping of (int, int) to float
+        Median saving by number of arms and budget.
+    """
+    if not all(cell in medians for cell in QUOTED):
+        return False
+    few_large, many_large, few_small, many_small = (medians[cell] for cell in QUOTED)
+    return bool(many_large > few_large and many_small < few_small)
 
 
 def of_indexability(arm: RestartArm, discount: float) -> None:

@@ -12,6 +12,8 @@ from analysis.trace.studies.publications import LABELS, SIZES
 
 #: Relative difference up to which two rewards are said to tie.
 TIE = 0.02
+#: Share of a reward below which another is much less.
+MUCH_LESS = 0.75
 
 
 def predicates(v: Mapping[str, float]) -> dict[str, bool]:
@@ -48,11 +50,12 @@ def predicates(v: Mapping[str, float]) -> dict[str, bool]:
         "order-stays": orders_agree(v),
         "longer-is-safer": v["half-life-double"] < v["half-life-half"],
         "values-matter": v["values-unknown"] > max(v["half-life-double"], v["half-life-half"]),
-        "ping-first": v["feed-small"] > max(v[f"{key}-small"] for key in others),
+        "ping-first": v["feed-small"] - 1 > 2 * (max(v[f"{key}-small"] for key in others) - 1),
+        "robin-moves-most": robin_moves_most(v),
         "two-objectives": v["harmonic-even-middle"] < v["harmonic-index-middle"]
         and v["even-middle"] < 1,
         "robin-is-fresh": v["harmonic-robin-middle"] < 1.25 * v["harmonic-even-middle"]
-        and v["robin-middle"] < v["even-middle"],
+        and v["robin-middle"] < MUCH_LESS * v["even-middle"],
     }
 
 
@@ -62,6 +65,14 @@ def orders_agree(v: Mapping[str, float]) -> bool:
     rules = {name.split("-")[1] for name in v if name.startswith("rule-")}
     orders = {tuple(sorted(keys, key=lambda k: v[f"rule-{rule}-{k}"])) for rule in rules}
     return len(orders) == 1
+
+
+def robin_moves_most(v: Mapping[str, float]) -> bool:
+    """Whether round robin's reward changes by the largest factor from 6 hours to a week."""
+    factors = {
+        k: abs(np.log(v[f"rule-2-{k}"] / v[f"rule-0-{k}"])) for k in ("robin", "feed", "fixed")
+    }
+    return max(factors, key=lambda k: factors[k]) == "robin"
 
 
 def save_predicates() -> None:

@@ -2,12 +2,13 @@
 
 import os
 import signal
+from collections import deque
 
 import numpy as np
 import pytest
 
 from analysis.ephemeral import Sources
-from analysis.ephemeral.scheduler.cluster import Cluster
+from analysis.ephemeral.scheduler.cluster import Cluster, ClusterMachines, Loss
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.scheduler.partition import InProcess, PartitionedScheduler
 from analysis.sweep import WorkerLost
@@ -74,6 +75,18 @@ def test_crawls_are_those_of_one_process_also_after_a_worker_died(client, model,
         same_epoch(scheduler, twin)
     total = np.sum(spent, axis=0)
     assert machines.losses == [(p, 2 * SAVE_EVERY + 3, 3, total[p]) for p in here]
+
+
+def test_what_was_forgotten_once_is_not_counted_again():
+    """A part that dies twice between two savings begins both times from the same state."""
+    machines = object.__new__(ClusterMachines)
+    machines.losses, machines._epoch = [], 4
+    machines._spent = deque([np.array([spent]) for spent in (1.0, 2.0, 4.0, 8.0)], maxlen=9)
+    machines._count(0, 3)
+    machines._spent.append(np.array([16.0]))
+    machines._epoch = 5
+    machines._count(0, 4)
+    assert machines.losses == [Loss(0, 4, 3, 14.0), Loss(0, 5, 1, 16.0)]
 
 
 def test_a_part_without_a_saved_state_is_given_up(client, model, tmp_path):

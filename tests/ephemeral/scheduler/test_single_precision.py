@@ -116,3 +116,17 @@ def test_a_wrong_file_is_named_with_its_rows(tmp_path):
     path.write_text("news, blog")
     with pytest.raises(ValueError, match=r"sources\.parquet: "):
         scheduler_from_parquet(path, 1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"budget": 0}, r"^budget must"),
+        ({"budget": 1, "period": -1.0}, r"^period must"),
+        ({"budget": 1, "precision": "half"}, r"^precision must be one of double, single"),
+        ({"budget": 1, "rows": 0}, r"^rows must"),
+    ],
+)
+def test_a_wrong_argument_is_not_blamed_on_the_file(tmp_path, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        scheduler_from_parquet(tmp_path / "none.parquet", **wrong)

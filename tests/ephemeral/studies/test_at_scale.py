@@ -118,6 +118,8 @@ def test_sentences_on_limits_and_parts_turn_with_the_prices():
     assert said["gap"] == pytest.approx(0.195)
     other = price.assign(policy=[0.1, 0.01, 0.2, 0.05])
     assert predicates_of_limits(other)["limits-dearer"] is False
+    alike = price.assign(policy=[0.1, 0.1, 0.2, 0.05])
+    assert predicates_of_limits(alike)["limits-dearer"] is False
     simulated = pd.DataFrame({"exchange": [False, True], "loss": [0.05, -0.001]})
     assert predicates_of_parts(simulated, pd.Series([0.01, 0.02]))["multiplier-wins"] is True
     assert predicates_of_parts(simulated, pd.Series([0.001, 0.02]))["multiplier-wins"] is False

@@ -87,7 +87,10 @@ def test_a_source_crawled_when_allowed_takes_the_best_of_the_others_meanwhile():
 def test_rare_items_and_batches_vary_as_the_formula_says():
     found = solutions.of_stochastic_arrivals()
     four = four_sources()
-    wild = Arrivals(four, Utility("gamma", variation=140.0)).variance / four.u**2
+    wild = (
+        Arrivals(four, Utility("gamma", variation=found["solution-variability"])).variance
+        / four.u**2
+    )
     few = replace(four, arrival_rate=np.full(4, found["solution-items"]))
     np.testing.assert_allclose(Arrivals(few, Utility("exponential")).variance / few.u**2, wild)
     batch = found["solution-batch"]

@@ -28,7 +28,7 @@ def test_all_is_said_of_runs_that_stick_at_their_bounds(divisors):
     ("changed", "silent"),
     [
         ({"share": 0.5}, {"stuck", "kappa-alone"}),
-        ({"earned": 180.0}, {"less-does-better"}),
+        ({"earned": 180.0}, {"simple-does-better"}),
         ({"points": points(0.3, 0.9)}, {"kappa-alone"}),
         ({"points": points(0.3)}, {"kappa-alone"}),
     ],

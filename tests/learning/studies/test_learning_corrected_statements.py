@@ -11,6 +11,7 @@ from analysis.learning.studies.learning_corrected.statements import (
     of_learning,
     of_the_projection,
     of_what_remains,
+    wall_costs,
 )
 
 
@@ -38,6 +39,12 @@ def test_intervals_of_poor_and_rich_sources_may_meet():
     assert of_the_projection(four_sources()) == (0, 2, True)
     alike = Sources([5.0, 5.0], [1.0, 1.1], [0.5, 0.5])
     assert of_the_projection(alike) == (1, 0, False)
+
+
+def test_a_wall_costs_where_the_intervals_are_apart_and_the_reward_falls():
+    assert wall_costs(True, 200.0, 257.0, 260.0)
+    assert not wall_costs(False, 200.0, 257.0, 260.0)
+    assert not wall_costs(True, 256.5, 257.0, 260.0)
 
 
 @pytest.mark.parametrize(

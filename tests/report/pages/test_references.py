@@ -120,6 +120,7 @@ def test_references_lead_into_the_book_and_numbers_are_the_books(tmp_path, book)
         f"{there}#elsewhere", f"{there}#elsewhere", there,
         "#equation-eq-second", "#thm-second", "#mine-figure", "#mine",
     ]  # fmt: skip
+    assert (out / "page.html").read_text().count("book-elsewhere") == 6
     elsewhere = (book / "part/elsewhere.html").read_text()
     for link in links[:5]:
         assert f'id="{link.partition("#")[2]}"' in elsewhere

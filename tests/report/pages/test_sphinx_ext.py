@@ -15,7 +15,7 @@ from analysis.published import Document, Printed
 from analysis.report.collate import DATA
 from analysis.report.pages import collated, rerun, sphinx_ext
 from analysis.report.pages.sphinx_ext import _computed, _why
-from analysis.report.run import FORMATS
+from analysis.report.run import DIGITS, FORMATS
 from analysis.report.running.notebooks import Parameter
 
 EVIL = "<script>alert(1)</script>"
@@ -154,9 +154,9 @@ def tables(tmp_path, monkeypatch):
     run = {"seconds": 1.25, "cpu": 2.5, "given": {"rates": [1, 2], "law": "x_y"}}
     data = {
         "figures": {}, "runs": {"part/page": run}, "document": True, "profile": "paper",
-        "verdicts": verdicts, "commit": "abc_1", "known_seconds": {"quick": {"page": 7.5}},
+        "verdicts": verdicts, "known_seconds": {"quick": {"page": 7.5}},
         "machine": {"processor": "a | b", "threads": "1"},
-        "edition": {"version": "0.1", "citation": "The book (2026)."},
+        "edition": {"version": "0.1", "commit": "abc_1", "citation": "The book (2026)."},
         "errata": [erratum | {"record": "X-2", "page": "part/page"}],
     }  # fmt: skip
     (tmp_path / "part").mkdir()
@@ -228,7 +228,7 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
     ]  # fmt: skip
     facts = dict(found["book-facts"][0])
     assert (facts["processor"], facts["threads"]) == ("a | b", "1")
-    assert "nine significant digits" in facts["tolerance"]
+    assert f"{DIGITS} significant digits" in facts["tolerance"]
     assert found["book-times"][0] == [
         ["Notebook", "Seconds", "CPU-seconds", "CPU-seconds, quick", "Set by the profile"],
         ["part/page", "1.2", "2.5", "7.5", '{"rates": [1, 2], "law": "x_y"}'],

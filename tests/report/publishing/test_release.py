@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from analysis import __version__
 from analysis.report.collate import Collation
 from analysis.report.publishing.citation import Edition
 from analysis.report.publishing.release import check_edition, make_release
@@ -28,7 +29,7 @@ def build(tmp_path):
 
 def test_the_archive_holds_what_a_reader_needs_and_its_hash_stands_beside_it(build):
     archive = make_release(FOUND, build, EDITION)
-    top = "which-source-next-0.1.0-abc123"
+    top = f"which-source-next-{__version__}-abc123"
     assert archive.name == f"{top}.tar.gz"
     with tarfile.open(archive) as packed:
         names = packed.getnames()

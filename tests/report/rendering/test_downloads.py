@@ -20,7 +20,7 @@ It earns {value}`page-gain:.1f`.
 CODE = "assert analysis.__version__\nprint(6 * 7)"
 DATA = {
     "document": True,
-    "commit": "abc123",
+    "edition": {"commit": "abc123"},
     "runs": {"part/page": {}},
     "values": {"page-gain": {"value": 2.0}},
     "figures": {"page-line": {"alt": "A line.", "caption": "A line."}},

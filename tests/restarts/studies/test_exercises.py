@@ -5,7 +5,9 @@ import pytest
 from analysis.restarts import evaluate_scores, index_scores, solve_joint, whittle_index
 from analysis.restarts.instances.generators import SLIDE_DISCOUNT, one_step, slide_arm
 from analysis.restarts.studies.exercises import (
+    QUOTED,
     index_of_sure_wear,
+    is_of_wear,
     machines_by_sensor,
     ratios_of_shocks,
     trap,
@@ -37,6 +39,14 @@ def test_to_keep_the_arm_most_likely_to_fail_breaks_ties_of_shocks_in_the_best_w
     ratios = ratios_of_shocks(4)
     assert ratios.rule.to_numpy() == pytest.approx(ratios.best.to_numpy(), abs=1e-4)
     assert (ratios.lower < 99.9).any()
+
+
+def test_what_is_said_of_wear_turns_with_the_medians():
+    medians = dict(zip(QUOTED, (1.0, 2.0, 2.0, 1.0), strict=True))
+    assert is_of_wear(medians)
+    for cell in QUOTED[1], QUOTED[3]:
+        assert not is_of_wear(medians | {cell: 3.0 - medians[cell]})
+    assert not is_of_wear({QUOTED[0]: 1.0})
 
 
 def test_a_warning_alone_does_not_make_a_machine_urgent():

@@ -224,7 +224,7 @@ def predicates_of_limits(price: pd.DataFrame) -> dict[str, float]:
         maximal ages cost more.
     """
     least, most = price[np.isinf(price.max_age)], price[np.isfinite(price.max_age)]
-    dearer = least.policy.is_monotonic_increasing and most.policy.is_monotonic_decreasing
+    dearer = (np.diff(least.policy) > 0).all() and (np.diff(most.policy) < 0).all()
     return {
         "min-first": int(least.min_age.iloc[0]),
         "min-last": int(least.min_age.iloc[-1]),

@@ -174,6 +174,11 @@ def regained(rewards: Mapping[str, Floats], name: str) -> Estimate:
     return Estimate.of((rewards[name] - blind) / (rewards[INFORMED] - blind))
 
 
+def tunes(rewards: Mapping[str, Floats], name: str) -> bool:
+    """Whether a policy that observes earns clearly more than one that observes nothing."""
+    return Estimate.of(rewards[name] - rewards["none observed"]).low > 0
+
+
 def gain_by_truth(rewards: Mapping[str, Floats], name: str) -> tuple[float, Estimate]:
     """Return the share of what the truth adds that a policy wins back, and what it adds.
 

@@ -64,7 +64,7 @@ def statements(
     return {
         "unit-decides": max(rewards) > (1 + APART) * min(rewards),
         "stuck": stuck,
-        "less-does-better": min(simple) > earned,
+        "simple-does-better": min(simple) > earned,
         "kappa-alone": bool(stuck and falls and len(points) > 1),
     }
 

@@ -43,7 +43,7 @@ def of_climbing(index: float, drawn: float, constant: float) -> dict[str, bool]:
     """Return what is true of the exact climbs with quadratic and with constant thresholds."""
     return {
         "climb-is-certain": drawn > (1 - CLEAR) * index,
-        "constant-is-less": constant < drawn - CLEAR * index / 10,
+        "constant-is-less": constant < drawn - CLEAR * index,
     }
 
 
@@ -79,9 +79,23 @@ def keep(statements: Mapping[str, bool]) -> None:
         save_value(f"corrected-{name}", bool(true))
 
 
-def keep_projection(sources: Sources) -> None:
-    """Keep the two sources whose intervals are compared, and whether these are apart."""
+def wall_costs(apart: bool, walled: float, free: float, index: float) -> bool:
+    """Whether runs with the projection earn clearly less, where its intervals are apart.
+
+    Parameters
+    ----------
+    apart : bool
+        As `of_the_projection` has it.
+    walled, free, index : float
+        Reward of the last fifth with the projection and without, and of the index policy.
+    """
+    return bool(apart and walled < free - CLEAR * index)
+
+
+def keep_projection(sources: Sources, walled: float, free: float, index: float) -> None:
+    """Keep the two sources whose intervals are compared, whether these are apart, and the cost."""
     rich, poor, apart = of_the_projection(sources)
+    save_value("corrected-wall-costs", wall_costs(apart, walled, free, index))
     save_value("corrected-rich", rich + 1)
     save_value("corrected-rich-low", sources.u[rich])
     save_value("corrected-poor", poor + 1)

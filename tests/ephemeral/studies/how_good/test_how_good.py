@@ -18,6 +18,7 @@ from analysis.ephemeral.studies.how_good.observation import (
     regained,
     reward_by_observation,
     self_tuning,
+    tunes,
     visits_by_content,
 )
 from analysis.ephemeral.theory.printed import printed_index
@@ -122,6 +123,13 @@ def test_what_is_regained_is_a_share():
     found = regained({name: np.array(values) for name, values in rewards.items()}, "half")
     assert found.value == pytest.approx(0.5)
     assert found.half_width == pytest.approx(0)
+
+
+@pytest.mark.parametrize(("more", "found"), [(1.0, True), (0.1, False)])
+def test_a_policy_tunes_itself_where_it_earns_clearly_more(more, found):
+    blind = np.array([1.0, 2.0, 3.0])
+    noise = np.array([-0.1, 0.1, 0.0])
+    assert tunes({"none observed": blind, "half": blind + more + noise}, "half") is found
 
 
 def test_the_closed_form_has_no_error_and_the_index_of_another_age_has():

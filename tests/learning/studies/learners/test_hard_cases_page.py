@@ -50,4 +50,5 @@ def test_the_table_marks_who_does_not_hold():
 
 def test_whether_a_memory_costs_follows_the_regrets():
     assert memory_costs(table({}))
-    assert not memory_costs(table({("empty start", "UCB"): 0.2}))
+    for case in ("empty start", "sparse and heavy"):
+        assert not memory_costs(table({(case, "UCB"): 0.2}))
