@@ -125,18 +125,23 @@ def test_sentences_on_limits_and_parts_turn_with_the_prices():
     assert predicates_of_parts(simulated, pd.Series([0.001, 0.02]))["multiplier-wins"] is False
 
 
-def test_the_ratios_to_a_compiled_ranking_are_of_one_number_of_sources():
+def test_the_ratios_to_a_compiled_ranking_say_at_how_many_sources():
+    notes = ["N = 1e+07, M = 1e+05", "N = 1e+06, ages spread", "N = 1e+06, ages alike"]
     rows = pd.DataFrame(
         {
-            "peer": ["compiled full ranking", "compiled full ranking", "a bare pass"],
-            "ratio": [3.3, 2.4, 9.0],
-            "note": ["N = 1e+06, ages spread", "N = 1e+06, ages alike", "N = 1e+07, M = 1e+05"],
+            "name": ["epoch of the calendar"] * 4 + ["the same in single precision"],
+            "peer": ["compiled full ranking"] * 3 + ["a bare pass", "compiled full ranking"],
+            "ratio": [44.0, 3.3, 2.4, 9.0, 99.0],
+            "note": [*notes, "N = 1e+08, M = 1e+06", "N = 1e+05, M = 1e+03"],
         }
     )
     assert against_compiled_ranking(rows) == {
+        "compiled-ratio": 44.0,
+        "compiled-size": 1e7,
         "compiled-low": 2.4,
         "compiled-high": 3.3,
-        "compiled-size": 1e6,
+        "compiled-smaller": 1e6,
     }
-    with pytest.raises(ValueError, match="one number of sources"):
-        against_compiled_ranking(rows.assign(peer="compiled full ranking"))
+    for wrong in (rows[1:], rows[:1], rows.assign(peer="compiled full ranking")):
+        with pytest.raises(ValueError, match="two numbers of sources"):
+            against_compiled_ranking(wrong)

@@ -23,6 +23,7 @@ kernelspec: {name: python3, display_name: Python 3, language: python}
 import sample.models.first
 from sample.shared import helper
 from sample.lazy import first
+open(ROOT / "book" / "measured.csv")
 ```
 """
 SHARED = """
@@ -35,6 +36,7 @@ helper = 1
 TREE = {
     "requirements.lock": "numpy==2\n",
     "book/part/page.md": PAGE,
+    "book/measured.csv": "1\n",
     "sample/__init__.py": "",
     "sample/models/__init__.py": "",
     "sample/models/first.py": "from .second import value\nfrom . import third\n",
@@ -59,6 +61,7 @@ TREE = {
     "README.md": "words\n",
 }
 NEEDED = [
+    "book/measured.csv",
     "requirements.lock",
     "book/part/page.md",
     "sample/__init__.py",
