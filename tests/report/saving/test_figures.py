@@ -1,11 +1,14 @@
 """`save_figure`: all files of a figure, the same bytes twice, and what it refuses."""
 
 import json
+from io import BytesIO
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from fontTools.ttLib import TTFont
+from pypdf import PdfReader
 
 from analysis.report import figure, save_figure
 from analysis.report.run import FORMATS, NARROW, VARIABLE, run_facts
@@ -39,6 +42,23 @@ def test_the_same_inputs_give_the_same_bytes(start_run):
     plt.close("all")
     save()
     assert files(first) == files(second)
+
+
+def test_fonts_in_a_pdf_are_outlines_whose_letters_can_be_read(start_run):
+    folder = start_run()
+    fig, axis = figure(height=2)
+    axis.set_title("Offices fill first")
+    save_figure("page-words", fig, DATA, "Words.", "Words.")
+    (page,) = PdfReader(folder / "figures" / "page-words.pdf").pages
+    assert "Offices fill first" in page.extract_text()
+    fonts = [font.get_object() for font in page["/Resources"]["/Font"].values()]
+    inner = [font["/DescendantFonts"][0].get_object() for font in fonts if "/ToUnicode" in font]
+    assert inner
+    for one in inner:
+        data = one["/FontDescriptor"]["/FontFile2"].get_data()
+        with TTFont(BytesIO(data)) as font:
+            assert "glyf" in font
+            assert not {"GSUB", "GPOS", "GDEF"} & set(font.keys())
 
 
 def test_other_data_give_other_bytes(start_run):
