@@ -188,7 +188,8 @@ def of_at_scale() -> dict[str, float]:
     Returns
     -------
     dict
-        ``waiting``, sources of 20,000 whose index is between half of the multiplier and all of it;
+        ``waiting``, sources of 20,000 whose index is between half of the multiplier and all of it
+        in the long run, when the index of one that is never crawled is at its limit u*;
         standard deviation of the reward in epochs 100 to 300, relative to its mean, if all were
         crawled at once, with one decay rate (``alike``) and with lognormal ones (``spread``); and
         ``regained``, the multiplier times the budget over the relaxed bound.
@@ -198,6 +199,7 @@ def of_at_scale() -> dict[str, float]:
     one_decay = replace(sources, decay_rate=np.full(size, np.exp(-3.0)))
     relaxed = relaxed_problem(sources, budget)
     index = whittle_index_at_age(sources, spread_ages(sources, budget, rng))
+    index = np.where(sources.u_star > relaxed.subsidy, index, sources.u_star)
     paths = {
         name: rewards(Scheduler(some, budget), 300)[100:]
         for name, some in {"alike": one_decay, "spread": sources}.items()

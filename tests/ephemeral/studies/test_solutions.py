@@ -13,8 +13,11 @@ from analysis.ephemeral import (
     four_sources,
     index_by_definition,
     long_run_cycle,
+    relaxed_bound,
+    whittle_index_at_age,
 )
 from analysis.ephemeral.studies import solutions
+from analysis.ephemeral.studies.at_scale import lognormal_sources
 
 
 def test_source_2_is_left_alone_below_the_ratio_of_the_solution():
@@ -103,6 +106,15 @@ def test_rare_items_and_batches_vary_as_the_formula_says():
 
 def test_solutions_at_scale_are_of_the_order_that_they_say():
     found = solutions.of_at_scale()
-    assert 200 < found["solution-waiting"] < 20_000
     assert found["solution-alike"] > found["solution-spread"] > 0.01
-    assert 0 < found["solution-regained"] < 1
+    sources = lognormal_sources(20_000, np.random.default_rng(1))
+    (less, price), (more, _) = (relaxed_bound(sources, budget) for budget in (200, 202))
+    # The multiplier is the slope of the bound.
+    assert found["solution-regained"] == pytest.approx((more - less) / 2 * 200 / less, rel=1e-2)
+    # A source waits from its due age under half the multiplier on, until it is crawled or for ever.
+    ages = np.arange(1, 3001)
+    index = np.column_stack([whittle_index_at_age(sources, np.full(20_000, k)) for k in ages])
+    half, whole = ((index < level).sum(axis=1) + 1 for level in (price / 2, price))
+    crawled = whole <= ages[-1]
+    expected = ((whole - half) / whole)[crawled].sum() + (~crawled & (half <= ages[-1])).sum()
+    assert found["solution-waiting"] == pytest.approx(expected, rel=0.02)

@@ -150,7 +150,10 @@ def test_rows_of_a_readers_own_are_solved_and_shown():
 
 
 def test_the_solutions_say_what_the_tables_of_the_exercises_show():
-    rounding = exercises.rounding_table()["excess"]
+    table = exercises.rounding_table()
+    assert exercises.not_least() == [(0.01, 5), (0.05, 5), (0.1, 10)]
+    assert list(table.index[table["control saves least"] == "no"]) == exercises.not_least()
+    rounding = table["excess"]
     assert set(rounding[rounding > 0.2].index) == {(0.01, 5), (0.05, 5), (0.1, 10), (0.01, 15)}
     assert rounding[rounding > 0.2].drop((0.01, 15)).between(0.2, 0.445).all()
     numbers = exercises.larger_queue_table().unstack()
