@@ -12,12 +12,12 @@ from analysis.ephemeral.sources import Sources, four_sources
 from analysis.ephemeral.studies.four_sources import (
     Results,
     chance_of_a_hit,
-    claims,
     greedy_content,
     predicates,
     rounding_to,
     scan_averages,
 )
+from analysis.ephemeral.studies.four_sources.claims import claims
 from analysis.published import printed_number
 from tests.support import assert_all_turn, verdicts
 

@@ -1,0 +1,151 @@
+"""Pictures of four sources: the value of content, the states of two cycles, the running average."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.ephemeral.simulation import Cycle, simulate
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.studies.drawing import draw_source, trajectory_frame
+from analysis.published import printed_number
+from analysis.report import (
+    COLOURS,
+    as_markdown,
+    as_mathtext,
+    as_plain,
+    figure,
+    is_document_run,
+    save_figure,
+)
+
+Floats = NDArray[np.float64]
+
+
+def _redraws(of: str) -> str:
+    """Say which of a document's figures this is, where it has the document's parameters."""
+    return f" Redraws {of}." if is_document_run() else ""
+
+
+def _labels(sources: Sources) -> list[str]:
+    return [f"source {name}" for name in sources.names or ()]
+
+
+def save_content_value(sources: Sources) -> None:
+    """Draw the value of one item of each source against its age (the report's Figure 1)."""
+    times = np.linspace(0, 10 * sources.period, 201)
+    value = sources.mean_utility[:, None] * np.exp(-np.outer(sources.decay_rate, times))
+    labels = _labels(sources)
+    fig, axis = figure(height=3.4)
+    for i, label in enumerate(labels):
+        style = ["-", "--", "-.", ":"][i % 4]
+        axis.plot(times, value[i], color=COLOURS[i % 7], linestyle=style, label=as_mathtext(label))
+    axis.set(xlabel="time since publication (time units)", ylabel="value of an item")
+    axis.set_xlim(0, times[-1])
+    axis.legend()
+    order = [labels[i] for i in np.argsort(-sources.mean_utility)]
+    slowest = labels[int(np.argmin(sources.decay_rate))]
+    save_figure(
+        "four-sources-content-value",
+        fig,
+        pd.DataFrame({"time": times, **dict(zip(labels, value, strict=True))}),
+        caption="The value of one item of each source against its age. An item of "
+        f"{as_markdown(order[0])} starts highest; interest in {as_markdown(slowest)} lasts "
+        f"longest.{_redraws('Figure 1 of the report')}",
+        alt=f"Exponentially falling curves, one a source. At publication {as_plain(order[0])} is "
+        f"highest and {as_plain(order[-1])} lowest; {as_plain(slowest)} falls most slowly.",
+    )
+
+
+def save_states(
+    id: str, sources: Sources, budget: int, horizon: int, initial_state: str, cycle: Cycle, of: str
+) -> None:
+    """Draw the content of the first six sources under the index policy, and its crawls.
+
+    Parameters
+    ----------
+    id : str
+        Id of the figure.
+    sources : Sources
+    budget, horizon : int
+        Sources crawled at each epoch; epochs shown.
+    initial_state : str
+        Content at epoch 0.
+    cycle : Cycle
+        Long run of the policy.
+    of : str
+        The document's figure.
+    """
+    labels, shown = _labels(sources), range(min(len(sources), 6))
+    run = simulate(sources, "whittle", budget, horizon, initial_state=initial_state)
+    shares = [
+        f"crawled at {f:.0%} of the epochs" if f else "never crawled" for f in cycle.frequency
+    ]
+    fig, axes = figure(len(shown), 1, height=1 + 1.25 * len(shown), sharex=True, squeeze=False)
+    for i in shown:
+        draw_source(axes[i, 0], sources, run, i, COLOURS[i % 7])
+        axes[i, 0].set_title(f"{as_mathtext(labels[i])}: {shares[i]}", fontsize="small")
+    axes[-1, 0].set_xlabel("epoch")
+    fig.supylabel("expected content (value units)", fontsize="medium")
+    said = "; ".join(
+        f"{as_plain(label)} {share}" for label, share in zip(labels, shares, strict=True)
+    )
+    save_figure(
+        id,
+        fig,
+        trajectory_frame(sources, run),
+        caption="Content of each source and crawls (dots) under the index policy with "
+        f"$M = {budget}$, from {initial_state} sources. The crawls repeat with period "
+        f"{cycle.period}; the dotted line is $u^*$.{_redraws(of)}",
+        alt=f"Saw-tooth curves of the content of {len(shown)} sources over {horizon} epochs with "
+        f"{budget} crawled at each. In the long run the crawls repeat every {cycle.period} epochs: "
+        f"{said}.",
+    )
+
+
+def save_running_average(
+    sources: Sources, budget: int, running: dict[str, Floats], cycle: Cycle, *, document: bool
+) -> None:
+    """Draw the running average of the reward from each initial state, and the long run.
+
+    Parameters
+    ----------
+    sources : Sources
+    budget : int
+        Sources crawled at each epoch.
+    running : dict of str to ndarray, shape (epochs,)
+        Average over the first n epochs, by initial state.
+    cycle : Cycle
+        Long run of the policy.
+    document : bool
+        Mark the printed average, which belongs to the document's own parameters.
+    """
+    long_run = cycle.average_reward
+    fig, axis = figure(height=3.6)
+    for colour, style, (state, average) in zip(
+        COLOURS, ("-", "--", "-."), running.items(), strict=False
+    ):
+        epochs = np.arange(1, average.size + 1)
+        name = f"from {state} sources"
+        axis.plot(epochs[3:], average[3:], color=colour, linestyle=style, label=name)
+    axis.axhline(long_run, color="black", linewidth=1)
+    note = {"textcoords": "offset points"}
+    axis.annotate(f"long run {long_run:.2f}", (200, long_run), xytext=(0, -12), ha="right", **note)
+    if document:
+        point = (61, printed_number("A-r-25466"))
+        axis.plot(*point, "o", color="black", markersize=6)
+        axis.annotate(f"printed: {point[1]}", point, xytext=(8, -12), **note)
+    axis.set(xlabel="epochs averaged over", ylabel="average reward per epoch (value units)")
+    axis.set_xlim(0, 203)
+    axis.legend(loc="lower right")
+    save_figure(
+        "four-sources-running-average",
+        fig,
+        pd.DataFrame({"epochs": epochs, **{f"from {k}": v for k, v in running.items()}}),
+        caption=f"Average reward of the index policy over the first $n$ epochs, $M = {budget}$, "
+        f"from three initial states. All tend to {long_run:.2f}; after {epochs[-1]} epochs they "
+        f"still differ by {np.ptp([v[-1] for v in running.values()]):.2f}.",
+        alt="Three curves of the running average, from empty, fresh and full sources, approach the "
+        f"long-run value {long_run:.2f}.",
+    )
