@@ -138,6 +138,6 @@ def address(site):
 def tab(browser):
     """An empty tab of a wide window."""
     context = browser.new_context(viewport={"width": 1300, "height": 900})
-    context.set_default_timeout(15000)
+    context.set_default_timeout(60000)
     yield context.new_page()
     context.close()

@@ -312,7 +312,7 @@ def opened(browser, site):
     def make(id, query="", **options):
         context = browser.new_context(**{"viewport": {"width": 1300, "height": 900}} | options)
         contexts.append(context)
-        context.set_default_timeout(15000)
+        context.set_default_timeout(60000)
         context.route(lambda url: not test_browser.INSIDE.match(url), refuse)
         context.route("**/mathjax/**", without_formulas)  # they take longer than all else
         tab = context.new_page()
