@@ -25,7 +25,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from analysis.report.pages.collated import results
 from analysis.report.paths import BOOK
 from analysis.report.run import write_json
-from analysis.report.running.notebooks import is_source
+from analysis.report.running.notebooks import source_files
 
 INDEX = "references.json"
 #: Where a reference of each kind leads: label -> (page, anchor, words).
@@ -70,9 +70,7 @@ def _number(env: BuildEnvironment, page: str, kind: str, anchor: str) -> str:
 def source_index() -> dict[str, Any]:
     """Return what the sources of the book can be referred to by: words, but no numbers."""
     targets: Targets = {"ref": {}, "numref": {}, "eq": {}, "prf": {}, "doc": {}}
-    for path in sorted(BOOK.rglob("*.md")):
-        if not is_source(path):
-            continue
+    for path in sorted(path for path in source_files() if path.suffix == ".md"):
         page, text = path.relative_to(BOOK).with_suffix("").as_posix(), path.read_text("utf-8")
         title = re.search(r"^# (.+)$", text, re.M)
         name = title[1] if title else page

@@ -42,9 +42,9 @@ from analysis.report.rendering.static import share_static
 from analysis.report.run import write_json
 from analysis.report.running.notebooks import (
     find_notebook,
-    is_source,
     known_seconds,
     profile_parameters,
+    source_files,
 )
 
 #: Files whose change alters pages though no result changes.
@@ -86,9 +86,9 @@ def render_book(found: Collation, build: Path) -> bool:
         If Sphinx reports an error or a warning.
     """
     stage = fresh_folder(build / "stage")
-    for path in sorted(BOOK.rglob("*")):
+    for path in sorted(source_files()):
         inside = path.relative_to(BOOK)
-        if path.is_file() and is_source(path) and inside.parts[0] != "profiles":
+        if inside.parts[0] != "profiles":
             page = inside.with_suffix("").as_posix()
             (stage / inside).parent.mkdir(parents=True, exist_ok=True)
             if page in found.runs and path.suffix == ".md":

@@ -14,8 +14,9 @@ names what reads it, and what stands in its place: N in a range is the number of
 from __future__ import annotations
 
 import math
+import os
 import re
-from collections.abc import Mapping, Sized
+from collections.abc import Iterator, Mapping, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -203,7 +204,7 @@ def all_notebooks() -> dict[str, Notebook]:
     contents = yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))
     files = [BOOK / f"{c['file']}.md" for part in contents["parts"] for c in part["chapters"]]
     place = {path: n for n, path in enumerate(files)}
-    paths = [path for path in BOOK.rglob("*.md") if is_source(path) and _is_notebook(path)]
+    paths = [path for path in source_files() if path.suffix == ".md" and _is_notebook(path)]
     found: dict[str, Notebook] = {}
     for path in sorted(paths, key=lambda path: (place.get(path, len(place)), path)):
         if path.stem in found:
@@ -212,10 +213,11 @@ def all_notebooks() -> dict[str, Notebook]:
     return found
 
 
-def is_source(path: Path) -> bool:
-    """Whether a file below ``book/`` is a source, not what a build or Jupyter left there."""
-    folders = path.relative_to(BOOK).parts[:-1]
-    return not any(part.startswith(("_", ".")) and part != "_static" for part in folders)
+def source_files() -> Iterator[Path]:
+    """Yield the files below ``book/`` that are sources, not what a build or Jupyter left there."""
+    for folder, inside, names in os.walk(BOOK):
+        inside[:] = [name for name in inside if name == "_static" or name[0] not in "_."]
+        yield from (Path(folder, name) for name in names)
 
 
 def find_notebook(name: str) -> Notebook:
@@ -227,12 +229,16 @@ def find_notebook(name: str) -> Notebook:
         If there is none, naming those that there are.
     """
     notebooks = all_notebooks()
+    _check_name(name, notebooks)
+    return notebooks[name]
+
+
+def _check_name(name: str, notebooks: Mapping[str, Notebook]) -> None:
     if name not in notebooks:
         near = nearest(name, notebooks)
         raise ParameterError(
             f"there is no notebook {name!r}{near}; there are {', '.join(notebooks)}"
         )
-    return notebooks[name]
 
 
 def profile_parameters(profile: str) -> dict[str, dict[str, Any]]:
@@ -244,8 +250,9 @@ def profile_parameters(profile: str) -> dict[str, dict[str, Any]]:
         If the profile cannot be read or names a notebook that is not there.
     """
     values = read_values(BOOK / "profiles" / f"{profile}.yml")
+    notebooks = all_notebooks()
     for name in values:
-        find_notebook(name)
+        _check_name(name, notebooks)
     return values
 
 

@@ -11,6 +11,7 @@ from sphinx.util.docutils import docutils_namespace
 from analysis.report.collate import DATA
 from analysis.report.pages import references
 from analysis.report.pages.references import INDEX, read_index, source_index
+from analysis.report.running import notebooks
 
 ELSEWHERE = """(elsewhere)=
 # Another page
@@ -145,7 +146,7 @@ def test_where_no_book_is_built_its_sources_give_the_words(tmp_path, monkeypatch
         )
     )
     monkeypatch.setattr(references, "BOOK", tmp_path / "sources")
-    monkeypatch.setattr(references, "is_source", lambda path: True)
+    monkeypatch.setattr(notebooks, "BOOK", tmp_path / "sources")
     words, links = references_of(run_page(tmp_path / "run", source_index() | {"address": ""}))
     assert words == (
         "an equation of Another page, a theorem of Another page, a figure of Another page, "

@@ -163,25 +163,51 @@ def test_a_package_may_import_itself_in_a_circle(key, tmp_path):
     assert len(key()) == 64
 
 
-@pytest.mark.parametrize("name", all_notebooks())
-def test_the_closure_holds_every_module_that_the_notebook_loads(name):
-    """Against Python itself: import what the notebook imports and ask what was loaded."""
-    source = "\n".join(
-        cell.source for cell in all_notebooks()[name].content.cells if cell.cell_type == "code"
-    )
-    statements = [
-        n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Import | ast.ImportFrom)
-    ]
-    program = (
-        "\n".join(map(ast.unparse, statements))
-        + "\nimport json, sys\n"
-        + "print(json.dumps([m.__file__ for n, m in sys.modules.items()"
-        + " if n.split('.')[0] == 'analysis']))\n"
-    )
+#: What all pages load is loaded once; each page's imports then run in a fork.
+IMPORT = """
+import json, os, sys
+import matplotlib.pyplot, numba, pandas, scipy.optimize
+for name, statements in json.load(sys.stdin).items():
+    if os.fork() == 0:
+        exec(statements)
+        loaded = [m.__file__ for n, m in sys.modules.items() if n.split(".")[0] == "analysis"]
+        print(json.dumps([name, loaded]), flush=True)
+        os._exit(0)
+    os.wait()
+"""
+
+
+@pytest.fixture(scope="module")
+def imports():
+    """The source of each notebook, and the files of the modules that Python loads for it."""
+    source = {
+        name: "\n".join(c.source for c in notebook.content.cells if c.cell_type == "code")
+        for name, notebook in all_notebooks().items()
+    }
+    statements = {
+        name: "\n".join(
+            ast.unparse(node)
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.Import | ast.ImportFrom)
+        )
+        for name, text in source.items()
+    }
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+        [sys.executable, "-c", IMPORT],
+        input=json.dumps(statements),
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
     )
+    loaded = dict(map(json.loads, done.stdout.splitlines()))
+    return {name: (source[name], loaded[name]) for name in source}
+
+
+@pytest.mark.parametrize("name", all_notebooks())
+def test_the_closure_holds_every_module_that_the_notebook_loads(imports, name):
+    """Against Python itself: import what the notebook imports and ask what was loaded."""
+    source, loaded = imports[name]
     closure = {str(path) for path in dependencies._closure(dependencies._imported(source))}
-    loaded = json.loads(done.stdout.splitlines()[-1])
     assert loaded
     assert set(loaded) <= closure

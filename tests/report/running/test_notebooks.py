@@ -11,9 +11,9 @@ from analysis.report.running.notebooks import (
     ParameterError,
     all_notebooks,
     find_notebook,
-    is_source,
     profile_parameters,
     read_table,
+    source_files,
 )
 from analysis.report.running.values import parse_assignments
 
@@ -324,8 +324,16 @@ def test_what_jupyter_and_builds_leave_is_no_source(page, book):
     for left in (".ipynb_checkpoints/first", "_build/first", "_output/first"):
         page(name=left)
     assert list(all_notebooks()) == ["first"]
-    assert is_source(book / "_static" / "book.css")
-    assert is_source(book / "_toc.yml")
+    (book / "_static").mkdir()
+    (book / "_static" / "book.css").touch()
+    found = {path.relative_to(book).as_posix() for path in source_files()}
+    assert found == {
+        "_toc.yml",
+        "_tables.yml",
+        "_static/book.css",
+        "part/first.md",
+        "reader_tables.py",
+    }
 
 
 def test_pages_without_code_are_no_notebooks(book):
