@@ -166,7 +166,7 @@ def test_a_package_may_import_itself_in_a_circle(key, tmp_path):
 #: What all pages load is loaded once; each page's imports then run in a fork.
 IMPORT = """
 import json, os, sys
-import matplotlib.pyplot, numba, pandas, scipy.optimize
+import matplotlib.pyplot, numba, pandas, scipy.optimize, scipy.stats
 for name, statements in json.load(sys.stdin).items():
     if os.fork() == 0:
         exec(statements)
