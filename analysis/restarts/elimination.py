@@ -18,7 +18,9 @@ elimination that gives the Gittins index of -r (Sonin 2008, Nino-Mora 2007).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -27,7 +29,7 @@ from scipy import sparse
 from scipy.linalg.lapack import dgetrf, dtrtrs
 
 from analysis.mdp.chains import recurrent_classes
-from analysis.restarts.arm import RestartArm
+from analysis.restarts.arm import RestartArm, stack_arms
 from analysis.restarts.envelope import Factors, factors_in_envelope
 
 #: From this many states on, the factorisation in state order is left to LAPACK.
@@ -132,42 +134,45 @@ def _start(passive, c0, c1, discount, a, num):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def batch_index(passive, reset, c0, c1, discount, index):  # type: ignore[no-untyped-def]
-    """Fill `index` (n, K) for a batch of arms; return the first arm without one, or -1.
+def _eliminate_batch(passive, reset, c0, c1, discount, order, crossings, cost, length):  # type: ignore[no-untyped-def]
+    """Eliminate a batch of arms in an optimal order; return the first arm without one, or -1.
 
-    `passive` is (n, K, K), the others (n, K).
+    `passive` is (n, K, K), `reset`, `c0`, `c1` are (n, K). Filled are `order` and `crossings`
+    (n, K), `cost` and `length` (n, K + 1): in state order where its crossings never fall.
     """
     arms, states = c0.shape
-    a = np.empty((states, states))
-    num, visits = np.empty(states), np.empty(states)
-    order = np.empty(states, dtype=np.int64)
-    critical, crossings = np.empty(states), np.empty(states)
-    cost, length = np.empty(states + 1), np.empty(states + 1)
+    a, critical = np.empty((states, states)), np.empty(states)
+    num, den, visits = np.empty(states), np.empty(states), np.empty(states)
     for n in range(arms):
         found = False
         for adaptive in (False, True):
             _start(passive[n], c0[n], c1[n], discount, a, num)
-            visits[:] = reset[n]
-            cost[0] = (reset[n] * c1[n]).sum()
-            length[0] = 1.0
+            cost[n, 0], length[n, 0] = 0.0, 1.0
+            for x in range(states):
+                visits[x], den[x] = reset[n, x], 1.0
+                cost[n, 0] += reset[n, x] * c1[n, x]
             done, rising = _eliminate(
-                a, visits, num, np.ones(states), discount, adaptive,
-                order, critical, crossings, cost, length,
+                a, visits, num, den, discount, adaptive,
+                order[n], critical, crossings[n], cost[n], length[n],
             )  # fmt: skip
-            found = done == states and (adaptive or (rising and is_nondecreasing(crossings)))
+            found = done == states and (adaptive or (rising and is_nondecreasing(crossings[n])))
             if found:
                 break
         if not found:
             return n
-        for k in range(states):
-            index[n, order[k]] = crossings[k]
     return -1
 
 
 @njit(cache=True)
 def is_nondecreasing(values):  # type: ignore[no-untyped-def]
     """Whether values never fall along the order, but for rounding."""
-    return np.all(np.diff(values) >= -1e-12 * np.abs(values).max())
+    largest = 0.0
+    for value in values:
+        largest = max(largest, abs(value))
+    risen = 1
+    for k in range(1, values.size):
+        risen += values[k] - values[k - 1] >= -1e-12 * largest
+    return risen == values.size
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,8 +225,7 @@ def eliminate(arm: RestartArm, discount: float, *, adaptive: bool) -> Eliminatio
         found = _search_order(arm, discount) if adaptive else _eliminate_in_order(arm, discount)
         if found is not None:
             return found
-    a, num = np.empty((states, states)), np.empty(states)
-    _start(arm.passive, arm.passive_cost, arm.active_cost, discount, a, num)
+    a, num = -discount * arm.passive, arm.stopping_cost(discount)
     order = np.empty(states, dtype=np.int64)
     critical, crossings = np.empty(states), np.empty(states)
     cost, length = np.empty(states + 1), np.empty(states + 1)
@@ -236,6 +240,54 @@ def eliminate(arm: RestartArm, discount: float, *, adaptive: bool) -> Eliminatio
     if len(classes) > 1:
         raise multichain_error(f"states {classes[0].tolist()}")
     return None
+
+
+class Eliminations(NamedTuple):
+    """What the eliminations of several arms found, in an optimal order of each; see `Elimination`.
+
+    Attributes
+    ----------
+    order : ndarray of int, shape (arms, states)
+    crossings : ndarray, shape (arms, states)
+    cost, length : ndarray, shape (arms, states + 1)
+    """
+
+    order: NDArray[np.int64]
+    crossings: NDArray[np.float64]
+    cost: NDArray[np.float64]
+    length: NDArray[np.float64]
+
+
+def eliminate_all(arms: Sequence[RestartArm], discount: float) -> Eliminations:
+    """Eliminate the states of arms of one size, each in state order where that is optimal.
+
+    Parameters
+    ----------
+    arms : sequence of RestartArm
+        All with the same number of states.
+    discount : float
+        In (0, 1].
+
+    Raises
+    ------
+    ValueError
+        If the arms differ in size; at discount 1, if a passive chain has several closed classes.
+    """
+    passive, reset, passive_cost, active_cost = stack_arms(arms)
+    count, states = reset.shape
+    found = Eliminations(
+        np.empty((count, states), dtype=np.int64),
+        np.empty((count, states)),
+        np.empty((count, states + 1)),
+        np.empty((count, states + 1)),
+    )
+    without = _eliminate_batch(
+        passive, reset, passive_cost, active_cost, discount,
+        found.order, found.crossings, found.cost, found.length,
+    )  # fmt: skip
+    if without >= 0:
+        raise multichain_error(f"the states of arms[{without}]")
+    return found
 
 
 def multichain_error(where: str) -> ValueError:

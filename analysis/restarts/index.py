@@ -24,9 +24,9 @@ from scipy import sparse
 
 from analysis.checks import check_choice, check_kind
 from analysis.mdp.chains import recurrent_classes
-from analysis.restarts.arm import RestartArm, check_discount, stack_arms
+from analysis.restarts.arm import RestartArm, check_discount
 from analysis.restarts.definition import index_by_definition
-from analysis.restarts.elimination import batch_index, multichain_error
+from analysis.restarts.elimination import eliminate_all, multichain_error
 from analysis.restarts.threshold import Thresholds, nested_policies, passive_average, thresholds
 
 METHODS = ("auto", "closed form", "elimination", "ratio", "definition")
@@ -138,11 +138,9 @@ def whittle_indices(arms: Sequence[RestartArm], discount: float) -> NDArray[np.f
     [[-4.5, -2.4024, 6.7814, 26.3187], [-4.5, -0.2857, 18.5561, 56.6009]]
     """
     discount = check_discount(discount)
-    passive, reset, passive_cost, active_cost = stack_arms(arms)
-    index = np.empty_like(reset)
-    without = batch_index(passive, reset, passive_cost, active_cost, discount, index)
-    if without >= 0:
-        raise multichain_error(f"the states of arms[{without}]")
+    found = eliminate_all(arms, discount)
+    index = np.empty_like(found.crossings)
+    np.put_along_axis(index, found.order, found.crossings, axis=1)
     return index
 
 

@@ -17,44 +17,59 @@ Source: the restart slides (2019), slide 8 (the decomposition); the bound is the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_kind, check_number
-from analysis.restarts.arm import RestartArm
+from analysis.restarts.arm import RestartArm, stack_arms
+from analysis.restarts.elimination import eliminate_all
 from analysis.restarts.policies import RestartBandit, index_scores, initial_states
-from analysis.restarts.threshold import Thresholds, thresholds
 
 
-def from_state(
-    arm: RestartArm, nested: Thresholds, state: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return D(k) and N(k) of an arm's nested policies started in a state rather than from Q.
+def from_states(
+    arms: Sequence[RestartArm], discount: float, states: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return D(k) and N(k) of the nested policies of arms, started in a state rather than from Q.
 
     Parameters
     ----------
-    arm : RestartArm
-    nested : Thresholds
-        Of the arm, in critical order, at a discount below 1.
-    state : int
-        Where the arm starts.
+    arms : sequence of RestartArm
+        All with the same number of states.
+    discount : float
+        In (0, 1).
+    states : ndarray of int, shape (arms,)
+        Where each arm starts.
 
     Returns
     -------
-    tuple of ndarray, shape (states + 1,)
+    rate, activity : ndarray, shape (arms, states + 1)
+    crossings : ndarray, shape (arms, states)
+        Subsidy at which policies k and k + 1 cost the same.
     """
-    if arm.reset[state] == 1:
-        return nested.cost_rate, nested.activity
-    placed = RestartArm(arm.passive, np.eye(arm.states)[state], arm.passive_cost, arm.active_cost)
-    first = thresholds(placed, nested.discount, order="critical").elimination
-    left = 1 - nested.discount
-    # What remains, discounted, when the first cycle is over and the next starts from Q.
-    remaining = np.clip(1 - left * first.length, 0, None)
-    rate = left * first.cost + remaining * nested.cost_rate
-    activity = remaining * (left / nested.discount + nested.activity)
-    return rate, activity
+    left = 1 - discount
+    found = eliminate_all(arms, discount)
+    rate = found.cost / found.length
+    activity = np.clip(1 - left * found.length, 0, None) / (discount * found.length)
+    if any(arm.reset[state] != 1 for arm, state in zip(arms, states, strict=True)):
+        placed = [
+            RestartArm(arm.passive, np.eye(arm.states)[state], arm.passive_cost, arm.active_cost)
+            for arm, state in zip(arms, states, strict=True)
+        ]
+        first = eliminate_all(placed, discount)
+        # What remains, discounted, when the first cycle is over and the next starts from Q.
+        remaining = np.clip(1 - left * first.length, 0, None)
+        rate = left * first.cost + remaining * rate
+        activity = remaining * (left / discount + activity)
+    return rate, activity, found.crossings
+
+
+def _by_size(bandit: RestartBandit) -> Iterator[NDArray[np.int64]]:
+    """Yield the numbers of the arms of each size."""
+    sizes = np.array(bandit.shape)
+    for size in np.unique(sizes):
+        yield np.flatnonzero(sizes == size)
 
 
 def relaxed_bound(
@@ -86,23 +101,21 @@ def relaxed_bound(
     """
     check_kind("bandit", bandit, RestartBandit)
     states = initial_states(bandit, initial_state)
-    rates, activities, crossings, drops = [], [], [], []
-    cache: dict[tuple[int, int], tuple[NDArray[np.float64], ...]] = {}
-    for arm, state in zip(bandit.arms, states, strict=True):
-        key = (id(arm), int(state))
-        if key not in cache:
-            nested = thresholds(arm, bandit.discount, order="critical")
-            cache[key] = (*from_state(arm, nested, int(state)), nested.crossings)
-        rate, activity, crossing = cache[key]
+    rates, activities, crossings = [], [], []
+    for numbers in _by_size(bandit):
+        arms = [bandit.arms[n] for n in numbers]
+        rate, activity, crossing = from_states(arms, bandit.discount, states[numbers])
         rates.append(rate)
         activities.append(activity)
-        crossings.append(crossing)
-        drops.append(-np.diff(activity))
+        crossings.append(crossing.ravel())
     prices = np.concatenate(crossings)
     order = np.argsort(prices, kind="stable")
-    after = sum(a[0] for a in activities) - np.cumsum(np.concatenate(drops)[order])
+    drops = np.concatenate([-np.diff(activity, axis=1).ravel() for activity in activities])
+    after = sum(float(activity[:, 0].sum()) for activity in activities) - np.cumsum(drops[order])
     subsidy = float(prices[order[np.argmax(after <= bandit.budget)]])
-    total = sum(float((d + subsidy * n).min()) for d, n in zip(rates, activities, strict=True))
+    total = sum(
+        float((d + subsidy * n).min(axis=1).sum()) for d, n in zip(rates, activities, strict=True)
+    )
     return total - bandit.budget * subsidy, subsidy
 
 
@@ -146,17 +159,20 @@ def epoch_losses(
     check_number("price", price, low_open=True, high_open=True)
     b = bandit.discount
     initial = initial_states(bandit, initial_state)
-    losses: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
+    scores = index_scores(bandit)
+    losses = [np.empty((2, states)) for states in bandit.shape]
     constant = -bandit.budget * price
-    for arm, scores, state in zip(bandit.arms, index_scores(bandit), initial, strict=True):
-        charged = arm.active_cost + price
-        is_active = scores > price
-        kernel = np.where(is_active[:, None], arm.reset, arm.passive)
-        cost = np.where(is_active, charged, arm.passive_cost)
+    for numbers in _by_size(bandit):
+        kernels, resets, idle, repair = stack_arms([bandit.arms[n] for n in numbers])
+        charged = repair + price
+        is_active = np.stack([scores[n] for n in numbers]) > price
+        kernel = np.where(is_active[:, :, None], resets[:, None, :], kernels)
+        cost = np.where(is_active, charged, idle)[:, :, None]
         # Values per epoch of weight one: V / (1 - b).
-        values = np.linalg.solve(np.eye(arm.states) - b * kernel, cost)
-        passive = arm.passive_cost + b * (arm.passive @ values) - values
-        active = charged + b * float(arm.reset @ values) - values
-        losses.append((passive, active))
-        constant += (1 - b) * float(values[state])
+        values = np.linalg.solve(np.eye(resets.shape[1]) - b * kernel, cost)
+        passive = idle + (b * (kernels @ values) - values)[:, :, 0]
+        active = charged + (b * (resets[:, None, :] @ values) - values)[:, :, 0]
+        for n, *both in zip(numbers, passive, active, strict=True):
+            losses[n][:] = both
+        constant += (1 - b) * float(values[np.arange(numbers.size), initial[numbers], 0].sum())
     return [passive for passive, _ in losses], [active for _, active in losses], constant

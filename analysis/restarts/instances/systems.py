@@ -133,6 +133,7 @@ def _exact_costs(
     rows = []
     for budget in budgets:
         bandit = RestartBandit(drawn, budget, SLIDE_DISCOUNT)
+        scores = {score: score(bandit) for score in {EXACT[name][0] for name in policies}}
         model = JointModel(bandit)
         best = solve_joint(bandit, tolerance=TOLERANCE, model=model)
         row = {"optimal": float(best.values.flat[0]), "bound": relaxed_bound(bandit)[0]}
@@ -141,7 +142,7 @@ def _exact_costs(
             score, ties = EXACT[name]
             found = evaluate_scores(
                 bandit,
-                score(bandit),
+                scores[score],
                 ties=ties,
                 tolerance=TOLERANCE,
                 initial_values=best.values,
