@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from analysis.learning.environment import advance, collect, fresh
+from analysis.learning.environment import advance, collect, compiled, fresh
 
 STEP_BLOCK = 500
 AVERAGING_BLOCK = 1000
@@ -100,7 +99,7 @@ def start(model: Model, thresholds: NDArray[np.float64], initial_matrix: float) 
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def total(x):  # type: ignore[no-untyped-def]
     """Sum of a vector, from its first entry to its last."""
     value = 0.0
@@ -109,7 +108,7 @@ def total(x):  # type: ignore[no-untyped-def]
     return value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def inner(x, y):  # type: ignore[no-untyped-def]
     """Inner product, from the first entries to the last."""
     value = 0.0
@@ -118,7 +117,7 @@ def inner(x, y):  # type: ignore[no-untyped-def]
     return value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def multiply(matrix, x, out):  # type: ignore[no-untyped-def]
     """Write the product of a square matrix and a vector into `out`."""
     for i in range(x.size):
@@ -128,7 +127,7 @@ def multiply(matrix, x, out):  # type: ignore[no-untyped-def]
         out[i] = value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def thresholds(model, q, x, out):  # type: ignore[no-untyped-def]
     """T_i(x_{-i}) of every arm."""
     content = total(x)
@@ -144,7 +143,7 @@ def thresholds(model, q, x, out):  # type: ignore[no-untyped-def]
         out[i] = level
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def choose(model, state, budget, rng, active):  # type: ignore[no-untyped-def]
     """Draw the crawled arms, and write d log p / d T_i of the draw into `state.grad`."""
     size, kappa = active.size, model.kappa
@@ -183,7 +182,7 @@ def choose(model, state, budget, rng, active):  # type: ignore[no-untyped-def]
         active[drawn] = True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def write_features(model, x, phi):  # type: ignore[no-untyped-def]
     """Write x_1..x_N and, if asked for, x_1^2, x_1 x_2, ..., x_N^2."""
     size = x.size
@@ -196,7 +195,7 @@ def write_features(model, x, phi):  # type: ignore[no-untyped-def]
                 m += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def solve(matrix, right):  # type: ignore[no-untyped-def]
     """Solve a linear system by elimination with row pivots, in place; False if it is singular.
 
@@ -229,7 +228,7 @@ def solve(matrix, right):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def square(matrix, out):  # type: ignore[no-untyped-def]
     """Write the product of a symmetric matrix with itself into `out`."""
     size = matrix.shape[0]
@@ -245,7 +244,7 @@ def square(matrix, out):  # type: ignore[no-untyped-def]
             out[j, i] = row[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def precondition(model, state, v):  # type: ignore[no-untyped-def]
     """Replace v by B^{-1} v, with B regularised as the options say; False if that fails."""
     size, given, matrix, B = v.size, state.given, state.matrix, state.B
@@ -267,7 +266,7 @@ def precondition(model, state, v):  # type: ignore[no-untyped-def]
     return solve(matrix, v)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def update_inverse(inverse, phi, b, image):  # type: ignore[no-untyped-def]
     """Turn the inverse of B into that of (1 - b) B + b phi phi^T (Sherman-Morrison).
 
@@ -282,7 +281,7 @@ def update_inverse(inverse, phi, b, image):  # type: ignore[no-untyped-def]
             row[j] = grow * row[j] - factor * image[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def ascend(model, state, weight):  # type: ignore[no-untyped-def]
     """Add `weight` times grad log p, equation (8), to the threshold coefficients.
 
@@ -305,7 +304,7 @@ def ascend(model, state, weight):  # type: ignore[no-untyped-def]
                 q[k, 2] += third
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def average(state, b, surprise):  # type: ignore[no-untyped-def]
     """Move B, A and b by the step b towards the products of this step's features."""
     phi, phi_next = state.phi, state.phi_next
@@ -317,7 +316,7 @@ def average(state, b, surprise):  # type: ignore[no-untyped-def]
         state.b[i] += left * surprise - b * state.b[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def learn(model, state, active, harvest):  # type: ignore[no-untyped-def]
     """Take one step of the scheme; `harvest` is the content collected, not scaled."""
     state.steps[0] += 1
@@ -357,7 +356,7 @@ def learn(model, state, active, harvest):  # type: ignore[no-untyped-def]
         state.steps[1] = n - 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def play(model, state, alpha, decay, u_star, content, budget, rng):  # type: ignore[no-untyped-def]
     """Run on one stream of arrivals; entries from the epoch of divergence on have no meaning.
 
