@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from analysis.ephemeral.kernels import h, relative_index_at_age
-from analysis.learning.environment import advance, collect, fresh, largest
+from analysis.learning.environment import advance, collect, compiled, fresh, largest
 
 #: "forced" crawls an arm again once so much of the time watched has passed since its last crawl.
 OVERDUE = 0.75
@@ -57,13 +56,13 @@ class State(NamedTuple):
     epoch: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _index(log_mu, u_star, age):  # type: ignore[no-untyped-def]
     decay = np.exp(log_mu)
     return u_star * relative_index_at_age(decay, h(decay), float(age))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def index_table(log_mu, oldest):  # type: ignore[no-untyped-def]
     """Index at u* = 1 at ages 1 to `oldest`, shape (oldest, points)."""
     table = np.empty((oldest, log_mu.size))
@@ -73,16 +72,19 @@ def index_table(log_mu, oldest):  # type: ignore[no-untyped-def]
     return table
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _reach(model, point, age):  # type: ignore[no-untyped-def]
-    """Return g = 1 - exp(-mu age) and log g at a point of the grid."""
+@compiled
+def _reach(model, age):  # type: ignore[no-untyped-def]
+    """Return g = 1 - exp(-mu age) and log g on the grid."""
     if age <= model.g.shape[0]:
-        return model.g[age - 1, point], model.log_g[age - 1, point]
-    g = -np.expm1(-np.exp(model.log_mu[point]) * age)
-    return g, np.log(g)
+        return model.g[age - 1], model.log_g[age - 1]
+    g, log_g = np.empty(model.log_mu.size), np.empty(model.log_mu.size)
+    for point in range(g.size):
+        g[point] = -np.expm1(-np.exp(model.log_mu[point]) * age)
+        log_g[point] = np.log(g[point])
+    return g, log_g
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _exposure(model, exposure, log_mu):  # type: ignore[no-untyped-def]
     """S at any mu: its logarithm is interpolated linearly between points of the grid."""
     spacing = model.log_mu[1] - model.log_mu[0]
@@ -92,12 +94,13 @@ def _exposure(model, exposure, log_mu):  # type: ignore[no-untyped-def]
     return np.exp((1.0 - weight) * np.log(exposure[below]) + weight * np.log(exposure[below + 1]))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _estimate(model, state, i):  # type: ignore[no-untyped-def]
     """Maximise the profile of arm i on the grid and refine it by a parabola."""
     exposure, profile, total = state.exposure[i], state.profile[i], state.total[i]
+    weighted = state.weighted[i]
     for g in range(exposure.size):
-        profile[g] = state.weighted[i, g] - total * np.log(exposure[g])
+        profile[g] = weighted[g] - total * np.log(exposure[g])
     top = 0
     for g in range(1, profile.size):
         if profile[g] > profile[top]:
@@ -121,7 +124,7 @@ def _estimate(model, state, i):  # type: ignore[no-untyped-def]
     state.chi_square[i] = max(surplus, 0.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def learn(model, state, arms, age, found):  # type: ignore[no-untyped-def]
     """Add (age, content) pairs to the running sums and estimate anew.
 
@@ -133,24 +136,26 @@ def learn(model, state, arms, age, found):  # type: ignore[no-untyped-def]
         i = arms[m]
         if age[m] < 1:
             continue
-        keep = np.exp(-age[m] / model.memory)
+        keep, content = np.exp(-age[m] / model.memory), found[m]
         state.pairs[i] += 1
         state.weight[i] = keep * state.weight[i] + 1.0
-        state.total[i] = keep * state.total[i] + found[m]
-        for point in range(model.log_mu.size):
-            g, log_g = _reach(model, point, age[m])
-            state.weighted[i, point] = keep * state.weighted[i, point] + found[m] * log_g
-            state.exposure[i, point] = keep * state.exposure[i, point] + g
-            state.squares[i, point] = keep * state.squares[i, point] + found[m] * found[m] / g
+        state.total[i] = keep * state.total[i] + content
+        g, log_g = _reach(model, age[m])
+        weighted, exposure, squares = state.weighted[i], state.exposure[i], state.squares[i]
+        for point in range(g.size):
+            weighted[point] = keep * weighted[point] + content * log_g[point]
+            exposure[point] = keep * exposure[point] + g[point]
+            squares[point] = keep * squares[point] + content * content / g[point]
         _estimate(model, state, i)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def upper(total, slack):  # type: ignore[no-untyped-def]
     """Largest mean m >= total with m - total - total log(m/total) <= slack.
 
     With x = m/total and y = slack/total that is x - 1 - log x = y, a branch of Lambert's function:
-    one Newton step from its lower bound 1 + sqrt(2y) + 2y/3. A total of 0 leaves m = slack.
+    one Newton step from its lower bound 1 + sqrt(2y) + 2y/3. An upper bound is 1 + sqrt(2y) + y. A
+    total of 0 leaves m = slack.
     """
     if total <= 0.0:
         return slack
@@ -161,44 +166,59 @@ def upper(total, slack):  # type: ignore[no-untyped-def]
     return total * x
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _optimistic(model, state, i, age, slack, needed):  # type: ignore[no-untyped-def]
+@compiled
+def _at_estimate(state, i, age, slack):  # type: ignore[no-untyped-def]
+    """Index of arm i at the estimated mu and the largest u* whose likelihood is within `slack`."""
+    total = state.total[i]
+    if age < 1 or total <= 0.0:
+        return 0.0
+    return _index(state.log_mu[i], upper(total, slack) / total * state.u_star[i], age)
+
+
+@compiled
+def _optimistic(model, state, i, age, slack, highest, needed):  # type: ignore[no-untyped-def]
     """Largest index of arm i over all (mu, u*) whose likelihood is within `slack` of the best.
 
-    Where that is below `needed` anything below `needed` may be returned.
+    It is at least `highest`, of `_at_estimate`, and anything below `needed` may be returned for it
+    if it is below `needed`.
 
     Given mu, u* may be what `upper` makes of R with the slack that the profile leaves, over S. An
     arm that found nothing has a flat profile: its index is slack/S(mu) where that helps most, and
     grows with its age, so that it is tried again at ages that grow with the time watched.
     """
-    total = state.total[i]
     if age < 1:
         return 0.0
-    highest, most = 0.0, upper(total, slack)
-    if total > 0.0:
-        highest = _index(state.log_mu[i], most / total * state.u_star[i], age)
-    top, profile = state.top[i], state.profile[i]
+    total, top = state.total[i], state.top[i]
+    profile, exposure = state.profile[i], state.exposure[i]
     oldest = model.unit_index.shape[0]
     row, growth = model.unit_index[min(age, oldest) - 1], 1.0
     if age > oldest:  # the index over age (age + 1) falls with the age
         growth = age * (age + 1.0) / (oldest * (oldest + 1.0))
+    aim, lowest, hopeful = max(highest, needed), profile[top] - slack, 0
+    for g in range(profile.size):  # without branches, so that it runs on several points at once
+        left, unit = profile[g] - lowest, row[g] * growth
+        left = left if left > 0.0 else 0.0
+        unit = unit if unit < 1.0 else 1.0
+        most = total + np.sqrt(2.0 * left * total) + left  # above `upper`
+        hopeful += (left > 0.0) & (most * unit >= aim * exposure[g])
+    if hopeful == 0:
+        return highest
     for direction in (-1, 1):
         g = top if direction < 0 else top + 1
         while 0 <= g < profile.size:
-            left = slack - (profile[top] - profile[g])
+            left = profile[g] - lowest
             if left <= 0.0:
                 break
-            most_unit = min(row[g] * growth, 1.0) / state.exposure[i, g]
-            if most * most_unit >= max(highest, needed):  # else the slack left cannot help either
-                unit = most_unit
-                if growth > 1.0:
-                    unit = _index(model.log_mu[g], 1.0, age) / state.exposure[i, g]
-                highest = max(highest, upper(total, left) * unit)
+            most = total + np.sqrt(2.0 * left * total) + left
+            if most * min(row[g] * growth, 1.0) >= aim * exposure[g]:
+                unit = row[g] if growth == 1.0 else _index(model.log_mu[g], 1.0, age)
+                highest = max(highest, upper(total, left) * unit / exposure[g])
+                aim = max(highest, needed)
             g += direction
     return highest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _drawn(model, state, i, age, phi, rng):  # type: ignore[no-untyped-def]
     """Index of arm i at a draw of mu and, given mu, of u*.
 
@@ -222,7 +242,7 @@ def _drawn(model, state, i, age, phi, rng):  # type: ignore[no-untyped-def]
     return _index(log_mu, drawn / _exposure(model, state.exposure[i], log_mu), age)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _pool(state):  # type: ignore[no-untyped-def]
     """Dispersion over all arms, and for an arm that found nothing: what a crawl finds, if more."""
     surplus, freedom, found, crawls = 0.0, 0.0, 0.0, 0.0
@@ -236,7 +256,7 @@ def _pool(state):  # type: ignore[no-untyped-def]
     return pooled, unseen if unseen > 0.0 else 1.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _enter(best, value):  # type: ignore[no-untyped-def]
     """Keep the largest values so far in decreasing order."""
     place = best.size - 1
@@ -248,42 +268,56 @@ def _enter(best, value):  # type: ignore[no-untyped-def]
     best[place] = value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
+def _dispersion(model, state, i, age, pooled, unseen):  # type: ignore[no-untyped-def]
+    """Return phi of arm i, larger the longer ago it was crawled if there is a memory."""
+    phi = unseen
+    if state.total[i] > 0.0:  # weight - 2 degrees of freedom and 2
+        phi = (state.chi_square[i] + 2.0 * pooled) / state.weight[i]
+        phi = max(phi, 1e-12 * state.total[i])
+    return phi * np.exp(min(age / model.memory, 60.0))  # what is known has faded since
+
+
+@compiled
 def priorities(model, state, age, rng, values, budget):  # type: ignore[no-untyped-def]
     """Write what each arm is worth crawling; arms that lack forced crawls come first.
 
-    Values of arms that are not among the `budget` largest may be too small.
+    Values of arms that are not among the `budget` largest may be too small: an arm is searched only
+    for what exceeds the `budget` largest values at the estimates, and those found before.
     """
     pooled, unseen = _pool(state)
-    best = np.empty(budget)
+    estimated, best, slack = np.empty(budget), np.empty(budget), np.empty(values.size)
     for m in range(budget):
+        estimated[m] = -np.inf
         best[m] = -np.inf
     watched = min(float(state.epoch[0]), model.memory)
+    confidence = model.confidence * np.log1p(watched)
     for i in range(values.size):
         count = state.pairs[i]
         if count < model.forced:
             again = model.forced if count % 2 == 1 else 0
             values[i] = 1e200 * (2 * model.forced + again - count)
-            _enter(best, values[i])
-            continue
-        if model.exploration == 0:
+        elif model.exploration == 0:
             overdue = age[i] > OVERDUE * watched
             values[i] = 1e190 if overdue else _index(state.log_mu[i], state.u_star[i], age[i])
-            continue
-        phi = unseen
-        if state.total[i] > 0.0:  # weight - 2 degrees of freedom and 2
-            phi = (state.chi_square[i] + 2.0 * pooled) / state.weight[i]
-            phi = max(phi, 1e-12 * state.total[i])
-        phi *= np.exp(min(age[i] / model.memory, 60.0))  # what is known has faded since
-        if model.exploration == 1:
-            slack = phi * model.confidence * np.log1p(watched)
-            values[i] = _optimistic(model, state, i, age[i], slack, best[-1])
-            _enter(best, values[i])
         else:
-            values[i] = _drawn(model, state, i, age[i], phi, rng)
+            phi = _dispersion(model, state, i, age[i], pooled, unseen)
+            if model.exploration == 1:
+                slack[i] = phi * confidence
+                values[i] = _at_estimate(state, i, age[i], slack[i])
+            else:
+                values[i] = _drawn(model, state, i, age[i], phi, rng)
+        _enter(estimated, values[i])
+    if model.exploration != 1:
+        return
+    for i in range(values.size):
+        if state.pairs[i] >= model.forced:
+            needed = max(estimated[-1], best[-1])
+            values[i] = _optimistic(model, state, i, age[i], slack[i], values[i], needed)
+        _enter(best, values[i])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def play(model, state, alpha, decay, u_star, content, budget, rng):  # type: ignore[no-untyped-def]
     horizon, size = content.shape
     held, age = np.empty(size), np.empty(size, dtype=np.int64)

@@ -20,7 +20,6 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from analysis.checks import check_integer, check_kind, check_number
@@ -33,6 +32,7 @@ from analysis.learning.environment import (
     advance,
     by_epoch,
     collect,
+    compiled,
     constant_run,
     fresh,
     largest,
@@ -196,7 +196,7 @@ class AgeBlindUcb:
         return constant_run(_ucb_play(self._state, *known, stream, budget), budget)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _row(oldest, age):  # type: ignore[no-untyped-def]
     """Return the number of a joint state."""
     row = 0
@@ -205,7 +205,7 @@ def _row(oldest, age):  # type: ignore[no-untyped-def]
     return row
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _row_after(oldest, age, sets, action):  # type: ignore[no-untyped-def]
     """Return the number of the joint state one epoch after a set of arms was crawled."""
     row, crawled = 0, 0
@@ -218,7 +218,7 @@ def _row_after(oldest, age, sets, action):  # type: ignore[no-untyped-def]
     return row
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _best(state, row):  # type: ignore[no-untyped-def]
     """Return the action of the largest value, the first of them."""
     best = 0
@@ -228,7 +228,7 @@ def _best(state, row):  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _joint_choose(constants, state, age, rng):  # type: ignore[no-untyped-def]
     oldest, _, _, explore = constants
     if rng.random() * (1.0 + state.epoch[0] / explore) < 1.0:
@@ -236,7 +236,7 @@ def _joint_choose(constants, state, age, rng):  # type: ignore[no-untyped-def]
     return _best(state, _row(oldest, age))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _joint_learn(constants, state, age, action, reward):  # type: ignore[no-untyped-def]
     oldest, step, patience, _ = constants
     state.epoch[0] += 1
@@ -247,7 +247,7 @@ def _joint_learn(constants, state, age, action, reward):  # type: ignore[no-unty
     state.q[now, action] += alpha * change
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _joint_play(constants, state, alpha, decay, u_star, content, rng):  # type: ignore[no-untyped-def]
     horizon, size = content.shape
     held, age, before = (
@@ -271,7 +271,7 @@ def _joint_play(constants, state, alpha, decay, u_star, content, rng):  # type: 
     return reward, expected, crawls
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _ucb_choose(state, values, arms):  # type: ignore[no-untyped-def]
     scale = state.highest[0] if state.highest[0] > 0.0 else 1.0  # any, while nothing was found
     for i in range(values.size):
@@ -282,7 +282,7 @@ def _ucb_choose(state, values, arms):  # type: ignore[no-untyped-def]
     largest(values, arms)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _ucb_learn(state, arms, found):  # type: ignore[no-untyped-def]
     state.epoch[0] += 1
     for m in range(arms.size):
@@ -291,7 +291,7 @@ def _ucb_learn(state, arms, found):  # type: ignore[no-untyped-def]
         state.highest[0] = max(state.highest[0], found[m])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _ucb_play(state, alpha, decay, u_star, content, budget):  # type: ignore[no-untyped-def]
     horizon, size = content.shape
     held, age = np.empty(size), np.empty(size, dtype=np.int64)

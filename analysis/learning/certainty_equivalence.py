@@ -41,6 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -126,20 +127,7 @@ class CertaintyEquivalence:
         check_kind("options", options, CertaintyEquivalenceOptions, None)
         check_integer("arms", arms, 1)
         self.options = options or CertaintyEquivalenceOptions()
-        log_mu = np.linspace(
-            np.log(self.options.slowest), np.log(self.options.fastest), self.options.points
-        )
-        g = -np.expm1(-np.exp(log_mu) * np.arange(1, TABLED + 1)[:, None])
-        self._model = kernel.Model(
-            log_mu,
-            g,
-            np.log(g),
-            kernel.index_table(log_mu, TABLED),
-            EXPLORATIONS.index(self.options.exploration),
-            self.options.forced,
-            float(self.options.confidence),
-            float(self.options.memory),
-        )
+        self._model = _model(self.options)
         grid = (arms, self.options.points)
         self._state = kernel.State(
             np.zeros(arms, dtype=np.int64),
@@ -199,3 +187,20 @@ class CertaintyEquivalence:
         known = (sources.alpha, sources.decay, sources.u_star)
         played = kernel.play(self._model, self._state, *known, stream, budget, rng)
         return constant_run(played, budget)
+
+
+@lru_cache(maxsize=16)
+def _model(options: CertaintyEquivalenceOptions) -> kernel.Model:
+    """Return the tables and constants of the compiled steps; learners share them."""
+    log_mu = np.linspace(np.log(options.slowest), np.log(options.fastest), options.points)
+    g = -np.expm1(-np.exp(log_mu) * np.arange(1, TABLED + 1)[:, None])
+    return kernel.Model(
+        log_mu,
+        g,
+        np.log(g),
+        kernel.index_table(log_mu, TABLED),
+        EXPLORATIONS.index(options.exploration),
+        options.forced,
+        float(options.confidence),
+        float(options.memory),
+    )

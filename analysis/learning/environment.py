@@ -31,6 +31,11 @@ from analysis.ephemeral.sources import Sources
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+compiled = njit(  # type: ignore[call-overload]  # its stub lacks the last option
+    cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True
+)
+"""Compiles a step of a learner, without the second entry for C, which takes long to compile."""
+
 
 @runtime_checkable
 class Learner(Protocol):
@@ -226,7 +231,7 @@ def constant_run(played: tuple[Floats, Floats, Ints], budget: int) -> Run:
     return Run(reward, expected, np.full(reward.size, budget), crawls)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def fresh(decay, u_star, held, age):  # type: ignore[no-untyped-def]
     """Write contents u_i and ages 1."""
     for i in range(held.size):
@@ -234,7 +239,7 @@ def fresh(decay, u_star, held, age):  # type: ignore[no-untyped-def]
         age[i] = 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def advance(alpha, content, held, age):  # type: ignore[no-untyped-def]
     """Let one epoch pass: content fades and arrives, ages grow by one."""
     for i in range(held.size):
@@ -242,7 +247,7 @@ def advance(alpha, content, held, age):  # type: ignore[no-untyped-def]
         age[i] += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def collect(decay, u_star, held, age, arms, count, found, crawls):  # type: ignore[no-untyped-def]
     """Crawl the first `count` arms: write what each held into `found`.
 
@@ -260,7 +265,7 @@ def collect(decay, u_star, held, age, arms, count, found, crawls):  # type: igno
     return total, mean
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def largest(values, arms):  # type: ignore[no-untyped-def]
     """Write the positions of the largest values into `arms`, in increasing order.
 

@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from analysis.checks import check_integer, check_kind, check_number
@@ -37,6 +36,7 @@ from analysis.learning.environment import (
     advance,
     by_epoch,
     collect,
+    compiled,
     constant_run,
     fresh,
     largest,
@@ -164,7 +164,7 @@ class WhittleQ:
         return constant_run(played, budget)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _choose(model, state, age, rng, values, arms):  # type: ignore[no-untyped-def]
     oldest = state.subsidy.shape[1]
     random = rng.random() * (1.0 + state.epoch[0] / model.explore) < 1.0
@@ -173,7 +173,7 @@ def _choose(model, state, age, rng, values, arms):  # type: ignore[no-untyped-de
     largest(values, arms)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _learn(model, state, age, arms, found):  # type: ignore[no-untyped-def]
     """One step of every arm: its transition changes the tables of all reference ages."""
     state.epoch[0] += 1
@@ -203,7 +203,7 @@ def _learn(model, state, age, arms, found):  # type: ignore[no-untyped-def]
             state.subsidy[i, now] += gamma * (state.q[i, now, 1, now] - state.q[i, now, 0, now])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _play(model, state, alpha, decay, u_star, content, budget, rng):  # type: ignore[no-untyped-def]
     horizon, size = content.shape
     held, age = np.empty(size), np.empty(size, dtype=np.int64)

@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from analysis.learning.environment import advance, collect, fresh
+from analysis.learning.environment import advance, collect, compiled, fresh
 
 STEP_BLOCK = 500
 AVERAGING_BLOCK = 1000
@@ -100,7 +99,7 @@ def start(model: Model, thresholds: NDArray[np.float64], initial_matrix: float) 
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def total(x):  # type: ignore[no-untyped-def]
     """Sum of a vector, from its first entry to its last."""
     value = 0.0
@@ -109,7 +108,7 @@ def total(x):  # type: ignore[no-untyped-def]
     return value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def inner(x, y):  # type: ignore[no-untyped-def]
     """Inner product, from the first entries to the last."""
     value = 0.0
@@ -118,7 +117,7 @@ def inner(x, y):  # type: ignore[no-untyped-def]
     return value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def multiply(matrix, x, out):  # type: ignore[no-untyped-def]
     """Write the product of a square matrix and a vector into `out`."""
     for i in range(x.size):
@@ -128,7 +127,7 @@ def multiply(matrix, x, out):  # type: ignore[no-untyped-def]
         out[i] = value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def thresholds(model, q, x, out):  # type: ignore[no-untyped-def]
     """T_i(x_{-i}) of every arm."""
     content = total(x)
@@ -144,19 +143,19 @@ def thresholds(model, q, x, out):  # type: ignore[no-untyped-def]
         out[i] = level
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def choose(model, state, budget, rng, active):  # type: ignore[no-untyped-def]
     """Draw the crawled arms, and write d log p / d T_i of the draw into `state.grad`."""
-    size = active.size
-    excess, grad, chance = state.grad, state.grad, state.chance
-    thresholds(model, state.q, state.x, excess)
+    size, kappa = active.size, model.kappa
+    x, excess, grad, chance, weight = state.x, state.grad, state.grad, state.chance, state.y
+    thresholds(model, state.q, x, excess)
     for i in range(size):
-        chance[i] = model.kappa * (state.x[i] - excess[i] - model.offset)
+        chance[i] = kappa * (x[i] - excess[i] - model.offset)
     if model.selection == 0:
         for i in range(size):
             f = 1.0 / (1.0 + np.exp(-chance[i]))
             active[i] = rng.random() < f
-            grad[i] = -model.kappa * (1.0 - f) if active[i] else model.kappa * f
+            grad[i] = -kappa * (1.0 - f) if active[i] else kappa * f
         return
     for i in range(size):
         active[i] = False
@@ -169,21 +168,21 @@ def choose(model, state, budget, rng, active):  # type: ignore[no-untyped-def]
         mass = 0.0
         for i in range(size):
             if not active[i]:
-                mass += np.exp(chance[i] - peak)
+                weight[i] = np.exp(chance[i] - peak)
+                mass += weight[i]
         left = rng.random() * mass
         drawn = -1
         for i in range(size):
             if not active[i]:
-                weight = np.exp(chance[i] - peak)
-                grad[i] += model.kappa * weight / mass
+                grad[i] += kappa * weight[i] / mass
                 if left >= 0.0:
                     drawn = i
-                left -= weight
-        grad[drawn] -= model.kappa
+                left -= weight[i]
+        grad[drawn] -= kappa
         active[drawn] = True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def write_features(model, x, phi):  # type: ignore[no-untyped-def]
     """Write x_1..x_N and, if asked for, x_1^2, x_1 x_2, ..., x_N^2."""
     size = x.size
@@ -196,7 +195,7 @@ def write_features(model, x, phi):  # type: ignore[no-untyped-def]
                 m += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def solve(matrix, right):  # type: ignore[no-untyped-def]
     """Solve a linear system by elimination with row pivots, in place; False if it is singular.
 
@@ -216,11 +215,11 @@ def solve(matrix, right):  # type: ignore[no-untyped-def]
             for k in range(j, size):
                 matrix[j, k], matrix[top, k] = matrix[top, k], matrix[j, k]
             right[j], right[top] = right[top], right[j]
-        reciprocal = 1.0 / matrix[j, j]
+        reciprocal, pivot = 1.0 / matrix[j, j], matrix[j]
         for i in range(j + 1, size):
-            ratio = matrix[i, j] * reciprocal
+            row, ratio = matrix[i], matrix[i, j] * reciprocal
             for k in range(j + 1, size):
-                matrix[i, k] -= ratio * matrix[j, k]
+                row[k] -= ratio * pivot[k]
             right[i] -= ratio * right[j]
     for i in range(size - 1, -1, -1):
         for k in range(i + 1, size):
@@ -229,67 +228,95 @@ def solve(matrix, right):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
+def square(matrix, out):  # type: ignore[no-untyped-def]
+    """Write the product of a symmetric matrix with itself into `out`."""
+    size = matrix.shape[0]
+    for i in range(size):
+        row = out[i]
+        for j in range(i + 1):
+            row[j] = 0.0
+        for k in range(size):
+            entry, other = matrix[i, k], matrix[k]
+            for j in range(i + 1):
+                row[j] += entry * other[j]
+        for j in range(i):
+            out[j, i] = row[j]
+
+
+@compiled
 def precondition(model, state, v):  # type: ignore[no-untyped-def]
     """Replace v by B^{-1} v, with B regularised as the options say; False if that fails."""
-    size, given, matrix = v.size, state.given, state.matrix
+    size, given, matrix, B = v.size, state.given, state.matrix, state.B
     for i in range(size):
         given[i] = v[i]
     if model.regulariser == 3:
         multiply(state.inverse, given, v)
         return True
     if model.regulariser == 2:
-        multiply(state.B, given, v)
-    for i in range(size):
-        for j in range(size):
-            matrix[i, j] = state.B[i, j]
-            if model.regulariser == 2 and j <= i:  # B^2 is symmetric
-                entry = 0.0
-                for k in range(size):
-                    entry += state.B[i, k] * state.B[k, j]
-                matrix[i, j] = entry
-                matrix[j, i] = entry
-        if model.regulariser != 0:
+        multiply(B, given, v)
+        square(B, matrix)
+    else:
+        for i in range(size):
+            for j in range(size):
+                matrix[i, j] = B[i, j]
+    if model.regulariser != 0:
+        for i in range(size):
             matrix[i, i] += model.regularisation
     return solve(matrix, v)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def update_inverse(inverse, phi, b, image):  # type: ignore[no-untyped-def]
     """Turn the inverse of B into that of (1 - b) B + b phi phi^T (Sherman-Morrison).
 
     `image` is room for a vector.
     """
     multiply(inverse, phi, image)
-    scale = (1.0 - b) / b + inner(phi, image)
+    grow = 1.0 / (1.0 - b)
+    scale = grow / ((1.0 - b) / b + inner(phi, image))
     for i in range(phi.size):
+        row, factor = inverse[i], scale * image[i]
         for j in range(phi.size):
-            inverse[i, j] = (inverse[i, j] - image[i] * image[j] / scale) / (1.0 - b)
+            row[j] = grow * row[j] - factor * image[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def ascend(model, state, weight):  # type: ignore[no-untyped-def]
     """Add `weight` times grad log p, equation (8), to the threshold coefficients.
 
     Under the printed reading the sum over all arms stands in every component.
     """
-    size, content = state.x.size, total(state.x)
+    x, q, grad = state.x, state.q, state.grad
+    size, content = x.size, total(x)
     summed = model.gradient == 0
     for i in range(size):
-        s = content - state.x[i]
-        first, second, third = weight * state.grad[i], 0.0, 0.0
+        s = content - x[i]
+        first, second, third = weight * grad[i], 0.0, 0.0
         if model.threshold == 1:
             second = first * (s + s * s)
         elif model.threshold == 2:
             second, third = first * s, first * (s * s)
         for k in range(size):
             if k == i or summed:
-                state.q[k, 0] += first
-                state.q[k, 1] += second
-                state.q[k, 2] += third
+                q[k, 0] += first
+                q[k, 1] += second
+                q[k, 2] += third
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
+def average(state, b, surprise):  # type: ignore[no-untyped-def]
+    """Move B, A and b by the step b towards the products of this step's features."""
+    phi, phi_next = state.phi, state.phi_next
+    for i in range(phi.size):
+        left, second, first = b * phi[i], state.B[i], state.A[i]
+        for j in range(phi.size):
+            second[j] += left * phi[j] - b * second[j]
+            first[j] += left * (phi_next[j] - phi[j]) - b * first[j]
+        state.b[i] += left * surprise - b * state.b[i]
+
+
+@compiled
 def learn(model, state, active, harvest):  # type: ignore[no-untyped-def]
     """Take one step of the scheme; `harvest` is the content collected, not scaled."""
     state.steps[0] += 1
@@ -298,45 +325,38 @@ def learn(model, state, active, harvest):  # type: ignore[no-untyped-def]
     b = 1.0 / (n + 1.0)
     if model.averaging == 1:
         b = model.step / np.ceil(n / AVERAGING_BLOCK) ** AVERAGING_POWER
-    x, y, size, length = state.x, state.y, active.size, state.r.size
-    phi, phi_next, move = state.phi, state.phi_next, state.move
-    for i in range(size):
+    x, y, r, move = state.x, state.y, state.r, state.move
+    for i in range(x.size):
         y[i] = model.u[i] if active[i] else model.alpha[i] * x[i] + model.u[i]
     reward = total(x) if model.reward == 0 else harvest / model.scale
-    write_features(model, x, phi)
-    write_features(model, y, phi_next)
+    write_features(model, x, state.phi)
+    write_features(model, y, state.phi_next)
 
-    value, value_next = inner(state.r, phi), inner(state.r, phi_next)
-    signal = value_next
+    value_next = inner(r, state.phi_next)
+    signal, surprise = value_next, reward - state.eta[0]
     if model.signal == 1:
-        signal = reward - state.eta[0] + value_next - value
+        signal = surprise + value_next - inner(r, state.phi)
     ascend(model, state, a * signal)
 
-    surprise = reward - state.eta[0]
     state.eta[0] += b * surprise
-    for i in range(length):
-        left = b * phi[i]
-        for j in range(length):
-            state.B[i, j] += left * phi[j] - b * state.B[i, j]
-            state.A[i, j] += left * (phi_next[j] - phi[j]) - b * state.A[i, j]
-        state.b[i] += left * surprise - b * state.b[i]
+    average(state, b, surprise)
     if model.regulariser == 3:
-        update_inverse(state.inverse, phi, b, state.given)
-    multiply(state.A, state.r, move)
-    for i in range(length):
+        update_inverse(state.inverse, state.phi, b, state.given)
+    multiply(state.A, r, move)
+    for i in range(r.size):
         move[i] += state.b[i]
     fine = precondition(model, state, move)
-    for i in range(length):
-        state.r[i] += model.value_step * move[i]
-        fine = fine and abs(state.r[i]) <= model.limit
-    for i in range(size):
-        for j in range(3):
-            fine = fine and abs(state.q[i, j]) <= model.limit
+    for i in range(r.size):
+        r[i] += model.value_step * move[i]
+        fine = fine and abs(r[i]) <= model.limit
+    for i in range(x.size):
+        for k in range(3):
+            fine = fine and abs(state.q[i, k]) <= model.limit
     if not fine:
         state.steps[1] = n - 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def play(model, state, alpha, decay, u_star, content, budget, rng):  # type: ignore[no-untyped-def]
     """Run on one stream of arrivals; entries from the epoch of divergence on have no meaning.
 
@@ -350,9 +370,10 @@ def play(model, state, alpha, decay, u_star, content, budget, rng):  # type: ign
     reward, expected = np.zeros(horizon), np.zeros(horizon)
     engaged = np.zeros(horizon, dtype=np.int64)
     fresh(decay, u_star, held, age)
+    x = state.x
     for epoch in range(horizon):
         for i in range(size):
-            state.x[i] = -np.expm1(-model.decay[i] * age[i]) * model.u_star[i]
+            x[i] = -np.expm1(-model.decay[i] * age[i]) * model.u_star[i]
         choose(model, state, budget, rng, active)
         count = 0
         for i in range(size):

@@ -30,6 +30,7 @@ Reference: the 2019 paper, sections III to V.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -307,15 +308,18 @@ class GreedyThresholdPolicy:
         check_kind("options", self.options, LspeOptions)
         object.__setattr__(self, "q", check_coefficients(self.q, self.sources))
 
+    @cached_property
+    def _model(self) -> kernel.Model:
+        return model(self.sources, self.options)
+
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Ints:
         """Return the `budget` arms of largest x_i - T_i(x_{-i}), by their ages."""
         check_integer("budget", budget, 1, len(self.sources))
-        constants = model(self.sources, self.options)
-        x = self.sources.state_at_age(observation.age) / constants.scale
+        x = self.sources.state_at_age(observation.age) / self._model.scale
         level = np.empty(x.size)
-        kernel.thresholds(constants, self.q, x, level)
+        kernel.thresholds(self._model, self.q, x, level)
         return np.sort(np.argsort(level - x, kind="stable")[:budget])
 
 

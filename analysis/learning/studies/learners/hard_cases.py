@@ -23,7 +23,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numba import njit
 
 from analysis.checks import check_choice, check_integer
 from analysis.ephemeral.kernels import h, relative_index_at_age
@@ -34,7 +33,7 @@ from analysis.learning.certainty_equivalence import (
     CertaintyEquivalence,
     CertaintyEquivalenceOptions,
 )
-from analysis.learning.environment import Floats, largest
+from analysis.learning.environment import Floats, compiled, largest
 from analysis.results import Estimate
 from analysis.sweep import sweep
 
@@ -152,10 +151,13 @@ def horizon_bound(case: HardCase, budget: int) -> float:
     size, horizon = case.arrival_rate.shape
     check_integer("budget", budget, 1, size)
     subsidy = np.empty(horizon)
+    known: dict[bytes, float] = {}  # rates seldom change in most cases
     for first in range(0, horizon, BLOCK):
         rates = case.arrival_rate[:, first : first + BLOCK].mean(axis=1)
-        sources = Sources(rates, case.mean_utility, case.decay)
-        subsidy[first : first + BLOCK] = relaxed_problem(sources, budget).subsidy
+        if (key := rates.tobytes()) not in known:
+            sources = Sources(rates, case.mean_utility, case.decay)
+            known[key] = relaxed_problem(sources, budget).subsidy
+        subsidy[first : first + BLOCK] = known[key]
     best = _best_times(case.mean, np.exp(-case.decay), subsidy)
     return float(budget * subsidy.sum() + best)
 
@@ -238,7 +240,7 @@ def regrets(
     return pd.DataFrame(rows, columns=columns)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _best_times(mean, alpha, subsidy):  # type: ignore[no-untyped-def]
     """Sum over sources of the best reward less subsidies; value[s] is the best with a crawl at s.
 
@@ -264,13 +266,13 @@ def _best_times(mean, alpha, subsidy):  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _step(alpha, content, held):  # type: ignore[no-untyped-def]
     for i in range(held.size):
         held[i] = alpha[i] * held[i] + content[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _play(model, state, alpha, content, mean, budget, rng):  # type: ignore[no-untyped-def]
     """Return what certainty equivalence earns in expectation, all sources empty at first."""
     horizon, size = content.shape
@@ -293,7 +295,7 @@ def _play(model, state, alpha, content, mean, budget, rng):  # type: ignore[no-u
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _play_informed(decay, mean, reach, alpha, budget):  # type: ignore[no-untyped-def]
     """Return the expected reward of the index policy at the rates of the moment."""
     horizon, size = mean.shape
