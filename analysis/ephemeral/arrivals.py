@@ -11,7 +11,18 @@ the epoch the items have brought
 The documents say nothing on the law of xi beyond its mean; `Utility` offers six. All laws have mean
 one and are multiplied by xibar_i.
 
-Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), section 7.
+Items are drawn one by one, but for gamma (and exponential) utilities of shape a <= 1, where U is
+drawn at once. A gamma variable of shape a and scale p >= alpha is one of shape a + J and scale
+alpha, J negative binomial with success probability alpha/p. All items have then the same scale,
+
+    U = (alpha / a) G,   G gamma of shape  sum_k (a + k) N_k,   k = 0, 1, ...,
+    N_k Poisson of mean  Lambda/mu I_{1-alpha}(k + 1, a) / (a + k),
+
+with N_k the items of J = k, as s is uniform, and I the regularised incomplete beta function. For
+a = 1 the shape is itself negative binomial: Lambda/mu successes of probability alpha.
+
+Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), section 7; for a = 1, Cufaro
+Petroni and Sabino, Quant. Finance 21 (2021), on gamma-driven Ornstein-Uhlenbeck processes.
 """
 
 from __future__ import annotations
@@ -20,8 +31,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+from scipy.special import betainc
 
 from analysis.checks import check_choice, check_integer, check_kind, check_number
 from analysis.ephemeral.sources import Sources
@@ -29,10 +40,14 @@ from analysis.ephemeral.sources import Sources
 Floats = NDArray[np.float64]
 
 LAWS = ("deterministic", "exponential", "uniform", "gamma", "lognormal", "pareto")
-GAMMA = LAWS.index("gamma")
-#: A gamma utility of variation c is c G W, with G of shape 1 + 1/c, W = exp(-c E), E exponential.
-#: Where c is above `RARE`, items with c E above `NEGLIGIBLE`, W below 1e-13, are not drawn.
-NEGLIGIBLE, RARE = 30.0, 40.0
+#: Longest decay over which the contents of gamma utilities are drawn at once, in pieces if longer.
+LONGEST_DECAY = 1.0
+#: Longest decay of an exponential utility that is drawn: what has faded to 1e-11 is left out.
+FADED = 25.0
+#: Items expected per epoch, of one J, below which they are left out.
+NEGLIGIBLE = 1e-16
+#: Items drawn at once.
+BLOCK = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -155,7 +170,8 @@ class Arrivals:
         epochs : int
             Number of epochs, at least 1.
         rng : numpy.random.Generator
-            Source of randomness. The sources are drawn one after the other.
+            Source of randomness. Sources of exponential utilities are drawn together, then the
+            others one after the other.
 
         Returns
         -------
@@ -164,56 +180,75 @@ class Arrivals:
         check_kind("rng", rng, np.random.Generator)
         check_integer("epochs", epochs, 1)
         s = self.sources
-        content = np.empty((len(s), epochs))
-        for i, law in enumerate(self.laws):
-            mean_items = float(s.arrival_rate[i] * s.period)
-            code = LAWS.index(law.law)
-            _fill(rng, mean_items, float(s.decay[i]), code, law._parameter, content[i])
-            content[i] *= s.mean_utility[i]
+        items, content = s.arrival_rate * s.period, np.empty((len(s), epochs))
+        simple = np.array([law.law == "exponential" for law in self.laws])
+        content[simple] = _exponential_content(items[simple], s.decay[simple], epochs, rng)
+        for i in np.flatnonzero(~simple):
+            law = self.laws[i]
+            at_once = law.law == "gamma" and law._parameter >= 1.0
+            draw = _gamma_content if at_once else _content_by_item
+            content[i] = draw(law, float(items[i]), float(s.decay[i]), epochs, rng)
+        content *= s.mean_utility[:, None]
         return content
 
 
-@njit(cache=True)
-def _drawn_share(code: int, parameter: float) -> float:
-    """Share of the items that is drawn; the others are too small to tell."""
-    rare = code == GAMMA and parameter > RARE
-    return -np.expm1(-NEGLIGIBLE / parameter) if rare else 1.0
+def _exponential_content(
+    items: Floats, decay: Floats, epochs: int, rng: np.random.Generator
+) -> Floats:
+    """Draw the content of each source, shape (N, epochs), for exponential utilities of mean one."""
+    length = np.minimum(decay, FADED)[:, None]
+    # A negative binomial number is Poisson with a gamma mean.
+    mean = np.expm1(length) * rng.standard_gamma((items / decay)[:, None], (items.size, epochs))
+    return np.asarray(np.exp(-length) * rng.standard_gamma(rng.poisson(mean)))
 
 
-@njit(cache=True)
-def _utility(rng: np.random.Generator, code: int, parameter: float) -> float:
-    """One utility of mean one; `code` is the position in LAWS."""
-    if code == 0:
-        return 1.0
-    if code == 1:
-        return rng.standard_exponential()
-    if code == 2:
-        return 2.0 * rng.random()
-    if code == GAMMA and parameter <= RARE:
-        return rng.standard_gamma(1.0 / parameter) * parameter
-    if code == GAMMA:  # given that W is not negligible
-        fall = -np.log1p(-_drawn_share(code, parameter) * rng.random()) * parameter
-        return rng.standard_gamma(1.0 + 1.0 / parameter) * np.exp(-fall) * parameter
-    if code == 4:
+def _gamma_content(
+    law: Utility, items: float, decay: float, epochs: int, rng: np.random.Generator
+) -> Floats:
+    """Draw the content of each epoch for gamma utilities of mean one and shape at most one."""
+    pieces = int(np.ceil(decay / LONGEST_DECAY))
+    shape, length = 1.0 / law._parameter, decay / pieces
+    alpha, ratio = np.exp(-length), items / decay
+    scale = alpha / shape * np.exp(-length * np.arange(pieces))
+    number = np.arange(np.ceil(np.log(NEGLIGIBLE) / np.log(-np.expm1(-length))))
+    mean = ratio * betainc(number + 1.0, shape, -np.expm1(-length)) / (shape + number)
+    content = np.zeros(epochs)
+    for factor in scale:
+        total = np.zeros(epochs)
+        for k in number[mean > NEGLIGIBLE].astype(int):
+            total += (shape + k) * rng.poisson(mean[k], epochs)
+        content += factor * rng.standard_gamma(total)
+    return content
+
+
+def _content_by_item(
+    law: Utility, items: float, decay: float, epochs: int, rng: np.random.Generator
+) -> Floats:
+    """Draw the content of each epoch item by item, for utilities of mean one."""
+    content = np.zeros(epochs)
+    block = max(1, int(BLOCK / (1.0 + items)))
+    for first in range(0, epochs, block):
+        part = content[first : first + block]
+        number = rng.poisson(items, part.size)
+        worth = _items(law, decay * rng.random(number.sum()), rng)
+        some = number > 0  # an empty sum would be the next item
+        part[some] = np.add.reduceat(worth, (np.cumsum(number) - number)[some])
+    return content
+
+
+def _items(law: Utility, fading: Floats, rng: np.random.Generator) -> Floats:
+    """Draw a utility of mean one for each item, and let it fade: exp(-fading) of it is left."""
+    parameter = law._parameter
+    if law.law == "lognormal":
         variance = np.log1p(parameter)
-        return np.exp(np.sqrt(variance) * rng.standard_normal() - 0.5 * variance)
-    # 1 - random() is never zero.
-    return (parameter - 1.0) / parameter * (1.0 - rng.random()) ** (-1.0 / parameter)
-
-
-@njit(cache=True)
-def _fill(
-    rng: np.random.Generator,
-    mean_items: float,
-    decay: float,
-    code: int,
-    parameter: float,
-    out: Floats,
-) -> None:
-    """Write one epoch's content after the other, for utilities of mean one."""
-    mean_items *= _drawn_share(code, parameter)
-    for epoch in range(out.size):
-        total = 0.0
-        for _ in range(rng.poisson(mean_items)):
-            total += _utility(rng, code, parameter) * np.exp(-decay * rng.random())
-        out[epoch] = total
+        normal = rng.standard_normal(fading.size)
+        return np.exp(np.sqrt(variance) * normal - (0.5 * variance + fading))
+    if law.law == "pareto":
+        growth = rng.standard_exponential(fading.size) / parameter
+        return (parameter - 1.0) / parameter * np.exp(growth - fading)
+    worth = np.exp(-fading)
+    if law.law == "uniform":
+        worth *= 2.0 * rng.random(fading.size)
+    elif law.law == "gamma":
+        worth *= parameter * rng.standard_gamma(1.0 / parameter, fading.size)
+    return worth

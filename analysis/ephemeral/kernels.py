@@ -122,7 +122,10 @@ def next_in_turn(age: Ints, crawls: int) -> int:
 
     Ages that are all equal tell nothing; after so many crawls in turn it is then `crawls` modulo N.
     """
-    youngest = age.min()
+    youngest = age[0]
+    for i in range(age.size):
+        if age[i] < youngest:
+            youngest = age[i]
     for i in range(age.size):
         if age[i] > youngest and age[i - 1] == youngest:
             return i
@@ -132,7 +135,8 @@ def next_in_turn(age: Ints, crawls: int) -> int:
 @njit(cache=True)
 def kth_largest(values: Floats, k: int, work: Floats) -> float:
     """Return the k-th largest value, k >= 1, by quickselect; `work` is overwritten."""
-    work[:] = values
+    for i in range(values.size):
+        work[i] = values[i]
     low, high, target = 0, values.size - 1, k - 1
     while low < high:
         pivot = work[(low + high) // 2]
@@ -158,7 +162,8 @@ def kth_largest(values: Floats, k: int, work: Floats) -> float:
 @njit(cache=True)
 def mark_top(values: Floats, count: int, work: Floats, chosen: Bools) -> None:
     """Mark the `count` largest values, ties to the smaller position."""
-    chosen[:] = False
+    for i in range(values.size):
+        chosen[i] = False
     if count <= 8:  # a few passes beat a selection
         for _ in range(count):
             best = -1
@@ -235,13 +240,13 @@ def play(
 ) -> None:
     """Play one rule against `content`, shape (horizon, N); count crawls after `warm_up`."""
     horizon, size = content.shape
-    state = start.copy()
-    last_crawl = np.full(size, -1, dtype=np.int64)
-    alpha, h_decay = np.exp(-decay), np.empty(size)
+    state, alpha, h_decay = np.empty(size), np.empty(size), np.empty(size)
+    last_crawl = np.empty(size, np.int64)
     for i in range(size):
-        h_decay[i] = h(decay[i])
+        state[i], alpha[i], h_decay[i] = start[i], np.exp(-decay[i]), h(decay[i])
+        last_crawl[i] = -1
     priority, work = np.empty(size), np.empty(size)
-    chosen = np.zeros(size, dtype=np.bool_)
+    chosen = np.empty(size, np.bool_)
     for epoch in range(horizon):
         if rule == ROUND_ROBIN:
             first = next_in_turn(age, epoch * budget)

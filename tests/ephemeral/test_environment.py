@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.stats import gamma, kstest
 
 from analysis.ephemeral import Sources, four_sources, simulate
 from analysis.ephemeral.arrivals import LAWS, Arrivals, Utility
@@ -27,6 +29,33 @@ def test_content_has_the_mean_and_variance_of_the_formulas(law):
     error = np.sqrt(arrivals.variance / content.shape[1])
     assert (np.abs(content.mean(axis=1) - arrivals.mean) < 5 * error).all()
     np.testing.assert_allclose(content.var(axis=1), arrivals.variance, rtol=0.15)
+
+
+@pytest.mark.parametrize("variation", [0.25, 1.0, 2.5, 60.0])
+@pytest.mark.parametrize(("items", "decay"), [(3.0, 0.4), (6.0, 2.7), (4.0, 1e-12)])
+def test_gamma_content_has_the_laplace_transform_of_a_compound_poisson_sum(variation, items, decay):
+    laws = [Utility("gamma", variation=variation)] + [Utility()] * (variation == 1)
+    sources = Sources([items] * len(laws), [1.0] * len(laws), [decay] * len(laws))
+    content = Arrivals(sources, laws).sample(40_000, np.random.default_rng(8))
+    for theta in (0.02, 0.3, 4.0):
+        item, _ = quad(
+            lambda s, z=theta: (1 + variation * z * np.exp(-decay * s)) ** (-1 / variation), 0, 1
+        )
+        drawn = np.exp(-theta * content)
+        error = drawn.std(axis=1) / np.sqrt(content.shape[1])
+        assert (np.abs(drawn.mean(axis=1) - np.exp(items * (item - 1))) < 4.5 * error).all()
+
+
+def test_exponential_content_of_a_source_that_forgets_within_an_epoch_is_gamma():
+    content = Arrivals(Sources([90.0], [1.0], [60.0])).sample(20_000, np.random.default_rng(10))[0]
+    assert kstest(content, gamma(1.5).cdf).pvalue > 1e-3
+
+
+def test_a_source_without_items_brings_nothing():
+    content = Arrivals(Sources([0.0] * 6, [1.0] * 6, [2.5] * 6), EVERY_LAW).sample(
+        30, np.random.default_rng(9)
+    )
+    assert not content.any()
 
 
 def test_no_items_bring_no_content():

@@ -316,7 +316,8 @@ def _factor_block(matrix: Floats) -> None:
     for k in range(len(matrix)):
         for i in range(k + 1, len(matrix)):
             matrix[i, k] /= matrix[k, k]
-            matrix[i, k + 1 :] -= matrix[i, k] * matrix[k, k + 1 :]
+            for j in range(k + 1, len(matrix)):
+                matrix[i, j] -= matrix[i, k] * matrix[k, j]
 
 
 def _sum_before(values: Floats) -> Floats:
