@@ -20,32 +20,28 @@ Ints = NDArray[np.int64]
 
 @njit(cache=True)
 def follow_priorities(
-    weight: Floats, row: Ints, table: Floats, positive: bool, budget: int, visits: Ints, age: Ints
+    weight: Floats, row: Ints, table: Floats, least: float, budget: int, visits: Ints, age: Ints
 ) -> None:
-    """Visit the sources of largest weight times table[epoch, row, age].
-
-    The epoch is taken modulo the first axis, and only positive priorities count if `positive`.
-    """
-    size, cycle = age.size, table.shape[0]
+    """Visit the sources of largest weight times table[row, age], if that is above `least`."""
+    size = age.size
     priority, work = np.empty(size), np.empty(size)
     chosen = np.empty(size, dtype=np.bool_)
     for epoch in range(visits.shape[0]):
-        turn = epoch % cycle
         for i in range(size):
-            priority[i] = weight[i] * table[turn, row[i], age[i]]
+            priority[i] = weight[i] * table[row[i], age[i]]
         mark_top(priority, budget, work, chosen)
-        _write(epoch, chosen, priority, positive, visits, age)
+        _write(epoch, chosen, priority, least, visits, age)
 
 
 @njit(cache=True)
 def _write(
-    epoch: int, chosen: NDArray[np.bool_], priority: Floats, positive: bool, visits: Ints, age: Ints
+    epoch: int, chosen: NDArray[np.bool_], priority: Floats, least: float, visits: Ints, age: Ints
 ) -> None:
-    """List the chosen sources, and move all ages on."""
+    """List the chosen sources whose priority is above `least`, and move all ages on."""
     taken = 0
     for i in range(age.size):
         age[i] += 1
-        if chosen[i] and (priority[i] > 0.0 or not positive):
+        if chosen[i] and priority[i] > least:
             visits[epoch, taken] = i
             taken += 1
             age[i] = 1
@@ -107,9 +103,9 @@ def follow_forgetting(
     following = first_items(item, place, begin)
     for epoch in range(visits.shape[0]):
         for i in range(size):
-            priority[i] = weight[i] * table[0, row[i], age[i]]
+            priority[i] = weight[i] * table[row[i], age[i]]
         mark_top(priority, budget, work, chosen)
-        _write(epoch, chosen, priority, False, visits, age)
+        _write(epoch, chosen, priority, -np.inf, visits, age)
         second = begin + epoch * period
         for column in range(budget):
             i = visits[epoch, column]
