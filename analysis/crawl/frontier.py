@@ -19,6 +19,7 @@ the policy is asked for as many more.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -269,8 +270,9 @@ class Frontier:
             if outcome.kind == FORBIDDEN:
                 self.forbidden[source] = True
                 continue
-            gap = np.nan_to_num(np.ceil(self.crawl_delay[host] / self.seconds))
-            self.host_free[host] = self.epoch + max(int(gap), 1)
+            delay = float(self.crawl_delay[host])
+            gap = 1 if math.isnan(delay) else max(math.ceil(delay / self.seconds), 1)
+            self.host_free[host] = self.epoch + gap
             if outcome.kind == FAILED:
                 self.failures[source] += 1
                 wait = min(2 ** min(int(self.failures[source]) - 1, 62), self.patience)

@@ -39,7 +39,7 @@ import pandas as pd
 from scrapy import Request, Spider
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
-from scrapy.http import Response
+from scrapy.http import Headers, Response
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.job import job_dir
@@ -131,6 +131,7 @@ class EpochScheduler(BaseScheduler):
         if not self._obey:
             self.frontier.crawl_delay[:] = 0.0
         self._rules: dict[int, RobotParser] = {}
+        self._delays: dict[int, float] = {}
         folder = job_dir(settings)
         self.store = Store(folder) if folder else Log()
         self._queue: deque[Request] = deque()
@@ -254,6 +255,7 @@ class EpochScheduler(BaseScheduler):
         body = response.body if 200 <= response.status < 300 else b""
         parser = load_object(self._crawler.settings["ROBOTSTXT_PARSER"])
         self._rules[host] = build_from_crawler(parser, self._crawler, body)
+        self._delays[host] = float(self._rules[host].crawl_delay(self._agent) or 0.0)
         if self._rules[host].allowed(self.urls[source], self._agent):
             yield self._feed_request(source)
         else:
@@ -262,9 +264,7 @@ class EpochScheduler(BaseScheduler):
     def _arrived(self, response: Response) -> Iterator[dict[str, Any]]:
         """Read a feed, hand its new items on, and settle the fetch."""
         source = response.meta["source"]
-        names = {name.decode().lower(): response.headers.get(name) for name in response.headers}
-        headers = {name: (value or b"").decode("latin-1") for name, value in names.items()}
-        reply = Reply(response.status, headers, response.body)
+        reply = Reply(response.status, plain_headers(response.headers), response.body)
         try:
             reading = self._read(reply, self.frontier.memory[source])
         except Unreadable:
@@ -288,10 +288,7 @@ class EpochScheduler(BaseScheduler):
 
     def _delay(self, source: int) -> float | None:
         """Crawl delay of a source's host in seconds, None while its rules are unknown."""
-        rules = self._rules.get(int(self.frontier.hosts[source]))
-        if rules is None:
-            return None if self._obey else 0.0
-        return float(rules.crawl_delay(self._agent) or 0.0)
+        return self._delays.get(int(self.frontier.hosts[source]), None if self._obey else 0.0)
 
     def _settle(self, outcome: Outcome) -> None:
         epoch = self.frontier.epoch
@@ -299,6 +296,15 @@ class EpochScheduler(BaseScheduler):
         self.frontier.settle(outcome)
         if not self.frontier.is_open:
             self.store.save(self.frontier, self.frontier.outcomes, epoch, self._began)
+
+
+def plain_headers(headers: Headers) -> dict[str, str]:
+    """Return the last value of each header, by its name in lower case."""
+    return {
+        name.decode().lower(): values[-1].decode("latin-1")
+        for name, values in headers.items()
+        if values
+    }
 
 
 def read_sources(path: Any) -> tuple[Sources, list[str]]:

@@ -26,7 +26,7 @@ from twisted.python.failure import Failure
 
 from analysis.checks import check_number
 from analysis.crawl.feeds import Site
-from analysis.crawl.scheduler import EpochScheduler, FeedSpider
+from analysis.crawl.scheduler import EpochScheduler, FeedSpider, plain_headers
 from analysis.crawl.server import ADDRESS, TIME_HEADER
 from analysis.ephemeral.sources import Sources
 
@@ -131,8 +131,7 @@ def _fetch(site: Site, request: Request, scheduler: EpochScheduler, patience: fl
 
     Items go nowhere: there is no pipeline.
     """
-    sent = request.headers.to_unicode_dict()
-    headers = {str(name).lower(): str(sent[name]) for name in sent}
+    headers = plain_headers(request.headers)
     parts = urlsplit(request.url)
     host = int(parts.port or 0) - 1
     reply = site.reply(host, parts.path, headers, float(headers[TIME_HEADER.lower()]))

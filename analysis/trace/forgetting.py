@@ -21,7 +21,7 @@ from analysis.checks import check_number
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.policies import Arms, Observation, top
 from analysis.ephemeral.sources import Sources
-from analysis.trace import kernels
+from analysis.trace.kernels import fade_known
 from analysis.trace.trace import HOUR, Trace, weighted_counts
 
 Floats = NDArray[np.float64]
@@ -100,7 +100,8 @@ class ForgettingIndex:
         known = self.known
         for arm, times in zip(arms, published, strict=True):
             hours = self.begin / HOUR + np.asarray(times) * self.sources.period
-            kernels.remember(arm, hour, hours, self.memory, known.last, known.items, known.hours)
+            fade_known(arm, hour, self.memory, known.last, known.items, known.hours)
+            known.items[arm] += np.exp((hours - hour) / self.memory).sum()
 
 
 def known_from(trace: Trace, begin: int, end: int, memory: float, age: Ints) -> Known:

@@ -20,41 +20,49 @@ Ints = NDArray[np.int64]
 
 @njit(cache=True)
 def follow_priorities(
-    weight: Floats, row: Ints, table: Floats, positive: bool, budget: int, visits: Ints, age: Ints
+    weight: Floats, row: Ints, table: Floats, least: float, budget: int, visits: Ints, age: Ints
 ) -> None:
-    """Visit the sources of largest weight times table[epoch, row, age].
-
-    The epoch is taken modulo the first axis, and only positive priorities count if `positive`.
-    """
-    size, cycle = age.size, table.shape[0]
+    """Visit the sources of largest weight times table[row, age], if that is above `least`."""
+    size = age.size
     priority, work = np.empty(size), np.empty(size)
     chosen = np.empty(size, dtype=np.bool_)
     for epoch in range(visits.shape[0]):
         for i in range(size):
-            priority[i] = weight[i] * table[epoch % cycle, row[i], age[i]]
+            priority[i] = weight[i] * table[row[i], age[i]]
         mark_top(priority, budget, work, chosen)
-        _write(epoch, chosen, priority, positive, visits, age)
+        _write(epoch, chosen, priority, least, visits, age)
 
 
 @njit(cache=True)
 def _write(
-    epoch: int, chosen: NDArray[np.bool_], priority: Floats, positive: bool, visits: Ints, age: Ints
+    epoch: int, chosen: NDArray[np.bool_], priority: Floats, least: float, visits: Ints, age: Ints
 ) -> None:
-    """List the chosen sources, and move all ages on."""
+    """List the chosen sources whose priority is above `least`, and move all ages on."""
     taken = 0
     for i in range(age.size):
         age[i] += 1
-        if chosen[i] and (priority[i] > 0.0 or not positive):
+        if chosen[i] and priority[i] > least:
             visits[epoch, taken] = i
             taken += 1
             age[i] = 1
 
 
 @njit(cache=True)
-def remember(
-    arm: int, hour: float, found: Floats, memory: float, last: Floats, items: Floats, hours: Floats
+def first_items(item: Ints, place: Ints, begin: int) -> Ints:
+    """Return the place of each source's first item that is not older than a second."""
+    first = np.empty(place.size - 1, dtype=np.int64)
+    for i in range(first.size):
+        first[i] = place[i]
+        while first[i] < place[i + 1] and item[first[i]] < begin:
+            first[i] += 1
+    return first
+
+
+@njit(cache=True)
+def fade_known(
+    arm: int, hour: float, memory: float, last: Floats, items: Floats, hours: Floats
 ) -> None:
-    """Fade what is known of a source up to a visit, and add the items found there, by their age.
+    """Fade what is known of a source up to a visit; the hours since the last one were watched.
 
     `items` and `hours` are the weighted numbers of items and of hours watched, both with weight
     exp(-age/memory).
@@ -63,8 +71,6 @@ def remember(
     fade = np.exp(-passed / memory)
     hours[arm] = fade * hours[arm] + memory * -np.expm1(-passed / memory)
     items[arm] *= fade
-    for published in found:
-        items[arm] += np.exp(-(hour - published) / memory)
     last[arm] = hour
 
 
@@ -91,22 +97,22 @@ def follow_forgetting(
     size = age.size
     priority, work = np.empty(size), np.empty(size)
     chosen = np.empty(size, dtype=np.bool_)
-    weight = (items + shape) / (hours + rate) * scale
-    following = np.empty(size, dtype=np.int64)
+    weight = np.empty(size)
     for i in range(size):
-        following[i] = place[i] + np.searchsorted(item[place[i] : place[i + 1]], begin)
+        weight[i] = (items[i] + shape) / (hours[i] + rate) * scale[i]
+    following = first_items(item, place, begin)
     for epoch in range(visits.shape[0]):
         for i in range(size):
-            priority[i] = weight[i] * table[0, row[i], age[i]]
+            priority[i] = weight[i] * table[row[i], age[i]]
         mark_top(priority, budget, work, chosen)
-        _write(epoch, chosen, priority, False, visits, age)
+        _write(epoch, chosen, priority, -np.inf, visits, age)
         second = begin + epoch * period
-        for i in visits[epoch]:
-            first = following[i]
+        for column in range(budget):
+            i = visits[epoch, column]
+            fade_known(i, second / 3600.0, memory, last, items, hours)
             while following[i] < place[i + 1] and item[following[i]] <= second:
+                items[i] += np.exp((item[following[i]] - second) / (3600.0 * memory))
                 following[i] += 1
-            found = item[first : following[i]] / 3600.0
-            remember(i, second / 3600.0, found, memory, last, items, hours)
             weight[i] = (items[i] + shape) / (hours[i] + rate) * scale[i]
 
 
@@ -133,18 +139,19 @@ def follow_due(
     priority, work = np.empty(size), np.empty(size)
     chosen = np.empty(size, dtype=np.bool_)
     modified = np.zeros(size)
-    following, oldest = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
-    for i in range(size):
-        following[i] = place[i] + np.searchsorted(item[place[i] : place[i + 1]], begin)
-        oldest[i] = following[i]
+    following, oldest = first_items(item, place, begin), first_items(item, place, begin)
     for epoch in range(visits.shape[0]):
+        waiting = 0
         for i in range(size):
             priority[i] = -due[i]
-        mark_top(priority, budget, work, chosen)
+            chosen[i] = due[i] <= epoch
+            waiting += chosen[i]
+        if waiting > budget:
+            mark_top(priority, budget, work, chosen)
         second = begin + epoch * period
         taken = 0
         for i in range(size):
-            if not chosen[i] or due[i] > epoch:
+            if not chosen[i]:
                 continue
             visits[epoch, taken] = i
             taken += 1
@@ -156,8 +163,9 @@ def follow_due(
                 while oldest[i] < following[i] and item[oldest[i]] <= second - constants[2]:
                     oldest[i] += 1
                 weekly = following[i] - oldest[i]
-                minutes = np.rint(constants[3] / weekly) if weekly else np.inf
-                wait = minutes * 60.0 / period
+                wait = longest
+                if weekly > 0:
+                    wait = np.rint(constants[3] / weekly) * 60.0 / period
                 due[i] = epoch + min(max(wait, shortest), longest)
             else:
                 if new:
@@ -184,9 +192,10 @@ def follow_contents(
     size = decay.size
     priority, work = np.zeros(size), np.empty(size)
     chosen = np.empty(size, dtype=np.bool_)
-    held, alpha, following = np.zeros(size), np.exp(-decay), np.empty(size, dtype=np.int64)
+    held, alpha, h_decay = np.zeros(size), np.empty(size), np.empty(size)
     for i in range(size):
-        following[i] = place[i] + np.searchsorted(item[place[i] : place[i + 1]], begin)
+        alpha[i], h_decay[i] = np.exp(-decay[i]), h(decay[i])
+    following = first_items(item, place, begin)
     for epoch in range(visits.shape[0]):
         second = begin + epoch * period
         for i in range(size):
@@ -198,7 +207,7 @@ def follow_contents(
             priority[i] = 0.0
             if held[i] > 0.0:
                 share = held[i] / u_star[i]
-                priority[i] = u_star[i] * relative_index(decay[i], h(decay[i]), share)
+                priority[i] = u_star[i] * relative_index(decay[i], h_decay[i], share)
         mark_top(priority, budget, work, chosen)
         taken = 0
         for i in range(size):

@@ -142,17 +142,18 @@ def visits_by_age(policy: Policy, budget: int, horizon: int, age: Ints) -> Timet
     """
     check_integer("budget", budget, 1, age.size)
     if isinstance(policy, RoundRobinPolicy):  # one cyclic order, whatever is found
-        turn = next_in_turn(age, 0) + np.arange(horizon * budget)
+        # Called once, it need not be compiled.
+        turn = next_in_turn.py_func(age, 0) + np.arange(horizon * budget)
         return Timetable((turn % age.size).reshape(horizon, budget))
     weight, row, table = priorities(policy, int(age.max()) + horizon + 1, age.size)
     visits = np.full((horizon, budget), -1)
-    positive = isinstance(policy, FrequencyPolicy)
-    kernels.follow_priorities(weight, row, table, positive, budget, visits, age.copy())
+    least = 0.0 if isinstance(policy, FrequencyPolicy) else -np.inf
+    kernels.follow_priorities(weight, row, table, least, budget, visits, age.copy())
     return Timetable(visits)
 
 
 def priorities(policy: Policy, ages: int, size: int) -> tuple[Floats, Ints, Floats]:
-    """Return a policy's ranking as weight_i table[0, row_i, age], for ages below a number.
+    """Return a policy's ranking as weight_i table[row_i, age], for ages below a number.
 
     Raises
     ------
@@ -160,9 +161,9 @@ def priorities(policy: Policy, ages: int, size: int) -> tuple[Floats, Ints, Floa
         If the policy is not one of those of `visits_by_age` that rank by age.
     """
     age = np.arange(ages)
-    one = np.ones(size), np.zeros(size, dtype=np.int64)
     if isinstance(policy, FrequencyPolicy):
-        return policy.frequency, one[1], age[None, None].astype(np.float64)
+        zeros = np.zeros(size, dtype=np.int64)
+        return policy.frequency, zeros, age[None].astype(np.float64)
     if not isinstance(policy, WhittlePolicy | GreedyPolicy):
         raise ValueError(f"policy must rank by age alone, got {type(policy).__name__}")
     sources = policy.sources
@@ -174,7 +175,7 @@ def priorities(policy: Policy, ages: int, size: int) -> tuple[Floats, Ints, Floa
     by_age = np.broadcast_to(age[:, None], (ages, decays.size))
     index = isinstance(policy, WhittlePolicy)
     table = whittle_index_at_age(unit, by_age) if index else unit.state_at_age(by_age)
-    return sources.u_star, row.astype(np.int64), np.ascontiguousarray(table.T)[None]
+    return sources.u_star, row.astype(np.int64), np.ascontiguousarray(table.T)
 
 
 def visits_at_random(

@@ -283,7 +283,7 @@ def _kill_in_the_middle(
             half_way = len(server.served) - before >= fetches
             if half_way and journal.exists() and journal.stat().st_size:
                 break
-            time.sleep(0.001)
+            time.sleep(0.005)
         process.kill()
 
 

@@ -61,11 +61,12 @@ class Evaluation:
 
         Both have shape (K + 1, N); at (0, 0) a robot has to be started.
         """
-        apart = np.diff(self.cost) - self.gain * np.diff(self.time)
-        terms = self.cost + self.gain * self.time
+        cost, time, bias = self.cost, self.time, self.bias
+        apart = cost[:, 1:] - cost[:, :-1] - self.gain * (time[:, 1:] - time[:, :-1])
+        terms = cost + self.gain * time
         size = terms[:, 1:] + terms[:, :-1]
-        largest = 100.0 * float(np.abs(self.bias.ravel()[1:]).max())
-        more = np.where(size > largest, np.diff(self.bias), apart)
+        largest = 100.0 * float(np.abs(bias.ravel()[1:]).max())
+        more = np.where(size > largest, bias[:, 1:] - bias[:, :-1], apart)
         more[0, 0], size[0, 0] = -1.0, 0.0
         return more, np.minimum(size, largest)
 

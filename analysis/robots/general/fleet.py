@@ -267,7 +267,11 @@ class FleetControl:
         follow = [(-1, *(every if self.substitution else (kind,))) for kind in every]
         actions = list(itertools.product((-1, *every), itertools.product(*follow)))
         chains = [self._action(*action) for action in actions]
-        first = np.full(queue.size - 1, actions.index((0, every)))
+        # At first every robot that arrives goes on and departures start the first kind with idle
+        # robots, so that there is one recurrent class: all are active.
+        idle = robots[:, 1:] < np.array([[k.available] for k in self.kinds])
+        starts = np.array([actions.index((kind, every)) for kind in every])
+        first = starts[idle.argmax(axis=0)]
         rewards = -np.tile(cost[1:], (len(actions), 1))
         solution = policy_iteration(chains, rewards, initial=first)
         chosen = sparse.csr_array(

@@ -105,7 +105,8 @@ def under_control(
     robots: int, arrival_rate: float, capacity: int, gamma: float, **options: Any
 ) -> SimulatedCase:
     """Return the optimally controlled queue, with exponential indexing times."""
-    optimum = RobotControl(robots, arrival_rate, 1.0, capacity, gamma).solve()
+    # So small a model is solved before the kernels of the censored method are compiled.
+    optimum = RobotControl(robots, arrival_rate, 1.0, capacity, gamma).solve("sparse")
     model = "exponential", robots, arrival_rate, capacity, gamma, optimum.gain
     return SimulatedCase(*model, policy=optimum.policy, **options)
 

@@ -154,7 +154,7 @@ def fleet_neighbours(costs: Sequence[float], gamma: float, capacity: int) -> flo
 def alike_error() -> float:
     """Return how far two kinds that are alike are from one kind of all of them, relatively."""
     two = FleetControl((RobotKind(0.2, 4), RobotKind(0.2, 3)), 1.0, 5, 1.4).solve()
-    return abs(two.gain / RobotControl(7, 0.2, 1.0, 5, 1.4).solve().gain - 1)
+    return abs(two.gain / RobotControl(7, 0.2, 1.0, 5, 1.4).solve("sparse").gain - 1)
 
 
 @dataclass(frozen=True)
