@@ -14,6 +14,7 @@ from analysis.learning.scheme.lspe import LspeOptions
 from analysis.learning.scheme.thresholds import soft_threshold_value
 from analysis.learning.studies import learning_as_printed as study
 from analysis.learning.studies.learning_as_printed.by_step import by_step
+from analysis.learning.studies.learning_as_printed.claims import claims, mean_reward
 from analysis.learning.studies.learning_as_printed.pictures import steepness
 from tests.support import assert_all_turn, assert_turns, verdicts
 
@@ -95,18 +96,18 @@ def falsified():
 
 
 def test_every_computed_verdict_turns_on_a_falsified_model():
-    assert_all_turn(study.claims, (results(),), falsified())
+    assert_all_turn(claims, (results(),), falsified())
 
 
 def test_numbers_turn_with_the_unit_of_the_states():
     true = results()
     raw = scaled(true.runs["with both cures"], 2.0)
     wrong = replace(true, runs={**true.runs, "with both cures": raw})
-    assert_turns(study.claims, (true,), (wrong,), ["B-160", "B-one-arm"])
+    assert_turns(claims, (true,), (wrong,), ["B-160", "B-one-arm"])
 
 
 def test_verdicts_of_the_documents_own_model():
-    found = verdicts(study.claims(results()))
+    found = verdicts(claims(results()))
     assert found["B-160"] in ("matches under", "within the interval", "not determined", "differs")
     assert found["B-283"] == "not determined"
     assert found["B-cause-1"] == "holds under"
@@ -156,8 +157,8 @@ def test_curves_that_all_diverged_have_no_reward():
     none = LearningCurves(
         np.empty((0, 5)), np.empty(0), np.empty((0, 5)), np.empty((0, 4)), ((0, 1),), np.ones(5)
     )
-    assert np.isnan(study._mean_reward(none))
-    assert study._mean_reward(scaled(results().runs["with both cures"], 1.0)) == pytest.approx(
+    assert np.isnan(mean_reward(none))
+    assert mean_reward(scaled(results().runs["with both cures"], 1.0)) == pytest.approx(
         results().runs["with both cures"].expected.mean()
     )
 

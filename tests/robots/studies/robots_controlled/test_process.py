@@ -10,6 +10,7 @@ from scipy import sparse
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.printed.fullchain import full_chain
 from analysis.robots.studies.robots_controlled import process as study
+from analysis.robots.studies.robots_controlled.process_claims import claims
 from tests.support import assert_all_turn, verdicts
 
 MODEL = RobotControl(2, 0.4, 1.0, 3, 1.0)
@@ -51,7 +52,7 @@ def free_at_one(chain):
 
 
 def test_the_verdicts_on_the_draft(found, policies):
-    said = verdicts(study.claims(found, policies))
+    said = verdicts(claims(found, policies))
     wrong = ["D-fict", "D-eq19", "D-eq20", "D-example-N2", "D-multichain", "D-lem4", "D-lem4-1",
              "D-lem4-1b", "D-lem4-3", "D-lem4-order"]  # fmt: skip
     assert {id for id, verdict in said.items() if verdict == "does not hold"} == set(wrong)
@@ -75,7 +76,7 @@ def test_every_computed_verdict_turns(found, policies):
     several = replace(policies, classes=np.ones_like(policies.classes), costs=policies.early + 1)
     several.costs[0, 0] = -1.0
     assert_all_turn(
-        study.claims,
+        claims,
         (found, policies),
         {
             "events twice as dear": (replace(found, chain=dearer), policies),

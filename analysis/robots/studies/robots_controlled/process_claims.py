@@ -1,0 +1,245 @@
+"""What the page on the controlled queue says to section 3.1 of the draft and to its Lemma 4."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.mdp import policy_iteration
+from analysis.report import Claim
+from analysis.robots.printed.fullchain import State, state_space, transition
+from analysis.robots.static.mm1k import static_cost
+from analysis.robots.studies.robots_controlled.process import PolicyCosts, Process
+
+
+def claims(found: Process, policies: PolicyCosts) -> list[Claim]:
+    """Return what the page says to section 3.1 and to Lemma 4."""
+    return [*_process(found), *_misprints(found), *_policies(found, policies), *_lemma_4(found)]
+
+
+def _process(found: Process) -> list[Claim]:
+    model, chain = found.model, found.chain
+    same = bool(np.isclose(found.gain, model.solve().gain, rtol=1e-9))
+    reached = chain.reachable((1, 1, 1))
+    never = {(q, model.robots, 2) for q in range(1, model.capacity + 1)}
+    actions = {
+        state: tuple(np.flatnonzero(np.isfinite(chain.costs[:, k])).tolist())
+        for k, state in enumerate(chain.states)
+    }
+    rule = {
+        state: (0,) if state[2] == 2 else (1,) if state == (1, 0, 0) else (0, 1)
+        for state in chain.states
+    }
+    stays = transition(model, (0, 0, 2), 0) == {(0, 0, 2): 1.0}
+    load = model.robots * model.arrival_rate / model.service_rate
+    static = static_cost(load, model.gamma, model.capacity, model.service_rate)
+    race = _fictitious_rows(found)
+    return [
+        Claim(
+            "D-dyn-rules",
+            same,
+            evidence="the process built from these rules has the optimum of the reduced equation, "
+            "which another solver finds",
+        ),
+        Claim(
+            "D-nu",
+            race,
+            evidence="the share of each exponential clock in the total rate, in every state after "
+            "a fictitious event",
+        ),
+        Claim(
+            "D-eq21",
+            race,
+            evidence="the three printed probabilities add up to one and are those of the process",
+        ),
+        Claim(
+            "D-state-space",
+            set(chain.states) == reached | never == set(state_space(model)),
+            evidence="the states that some policy reaches, and (q, N, 2), are the printed space",
+        ),
+        Claim(
+            "D-A-x", actions == rule, evidence="the allowed actions of all states of the process"
+        ),
+        Claim(
+            "D-absorb",
+            stays and actions[1, 0, 0] == (1,),
+            evidence="(0,0,2) leads to itself with probability one, and the process built here "
+            "has no other action than a start at (1,0,0)",
+        ),
+        Claim(
+            "D-eq18",
+            bool(np.isclose(_static_gain(found), static, rtol=1e-9)),
+            evidence="averaged over the process with all robots active it is the cost (4)",
+        ),
+    ]
+
+
+def _fictitious_rows(found: Process) -> bool:
+    """Whether events after a fictitious one have the printed probabilities of 3.1 and (21)."""
+    model, chain = found.model, found.chain
+    index = {state: k for k, state in enumerate(chain.states)}
+    rows = chain.transitions[0].toarray()
+    for q, r, s in chain.states:
+        if s == 2:
+            served = model.service_rate * (q > 0) / model.event_rate
+            arrived = model.arrival_rate * r / model.event_rate
+            said = {(q, r, 0): served, (q, r, 1): arrived, (q, r, 2): 1 - served - arrived}
+            row = rows[index[q, r, s]]
+            seen = {state: row[index[state]] for state in said if state in index}
+            if any(not np.isclose(seen.get(state, 0.0), p) for state, p in said.items()):
+                return False
+    return True
+
+
+def _static_gain(found: Process) -> float:
+    """Return the cost of the policy that keeps all robots active."""
+    costs = found.chain.costs.copy()
+    free = np.isfinite(costs).all(axis=0)
+    costs[0, free] = np.inf
+    return -float(policy_iteration(found.chain.transitions, -costs).gain)
+
+
+def _misprints(found: Process) -> list[Claim]:
+    def words(line: str) -> str:
+        value = found.printed[line]
+        return f"cost {value:.6f}" if isinstance(value, float) else f"no law, {value}"
+
+    def harmless(line: str) -> bool:
+        value = found.printed[line]
+        return isinstance(value, float) and bool(np.isclose(value, found.gain))
+
+    model = found.model
+    busy = (1, model.robots)
+    left = transition(model, (*busy, 2), 0).get((*busy, 2), 0.0)
+    said = found.fictitious(model, *busy)
+    corrected = f"instead of {found.gain:.6f}"
+    return [
+        Claim(
+            "D-fict",
+            bool(np.isclose(said, left)),
+            evidence=f"with a page waiting and all {model.robots} robots active the print gives "
+            f"{said:.3f}, and {left:.3f} of the rate is left; the mu belongs to q = 0 only",
+        ),
+        Claim(
+            "D-eq19",
+            harmless("19.2") and harmless("19.3"),
+            evidence=f"as printed, line 2: {words('19.2')} {corrected}; line 3: {words('19.3')}",
+        ),
+        Claim(
+            "D-eq20",
+            harmless("20.3") and not found.leaves,
+            evidence=f"as printed, line 3: {words('20.3')} {corrected}; with more robots than "
+            f"places it leads to a state that is none, {found.leaves}",
+        ),
+    ]
+
+
+def _policies(found: Process, policies: PolicyCosts) -> list[Claim]:
+    single = policies.classes == 1
+    constant = np.ptp(policies.costs, axis=1) < 1e-8
+    least = float(policies.costs.min())
+    gap = float(np.abs(policies.early - policies.costs).max())
+    count = len(policies.costs)
+    return [
+        Claim(
+            "D-pure",
+            bool(np.isclose(found.randomised, found.gain, rtol=1e-8)),
+            evidence="a linear programme over all randomised stationary policies finds no less "
+            "than the best pure one",
+        ),
+        Claim(
+            "D-eq22",
+            gap < 0.02,
+            evidence=f"for each of {count} policies and from every state the average over "
+            f"{policies.steps} events is within {gap:.3f} of its limit",
+        ),
+        Claim(
+            "D-P0",
+            bool(constant[single].all() and np.isclose(policies.costs[constant].min(), least)),
+            evidence=f"of {count} policies of a small process the {int(single.sum())} with one "
+            "recurrent class have one cost each, and the least cost of all is among theirs",
+        ),
+    ]
+
+
+def _lemma_4(found: Process) -> list[Claim]:
+    model, chain = found.model, found.chain
+    top = model.robots
+    _, outside = chain.classes()
+    names = ", ".join(map(str, sorted(outside)))
+    entered = chain.reachable((1, 2, 1))
+    at_top = {x for x in chain.states if x[1] == top} - chain.reachable((1, top, 1))
+    stuck = _stuck_at_level_zero(found)
+    levels = range(2, 1 + found.lowest - 1, -1)  # from r = 2 to r' = 1
+    twice = 1 in levels
+    below = {state[0] for state, p in transition(model, (2, 0, 0), 0).items() if p > 0}
+    listed = 2 + found.direction
+    up = {state for state in chain.states if state[1] == 1} <= chain.reachable((1, 0, 0))
+    return [
+        Claim(
+            "D-example-N2",
+            (1, 2, 2) in entered,
+            evidence="(1,2,2) is a state, and no event of any policy enters it: not recurrent",
+        ),
+        Claim(
+            "D-multichain",
+            not outside,
+            evidence=f"{len(outside)} states of the process with N = {top} and "
+            f"K = {model.capacity} cannot be reached from the others: weakly communicating",
+        ),
+        Claim("D-lem4", not outside, evidence=f"the states {names} cannot be entered"),
+        Claim(
+            "D-lem4-1",
+            not at_top,
+            evidence=f"at r = N the states {sorted(at_top)} are not recurrent",
+        ),
+        Claim(
+            "D-lem4-1b",
+            not stuck,
+            evidence=f"from {stuck[:1]} action 0 leads on to level 0 with one page less and never "
+            "back: the construction has to pass by level 1",
+        ),
+        Claim(
+            "D-lem4-2",
+            up,
+            condition="the higher level is below N",
+            evidence="all states of level 1 are reached from level 0; at level N those of a "
+            "fictitious event with pages waiting are not",
+        ),
+        Claim(
+            "D-lem4-3",
+            not twice,
+            evidence=f"from level 2 to level 1 the print sets the actions 0 at levels "
+            f"{list(levels)}, among them level 1 itself, where its next line sets action 1",
+        ),
+        Claim(
+            "D-lem4-order",
+            below <= set(range(2, listed + found.direction, found.direction)),
+            evidence=f"action 0 after a departure at (2,0,0) leads to q = {sorted(below)}, the "
+            f"list goes on with {listed}",
+        ),
+    ]
+
+
+def _stuck_at_level_zero(found: Process) -> list[tuple[State, State]]:
+    """Return pairs of states at level 0 that step 1 joins without leaving it, and that are not."""
+    chain = found.chain
+    index = {state: k for k, state in enumerate(chain.states)}
+    rows = chain.transitions[0]
+    inside = [x for x in chain.states if x[1] == 0]
+    reach = {}
+    for x in inside:
+        reached, new = set[State](), {x}
+        while new:
+            ahead = {
+                chain.states[k] for y in new for k in rows[[index[y]]].nonzero()[1] if y[1] == 0
+            }
+            new = {y for y in ahead if y[1] == 0} - reached
+            reached |= new
+        reach[x] = reached
+    return [
+        (x, y)
+        for x in inside
+        for y in inside
+        if y[2] == 0 and y[0] > 0 and found.level_zero(x[0], y[0]) and x[2] == 0
+        if y not in reach[x]
+    ]
