@@ -14,10 +14,11 @@ Source: the restart slides (2019), slides 5, 18 and 20 (5000 paths of 250 epochs
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from numba import get_num_threads, njit, prange, set_num_threads
+from numba import njit
 from numpy.typing import NDArray
 
 from analysis.checks import check_choice, check_integer, check_kind
@@ -28,8 +29,8 @@ from analysis.results import Estimate
 
 #: Cells of the look-up table of each row; a power of two.
 CELLS = 256
-#: Paths that advance together.
-BLOCK = 64
+#: Paths that advance together: enough of them that fetching the tables of an arm is worth while.
+BLOCK = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,18 +140,19 @@ def simulate(
     ordered = [_ranks(_padded(check_scores(bandit, table), states)) for table in policies.values()]
     ranks, arm_of = (np.stack(tables) for tables in zip(*ordered, strict=True))
     passive, active, constant = _epoch_costs(bandit, price, initial_state)
+    extra = [late - soon for soon, late in zip(passive, active, strict=True)]
+    problem = (
+        guide, cut, ranks, arm_of, _padded(passive, states), _padded(extra, states),
+        initial_states(bandit, initial_state), bandit.budget, bandit.discount, epochs,
+        rng.integers(2**64, dtype=np.uint64),
+    )  # fmt: skip
     costs = np.empty((len(policies), paths))
-    before = get_num_threads()
-    set_num_threads(min(threads, before))
-    try:
-        _run(
-            guide, cut, ranks, arm_of, _padded(passive, states),
-            _padded([late - soon for soon, late in zip(passive, active, strict=True)], states),
-            initial_states(bandit, initial_state), bandit.budget, bandit.discount, epochs,
-            rng.integers(2**64, dtype=np.uint64), costs,
-        )  # fmt: skip
-    finally:
-        set_num_threads(before)
+
+    def advance(first: int) -> None:
+        _run_block(*problem, first, costs[:, first : first + BLOCK])
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(advance, range(0, paths, BLOCK)))
     largest = sum(float(np.abs(pair).max()) for pair in zip(passive, active, strict=True))
     return Paths(tuple(policies), constant + costs, bandit.discount**epochs * largest)
 
@@ -225,21 +227,7 @@ def _hash(z):  # type: ignore[no-untyped-def]
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True, parallel=True)
-def _run(  # type: ignore[no-untyped-def]
-    guide, cut, ranks, arm_of, passive_cost, extra_cost, initial, budget, discount, epochs, seed,
-    costs,
-):  # fmt: skip
-    paths = costs.shape[1]
-    for block in prange((paths + BLOCK - 1) // BLOCK):
-        first = block * BLOCK
-        _run_block(
-            guide, cut, ranks, arm_of, passive_cost, extra_cost, initial, budget, discount, epochs,
-            seed, first, costs[:, first : min(first + BLOCK, paths)],
-        )  # fmt: skip
-
-
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _run_block(  # type: ignore[no-untyped-def]
     guide, cut, ranks, arm_of, passive_cost, extra_cost, initial, budget, discount, epochs,
     seed, first, costs,

@@ -12,7 +12,7 @@ from analysis.restarts.instances.generators import slide_arms
 from analysis.restarts.joint import evaluate_scores
 from analysis.restarts.policies import RestartBandit, index_scores, myopic_scores
 from analysis.restarts.relaxed import epoch_losses, relaxed_bound
-from analysis.restarts.simulation import CELLS, _draw_tables, _hash, simulate
+from analysis.restarts.simulation import BLOCK, CELLS, _draw_tables, _hash, simulate
 from analysis.results import Estimate
 from tests.restarts.support import draw_arm
 
@@ -89,8 +89,8 @@ def test_neither_threads_nor_other_policies_nor_more_paths_change_a_path():
             bandit, policies, paths=paths, epochs=40, rng=np.random.default_rng(9), threads=threads
         ).costs
 
-    both = costs({"index": index, "myopic": myopic}, 150, 2)
-    assert np.array_equal(both[0], costs({"index": index}, 150, 1)[0])
+    both = costs({"index": index, "myopic": myopic}, BLOCK + 50, 2)
+    assert np.array_equal(both[0], costs({"index": index}, BLOCK + 50, 1)[0])
     assert np.array_equal(both[:, :70], costs({"index": index, "myopic": myopic}, 70, 1))
     same = costs({"a": index, "b": index}, 64, 1)
     assert np.array_equal(same[0], same[1])
