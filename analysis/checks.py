@@ -27,13 +27,12 @@ def check_number(
     ValueError
         If `value` is not a real number or lies outside the interval.
     """
-    allowed = interval_text(low, high, low_open, high_open)
-    if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
-        raise ValueError(f"{name} must be a number in {allowed}, got {value!r}")
-    number = float(value)
-    below = number <= low if low_open else number < low
-    above = number >= high if high_open else number > high
-    if below or above:
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    number = float(value) if real else math.nan
+    above = number > low if low_open else number >= low
+    below = number < high if high_open else number <= high
+    if not (above and below):  # nor is it where the number is nan
+        allowed = interval_text(low, high, low_open, high_open)
         raise ValueError(f"{name} must be a number in {allowed}, got {value!r}")
     return number
 

@@ -91,9 +91,13 @@ class WhittlePolicy:
     ) -> Arms:
         """Return the `budget` sources of largest index."""
         seen = np.isfinite(observation.state)
-        by_age = whittle_index_at_age(self.sources, observation.age)
-        by_state = whittle_index(self.sources, np.where(seen, observation.state, 0.0))
-        return top(np.where(seen, by_state, by_age), budget)
+        index = np.empty(seen.size)
+        if not seen.all():
+            index[:] = whittle_index_at_age(self.sources, observation.age)
+        if seen.any():
+            by_state = whittle_index(self.sources, np.where(seen, observation.state, 0.0))
+            index[seen] = by_state[seen]
+        return top(index, budget)
 
 
 @dataclass(frozen=True)

@@ -163,8 +163,9 @@ def relaxed_problem(
         raise ValueError(f"max_age must ask for at most {budget:g} an epoch, got {load:g}")
     budget = min(budget, float((sources.cost / least).sum()))
     low, often, seldom = _crossing(sources, budget, least, most)
-    smallest = _crossing(sources, budget * (1.0 + 1e-12), least, most)[0]
     spent = [float((sources.cost / ages).sum()) for ages in (often, seldom)]
+    more = budget * (1.0 + 1e-12)
+    smallest = low if spent[0] >= more else _crossing(sources, more, least, most)[0]
     share = 1.0 if spent[0] == spent[1] else (budget - spent[1]) / (spent[0] - spent[1])
     share = min(max(share, 0.0), 1.0)
     frequency = share / often + (1.0 - share) / seldom

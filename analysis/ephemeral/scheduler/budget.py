@@ -10,8 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
+from analysis.ephemeral.kernels import kth_largest
 from analysis.ephemeral.scheduler.epoch import WAITING
 
 Floats = NDArray[np.float64]
@@ -56,7 +58,7 @@ def choose(budget: float, number: Ints, rank: Floats, cost: Floats) -> Choice:
     """
     budget *= ROOM
     if cost.size == 1:
-        return _top(int(budget / cost[0]), number, rank)
+        return Choice(*_top(int(budget / cost[0]), number, rank))
     costs = cost[number]
     rank[costs > budget] = WAITING
     order = np.argsort(-rank)[: np.count_nonzero(rank >= 0)]
@@ -70,13 +72,23 @@ def choose(budget: float, number: Ints, rank: Floats, cost: Floats) -> Choice:
     return Choice(cut, int(tied[fitting - 1]) if fitting else -1, int(above.sum()) + fitting)
 
 
-def _top(count: int, number: Ints, rank: Floats) -> Choice:
+@njit(cache=True)
+def _top(count: int, number: Ints, rank: Floats) -> tuple[float, int, int]:
+    """Cut, tie and crawls of the `count` largest ranks."""
     if count == 0:
-        return Choice(np.inf, -1, 0)
-    ready = int(np.count_nonzero(rank >= 0))
+        return np.inf, -1, 0
+    ready = 0
+    for i in range(rank.size):
+        ready += rank[i] >= 0.0
     if ready <= count:
-        return Choice(ALL, -1, ready)
-    cut = float(np.partition(rank, rank.size - count)[rank.size - count])
-    tied = number[rank == cut]
-    last = count - int(np.count_nonzero(rank > cut)) - 1
-    return Choice(cut, int(np.partition(tied, last)[last]), count)
+        return ALL, -1, ready
+    work = np.empty(rank.size)
+    cut = kth_largest(rank, count, work)
+    tied, left = 0, count
+    for i in range(rank.size):
+        left -= rank[i] > cut
+        if rank[i] == cut:
+            work[tied] = number[i]
+            tied += 1
+    last = kth_largest(work[:tied], tied - left + 1, np.empty(tied))
+    return cut, int(last), count

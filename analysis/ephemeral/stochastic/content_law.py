@@ -18,6 +18,8 @@ tilted transforms of compound laws.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincc, ndtr
@@ -27,7 +29,8 @@ from analysis.ephemeral.arrivals import Utility
 
 Floats = NDArray[np.float64]
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
+#: Gauss-Legendre nodes for the time since an item appeared; fewer where the integrand is smooth.
+_MANY, _FEW = (np.polynomial.legendre.leggauss(count) for count in (48, 16))
 _LONGEST = 1 << 16  # points of the finest lattice
 
 
@@ -114,12 +117,14 @@ def content_law(
     return law
 
 
+@lru_cache(maxsize=16)
 def _fine_law(items: float, decay: float, utility: Utility, step: float, size: int) -> Floats:
     """Law of U on a lattice that is fine enough for single items, at a mean utility of one."""
-    fading = np.exp(-decay * 0.5 * (1.0 + _NODES))
+    nodes, weights = _FEW if _smooth(utility, decay) else _MANY
+    fading = np.exp(-decay * 0.5 * (1.0 + nodes))
     levels = step * np.arange(size + 1)
     loss = np.zeros(size + 1)
-    for factor, weight in zip(fading, 0.5 * _WEIGHTS, strict=True):
+    for factor, weight in zip(fading, 0.5 * weights, strict=True):
         loss += weight * factor * stop_loss(utility, levels / factor)
     item = np.empty(size)
     item[1:] = np.maximum(0.0, np.diff(loss, 2)) / step
@@ -129,4 +134,14 @@ def _fine_law(items: float, decay: float, utility: Utility, step: float, size: i
     transform = np.fft.rfft(item * tilt, length)
     law = np.fft.irfft(np.exp(items * (transform - 1.0)), length)[:size] / tilt
     law = np.maximum(law, 0.0)
-    return law / max(1.0, law.sum())
+    law /= max(1.0, law.sum())
+    law.setflags(write=False)
+    return law
+
+
+def _smooth(utility: Utility, decay: float) -> bool:
+    """Whether few nodes integrate over an item's age to rounding."""
+    if utility.law == "exponential":
+        return decay <= 1.5
+    spread = utility.variation is not None and utility.variation >= 0.05
+    return decay <= 1.5 and utility.law in ("gamma", "lognormal") and spread

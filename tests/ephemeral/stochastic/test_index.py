@@ -6,6 +6,7 @@ from scipy.stats import gamma, lognorm, pareto, poisson
 from analysis.ephemeral import Sources, four_sources, whittle_index
 from analysis.ephemeral.arrivals import LAWS, Arrivals, Utility
 from analysis.ephemeral.optimum.relaxed import relaxed_bound
+from analysis.ephemeral.stochastic import content_law as module
 from analysis.ephemeral.stochastic.content_law import content_law, stop_loss
 from analysis.ephemeral.stochastic.index import (
     index_table,
@@ -70,6 +71,18 @@ def test_law_of_content_is_poisson_when_nothing_fades():
     p = content_law(3.0, 1e-12, Utility("deterministic"), 0.25, 100)
     np.testing.assert_allclose(p[::4], poisson.pmf(np.arange(25), 3.0), atol=1e-12)
     assert np.abs(p.reshape(-1, 4)[:, 1:]).max() < 1e-11
+
+
+@pytest.mark.parametrize("law", ["exponential", "gamma", "lognormal"])
+@pytest.mark.parametrize("variation", [0.05, 90.0])
+def test_few_nodes_integrate_smooth_items_to_rounding(monkeypatch, law, variation):
+    utility = Utility(law, variation=None if law == "exponential" else variation)
+    few = content_law(3.0, 1.5, utility, 0.1, 300)
+    monkeypatch.setattr(module, "_FEW", np.polynomial.legendre.leggauss(150))
+    module._fine_law.cache_clear()
+    many = content_law(3.0, 1.5, utility, 0.1, 300)
+    module._fine_law.cache_clear()
+    np.testing.assert_allclose(few, many, rtol=0, atol=1e-12)
 
 
 def test_one_factorisation_gives_what_a_generic_solver_gives_state_by_state():
