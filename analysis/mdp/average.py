@@ -117,10 +117,14 @@ def _evaluate(chain: sparse.csr_array, reward: Floats, reference: int) -> tuple[
     """Return gain and bias (zero at `reference`) of a chain with one recurrent class."""
     states = reward.size
     # With h(reference) = 0 its column is free to carry the gain.
-    system = sparse.lil_array(sparse.eye_array(states) - chain)
-    system[:, [reference]] = np.ones((states, 1))
+    others = sparse.coo_array(sparse.eye_array(states) - chain)
+    kept = others.col != reference
+    entries = np.append(others.data[kept], np.ones(states))
+    rows = np.append(others.row[kept], np.arange(states))
+    columns = np.append(others.col[kept], np.full(states, reference))
+    system = sparse.csc_array((entries, (rows, columns)), shape=chain.shape)
     try:
-        factor = splu(sparse.csc_matrix(system))
+        factor = splu(system)
     except RuntimeError as error:
         raise NotConverged(
             "a policy's linear system is singular in floating point: it has recurrent classes, or "
