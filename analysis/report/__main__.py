@@ -19,6 +19,7 @@ from analysis.report.publishing.citation import this_edition
 from analysis.report.publishing.printing import find_browser, print_book
 from analysis.report.publishing.release import check_edition, make_release
 from analysis.report.rendering.render import render_book, render_runs, render_single
+from analysis.report.running.kernels import COMPILATION
 from analysis.report.running.lab import open_lab
 from analysis.report.running.notebooks import all_notebooks, keep_seconds
 from analysis.report.running.reruns import rerun_job
@@ -87,11 +88,13 @@ def publish(profile: str, *, dirty: bool = False) -> None:
 def keep_times(profile: str) -> None:
     """Keep the CPU-seconds that the notebooks of the last build took, for the next estimate."""
     results = build_folder(profile) / "results"
-    files = {name: results / n.page / "cpu.txt" for name, n in all_notebooks().items()}
-    missing = [name for name, path in files.items() if not path.exists()]
+    folders = {name: results / n.page for name, n in all_notebooks().items()}
+    missing = [name for name, folder in folders.items() if not (folder / "cpu.txt").exists()]
     if missing:
         raise RuntimeError(f"there is no result of {missing[0]}: run 'make book' first")
-    kept = keep_seconds(profile, {name: float(path.read_text()) for name, path in files.items()})
+    seconds = {name: float((folder / "cpu.txt").read_text()) for name, folder in folders.items()}
+    compiled = [path for folder in folders.values() if (path := folder / COMPILATION).exists()]
+    kept = keep_seconds(profile, seconds, sum(float(path.read_text()) for path in compiled))
     print(f"times: {shown(kept)}")
 
 

@@ -225,7 +225,9 @@ def test_times_are_kept_for_the_next_estimate(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(notebooks, "BOOK", tmp_path)
     (tmp_path / "part").mkdir()
     (tmp_path / "profiles").mkdir()
-    (tmp_path / "profiles/seconds.yml").write_text("full: {plain: 100.0}")
+    (tmp_path / "profiles/seconds.yml").write_text(
+        "notebooks: {full: {plain: 100.0}}\ncompilation: {full: 20.0}"
+    )
     (tmp_path / "part/plain.md").write_text("---\nkernelspec: {name: python3}\n---\n\n# A page\n")
     (tmp_path / "_toc.yml").write_text("parts: []")
     result = tmp_path / "build/results/part/plain"
@@ -233,6 +235,10 @@ def test_times_are_kept_for_the_next_estimate(capsys, tmp_path, monkeypatch):
     (result / "cpu.txt").write_text("12.5\n")
     assert command.main(["times", "--profile", "quick"]) == 0
     assert notebooks.known_seconds() == {"full": {"plain": 100.0}, "quick": {"plain": 12.5}}
+    assert notebooks.known_compilation() == {"full": 20.0, "quick": 0.0}
+    (result / "compilation.txt").write_text("3.5\n")
+    assert command.main(["times", "--profile", "quick"]) == 0
+    assert notebooks.known_compilation()["quick"] == 3.5
 
 
 def test_an_unknown_profile_is_refused(capsys):

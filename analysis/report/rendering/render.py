@@ -42,6 +42,7 @@ from analysis.report.rendering.static import share_static
 from analysis.report.run import write_json
 from analysis.report.running.notebooks import (
     find_notebook,
+    known_compilation,
     known_seconds,
     profile_parameters,
     source_files,
@@ -181,6 +182,7 @@ def _stage_data(found: Collation, stage: Path, more: Mapping[str, Any] | None = 
     common = {
         "runs": runs,
         "known_seconds": known_seconds(),
+        "known_compilation": known_compilation(),
         "machine": _machine(found),
         "edition": asdict(edition)
         | {"version": str(facts()["version"]), "citation": plain_citation(edition)},

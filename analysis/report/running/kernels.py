@@ -13,8 +13,10 @@ import os
 import resource
 import signal
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from multiprocessing import connection, forkserver
+from pathlib import Path
 from threading import Lock, Thread
 from typing import Any, cast
 from unittest.mock import patch
@@ -38,6 +40,8 @@ LIBRARIES = (
 #: notebooks run side by side, and sums keep their order.
 _THREADED = ("OMP", "OPENBLAS", "MKL", "NUMBA")
 THREADS = (*(f"{name}_NUM_THREADS" for name in _THREADED), "VECLIB_MAXIMUM_THREADS")
+#: File in which a kernel keeps the CPU-seconds that Numba took in it, if it compiled anything.
+COMPILATION = "compilation.txt"
 _starting = Lock()
 
 
@@ -139,6 +143,8 @@ def _be_kernel(
     os.chdir(folder)
     sys.path[:0] = [ROOT.as_posix()]
 
+    _keep_compilation(Path(folder) / COMPILATION)
+
     import pandas as pd
     from ipykernel.kernelapp import launch_new_instance
 
@@ -146,6 +152,27 @@ def _be_kernel(
     pd.set_option("display.max_columns", 20)
     # No history of what notebooks ran, and no advice for those who start a kernel by hand.
     launch_new_instance([*arguments, "--HistoryManager.enabled=False", "--parent=1"])
+
+
+def _keep_compilation(path: Path) -> None:
+    """Write to a file, whenever Numba has compiled something here, what all of it has taken."""
+    from numba.core import event
+
+    class Compilation(event.Listener):  # type: ignore[misc]
+        depth, began, taken = 0, 0.0, 0.0
+
+        def on_start(self, event: Any) -> None:
+            if self.depth == 0:
+                self.began = time.process_time()
+            self.depth += 1
+
+        def on_end(self, event: Any) -> None:
+            self.depth -= 1
+            if self.depth == 0:
+                self.taken += time.process_time() - self.began
+                path.write_text(f"{self.taken:.1f}\n")
+
+    event.register("numba:compile", Compilation())
 
 
 def _end_with(process: int) -> None:

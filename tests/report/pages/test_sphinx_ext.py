@@ -155,6 +155,7 @@ def tables(tmp_path, monkeypatch):
     data = {
         "figures": {}, "runs": {"part/page": run}, "document": True, "profile": "paper",
         "verdicts": verdicts, "known_seconds": {"quick": {"page": 7.5}},
+        "known_compilation": {"quick": 3.0},
         "machine": {"processor": "a | b", "threads": "1"},
         "edition": {"version": "0.1", "commit": "abc_1", "citation": "The book (2026)."},
         "errata": [erratum | {"record": "X-2", "page": "part/page"}],
@@ -229,6 +230,7 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
     facts = dict(found["book-facts"][0])
     assert (facts["processor"], facts["threads"]) == ("a | b", "1")
     assert f"{DIGITS} significant digits" in facts["tolerance"]
+    assert found["book-compilation"][0][1] == ["quick", "8", "3", "40%"]
     assert found["book-times"][0] == [
         ["Notebook", "Seconds", "CPU-seconds", "CPU-seconds, quick", "Set by the profile"],
         ["part/page", "1.2", "2.5", "7.5", '{"rates": [1, 2], "law": "x_y"}'],

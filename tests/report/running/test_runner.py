@@ -13,7 +13,7 @@ import pytest
 
 from analysis.report.paths import ROOT
 from analysis.report.running import notebooks, runner
-from analysis.report.running.kernels import kernel_environment
+from analysis.report.running.kernels import COMPILATION, kernel_environment
 from analysis.report.running.notebooks import Notebook
 from analysis.report.running.runner import Job, RunFailed, locked, run
 
@@ -41,6 +41,7 @@ facts = json.loads(Path("run.json").read_text())
 """
 CLOCKS = {"seconds.txt", "cpu.txt"}
 GOOD = "print(number, facts['document'])\nnumber**2"
+COMPILED = "import numba\nnumba.njit(lambda x: x + 1)(1)\n" + GOOD
 BAD = "1 / (number - number)"
 SLEEP = "Path('started').touch()\nimport time\ntime.sleep(120)"
 
@@ -71,14 +72,15 @@ def outputs(folder):
 
 
 def files(folder):
-    return {p.name: p.read_bytes() for p in folder.iterdir() if p.name not in CLOCKS}
+    clocks = {*CLOCKS, COMPILATION}
+    return {p.name: p.read_bytes() for p in folder.iterdir() if p.name not in clocks}
 
 
 def test_good_results_are_kept_failures_are_told_and_nothing_unchanged_runs(
     job, capsys, monkeypatch
 ):
     """One story: two good and two failing notebooks, then the same again, then a change."""
-    first, third = job("first", number=5), replace(job("third"), document=False)
+    first, third = job("first", number=5), replace(job("third", COMPILED), document=False)
     jobs = [first, job("second", BAD), third, job("dying", "import os\nos._exit(3)")]
     with pytest.raises(RunFailed) as failed:
         run(jobs, workers=2)
@@ -99,6 +101,8 @@ def test_good_results_are_kept_failures_are_told_and_nothing_unchanged_runs(
     assert sorted(p.name for p in first.target.parent.iterdir()) == ["first", "third"]
     kept = ["cpu.txt", "notebook.ipynb", "run.json", "seconds.txt"]
     assert sorted(p.name for p in first.target.iterdir()) == kept
+    compilation, whole = ((third.target / n).read_text() for n in (COMPILATION, "cpu.txt"))
+    assert 0 < float(compilation) <= float(whole)
 
     def refuse(kernels, folder):
         raise AssertionError("a notebook was run again")
@@ -108,7 +112,7 @@ def test_good_results_are_kept_failures_are_told_and_nothing_unchanged_runs(
         run([first, third])
     assert "2 notebooks, 0 to run" in capsys.readouterr().out
     assert not job("first", number=6).up_to_date
-    assert not job("third").up_to_date  # a reader's own result is not the document's
+    assert not job("third", COMPILED).up_to_date  # a reader's own result is not the document's
     assert not replace(first, sources=b"name\n").up_to_date
     assert not replace(first, trace=b"source,utc\n").up_to_date
 
@@ -150,7 +154,7 @@ def test_linear_algebra_of_a_kernel_runs_on_one_thread():
 
 def test_how_long_it_will_take_is_said_first_and_as_it_goes(job, capsys, monkeypatch):
     """From the last run here, else from what the book knows, on as many workers as there are."""
-    jobs = [job("first"), job("second"), job("third")]
+    jobs = [job("first"), job("second"), job("third", COMPILED)]
     known = {"paper": {"first": 100.0, "second": 300.0}}
     monkeypatch.setattr(runner, "known_seconds", lambda: known)
     (jobs[0].target).mkdir(parents=True)
