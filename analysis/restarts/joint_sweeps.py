@@ -47,7 +47,10 @@ def value_iteration(  # type: ignore[no-untyped-def]
     No expectation depends on any but the states `ends`; the others are done in the last sweep.
     """
     sign = -1.0 if worst else 1.0
-    expected = np.empty((active.shape[0], values.size // shape.min() ** active[0].sum()))
+    room = 0
+    for number in range(active.shape[0]):
+        room = max(room, places[number, values.size - 1] + 1)
+    expected = np.empty((active.shape[0], room))
     looked_up = expected.ravel()
     first, at, cost = _choices(allowed, places, costs, ends, expected.shape[1])
     factor = discount / (1.0 - discount)
