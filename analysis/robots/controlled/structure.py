@@ -196,9 +196,8 @@ def exact_optimum(
 ) -> ExactOptimum:
     """Return an optimum whose optimality equation holds without rounding.
 
-    The policy found in floating point is evaluated in fractions (those of FLINT, an order of
-    magnitude faster than Python's) and improved there until it is optimal, so that the result does
-    not rest on floating point.
+    The policy found in floating point is evaluated in fractions (those of FLINT) and improved there
+    until it is optimal, so that the result does not rest on floating point.
 
     Raises
     ------
