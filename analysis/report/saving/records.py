@@ -110,4 +110,4 @@ def _write() -> None:
         "records": {id: claim.as_dict() for id, claim in _records.items()},
         "values": _values,
     }
-    write_json(run_folder() / "records.json", content)
+    write_json(run_folder() / "records.json", content, indent=None)  # after each of hundreds
