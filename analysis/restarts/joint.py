@@ -160,11 +160,13 @@ class JointModel:
             raise NotConverged(
                 f"bounds are still {2 * residual:.3g} apart after {iterations} iterations"
             )
+        # Bounds that meet say nothing of what rounding has added up to.
+        rounding = np.finfo(float).eps * np.abs(found).max() / (1 - self.bandit.discount)
         return DiscountedSolution(
             values=found.reshape(values.shape),
             policy=policy.reshape(values.shape),
             iterations=iterations,
-            residual=residual,
+            residual=float(max(residual, rounding)),
             converged=True,
             method="value iteration",
         )
