@@ -181,8 +181,11 @@ def test_how_long_it_will_take_is_said_first_and_as_it_goes(job, capsys, monkeyp
 # Interruption.
 
 SCRIPT = """
+import signal
 import sys
 from pathlib import Path
+# As at a terminal, also where a shell has started the tests in the background.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from analysis.report.running import notebooks
 from analysis.report.running.notebooks import Notebook
 from analysis.report.running.runner import Job, locked, run
