@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from analysis.report.running.notebooks import all_notebooks
 from tests.book.sources import cells, literal_claims, studies
 
 #: Longest cell of a page, in lines that are not blank.
@@ -87,6 +88,19 @@ def test_pages_show_their_code_in_cells_that_one_can_read():
 
 
 @pytest.mark.book
+def test_a_page_takes_its_numbers_from_its_own_run():
+    """Else a rerun of that page alone would have none in their place."""
+    notebooks = all_notebooks()
+    strange = []
+    for name, notebook in notebooks.items():
+        text = notebook.path.read_text(encoding="utf-8")
+        for id in re.findall(r"\{value\}`([^`:]+)|\{when\} (?:not )?(\S+)", text):
+            given = "".join(id)
+            owner = max((n for n in notebooks if given.startswith(f"{n}-")), key=len, default=name)
+            strange += [(name, given)] if owner != name else []
+    assert strange == []
+
+
 def test_the_code_of_a_page_stands_in_its_html(site):
     """In the text of the built page, whatever the tags of its cells say."""
     short = {}
