@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from fontTools.subset import Options  # type: ignore[import-untyped]
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from analysis.report.run import FORMATS, NARROW, by_hand, run_folder, show_by_hand
 from analysis.report.saving.narrow import relay
@@ -88,6 +89,13 @@ def save_figure(
 
 
 def fix_layout(figure: Figure) -> None:
-    """Find the layout once: `savefig` would find it anew, and draw twice, for each format."""
+    """Find the layout once: `savefig` would find it anew, and draw twice, for each format.
+
+    The last bits of a layout differ from run to run, and an SVG names clip paths after all bits of
+    where their panels stand: so panels stand at rounded places.
+    """
     figure.draw_without_rendering()
     figure.set_layout_engine(None)
+    for axes in figure.axes:
+        place = axes.get_position(original=True)
+        axes._set_position(Bbox(place.get_points().round(9)))  # type: ignore[attr-defined]

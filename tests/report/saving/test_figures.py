@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from fontTools.ttLib import TTFont
+from matplotlib.figure import Figure
 from pypdf import PdfReader
 
 from analysis.report import figure, save_figure
@@ -59,6 +60,25 @@ def test_fonts_in_a_pdf_are_outlines_whose_letters_can_be_read(start_run):
         with TTFont(BytesIO(data)) as font:
             assert "glyf" in font
             assert not {"GSUB", "GPOS", "GDEF"} & set(font.keys())
+
+
+def test_the_last_bits_of_a_layout_leave_no_trace(start_run, monkeypatch):
+    drawn = []
+    for nudge in (0.0, 1e-13):
+        folder = start_run(f"run-{nudge}")
+        find = Figure.draw_without_rendering
+
+        def nudged(self, nudge=nudge, find=find):
+            find(self)
+            for axes in self.axes:
+                place = axes.get_position(original=True)
+                axes._set_position(place.translated(nudge, nudge))
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Figure, "draw_without_rendering", nudged)
+            save()
+        drawn.append(files(folder))
+    assert drawn[0] == drawn[1]
 
 
 def test_other_data_give_other_bytes(start_run):
