@@ -104,7 +104,7 @@ def test_rare_items_and_batches_vary_as_the_formula_says():
     assert found["solution-one"] == pytest.approx(four.u[0])
 
 
-def test_solutions_at_scale_are_of_the_order_that_they_say():
+def test_solutions_at_scale_agree_with_other_ways_to_them():
     found = solutions.of_at_scale()
     assert found["solution-alike"] > found["solution-spread"] > 0.01
     sources = lognormal_sources(20_000, np.random.default_rng(1))

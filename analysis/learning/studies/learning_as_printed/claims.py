@@ -11,6 +11,7 @@ from analysis.ephemeral.sources import Sources
 from analysis.learning.comparison import LearningCurves
 from analysis.learning.scheme.thresholds import soft_threshold_value, whittle_threshold
 from analysis.learning.studies.learning_as_printed import OVERFLOW, RAW, UNIT, Found
+from analysis.published import printed_number
 from analysis.report import Claim
 from analysis.results import Estimate
 
@@ -61,9 +62,9 @@ def _earned(found: Found) -> Iterable[Claim]:
     yield Claim(
         "B-283",
         found.best,
-        missing="how it was obtained: [2] does not print it, the slides print 285, and by expected "
-        f"content no policy with one source an epoch earns more than {found.ceiling:.2f} in the "
-        "long run on this instance",
+        missing="how it was obtained: [2] does not print it, the slides print "
+        f"{printed_number('A-s-285'):g}, and by expected content no policy with one source an "
+        f"epoch earns more than {found.ceiling:.2f} in the long run on this instance",
     )
     best, second = np.sort(arms.u)[:-3:-1]
     yield Claim(
@@ -82,14 +83,15 @@ def _earned(found: Found) -> Iterable[Claim]:
     )
     ones = Sources(arms.arrival_rate, np.ones(len(arms)), arms.decay_rate)
     without = soft_threshold_value(ones, ones.u_star, found.kappa).average_reward
-    pair = np.sort(ones.u)[:-3:-1]
+    pair, printed = np.sort(ones.u)[:-3:-1], printed_number("B-160")
     yield Claim(
         "B-t1-no-xi",
-        bool(round(first.average_reward, -1) == 160 and not pair[1] < 160 < pair[0]),
+        bool(round(first.average_reward, -1) == printed and not pair[1] < printed < pair[0]),
         condition="with the mean utilities of the report, which Table I leaves out",
         assumes=(UNIT,),
         evidence=f"with all utilities 1 the two best sources alone earn {pair[0]:.1f} and "
-        f"{pair[1]:.1f}, which 160 is not between, and thresholds at their bounds {without:.1f}",
+        f"{pair[1]:.1f}, which {printed:g} is not between, and thresholds at their bounds "
+        f"{without:.1f}",
     )
     for row, column in (("B-kappa-mean", "sources crawled"), ("B-kappa-disp", "their deviation")):
         values = found.steepness[column]
@@ -155,11 +157,12 @@ def _stable(found: Found) -> Iterable[Claim]:
     arms = found.sources
     ages = np.array([[age, 1 + age % 2, 1, 1][: len(arms)] for age in (1, 2)])
     levels = np.array([whittle_threshold(arms, arms.state_at_age(age)) for age in ages])
+    above = " and ".join(str(i + 1) for i in np.flatnonzero((levels > arms.u_star).any(axis=0)))
     yield Claim(
         "B-cure-1-legit",
         bool((levels <= arms.u_star).all()),
-        evidence="the index policy's thresholds of sources 3 and 4 lie above u*; the best projected"
-        f" thresholds at one crawl an epoch earn {found.projected:.2f}, free ones "
+        evidence=f"the index policy's thresholds of sources {above or 'none'} lie above u*; the "
+        f"best projected thresholds at one crawl an epoch earn {found.projected:.2f}, free ones "
         f"{found.unprojected:.2f}",
     )
 

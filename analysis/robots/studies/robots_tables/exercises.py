@@ -40,7 +40,8 @@ def rounding_table() -> pd.DataFrame:
     index = pd.MultiIndex.from_tuples(blocks, names=["λ", "K"])
     frame = pd.DataFrame({"best load in robots": loads, "N_s": numbers}, index)
     excess = (frame["N_s"] - frame["best load in robots"]).round(3)
-    marks = ["no" if block in not_least() else "yes" for block in blocks]
+    others = not_least()
+    marks = ["no" if block in others else "yes" for block in blocks]
     return frame.round(3).assign(excess=excess, **{"control saves least": marks})
 
 
