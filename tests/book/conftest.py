@@ -18,6 +18,18 @@ import pytest
 from analysis.report.paths import BUILD, ROOT, build_folder
 from analysis.report.publishing.printing import CHROMIUM, CHROMIUM_OPTIONS
 
+#: Kinds of tests by the fixtures that they need: what builds the book, what opens a browser.
+KINDS = {"site": "book", "browser": "browser"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark the tests beside this file by what they need, so that no mark is forgotten."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent and not item.get_closest_marker("rerun"):
+            for fixture in KINDS.keys() & set(getattr(item, "fixturenames", ())):
+                item.add_marker(KINDS[fixture])
+
 
 class Page(HTMLParser):
     """One HTML page: its elements with their attributes, ids, inline scripts and styles."""

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-pytestmark = [pytest.mark.book, pytest.mark.browser]
 INSIDE = re.compile(r"(file|data|blob|about|http://127\.0\.0\.1)")
 
 #: What a page says of itself once it has settled.

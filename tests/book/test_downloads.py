@@ -6,11 +6,9 @@ import subprocess
 import sys
 
 import nbformat
-import pytest
 
 from analysis.report.running.notebooks import all_notebooks
 
-pytestmark = pytest.mark.book
 RAW = re.compile(r"\{[a-z:-]+\}`|^[`:]{3,}\{|^\([\w-]+\)=$", re.MULTILINE)
 
 

@@ -87,7 +87,6 @@ def test_pages_show_their_code_in_cells_that_one_can_read():
     assert hidden == []
 
 
-@pytest.mark.book
 def test_a_page_takes_its_numbers_from_its_own_run():
     """Else a rerun of that page alone would have none in their place."""
     notebooks = all_notebooks()

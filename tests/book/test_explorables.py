@@ -32,8 +32,6 @@ from analysis.robots import (
 )
 from tests.book import test_browser
 
-pytestmark = pytest.mark.browser
-
 SCRIPTS = BOOK / "explorables"
 POLICIES = ("whittle", "greedy", "round-robin")
 TOLERANCE = 1e-12
@@ -273,7 +271,6 @@ PLACES = {
     for id in PLACE.findall(page.read_text(encoding="utf-8"))
 }
 each = pytest.mark.parametrize("id", PLACES)
-on_pages = pytest.mark.book
 
 
 class Driven:
@@ -337,7 +334,6 @@ def test_there_are_explorables_on_eight_pages_or_more():
     assert len(set(PLACES.values())) >= 8
 
 
-@on_pages
 @each
 def test_it_says_in_words_what_is_seen(opened, id):
     shown = opened(id)
@@ -351,7 +347,6 @@ def test_it_says_in_words_what_is_seen(opened, id):
     assert shown.place.locator("input, select").evaluate_all(named)
 
 
-@on_pages
 @each
 def test_the_keyboard_alone_drives_every_control(opened, id):
     shown = opened(id)
@@ -376,7 +371,6 @@ def test_the_keyboard_alone_drives_every_control(opened, id):
         assert shown.picture + shown.words != before, control.get_attribute("id") or kind
 
 
-@on_pages
 @each
 def test_an_address_restores_a_view_and_reset_the_first_one(opened, id):
     shown = opened(id)
@@ -397,7 +391,6 @@ def test_an_address_restores_a_view_and_reset_the_first_one(opened, id):
     assert again.tab.evaluate("location.hash") == f"#{id}"
 
 
-@on_pages
 def test_an_address_with_nonsense_in_it_opens_the_first_view(opened):
     first = opened("explore-four-sources")
     for nonsense in ("?M=nine&T=1e99x&policy=%3Cb%3E&epochs=&colour=red", "?M=50%&%=1"):
@@ -407,7 +400,6 @@ def test_an_address_with_nonsense_in_it_opens_the_first_view(opened):
     assert "With M = 4 " in far.words
 
 
-@on_pages
 def test_four_sources_open_with_the_numbers_of_the_package(opened):
     words = opened("explore-four-sources").words
     run = simulate(four_sources(), "whittle", 1, 61)
@@ -415,7 +407,6 @@ def test_four_sources_open_with_the_numbers_of_the_package(opened):
     assert f"{run.average_reward:.2f}" in words
 
 
-@on_pages
 def test_a_drag_in_the_picture_moves_the_slider(opened):
     shown = opened("explore-index-lines")
     slider = shown.place.get_by_label("Content x").first
@@ -429,7 +420,6 @@ def test_a_drag_in_the_picture_moves_the_slider(opened):
     assert float(slider.input_value()) != before
 
 
-@on_pages
 @each
 def test_on_a_dark_telephone_it_fits_and_can_be_read_and_touched(opened, id):
     telephone = {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"}
@@ -459,7 +449,6 @@ def show_still(tab, id):
     tab.locator(f"[id='{id}'] img:visible").wait_for()
 
 
-@on_pages
 @each
 def test_without_scripts_and_on_paper_the_still_picture_stands_alone(opened, browser, site, id):
     context = browser.new_context(java_script_enabled=False)
@@ -477,7 +466,6 @@ def test_without_scripts_and_on_paper_the_still_picture_stands_alone(opened, bro
     assert not shown.place.is_visible()
 
 
-@on_pages
 def test_a_page_without_an_explorable_loads_no_script_of_theirs(site):
     names = {path.name for path in SCRIPTS.glob("*.js")}
     loaded = {
@@ -488,7 +476,6 @@ def test_a_page_without_an_explorable_loads_no_script_of_theirs(site):
     assert all(names <= loaded[page] for page in PLACES.values())
 
 
-@on_pages
 def test_data_on_a_page_are_json_that_no_script_can_end(site):
     for page in set(PLACES.values()):
         text = (site.html / page).read_text(encoding="utf-8")

@@ -9,13 +9,10 @@ import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-import pytest
-
 from analysis.report.collate import PRODUCTS
 from analysis.report.running.kernels import kernel_environment
 from analysis.report.running.notebooks import all_notebooks
 
-pytestmark = pytest.mark.book
 THREADS = 2  # the first run has one
 
 

@@ -95,7 +95,6 @@ def test_what_a_document_prints_is_quoted_by_its_row():
     assert said == []
 
 
-@pytest.mark.book
 def test_the_book_says_no_more_than_its_verdicts(site):
     with (site.html / "scorecard.csv").open(encoding="utf-8", newline="") as file:
         verdicts = {row["id"]: row["verdict"] for row in csv.DictReader(file)}

@@ -15,8 +15,6 @@ from analysis.report.run import FORMATS
 from analysis.report.running.notebooks import all_notebooks
 from analysis.report.scorecard import VERDICTS
 
-pytestmark = pytest.mark.book
-
 #: Attributes whose address a browser fetches by itself, by tag ("*" for any).
 LOADS = {
     "*": ("src", "srcset", "poster", "background", "xlink:href", "imagesrcset"),

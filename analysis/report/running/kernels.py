@@ -8,6 +8,7 @@ in ``pyproject.toml``; a kernel ends when the process that asked for it ends.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import resource
@@ -144,6 +145,8 @@ def _be_kernel(
     sys.path[:0] = [ROOT.as_posix()]
 
     _keep_compilation(Path(folder) / COMPILATION)
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
     import pandas as pd
     from ipykernel.kernelapp import launch_new_instance
