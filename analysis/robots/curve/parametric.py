@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,10 @@ from analysis.robots.curve.reduced import (
     check_rates,
     evaluate,
     evaluate_exactly,
+    solve_floats,
+    solve_fractions,
 )
+from analysis.robots.curve.split import reunite
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -155,6 +159,7 @@ def optimal_sequence(
     floats = check_rates(queue, [float(rate) for rate in law])
     mu = positive("service_rate", service_rate)
     solve = evaluate_exactly if exact else evaluate
+    system: Any = solve_fractions if exact else solve_floats
     numbers: tuple[Any, Sequence[Any]] = (service_rate, list(law)) if exact else (mu, floats)
 
     table = queue.curve_policy(queue.lossless_curve())
@@ -170,9 +175,13 @@ def optimal_sequence(
             lines = None if queue.is_triangle else tuple(costs)
             return OptimalSequence(queue, tuple(breakpoints), tuple(switched), lines)
         now = max(now, following)
-        breakpoints.append(now)
-        switched.append(box)
-        table[box] = not table[box]
+        loss, starvation = found.cost or (now, 0)
+        gain = loss + now * starvation
+        for each in chain([box], reunite(queue, table, box, now, gain, numbers, system)):
+            breakpoints.append(now)
+            switched.append(each)
+            table[each] = not table[each]
+        costs += [found.cost] * (len(breakpoints) - len(costs))
     raise NotConverged(f"more than {max_policies} optimal policies")
 
 

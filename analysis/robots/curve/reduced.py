@@ -35,12 +35,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from analysis.checks import check_array, check_integer
+from analysis.robots.controlled.classes import recurrent_class
 from analysis.robots.controlled.ordering import successors
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Box = tuple[int, int]
+Entry = tuple[int, int, Any]
+Pair = tuple[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -136,9 +139,17 @@ class ReducedQueue:
         departure, arrival = successors(starts, starts)
         return flat[departure[numbers]], flat[arrival[numbers]]
 
+    def closed_classes(self, starts: Bools) -> Ints:
+        """Return the number of each state's closed class, by its place in `states`; -1 for none.
+
+        Where K >= N departures alone lead from everywhere to the reference: there is one class.
+        """
+        departure, arrival = (np.where(to < 0, -1, to + 1) for to in self.moves(starts))
+        return recurrent_class(np.append(-1, departure), np.append(-1, arrival))[1:]
+
     def coefficients(
         self, starts: Bools, service_rate: Any, rates: Sequence[Any]
-    ) -> tuple[list[tuple[int, int, Any]], list[tuple[Any, Any]]]:
+    ) -> tuple[list[Entry], list[Pair]]:
         """Return the linear system of a policy, in whatever numbers the rates are.
 
         The unknowns are the values of `states`, the reference's place being taken by theta (for
@@ -154,8 +165,8 @@ class ReducedQueue:
         departure, arrival = self.moves(starts)
         reference = len(self.states) - 1
         rows = reference if self.is_triangle else reference + 1
-        entries: list[tuple[int, int, Any]] = []
-        costs: list[tuple[Any, Any]] = []
+        entries: list[Entry] = []
+        costs: list[Pair] = []
         for row, (q, r) in enumerate(self.states[:rows]):
             for rate, target in ((service_rate, departure[row]), (rates[r], arrival[row])):
                 if target >= 0:
@@ -214,15 +225,9 @@ def evaluate(
     ValueError
         If the policy has several recurrent classes.
     """
-    entries, costs = queue.coefficients(starts, service_rate, rates)
-    row, column, value = (np.array(part) for part in zip(*entries, strict=True))
-    size = len(costs)
-    system = sparse.csc_array((value, (row, column)), shape=(size, size), dtype=np.float64)
-    try:
-        solution = sparse.linalg.splu(system).solve(np.array(costs, dtype=np.float64))
-    except RuntimeError:  # singular
-        raise ValueError("starts must have one recurrent class, got several") from None
-    return _described(queue, solution.tolist(), 1e-13 * float(np.abs(solution).max()))
+    solution = solve_floats(*queue.coefficients(starts, service_rate, rates))
+    largest = max(max(abs(x), abs(y)) for x, y in solution)
+    return _described(queue, solution, 1e-13 * largest)
 
 
 def evaluate_exactly(
@@ -242,6 +247,25 @@ def evaluate_exactly(
     ValueError
         If a rate is a float, or the policy has several recurrent classes.
     """
+    entries, costs = queue.coefficients(starts, service_rate, rates)
+    return _described(queue, solve_fractions(entries, costs), 0)
+
+
+def solve_floats(entries: Sequence[Entry], right: Sequence[Pair]) -> list[list[float]]:
+    """Solve a linear system, its entries as (row, column, number), for two right sides."""
+    row, column, value = (np.array(part) for part in zip(*entries, strict=True))
+    size = len(right)
+    system = sparse.csc_array((value, (row, column)), shape=(size, size), dtype=np.float64)
+    try:
+        solved: Floats = sparse.linalg.splu(system).solve(np.array(right, dtype=np.float64))
+    except RuntimeError:  # singular
+        raise ValueError("starts must have one recurrent class, got several") from None
+    pairs: list[list[float]] = solved.tolist()
+    return pairs
+
+
+def solve_fractions(entries: Sequence[Entry], right: Sequence[Pair]) -> list[list[Fraction]]:
+    """Do the same in fractions, which rates that are floats are none of."""
     from flint import fmpq, fmpq_mat
 
     def number(value: Any) -> Any:
@@ -249,18 +273,17 @@ def evaluate_exactly(
             raise ValueError(f"rates must be whole numbers or fractions to be exact, got {value!r}")
         return fmpq(int(value.numerator), int(value.denominator))
 
-    entries, costs = queue.coefficients(starts, number(service_rate), [number(r) for r in rates])
-    system: Any = fmpq_mat(len(costs), len(costs))
-    right: Any = fmpq_mat(len(costs), 2)
+    system: Any = fmpq_mat(len(right), len(right))
+    sides: Any = fmpq_mat(len(right), 2)
     for row, column, value in entries:
-        system[row, column] += value
-    for row, pair in enumerate(costs):
-        right[row, 0], right[row, 1] = pair
+        system[row, column] += number(value)
+    for row, pair in enumerate(right):
+        sides[row, 0], sides[row, 1] = map(number, pair)
     try:
-        solution = system.solve(right, algorithm="dixon").tolist()
+        solved = system.solve(sides, algorithm="dixon").tolist()
     except ZeroDivisionError:  # singular
         raise ValueError("starts must have one recurrent class, got several") from None
-    return _described(queue, [[Fraction(int(x.p), int(x.q)) for x in row] for row in solution], 0)
+    return [[Fraction(int(x.p), int(x.q)) for x in row] for row in solved]
 
 
 def _described(queue: ReducedQueue, solution: list[list[Any]], scale: Any) -> Evaluation:
