@@ -13,6 +13,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -110,7 +111,7 @@ def locked(build: Path) -> Iterator[None]:
 
 
 def run(jobs: list[Job], workers: int | None = None, memory: float | None = None) -> None:
-    """Run what is not up to date, at most `workers` at a time, longest known time first.
+    """Run what is not up to date, at most `workers` at a time, in the order of `in_turn`.
 
     Parameters
     ----------
@@ -136,8 +137,7 @@ def run(jobs: list[Job], workers: int | None = None, memory: float | None = None
     for job in jobs:
         for stale in job.target.parent.glob(f".{job.target.name}~*"):  # of a build that was killed
             shutil.rmtree(stale)
-    waiting = [job for job in jobs if not job.up_to_date]
-    waiting.sort(key=lambda job: job.expected_seconds or float("inf"), reverse=True)
+    waiting = in_turn([job for job in jobs if not job.up_to_date])
     print(f"{len(jobs)} notebooks, {len(waiting)} to run{_estimate(waiting, workers)}", flush=True)
     failed: list[str] = []
     kernels = Kernels(memory)
@@ -164,6 +164,22 @@ def run(jobs: list[Job], workers: int | None = None, memory: float | None = None
             kernels.stop()
     if failed:
         raise RunFailed(f"{len(failed)} of {len(jobs)} notebooks failed: {', '.join(failed)}")
+
+
+def in_turn(jobs: list[Job]) -> list[Job]:
+    """Return jobs in the order to start them: the longest of each part, then its second, and so on.
+
+    What takes long starts early. Pages of one part share kernels: two that started together, where
+    none is compiled yet, would both compile them.
+    """
+    longest = sorted(jobs, key=lambda job: job.expected_seconds or float("inf"), reverse=True)
+    seen: Counter[str] = Counter()
+    turns: list[tuple[int, Job]] = []
+    for job in longest:
+        part = job.notebook.page.split("/")[0]
+        turns.append((seen[part], job))
+        seen[part] += 1
+    return [job for _, job in sorted(turns, key=lambda turn: turn[0])]
 
 
 def _estimate(jobs: list[Job], workers: int, more: str = "") -> str:

@@ -8,6 +8,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +16,7 @@ from analysis.report.paths import ROOT
 from analysis.report.running import notebooks, runner
 from analysis.report.running.kernels import COMPILATION, kernel_environment
 from analysis.report.running.notebooks import Notebook
-from analysis.report.running.runner import Job, RunFailed, locked, run
+from analysis.report.running.runner import Job, RunFailed, in_turn, locked, run
 
 PAGE = """---
 jupytext:
@@ -34,6 +35,7 @@ number: int = 3  # none; any; a number
 ```{code-cell} ipython3
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 facts = json.loads(Path("run.json").read_text())
 %s
@@ -184,6 +186,7 @@ SCRIPT = """
 import signal
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 # As at a terminal, also where a shell has started the tests in the background.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from analysis.report.running import notebooks
@@ -289,3 +292,13 @@ def test_a_folder_without_permission_is_named(tmp_path):
 def test_an_error_inside_is_not_taken_for_an_unwritable_folder(tmp_path):
     with pytest.raises(FileNotFoundError), locked(tmp_path):
         raise FileNotFoundError("something else")
+
+
+def test_long_pages_start_early_and_no_two_of_a_part_together():
+    seconds = {"a/one": 9.0, "a/two": 8.0, "b/one": 3.0, "a/new": None, "c/one": 5.0, "b/two": 1.0}
+    jobs = [
+        SimpleNamespace(expected_seconds=taken, notebook=SimpleNamespace(page=page))
+        for page, taken in seconds.items()
+    ]
+    order = [job.notebook.page for job in in_turn(jobs)]
+    assert order == ["a/new", "c/one", "b/one", "a/one", "b/two", "a/two"]
