@@ -94,8 +94,9 @@ def fix_layout(figure: Figure) -> None:
     The last bits of a layout differ from run to run, and an SVG names clip paths after all bits of
     where their panels stand: so panels stand at rounded places.
     """
-    figure.draw_without_rendering()
-    figure.set_layout_engine(None)
+    if engine := figure.get_layout_engine():
+        engine.execute(figure)
+        figure.set_layout_engine(None)
     for axes in figure.axes:
         place = axes.get_position(original=True)
         axes._set_position(Bbox(place.get_points().round(9)))  # type: ignore[attr-defined]

@@ -56,7 +56,7 @@ def relay(figure: Figure) -> None:
         for label in axes.get_yticklabels():
             label.set_text(textwrap.fill(label.get_text(), 18))
     figure.set_size_inches(WIDTH, each * rows + 0.17 * lines + 0.15)
-    figure.draw_without_rendering()
+    figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]
     for axes in panels:
         _break_lines(axes)
         _keep_apart(axes.xaxis)
