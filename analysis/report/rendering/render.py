@@ -41,6 +41,7 @@ from analysis.report.rendering.downloads import write_notebooks
 from analysis.report.rendering.static import share_static
 from analysis.report.run import write_json
 from analysis.report.running.notebooks import (
+    ASIDE,
     find_notebook,
     known_compilation,
     known_seconds,
@@ -121,7 +122,7 @@ def render_runs(found: Collation, build: Path, book: Path, *, strict: bool = Fal
         _stage_run(found, page, stage / name)
     for part in ("references.bib", "back/bibliography.md"):
         shutil.copyfile(BOOK / part, stage / Path(part).name)
-    for part in ("_static", EXPLORABLES):
+    for part in (*ASIDE, EXPLORABLES):
         shutil.copytree(BOOK / part, stage / part)
     _stage_config(stage, "")  # they are on this machine only
     chapters = [{"file": name} for name in (*names[1:], "bibliography")]

@@ -35,6 +35,8 @@ _END = r"\s*(N|[-+]?inf|[-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*"
 _INTERVAL = re.compile(rf"(?P<left>[\[(]){_END},{_END}(?P<right>[\])])")
 _SET = re.compile(r"\{[^{},]+(,[^{},]+)*\}")
 _N = re.compile(r"\bN\b")
+#: Folders below ``book/`` that Sphinx reads beside the pages.
+ASIDE = ("_static", "_templates")
 _TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
 _LISTS = ("list[int]", "list[float]", "list[str]")
 #: Errors of pydantic that say that a value is of the type, but not in the range.
@@ -216,7 +218,7 @@ def all_notebooks() -> dict[str, Notebook]:
 def source_files() -> Iterator[Path]:
     """Yield the files below ``book/`` that are sources, not what a build or Jupyter left there."""
     for folder, inside, names in os.walk(BOOK):
-        inside[:] = [name for name in inside if name == "_static" or name[0] not in "_."]
+        inside[:] = [name for name in inside if name in ASIDE or name[0] not in "_."]
         yield from (Path(folder, name) for name in names)
 
 

@@ -324,13 +324,15 @@ def test_what_jupyter_and_builds_leave_is_no_source(page, book):
     for left in (".ipynb_checkpoints/first", "_build/first", "_output/first"):
         page(name=left)
     assert list(all_notebooks()) == ["first"]
-    (book / "_static").mkdir()
-    (book / "_static" / "book.css").touch()
+    for name in ("_static/book.css", "_templates/layout.html"):
+        (book / name).parent.mkdir()
+        (book / name).touch()
     found = {path.relative_to(book).as_posix() for path in source_files()}
     assert found == {
         "_toc.yml",
         "_tables.yml",
         "_static/book.css",
+        "_templates/layout.html",
         "part/first.md",
         "reader_tables.py",
     }
