@@ -145,6 +145,7 @@ def _be_kernel(
     sys.path[:0] = [ROOT.as_posix()]
 
     _keep_compilation(Path(folder) / COMPILATION)
+    # What the libraries keep stays: to look at it again and again takes a tenth of compiling.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
 

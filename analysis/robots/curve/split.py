@@ -55,9 +55,13 @@ def reunite(
     Raises
     ------
     NotConverged
-        If there are more than two closed classes, or no box is left to switch.
+        If there are more than two closed classes, no box is left to switch, or switches do not
+        end.
     """
-    while (label := queue.closed_classes(table)).max() > 0:
+    for _ in queue.boxes:
+        label = queue.closed_classes(table)
+        if label.max() < 1:
+            return
         if label.max() > 1:
             raise NotConverged("several classes of states close at the same parameter")
         here, slopes = _gaps(queue, table, label, parameter, gain, rates, solve)
@@ -66,15 +70,17 @@ def reunite(
         wanted = -1 if table[box] else 1  # sign of the gap of the box that was switched
         direction = wanted if slopes[last] > 0 else -wanted
         start = -here[last] / slopes[last]
+        rounding = ROUNDING if isinstance(start, float) else 0
         following: dict[Box, Any] = {}
         for one, number in place.items():
             slope = direction * slopes[number]
-            if one != box and (slope > ROUNDING if table[one] else slope < -ROUNDING):
+            if one != box and (slope > rounding if table[one] else slope < -rounding):
                 following[one] = -(here[number] + start * slopes[number]) / slope
         if not following:
             raise NotConverged("no box leads out of a class that is left")
         box = min(following, key=lambda one: following[one])
         yield box
+    raise NotConverged("more switches at one parameter than there are boxes")
 
 
 def _gaps(

@@ -35,7 +35,6 @@ number: int = 3  # none; any; a number
 ```{code-cell} ipython3
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 facts = json.loads(Path("run.json").read_text())
 %s
@@ -186,7 +185,6 @@ SCRIPT = """
 import signal
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 # As at a terminal, also where a shell has started the tests in the background.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from analysis.report.running import notebooks

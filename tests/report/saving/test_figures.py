@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from fontTools.ttLib import TTFont
-from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from pypdf import PdfReader
 
 from analysis.report import figure, save_figure
@@ -66,16 +66,16 @@ def test_the_last_bits_of_a_layout_leave_no_trace(start_run, monkeypatch):
     drawn = []
     for nudge in (0.0, 1e-13):
         folder = start_run(f"run-{nudge}")
-        find = Figure.draw_without_rendering
+        find = ConstrainedLayoutEngine.execute
 
-        def nudged(self, nudge=nudge, find=find):
-            find(self)
-            for axes in self.axes:
+        def nudged(self, figure, nudge=nudge, find=find):
+            find(self, figure)
+            for axes in figure.axes:
                 place = axes.get_position(original=True)
                 axes._set_position(place.translated(nudge, nudge))
 
         with monkeypatch.context() as patch:
-            patch.setattr(Figure, "draw_without_rendering", nudged)
+            patch.setattr(ConstrainedLayoutEngine, "execute", nudged)
             save()
         drawn.append(files(folder))
     assert drawn[0] == drawn[1]
