@@ -82,6 +82,18 @@ def printed_relative_index(decay: float, share: float, short: bool) -> float:
 
 
 @njit(cache=True)
+def tabulated_index(row: Floats, step: float, cost: float, state: float) -> float:
+    """Index in a state, from its values at multiples of `step`; slope 1/C beyond the last."""
+    position = state / step
+    last = row.size - 1
+    if position >= last:
+        return row[last] + (state - last * step) / cost
+    below = int(position)
+    weight = position - below
+    return (1.0 - weight) * row[below] + weight * row[below + 1]
+
+
+@njit(cache=True)
 def _priority(
     rule: int,
     i: int,
@@ -103,13 +115,7 @@ def _priority(
     if not seen:
         return relative_index_at_age(decay[i], h_decay[i], float(age)) * u_star[i] / cost[i]
     if rule == TABLE:
-        position = state / step[i]
-        last = table.shape[1] - 1
-        if position >= last:
-            return table[i, last] + (state - last * step[i]) / cost[i]
-        below = int(position)
-        weight = position - below
-        return (1.0 - weight) * table[i, below] + weight * table[i, below + 1]
+        return tabulated_index(table[i], step[i], cost[i], state)
     share = state / u_star[i] if u_star[i] > 0.0 else 0.0
     if rule == WHITTLE:
         return relative_index(decay[i], h_decay[i], share) * u_star[i] / cost[i]
@@ -187,6 +193,21 @@ def mark_top(values: Floats, count: int, work: Floats, chosen: Bools) -> None:
 
 
 @njit(cache=True)
+def receive(alpha: Floats, content: Floats, state: Floats) -> None:
+    """Let content fade over one epoch and what it brings arrive, in place."""
+    for i in range(state.size):
+        state[i] = alpha[i] * state[i] + content[i]
+
+
+@njit(cache=True)
+def pass_epoch(alpha: Floats, content: Floats, state: Floats, age: Ints) -> None:
+    """Let one epoch pass, in place: `receive`, and ages grow by one."""
+    receive(alpha, content, state)
+    for i in range(age.size):
+        age[i] += 1
+
+
+@njit(cache=True)
 def advance(
     epoch: int,
     chosen: Bools,
@@ -215,8 +236,7 @@ def advance(
             column = epoch - int(lifetime[i])
             arrived = content[column, i] if column >= 0 else start[i]
             state[i] = max(0.0, state[i] - alpha[i] ** (lifetime[i] - 1.0) * arrived)
-        state[i] = alpha[i] * state[i] + content[epoch, i]
-        age[i] += 1
+    pass_epoch(alpha, content[epoch], state, age)
     return earned
 
 

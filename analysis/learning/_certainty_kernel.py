@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.ephemeral.kernels import h, relative_index_at_age
-from analysis.learning.environment import advance, collect, compiled, fresh, largest
+from analysis.ephemeral.kernels import h, pass_epoch, relative_index_at_age
+from analysis.learning.environment import collect, compiled, fresh, largest
 
 #: "forced" crawls an arm again once so much of the time watched has passed since its last crawl.
 OVERDUE = 0.75
@@ -335,5 +335,5 @@ def play(model, state, alpha, decay, u_star, content, budget, rng):  # type: ign
             decay, u_star, held, age, arms, budget, found, crawls
         )
         learn(model, state, arms, ages, found)
-        advance(alpha, content[epoch], held, age)
+        pass_epoch(alpha, content[epoch], held, age)
     return reward, expected, crawls

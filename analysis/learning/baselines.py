@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_integer, check_kind, check_number
+from analysis.ephemeral.kernels import pass_epoch
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import (
     Floats,
     Ints,
     Run,
-    advance,
     by_epoch,
     collect,
     compiled,
@@ -267,7 +267,7 @@ def _joint_play(constants, state, alpha, decay, u_star, content, rng):  # type: 
             decay, u_star, held, age, state.sets[action], found.size, found, crawls
         )
         _joint_learn(constants, state, before, action, reward[epoch])
-        advance(alpha, content[epoch], held, age)
+        pass_epoch(alpha, content[epoch], held, age)
     return reward, expected, crawls
 
 
@@ -305,5 +305,5 @@ def _ucb_play(state, alpha, decay, u_star, content, budget):  # type: ignore[no-
             decay, u_star, held, age, arms, budget, found, crawls
         )
         _ucb_learn(state, arms, found)
-        advance(alpha, content[epoch], held, age)
+        pass_epoch(alpha, content[epoch], held, age)
     return reward, expected, crawls

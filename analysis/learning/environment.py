@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from analysis.checks import check_array, check_choice, check_integer, check_kind
 from analysis.ephemeral.environment import Environment
+from analysis.ephemeral.kernels import mark_top
 from analysis.ephemeral.policies import Observation, Policy
 from analysis.ephemeral.sources import Sources
 
@@ -240,14 +241,6 @@ def fresh(decay, u_star, held, age):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def advance(alpha, content, held, age):  # type: ignore[no-untyped-def]
-    """Let one epoch pass: content fades and arrives, ages grow by one."""
-    for i in range(held.size):
-        held[i] = alpha[i] * held[i] + content[i]
-        age[i] += 1
-
-
-@compiled
 def collect(decay, u_star, held, age, arms, count, found, crawls):  # type: ignore[no-untyped-def]
     """Crawl the first `count` arms: write what each held into `found`.
 
@@ -271,16 +264,10 @@ def largest(values, arms):  # type: ignore[no-untyped-def]
 
     Ties go to the smaller position.
     """
-    for m in range(arms.size):
-        best = -1
-        for i in range(values.size):
-            taken = False
-            for earlier in range(m):
-                taken = taken or arms[earlier] == i
-            if not taken and (best < 0 or values[i] > values[best]):
-                best = i
-        place = m
-        while place > 0 and arms[place - 1] > best:
-            arms[place] = arms[place - 1]
-            place -= 1
-        arms[place] = best
+    chosen = np.empty(values.size, dtype=np.bool_)
+    mark_top(values, arms.size, np.empty(values.size), chosen)
+    place = 0
+    for i in range(values.size):
+        if chosen[i]:
+            arms[place] = i
+            place += 1

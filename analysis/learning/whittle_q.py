@@ -27,13 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_integer, check_kind, check_number
+from analysis.ephemeral.kernels import pass_epoch
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import (
     Floats,
     Ints,
     Run,
-    advance,
     by_epoch,
     collect,
     compiled,
@@ -220,5 +220,5 @@ def _play(model, state, alpha, decay, u_star, content, budget, rng):  # type: ig
             decay, u_star, held, age, arms, budget, found, crawls
         )
         _learn(model, state, before, arms, found)
-        advance(alpha, content[epoch], held, age)
+        pass_epoch(alpha, content[epoch], held, age)
     return reward, expected, crawls

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from analysis.checks import check_choice, check_integer, check_number
 from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.index import whittle_index_at_age
-from analysis.ephemeral.kernels import mark_top
+from analysis.ephemeral.kernels import mark_top, receive, tabulated_index
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.content_law import content_law
 from analysis.ephemeral.stochastic.index import StochasticIndex, index_table
@@ -202,7 +202,7 @@ def simulate_random_replicas(
     rewards, relaxed = np.empty(horizon), np.empty(horizon)
     guide = np.stack([np.searchsorted(row, np.linspace(0, 1, 4097)) for row in total])
     _play_copies(
-        kind, state, sources.alpha, table.values, table.step, total, guide, arrived,
+        kind, state, sources.alpha[kind], table.values, table.step, total, guide, arrived,
         crawls, level, rewards, relaxed, rng,
     )  # fmt: skip
     beside = np.nan if subsidy is None else float(relaxed[warm_up:].mean()) / copies
@@ -246,18 +246,6 @@ def _crawl_groups(counts: Ints, content: Floats, order: Ints, crawls: int) -> fl
 
 
 @njit(cache=True)
-def _read(row: Floats, step: float, state: float) -> float:
-    """Index in a state, from its row of the table; slope 1 beyond the last point."""
-    last = row.size - 1
-    position = state / step
-    if position >= last:
-        return row[last] + (position - last) * step
-    below = int(position)
-    weight = position - below
-    return (1.0 - weight) * row[below] + weight * row[below + 1]
-
-
-@njit(cache=True)
 def _play_copies(
     kind: Ints,
     state: Floats,
@@ -278,16 +266,16 @@ def _play_copies(
     priority, work = np.empty(size), np.empty(size)
     chosen = np.zeros(size, dtype=np.bool_)
     cells = guide.shape[1] - 1
-    beside = state.copy()
+    beside, content = state.copy(), np.empty(size)
     for epoch in range(rewards.size):
         for i in range(size):
-            priority[i] = _read(index[kind[i]], step[kind[i]], state[i])
+            priority[i] = tabulated_index(index[kind[i]], step[kind[i]], 1.0, state[i])
         mark_top(priority, crawls, work, chosen)
         rewards[epoch] = 0.0
         relaxed[epoch] = crawls * subsidy if subsidy < np.inf else 0.0
         for i in range(size):
             k = kind[i]
-            if subsidy < np.inf and _read(index[k], step[k], beside[i]) > subsidy:
+            if subsidy < np.inf and tabulated_index(index[k], step[k], 1.0, beside[i]) > subsidy:
                 relaxed[epoch] += beside[i] - subsidy
                 beside[i] = 0.0
             if chosen[i]:
@@ -297,5 +285,6 @@ def _play_copies(
             point = guide[k, int(uniform * cells)]
             while point < most and total[k, point] < uniform:
                 point += 1
-            state[i] = alpha[k] * state[i] + point * arrived[k]
-            beside[i] = alpha[k] * beside[i] + point * arrived[k]
+            content[i] = point * arrived[k]
+        receive(alpha, content, state)
+        receive(alpha, content, beside)

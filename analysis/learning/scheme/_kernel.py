@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.learning.environment import advance, collect, compiled, fresh
+from analysis.ephemeral.kernels import pass_epoch
+from analysis.learning.environment import collect, compiled, fresh
 
 STEP_BLOCK = 500
 AVERAGING_BLOCK = 1000
@@ -387,5 +388,5 @@ def play(model, state, alpha, decay, u_star, content, budget, rng):  # type: ign
         learn(model, state, active, reward[epoch])
         if state.steps[1] >= 0:
             break
-        advance(alpha, content[epoch], held, age)
+        pass_epoch(alpha, content[epoch], held, age)
     return reward, expected, engaged, crawls

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.checks import check_choice, check_integer
-from analysis.ephemeral.kernels import h, relative_index_at_age
+from analysis.ephemeral.kernels import h, pass_epoch, receive, relative_index_at_age
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
 from analysis.learning import _certainty_kernel as kernel
@@ -267,12 +267,6 @@ def _best_times(mean, alpha, subsidy):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _step(alpha, content, held):  # type: ignore[no-untyped-def]
-    for i in range(held.size):
-        held[i] = alpha[i] * held[i] + content[i]
-
-
-@compiled
 def _play(model, state, alpha, content, mean, budget, rng):  # type: ignore[no-untyped-def]
     """Return what certainty equivalence earns in expectation, all sources empty at first."""
     horizon, size = content.shape
@@ -288,10 +282,8 @@ def _play(model, state, alpha, content, mean, budget, rng):  # type: ignore[no-u
             total += expected[i]
             held[i], expected[i], age[i] = 0.0, 0.0, 0
         kernel.learn(model, state, arms, ages, found)
-        _step(alpha, content[epoch], held)
-        _step(alpha, mean[epoch], expected)
-        for i in range(size):
-            age[i] += 1
+        pass_epoch(alpha, content[epoch], held, age)
+        receive(alpha, mean[epoch], expected)
     return total
 
 
@@ -309,7 +301,5 @@ def _play_informed(decay, mean, reach, alpha, budget):  # type: ignore[no-untype
         for i in arms:
             total += expected[i]
             expected[i], age[i] = 0.0, 0
-        _step(alpha, mean[epoch], expected)
-        for i in range(size):
-            age[i] += 1
+        pass_epoch(alpha, mean[epoch], expected, age)
     return total
