@@ -19,6 +19,7 @@ from analysis.ephemeral import (
     whittle_index_at_age,
 )
 from analysis.learning import soft_threshold_value
+from analysis.report.pages.explorables import FIRST
 from analysis.report.paths import BOOK
 from analysis.restarts import thresholds
 from analysis.restarts.instances.generators import unstructured_arm
@@ -466,14 +467,19 @@ def test_without_scripts_and_on_paper_the_still_picture_stands_alone(opened, bro
     assert not shown.place.is_visible()
 
 
-def test_a_page_without_an_explorable_loads_no_script_of_theirs(site):
-    names = {path.name for path in SCRIPTS.glob("*.js")}
+def test_a_page_loads_the_scripts_of_its_own_explorables_and_no_others(site):
+    texts = {path.name: path.read_text(encoding="utf-8") for path in SCRIPTS.glob("*.js")}
+    needed = {}
+    for id, page in PLACES.items():
+        (views,) = [name for name, text in texts.items() if f'define("{id}"' in text]
+        needed.setdefault(page, {*FIRST}).add(views)
     loaded = {
         name: {Path(script.get("src", "").partition("?")[0]).name for script in page.all("script")}
         for name, page in site.pages.items()
     }
-    assert {name for name, found in loaded.items() if found & names} == set(PLACES.values())
-    assert all(names <= loaded[page] for page in PLACES.values())
+    assert {name: found & set(texts) for name, found in loaded.items() if found & set(texts)} == (
+        needed
+    )
 
 
 def test_data_on_a_page_are_json_that_no_script_can_end(site):

@@ -302,8 +302,8 @@ def test_the_gallery_shows_every_figure(site):
     assert {f"{figure['id']}.png" for figure in site.figures} <= shown
 
 
-def test_pages_load_the_icons_that_they_show_and_no_code_that_they_do_not_need(site):
-    assert (site.html / "_static/scripts/fontawesome.js").stat().st_size < 120_000
+def test_a_page_weighs_a_megabyte_and_a_half_at_most_before_its_pictures(site):
+    """The page, its code, MathJax, and 90 kB for the letters of formulas and icons."""
     with (ROOT / "book/_config.yml").open(encoding="utf-8") as file:
         parts = yaml.safe_load(file)["sphinx"]["config"]["mathjax3_config"]["loader"]["load"]
     mathjax = [site.html / f"_static/mathjax/{part}.js" for part in (*parts, CHTML_FONTS)]
@@ -312,7 +312,10 @@ def test_pages_load_the_icons_that_they_show_and_no_code_that_they_do_not_need(s
         assert ("searchindex.js" in {path.name for path in loaded}) == (name == "search.html")
         code = [path for path in loaded if path.suffix in {".js", ".css"}]
         code += mathjax if any(path.name == "startup.js" for path in code) else []
-        assert sum(path.stat().st_size for path in code) < 1_700_000, name
+        weight = sum(path.stat().st_size for path in (page.path, *code))
+        assert weight + 90_000 < 1_500_000, name
+    fonts = site.html.glob("_static/vendor/fontawesome/webfonts/*.woff2")
+    assert max(path.stat().st_size for path in fonts) < 10_000
 
 
 def test_the_scorecard_has_every_row_with_a_known_verdict_and_its_place(site):

@@ -29,7 +29,7 @@ from analysis.published import printed_rows
 from analysis.report.collate import PRODUCTS
 from analysis.report.pages.collated import results
 
-#: Folder of the scripts and styles, beside the pages; the first three in the order of their needs.
+#: Folder of the scripts and styles, beside the pages; what all views need, in that order.
 FOLDER = "explorables"
 FIRST = ("math.js", "frame.js", "plot.js")
 #: Significant digits of a figure's data on the page: more than any picture shows.
@@ -69,8 +69,15 @@ class Explorable(SphinxDirective):
             f'<div class="explorable" id="{id}" data-explorable="{id}" data-figure="{figure}" '
             f'hidden><script type="application/json">{content}</script></div>'
         )
-        self.env.metadata[self.env.docname]["explorables"] = True
+        self.env.metadata[self.env.docname].setdefault("views", []).append(self._script(id))
         return [nodes.raw("", html, format="html")]
+
+    def _script(self, id: str) -> str:
+        """Name the script that defines what is shown."""
+        for path in sorted((Path(self.env.srcdir) / FOLDER).glob("*.js")):
+            if f'define("{id}"' in path.read_text(encoding="utf-8"):
+                return path.name
+        raise self.error(f"no script in {FOLDER} defines {id!r}")
 
     @property
     def _results(self) -> dict[str, Any]:
@@ -126,11 +133,11 @@ def ship(app: Sphinx) -> None:
 
 
 def load(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Load scripts and styles on a page that has an explorable."""
-    if not app.env.metadata.get(page, {}).get("explorables"):
+    """Load what the explorables of a page need: the scripts of all views, and its own views."""
+    views = app.env.metadata.get(page, {}).get("views")
+    if not views:
         return
-    scripts = sorted(path.name for path in (Path(app.srcdir) / FOLDER).glob("*.js"))
-    for name in [*FIRST, *(name for name in scripts if name not in FIRST)]:
+    for name in dict.fromkeys([*FIRST, *views]):
         app.add_js_file(name, loading_method="defer", priority=900)
     app.add_css_file("explorables.css")
 

@@ -34,11 +34,11 @@ from analysis.report.pages.api import Face
 from analysis.report.pages.bound import DocumentOnly, DropEmptySections, When
 from analysis.report.pages.collated import number_text, results
 from analysis.report.pages.explorables import register as register_explorables
-from analysis.report.pages.icons import ship_used_icons
 from analysis.report.pages.pictures import Picture, setup_pictures
 from analysis.report.pages.references import BookReferences, write_index
 from analysis.report.pages.rerun import mark_rerun, number_as_in_the_book, pages_of_rerun
 from analysis.report.pages.rows import RowRole, add_search_entries, mark_told, resolve_rows
+from analysis.report.pages.used import ship_used
 from analysis.report.run import DIGITS, FORMATS
 from analysis.report.running.notebooks import Parameter, all_notebooks, find_notebook
 from analysis.report.text import escaped
@@ -331,10 +331,10 @@ TEMPLATES.filters["json"] = json.dumps
 
 
 def finish(app: Sphinx, problem: Exception | None) -> None:
-    """Leave an index and few icons beside the pages of a book; runs share all of the icons."""
+    """Leave an index beside the pages of a book and thin out its theme, which runs share whole."""
     if not pages_of_rerun(app):
         write_index(app, problem)
-        ship_used_icons(app, problem)
+        ship_used(app, problem)
     name_toggles(app, problem)
 
 
@@ -364,5 +364,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_transform(DropEmptySections)
     app.add_post_transform(BookReferences)
     app.connect("env-check-consistency", number_as_in_the_book)
-    app.connect("build-finished", finish)
+    # After the theme, which writes a sheet of style then.
+    app.connect("build-finished", finish, priority=900)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

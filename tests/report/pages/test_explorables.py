@@ -35,8 +35,9 @@ def stage(tmp_path):
     (tmp_path / "_site/figures").mkdir(parents=True)
     (tmp_path / "_site/figures/page-still.csv").write_text(STILL % EVIL)
     (tmp_path / "explorables").mkdir()
-    for name in ("views-a.js", "plot.js", "math.js", "frame.js", "explorables.css"):
+    for name in ("views-a.js", "views-b.js", "plot.js", "math.js", "frame.js", "explorables.css"):
         (tmp_path / "explorables" / name).write_text("")
+    (tmp_path / "explorables/views-a.js").write_text('book.define("explore-it", () => ({}));')
     return tmp_path
 
 
@@ -62,7 +63,7 @@ def test_a_place_holds_parameters_values_data_and_prints(stage, monkeypatch):
 
 def test_scripts_are_deferred_in_the_order_of_their_needs(stage, monkeypatch):
     text = render(stage, monkeypatch)
-    scripts = re.findall(r'<script defer="defer" src="_static/(math|frame|plot|views-a)\.js', text)
+    scripts = re.findall(r'<script defer="defer" src="_static/(math|frame|plot|views-.)\.js', text)
     assert scripts == ["math", "frame", "plot", "views-a"]
     assert "explorables.css" in text
 
@@ -76,6 +77,7 @@ def test_a_page_without_an_explorable_loads_none_of_it(stage, monkeypatch):
     ("told", "instead", "said"),
     [
         (":figure: page-still", ":figure: page-other", "still picture"),
+        ("explore-it", "explore-that", "no script in explorables defines 'explore-that'"),
         ("page-rates", "page-rate", "no notebook saved a value 'page-rate'"),
         (":data: page-still", ":data: page-other", "no notebook saved data 'page-other'"),
         ("way loss", "way gain", "page-still.csv has no column 'gain'"),

@@ -1,0 +1,147 @@
+"""Ship only what pages use of the theme: its icons, its rules of style, the letters of its fonts.
+
+The theme brings two thousand icons, twice, and the rules of two frameworks; pages show two dozen
+icons and meet one rule in three. A rule stays if each class and each id of its selector is one that
+a page has or that a script names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import tinycss2
+from fontTools import subset
+from sphinx.application import Sphinx
+
+SCRIPT = "_static/scripts/fontawesome.js"
+MATHJAX = "_static/mathjax"
+FONTS = "_static/vendor/fontawesome/webfonts"
+_ICON = re.compile(
+    r'"?(?P<name>[a-z0-9-]+)"?:\[\d+,\d+,\[(?P<others>[^\]]*)\],"[0-9a-f]+",'
+    r'(?:"[^"]*"|\[[^\]]*\])\],?'
+)
+_ICON_NAME = re.compile(r"\bfa-([a-z0-9-]+)")
+_NAMES = re.compile(r"""\b(?:class|id)=(?:"([^"]*)"|'([^']*)')""")
+_INLINE = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
+_WORD = re.compile(r"[\w-]+")
+#: Rules that hold rules.
+_NESTED = {"media", "supports", "layer", "container"}
+
+
+def keep_used(script: str, used: set[str]) -> str:
+    """Return the script of icons without those that have none of the used names.
+
+    Parameters
+    ----------
+    script : str
+        Font Awesome's icons and what draws them, as one script.
+    used : set of str
+        Names of icons, without ``fa-``.
+    """
+
+    def kept(icon: re.Match[str]) -> str:
+        names = {icon["name"], *re.findall(r'"([a-z0-9-]+)"', icon["others"])}
+        return icon[0] if names & used else ""
+
+    return _ICON.sub(kept, script)
+
+
+def keep_used_rules(sheet: str, used: set[str]) -> str:
+    """Return a sheet of style without the rules that can meet nothing, and without comments.
+
+    Parameters
+    ----------
+    sheet : str
+        A sheet of style.
+    used : set of str
+        Classes and ids that elements can have; one that ends with a hyphen stands for all that
+        begin with it, which scripts put together.
+
+    Raises
+    ------
+    ValueError
+        If the sheet is not well formed.
+    """
+    return _kept_rules(tinycss2.parse_stylesheet(sheet, True, True), used)
+
+
+def _kept_rules(rules: Iterable[Any], used: set[str]) -> str:
+    kept = []
+    for rule in rules:
+        if rule.type == "error":
+            raise ValueError(f"sheet must be well formed: {rule.message} at {rule.source_line}")
+        if rule.type == "qualified-rule":
+            if selectors := [one for one in _selectors(rule.prelude) if _can_meet(one, used)]:
+                head = ",".join(tinycss2.serialize(one).strip() for one in selectors)
+                kept.append(f"{head}{{{tinycss2.serialize(rule.content)}}}")
+        elif rule.content is not None and rule.lower_at_keyword in _NESTED:
+            if inside := _kept_rules(tinycss2.parse_rule_list(rule.content, True, True), used):
+                kept.append(f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}{{{inside}}}")
+        else:
+            kept.append(rule.serialize())
+    return "".join(kept)
+
+
+def _selectors(prelude: Iterable[Any]) -> list[list[Any]]:
+    """Split a list of selectors at its commas."""
+    found: list[list[Any]] = [[]]
+    for token in prelude:
+        if token.type == "literal" and token.value == ",":
+            found.append([])
+        else:
+            found[-1].append(token)
+    return found
+
+
+def _can_meet(selector: list[Any], used: set[str]) -> bool:
+    """Whether its classes and ids are all used; what stands within parentheses is not looked at."""
+    named = [token.value for token in selector if token.type == "hash"]
+    for before, token in pairwise(selector):
+        if token.type == "ident" and before.type == "literal" and before.value == ".":
+            named.append(token.value)
+    return not any(used.isdisjoint(_beginnings(name)) for name in named)
+
+
+def _beginnings(name: str) -> list[str]:
+    """Return a name and its beginnings that end with a hyphen: of a-b-c these are a- and a-b-."""
+    return [name, *(name[: match.end()] for match in re.finditer(r"(?<=.)-", name))]
+
+
+def keep_used_letters(font: Path, letters: set[int]) -> None:
+    """Rewrite a font in WOFF2 with some letters only, given by their numbers."""
+    options = subset.Options(flavor="woff2")
+    whole = subset.load_font(str(font), options)
+    chosen = subset.Subsetter(options)
+    chosen.populate(unicodes=letters)
+    chosen.subset(whole)
+    subset.save_font(whole, str(font), options)
+
+
+def ship_used(app: Sphinx, problem: Exception | None) -> None:
+    """Thin out the theme's files of a site that was just built."""
+    site = Path(app.outdir)
+    script = site / SCRIPT
+    if problem is not None or not script.exists():
+        return
+    pages = [path.read_text(encoding="utf-8") for path in site.rglob("*.html")]
+    paths = [path for path in site.glob("_static/**/*.js") if path != script]
+    paths = [path for path in paths if not path.is_relative_to(site / MATHJAX)]  # has its own rules
+    scripts = [path.read_text(encoding="utf-8") for path in paths]
+    icons = {name for text in (*pages, *scripts) for name in _ICON_NAME.findall(text)}
+    script.write_text(keep_used(script.read_text(encoding="utf-8"), icons), encoding="utf-8")
+
+    named = [text for page in pages for pair in _NAMES.findall(page) for text in pair]
+    scripts += [text for page in pages for text in _INLINE.findall(page)]
+    used = {word for text in (*named, *scripts) for word in _WORD.findall(text)}
+    letters: set[int] = set()
+    for path in site.glob("_static/**/*.css"):
+        sheet = keep_used_rules(path.read_text(encoding="utf-8"), used)
+        path.write_text(sheet, encoding="utf-8")
+        path.with_name(f"{path.name}.map").unlink(missing_ok=True)
+        letters.update(map(ord, sheet))
+    for font in (site / FONTS).glob("*.woff2"):
+        keep_used_letters(font, letters)

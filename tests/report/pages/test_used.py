@@ -1,0 +1,98 @@
+"""What pages use of the theme is shipped: icons by any of their names, rules that can meet one."""
+
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import pydata_sphinx_theme
+import pytest
+from fontTools.ttLib import TTFont
+
+from analysis.report.pages.used import (
+    FONTS,
+    SCRIPT,
+    keep_used,
+    keep_used_letters,
+    keep_used_rules,
+    ship_used,
+)
+
+STATIC = Path(pydata_sphinx_theme.__file__).parent / "theme/pydata_sphinx_theme/static"
+ICONS = (
+    'var a={bars:[448,512,["navicon"],"f0c9","M0 96"],"arrow-up":[384,512,[8593],"f062","M2"],'
+    'duo:[1,2,[],"f1",["M1","M2"]]},b=[1,2,[3]];'
+)
+
+
+def test_an_icon_is_kept_by_each_of_its_names():
+    for used in ({"bars"}, {"navicon"}):
+        kept = keep_used(ICONS, used)
+        assert kept == 'var a={bars:[448,512,["navicon"],"f0c9","M0 96"],},b=[1,2,[3]];'
+    assert keep_used(ICONS, {"duo", "bars", "arrow-up"}) == ICONS
+    assert keep_used(ICONS, set()) == "var a={},b=[1,2,[3]];"
+
+
+def test_the_script_of_the_theme_shrinks_and_stays_a_script():
+    whole = (STATIC / "scripts/fontawesome.js").read_text(encoding="utf-8")
+    kept = keep_used(whole, {"bars", "magnifying-glass", "moon"})
+    assert len(kept) < 0.1 * len(whole)
+    assert '"f0c9"' in kept
+    assert '"f185"' not in kept  # the sun
+    assert kept.count("{") == kept.count("}")
+
+
+@pytest.mark.parametrize(
+    ("sheet", "kept"),
+    [
+        ("a{color:red}.a{b:c}.z{b:c}", "a{color:red}.a{b:c}"),
+        (".a .z,.z,p.a>b{b:c}", "p.a>b{b:c}"),
+        ("#a,#z{b:c}", "#a{b:c}"),
+        (r".a\:b{b:c}.z\:b{b:c}", r".a\:b{b:c}"),
+        (".made-of-two{b:c}.made-up{b:c}.mad-e{b:c}", ".made-of-two{b:c}"),
+        (".-made{b:c}", ""),
+        (".a:not(.z){b:c}:is(.z,.y){b:c}", ".a:not(.z){b:c}:is(.z,.y){b:c}"),  # not looked into
+        ('[class*="z"]{b:c}', '[class*="z"]{b:c}'),
+        ("@media print{.z{b:c}.a{b:c}}@media print{.z{b:c}}", "@media print{.a{b:c}}"),
+        ("@supports (b:c){@media print{.a{b:c}}}", "@supports (b:c){@media print{.a{b:c}}}"),
+        ("@keyframes z{50%{b:c}}@font-face{b:c}", "@keyframes z{50%{b:c}}@font-face{b:c}"),
+        ("/* .a */.a{/* said */b:c}", ".a{b:c}"),
+        (':root{--x:"\\f058"}', ':root{--x:"\uf058"}'),
+    ],
+)
+def test_a_rule_stays_where_all_its_classes_and_ids_are_used(sheet, kept):
+    assert keep_used_rules(sheet, {"a", "a:b", "made-of-", "-"}).replace("/**/", "") == kept
+
+
+def test_a_sheet_that_is_not_well_formed_is_refused():
+    with pytest.raises(ValueError, match="sheet must be well formed"):
+        keep_used_rules("a{b:c} d", set())
+
+
+def test_a_font_keeps_the_letters_asked_for(tmp_path):
+    font = tmp_path / "font.woff2"
+    shutil.copyfile(STATIC / "vendor/fontawesome/webfonts/fa-solid-900.woff2", font)
+    keep_used_letters(font, {0xF058, ord("%")})
+    assert set(TTFont(font).getBestCmap()) == {0xF058, ord("%")}
+    assert font.stat().st_size < 3000
+
+
+def test_the_theme_of_a_site_is_thinned_out_by_its_pages_and_scripts(tmp_path):
+    shutil.copytree(STATIC, tmp_path / "_static")
+    (tmp_path / "_static/own.js").write_text('element.classList.add("btn-outline-info");')
+    (tmp_path / "index.html").write_text('<i class="fa-solid fa-moon" id="x"></i>')
+    before = (tmp_path / "_static/styles/pydata-sphinx-theme.css").stat().st_size
+    ship_used(SimpleNamespace(outdir=tmp_path), None)
+    sheet = (tmp_path / "_static/styles/pydata-sphinx-theme.css").read_text(encoding="utf-8")
+    assert len(sheet) < before / 2
+    assert ".fa-moon:before{" in sheet
+    assert ".btn-outline-info{" in sheet
+    assert ".fa-sun:before{" not in sheet
+    assert '"f186"' in (tmp_path / SCRIPT).read_text(encoding="utf-8")
+    letters = TTFont(tmp_path / FONTS / "fa-solid-900.woff2").getBestCmap()
+    assert 0xF186 in letters  # the moon
+    assert 0xF185 not in letters  # the sun
+
+
+def test_a_build_that_failed_is_left_alone(tmp_path):
+    ship_used(SimpleNamespace(outdir=tmp_path), RuntimeError("no"))
+    assert list(tmp_path.iterdir()) == []
