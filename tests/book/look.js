@@ -68,6 +68,13 @@ async () => {
     .filter((e) => e.checkVisibility(visible) && e.scrollWidth > e.clientWidth + 1)
     .filter((e) => !e.classList.contains("book-scrolls") || e.tabIndex < 0 || !scrolls(e));
 
+  // Links within text that nothing but their colour sets apart from it.
+  const underlined = (e) => getComputedStyle(e).textDecorationLine.includes("underline");
+  const plain = [...article.querySelectorAll("a[href]:not(.headerlink)")]
+    .filter((a) => a.checkVisibility(visible) && a.innerText.trim())
+    .filter((a) => (a.closest("p, li, dd, dt, td, th, figcaption") ?? a).innerText.trim() !== a.innerText.trim())
+    .filter((a) => ![a, ...a.querySelectorAll("*")].some(underlined));
+
   const mathematics = [...article.querySelectorAll(".math")];
   const marked = article.querySelectorAll("mjx-merror, .problematic, .system-message");
   return {
@@ -77,6 +84,7 @@ async () => {
     wide,
     scrolling: article.querySelectorAll(".book-scrolls").length,
     uncued: uncued.map((e) => e.outerHTML.slice(0, 120)),
+    plain: plain.map((a) => a.outerHTML.slice(0, 120)),
     folded: [...article.querySelectorAll("details.hide > summary")].map((s) => s.innerText.trim()),
     images: images.map((image) => ({
       source: image.getAttribute("src"),

@@ -15,11 +15,13 @@ INSIDE = re.compile(r"(file|data|blob|about|http://127\.0\.0\.1)")
 
 #: What a page says of itself once it has settled.
 LOOK = Path(__file__).with_name("look.js").read_text(encoding="utf-8")
-#: What axe-core is asked; contrast is measured by `look.js`, once for all text of a page.
+#: What axe-core is asked. `look.js` measures contrast, once for all text of a page, and asks that
+#: links in text are underlined; a `region` is never more than moderate. These three are slow.
 #: From disk it could read no stylesheet beforehand, and would say so on the console.
+ELSEWHERE = ("color-contrast", "link-in-text-block", "region")
 AXE = {
     "resultTypes": ["violations"],
-    "rules": {"color-contrast": {"enabled": False}},
+    "rules": {rule: {"enabled": False} for rule in ELSEWHERE},
     "preload": False,
 }
 
@@ -144,6 +146,23 @@ def test_text_can_be_read_in_both_themes(wide, narrow):
     assert sum(visit.seen["texts"] for visit in narrow.values()) > 100
     assert gathered(wide, lambda visit: visit.seen["faint"]) == {}
     assert gathered(narrow, lambda visit: visit.seen["faint"]) == {}
+
+
+def test_links_in_text_are_underlined(wide, narrow):
+    assert gathered(wide, lambda visit: visit.seen["plain"]) == {}
+    assert gathered(narrow, lambda visit: visit.seen["plain"]) == {}
+
+
+def test_a_link_told_by_its_colour_alone_would_be_seen(browser, tmp_path):
+    """The check itself, on a page with such a link, an underlined one and one that stands alone."""
+    path = tmp_path / "page.html"
+    style = "<style>a{text-decoration:none}.u{text-decoration:underline}</style>"
+    links = "<p>See <a href=x>this</a> and <a class=u href=x>that</a>.<p><a href=x>alone</a>"
+    path.write_text(
+        f"<!doctype html><title>t</title>{style}<main><article>{links}</article></main>"
+    )
+    (plain,) = visit_all(browser, _OnePage(path))["page"].seen["plain"]
+    assert "this" in plain
 
 
 def test_no_page_is_wider_than_its_screen_or_cut_off_at_its_edge(wide, narrow):
