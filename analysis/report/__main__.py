@@ -19,9 +19,9 @@ from analysis.report.publishing.citation import this_edition
 from analysis.report.publishing.printing import find_browser, print_book
 from analysis.report.publishing.release import check_edition, make_release
 from analysis.report.rendering.render import render_book, render_runs, render_single
-from analysis.report.running.kernels import COMPILATION
+from analysis.report.running.known import keep_build, measured
 from analysis.report.running.lab import open_lab
-from analysis.report.running.notebooks import all_notebooks, keep_seconds
+from analysis.report.running.repeat import differences
 from analysis.report.running.reruns import rerun_job
 from analysis.report.running.runner import locked, profile_jobs, run
 from analysis.report.running.values import parse_assignments
@@ -86,16 +86,20 @@ def publish(profile: str, *, dirty: bool = False) -> None:
 
 
 def keep_times(profile: str) -> None:
-    """Keep the CPU-seconds that the notebooks of the last build took, for the next estimate."""
-    results = build_folder(profile) / "results"
-    folders = {name: results / n.page for name, n in all_notebooks().items()}
-    missing = [name for name, folder in folders.items() if not (folder / "cpu.txt").exists()]
-    if missing:
-        raise RuntimeError(f"there is no result of {missing[0]}: run 'make book' first")
-    seconds = {name: float((folder / "cpu.txt").read_text()) for name, folder in folders.items()}
-    compiled = [path for folder in folders.values() if (path := folder / COMPILATION).exists()]
-    kept = keep_seconds(profile, seconds, sum(float(path.read_text()) for path in compiled))
-    print(f"times: {shown(kept)}")
+    """Keep what the last build took, for the next estimate and for readers."""
+    print(f"times: {shown(keep_build(profile, **measured(build_folder(profile))))}")
+
+
+def repeat(profile: str) -> None:
+    """Run all notebooks of a built book again, and keep how many left the same bytes behind."""
+    build = build_folder(profile)
+    with locked(build):
+        found = differences(profile_jobs(profile, build))
+    for page, names in found.items():
+        print(f"{page}: {', '.join(names) or 'the same bytes'}")
+    same = sum(not names for names in found.values())
+    kept = keep_build(profile, repeated={"again": same, "all": len(found)})
+    print(f"repeated: {same} of {len(found)}, kept in {shown(kept)}")
 
 
 def lab(profile: str, options: str) -> None:
@@ -130,6 +134,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             lab(options.profile, options.options)
         elif options.command == "times":
             keep_times(options.profile)
+        elif options.command == "repeat":
+            repeat(options.profile)
         else:
             serve(options.port)
     except (RuntimeError, ValueError) as error:
@@ -169,8 +175,10 @@ def _parser() -> argparse.ArgumentParser:
     release = commands.add_parser("release", help="pack the book, its PDF and data in one archive")
     release.add_argument("--profile", choices=PROFILES, default="paper", help="set of parameters")
     release.add_argument("--dirty", action="store_true", help="even with uncommitted changes")
-    times = commands.add_parser("times", help="keep the CPU-seconds of the last build's notebooks")
+    times = commands.add_parser("times", help="keep the CPU-seconds and bytes of the last build")
     times.add_argument("--profile", choices=PROFILES, default="paper", help="profile of the build")
+    again = commands.add_parser("repeat", help="run all again and count what gives the same bytes")
+    again.add_argument("--profile", choices=PROFILES, default="paper", help="profile of the build")
     opened = commands.add_parser("lab", help="open the notebooks in JupyterLab")
     opened.add_argument("--profile", choices=PROFILES, default="paper", help="which book's")
     opened.add_argument(

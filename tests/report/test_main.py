@@ -12,7 +12,7 @@ from analysis.report import __main__ as command
 from analysis.report import paths
 from analysis.report.paths import ROOT
 from analysis.report.publishing import printing
-from analysis.report.running import notebooks
+from analysis.report.running import known, notebooks
 from analysis.report.running.notebooks import find_notebook
 from analysis.report.running.runner import locked
 
@@ -205,7 +205,7 @@ def test_an_interrupt_is_told_and_has_a_status_of_its_own(capsys, monkeypatch):
     assert "last good book" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["book", "run", "pdf", "times", "serve"])
+@pytest.mark.parametrize("name", ["book", "run", "pdf", "times", "repeat", "serve"])
 def test_every_command_explains_its_options(capsys, name):
     with pytest.raises(SystemExit) as left:
         command.main([name, "--help"])
@@ -220,25 +220,49 @@ def test_every_command_explains_its_options(capsys, name):
     assert shown == declared
 
 
-def test_times_are_kept_for_the_next_estimate(capsys, tmp_path, monkeypatch):
-    assert "make book" in refused(capsys, "times")
-    monkeypatch.setattr(notebooks, "BOOK", tmp_path)
+@pytest.fixture
+def small_book(tmp_path, monkeypatch):
+    """A book of one page, with something known of its builds and a result of its own."""
+    for module in (notebooks, known):
+        monkeypatch.setattr(module, "BOOK", tmp_path)
     (tmp_path / "part").mkdir()
     (tmp_path / "profiles").mkdir()
-    (tmp_path / "profiles/seconds.yml").write_text(
-        "notebooks: {full: {plain: 100.0}}\ncompilation: {full: 20.0}"
-    )
+    (tmp_path / "profiles/quick.yml").write_text("{}")
+    (tmp_path / "profiles/builds.yml").write_text("full: {seconds: {plain: 100.0}}")
     (tmp_path / "part/plain.md").write_text("---\nkernelspec: {name: python3}\n---\n\n# A page\n")
     (tmp_path / "_toc.yml").write_text("parts: []")
     result = tmp_path / "build/results/part/plain"
     result.mkdir(parents=True)
     (result / "cpu.txt").write_text("12.5\n")
+    return result
+
+
+def test_times_and_bytes_are_kept_for_the_next_estimate(capsys, small_book):
     assert command.main(["times", "--profile", "quick"]) == 0
-    assert notebooks.known_seconds() == {"full": {"plain": 100.0}, "quick": {"plain": 12.5}}
-    assert notebooks.known_compilation() == {"full": 20.0, "quick": 0.0}
-    (result / "compilation.txt").write_text("3.5\n")
+    quick = {"seconds": {"plain": 12.5}, "compilation": 0, "bytes": {"results": 5, "pages": 0}}
+    assert known.known_builds() == {"full": {"seconds": {"plain": 100.0}}, "quick": quick}
+    (small_book / "compilation.txt").write_text("3.5\n")
+    (small_book.parents[2] / "html").mkdir()
+    (small_book.parents[2] / "html/index.html").write_text("page")
     assert command.main(["times", "--profile", "quick"]) == 0
-    assert notebooks.known_compilation()["quick"] == 3.5
+    assert known.known_builds()["quick"]["compilation"] == 3.5
+    assert known.known_builds()["quick"]["bytes"] == {"results": 9, "pages": 4}
+    assert known.known_seconds("quick", "plain") == 12.5
+    assert known.known_seconds("paper", "plain") is None
+
+
+def test_times_need_a_book(capsys):
+    assert "make book" in refused(capsys, "times")
+
+
+def test_how_many_notebooks_repeat_is_kept(capsys, small_book, monkeypatch):
+    assert "make book" in refused(capsys, "repeat", "--profile", "quick")  # that result has no key
+    found = {"part/one": [], "part/other": ["notebook.ipynb", "records.json"]}
+    monkeypatch.setattr(command, "differences", lambda jobs: found)
+    assert command.main(["repeat", "--profile", "quick"]) == 0
+    said = capsys.readouterr().out
+    assert "part/other: notebook.ipynb, records.json\nrepeated: 1 of 2" in said
+    assert known.known_builds()["quick"] == {"repeated": {"again": 1, "all": 2}}
 
 
 def test_an_unknown_profile_is_refused(capsys):

@@ -40,11 +40,10 @@ from analysis.report.publishing.site import write_data
 from analysis.report.rendering.downloads import write_notebooks
 from analysis.report.rendering.static import share_static
 from analysis.report.run import write_json
+from analysis.report.running.known import known_builds
 from analysis.report.running.notebooks import (
     ASIDE,
     find_notebook,
-    known_compilation,
-    known_seconds,
     profile_parameters,
     source_files,
 )
@@ -182,8 +181,7 @@ def _stage_data(found: Collation, stage: Path, more: Mapping[str, Any] | None = 
     edition = this_edition()
     common = {
         "runs": runs,
-        "known_seconds": known_seconds(),
-        "known_compilation": known_compilation(),
+        "builds": known_builds(),
         "machine": _machine(found),
         "edition": asdict(edition)
         | {"version": str(facts()["version"]), "citation": plain_citation(edition)},

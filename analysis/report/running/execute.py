@@ -32,9 +32,12 @@ class Kernels:
     ----------
     memory : float or None
         GiB of address space that each may take.
+    threads : int
+        Threads of each.
     """
 
     memory: float | None = None
+    threads: int = 1
     started: list[WarmProvisioner] = field(default_factory=list)
     stopped: Event = field(default_factory=Event)
 
@@ -56,7 +59,10 @@ class Kernels:
         # What it says is kept apart from the build, whose disk may be the one that is full.
         with tempfile.NamedTemporaryFile() as log:
             start: Any = manager.start_kernel(
-                cwd=str(folder), env=kernel_environment(), memory=self.memory, log=log.name
+                cwd=str(folder),
+                env=kernel_environment(self.threads),
+                memory=self.memory,
+                log=log.name,
             )
             asyncio.run(start)
             self.started.append(warm)

@@ -274,33 +274,6 @@ def _table(what: str) -> Any:
     return resolve_name(read_values(BOOK / "_tables.yml")["sources"][what])
 
 
-def known_seconds() -> dict[str, dict[str, float]]:
-    """Return the CPU-seconds of each notebook by profile, as ``times`` last kept them."""
-    return _times().get("notebooks", {})
-
-
-def known_compilation() -> dict[str, float]:
-    """Return the CPU-seconds by profile that compilation took of those of its notebooks."""
-    return _times().get("compilation", {})
-
-
-def keep_seconds(profile: str, seconds: Mapping[str, float], compilation: float) -> Path:
-    """Keep the CPU-seconds of a profile's notebooks beside the profiles, and return the file."""
-    path = BOOK / "profiles" / "seconds.yml"
-    content = {
-        "notebooks": {**known_seconds(), profile: dict(seconds)},
-        "compilation": {**known_compilation(), profile: round(compilation, 1)},
-    }
-    head = "# CPU-seconds of a build from nothing, kept by `python -m analysis.report times`.\n"
-    path.write_text(head + yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
-    return path
-
-
-def _times() -> dict[str, Any]:
-    path = BOOK / "profiles" / "seconds.yml"
-    return read_values(path) if path.exists() else {}
-
-
 def _number(text: str) -> Any:
     return float(text) if "inf" in text else parse_value(text)
 

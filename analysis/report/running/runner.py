@@ -30,12 +30,8 @@ from analysis.report.files import raise_if_full, replace_folder, shown
 from analysis.report.run import write_json
 from analysis.report.running.dependencies import result_key
 from analysis.report.running.execute import Kernels
-from analysis.report.running.notebooks import (
-    Notebook,
-    all_notebooks,
-    known_seconds,
-    profile_parameters,
-)
+from analysis.report.running.known import known_seconds
+from analysis.report.running.notebooks import Notebook, all_notebooks, profile_parameters
 
 
 @dataclass(frozen=True)
@@ -69,7 +65,7 @@ class Job:
         path = self.target / "seconds.txt"
         if path.exists():
             return float(path.read_text())
-        return known_seconds().get(self.profile, {}).get(self.notebook.name)
+        return known_seconds(self.profile, self.notebook.name)
 
 
 class RunFailed(RuntimeError):
@@ -110,7 +106,13 @@ def locked(build: Path) -> Iterator[None]:
         yield
 
 
-def run(jobs: list[Job], workers: int | None = None, memory: float | None = None) -> None:
+def run(
+    jobs: list[Job],
+    workers: int | None = None,
+    memory: float | None = None,
+    *,
+    threads: int = 1,
+) -> None:
     """Run what is not up to date, at most `workers` at a time, in the order of `in_turn`.
 
     Parameters
@@ -121,6 +123,8 @@ def run(jobs: list[Job], workers: int | None = None, memory: float | None = None
         Notebooks at a time; one a core by default.
     memory : float, optional
         GiB of address space that each notebook may take; no limit by default.
+    threads : int
+        Threads of each notebook's kernel.
 
     Raises
     ------
@@ -140,7 +144,7 @@ def run(jobs: list[Job], workers: int | None = None, memory: float | None = None
     waiting = in_turn([job for job in jobs if not job.up_to_date])
     print(f"{len(jobs)} notebooks, {len(waiting)} to run{_estimate(waiting, workers)}", flush=True)
     failed: list[str] = []
-    kernels = Kernels(memory)
+    kernels = Kernels(memory, threads)
     with (
         ThreadPoolExecutor(workers) as pool,
         tqdm(total=len(waiting), unit="notebook", disable=not sys.stderr.isatty()) as progress,

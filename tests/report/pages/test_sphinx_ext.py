@@ -152,10 +152,12 @@ def tables(tmp_path, monkeypatch):
     erratum = {"document": "x", "place": odd, "printed": "$|x|$", "corrected": "*two*"}
     erratum |= {"id": "E-1", "kind": "typo", "weight": "result", "consequence": "much"}
     run = {"seconds": 1.25, "cpu": 2.5, "given": {"rates": [1, 2], "law": "x_y"}}
+    quick = {"seconds": {"page": 7.5}, "compilation": 3.0, "repeated": {"again": 1, "all": 2}}
+    quick["bytes"] = {"results": 2_000_000, "pages": 3_456_789}
+    full = {"seconds": {"page": 10}, "compilation": 0, "bytes": {"results": 0, "pages": 0}}
     data = {
         "figures": {}, "runs": {"part/page": run}, "document": True, "profile": "paper",
-        "verdicts": verdicts, "known_seconds": {"quick": {"page": 7.5}},
-        "known_compilation": {"quick": 3.0},
+        "verdicts": verdicts, "builds": {"quick": quick, "full": full},
         "machine": {"processor": "a | b", "threads": "1"},
         "edition": {"version": "0.1", "commit": "abc_1", "citation": "The book (2026)."},
         "errata": [erratum | {"record": "X-2", "page": "part/page"}],
@@ -230,10 +232,20 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
     facts = dict(found["book-facts"][0])
     assert (facts["processor"], facts["threads"]) == ("a | b", "1")
     assert f"{DIGITS} significant digits" in facts["tolerance"]
-    assert found["book-compilation"][0][1] == ["quick", "8", "3", "40%"]
+    assert found["book-compilation"][0][1:] == [
+        ["quick", "8", "3", "40%", "2.0", "3.5", "1 of 2"],
+        ["full", "10", "0", "0%", "0.0", "0.0", "not tried"],
+    ]
     assert found["book-times"][0] == [
-        ["Notebook", "Seconds", "CPU-seconds", "CPU-seconds, quick", "Set by the profile"],
-        ["part/page", "1.2", "2.5", "7.5", '{"rates": [1, 2], "law": "x_y"}'],
+        [
+            "Notebook",
+            "Seconds",
+            "CPU-seconds",
+            "CPU-seconds, quick",
+            "CPU-seconds, full",
+            "Set by the profile",
+        ],
+        ["part/page", "1.2", "2.5", "7.5", "10", '{"rates": [1, 2], "law": "x_y"}'],
     ]
 
 

@@ -13,54 +13,15 @@ from types import SimpleNamespace
 import pytest
 
 from analysis.report.paths import ROOT
-from analysis.report.running import notebooks, runner
+from analysis.report.running import runner
 from analysis.report.running.kernels import COMPILATION, kernel_environment
-from analysis.report.running.notebooks import Notebook
-from analysis.report.running.runner import Job, RunFailed, in_turn, locked, run
+from analysis.report.running.runner import RunFailed, in_turn, locked, run
+from tests.report.running.conftest import GOOD
 
-PAGE = """---
-jupytext:
-  text_representation: {extension: .md, format_name: myst}
-kernelspec: {name: python3, display_name: Python 3, language: python}
----
-
-# A page
-
-```{code-cell} ipython3
-:tags: [parameters]
-
-number: int = 3  # none; any; a number
-```
-
-```{code-cell} ipython3
-import json
-from pathlib import Path
-
-facts = json.loads(Path("run.json").read_text())
-%s
-```
-"""
 CLOCKS = {"seconds.txt", "cpu.txt"}
-GOOD = "print(number, facts['document'])\nnumber**2"
 COMPILED = "import numba\nnumba.njit(lambda x: x + 1)(1)\n" + GOOD
 BAD = "1 / (number - number)"
 SLEEP = "Path('started').touch()\nimport time\ntime.sleep(120)"
-
-
-@pytest.fixture
-def job(tmp_path, monkeypatch):
-    """Return a function that writes a notebook and gives the job to run it."""
-    monkeypatch.setattr(notebooks, "BOOK", tmp_path / "book")
-
-    def make(name, code=GOOD, **parameters):
-        path = tmp_path / "book" / "part" / f"{name}.md"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(PAGE % code)
-        notebook = Notebook(path)
-        target = tmp_path / "results" / "part" / name
-        return Job(notebook, notebook.resolve(parameters), target, "paper")
-
-    return make
 
 
 def outputs(folder):
@@ -156,8 +117,8 @@ def test_linear_algebra_of_a_kernel_runs_on_one_thread():
 def test_how_long_it_will_take_is_said_first_and_as_it_goes(job, capsys, monkeypatch):
     """From the last run here, else from what the book knows, on as many workers as there are."""
     jobs = [job("first"), job("second"), job("third", COMPILED)]
-    known = {"paper": {"first": 100.0, "second": 300.0}}
-    monkeypatch.setattr(runner, "known_seconds", lambda: known)
+    known = {("paper", "first"): 100.0, ("paper", "second"): 300.0}
+    monkeypatch.setattr(runner, "known_seconds", lambda *which: known.get(which))
     (jobs[0].target).mkdir(parents=True)
     (jobs[0].target / "seconds.txt").write_text("500.0\n")
 

@@ -1,0 +1,57 @@
+"""Run every notebook again, with two threads for one, and compare all that it leaves behind."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from analysis.report.running.runner import Job, run
+
+THREADS = 2  # the first run has one
+#: Clocks, and what the machine was like.
+OWN = {"seconds.txt", "cpu.txt", "compilation.txt", "machine.json"}
+
+
+def differences(jobs: Sequence[Job]) -> dict[str, list[str]]:
+    """Run jobs a second time, aside, and return the files of each that are not the same.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        Their results are in place.
+
+    Returns
+    -------
+    dict of list of str
+        Names of files by page: the notebook with its outputs, records, figures, tables and data.
+
+    Raises
+    ------
+    RuntimeError
+        If a result is not there or not up to date.
+    RunFailed
+        If a notebook fails.
+    """
+    for job in jobs:
+        if not job.up_to_date:
+            raise RuntimeError(f"{job.notebook.name} has no new result: run 'make book' first")
+    with tempfile.TemporaryDirectory(dir=jobs[0].target.parent) as folder:
+        again = [replace(job, target=Path(folder) / job.notebook.page) for job in jobs]
+        run(again, threads=THREADS)
+        return {
+            job.notebook.page: _differing(job.target, other.target)
+            for job, other in zip(jobs, again, strict=True)
+        }
+
+
+def _differing(first: Path, again: Path) -> list[str]:
+    paths = [path.relative_to(top) for top in (first, again) for path in top.rglob("*.*")]
+    names = {path for path in paths if path.name not in OWN}
+    return sorted(
+        path.as_posix()
+        for path in names
+        if not ((first / path).is_file() and (again / path).is_file())
+        or (first / path).read_bytes() != (again / path).read_bytes()
+    )
