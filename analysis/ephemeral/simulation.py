@@ -17,6 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from analysis.checks import check_array, check_choice, check_integer, check_kind
 from analysis.ephemeral.policies import Observation, Policy, named_policy
 from analysis.ephemeral.sources import Sources
+from analysis.mdp.cycles import follow_to_cycle
+
+Ints = NDArray[np.int64]
 
 INITIAL_STATES = ("empty", "fresh", "full")
 
@@ -174,7 +177,7 @@ def long_run_cycle(
     """Find the cycle that a policy settles in, by exact integer ages.
 
     All sources start empty. The policy must depend on ages alone (content is hidden from it, and it
-    is shown epoch 0 always). Ages from 2 on at which a source holds its limit u* to machine
+    is shown epoch 0 always). Ints from 2 on at which a source holds its limit u* to machine
     precision count as one.
 
     Parameters
@@ -211,25 +214,52 @@ def long_run_cycle(
     check_integer("budget", budget, 1, len(sources))
     check_integer("max_epochs", max_epochs, 1)
     chooser = named_policy(policy, sources) if isinstance(policy, str) else policy
+    steps, first = play_ages(sources, chooser, budget, np.zeros(len(sources), int), max_epochs)
+    if first is None:
+        raise RuntimeError(f"no cycle within max_epochs = {max_epochs} epochs; raise max_epochs")
+    crawls = tuple(tuple(arms.tolist()) for arms, _ in steps[first:])
+    counts = np.bincount(np.concatenate(crawls).astype(int), minlength=len(sources))
+    mean = float(np.mean([reward for _, reward in steps[first:]]))
+    return Cycle(first, crawls, counts / len(crawls), mean)
+
+
+def play_ages(
+    sources: Sources, policy: Policy, budget: int, age: ArrayLike, horizon: int
+) -> tuple[list[tuple[Ints, float]], int | None]:
+    """Play a policy that goes by ages until the ages repeat; contents are hidden and expected.
+
+    Ints at which a source holds u* to machine precision count as one. The content itself is hidden:
+    an index at an integer age cannot flip in its last digit.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    policy : Policy
+        Draws no random numbers.
+    budget : int
+        Sources crawled at each epoch.
+    age : array_like of int, shape (N,)
+        Ints at the start.
+    horizon : int
+        Epochs after which to give up.
+
+    Returns
+    -------
+    steps : list of (ndarray of int, float)
+        Sources crawled at each epoch, in increasing order, and their content.
+    first : int or None
+        The epoch from which on they repeat; None if no ages came twice.
+    """
     oldest = np.ceil(-np.log(np.finfo(float).eps / 4) / sources.decay).astype(np.int64)
     oldest = np.maximum(oldest, 2)  # the age of 1 alone tells who was crawled last
-    age = np.zeros(len(sources), dtype=np.int64)
-    seen: dict[tuple[int, ...], int] = {}
-    history: list[tuple[int, ...]] = []
-    rewards: list[float] = []
-    for epoch in range(max_epochs):
-        key = tuple(age.tolist())
-        if key in seen:
-            first = seen[key]
-            crawls = tuple(history[first:])
-            counts = np.bincount(np.concatenate(crawls).astype(int), minlength=len(sources))
-            return Cycle(first, crawls, counts / len(crawls), float(np.mean(rewards[first:])))
-        seen[key] = epoch
-        state = sources.state_at_age(age)
-        # The content itself is hidden: an index at an integer age cannot flip in its last digit.
-        arms = chooser.select(Observation(0, age, np.full(age.size, np.nan)), budget, None)
-        history.append(tuple(int(arm) for arm in np.sort(arms)))
-        rewards.append(float(state[arms].sum()))
+    hidden = np.full(len(sources), np.nan)
+
+    def step(age: Ints) -> tuple[tuple[Ints, float], Ints]:
+        arms = np.sort(policy.select(Observation(0, age, hidden), budget, None))
+        reward = float(sources.state_at_age(age)[arms].sum())
         age = np.minimum(age + 1, oldest)
         age[arms] = 1
-    raise RuntimeError(f"no cycle within max_epochs = {max_epochs} epochs; raise max_epochs")
+        return (arms, reward), age
+
+    return follow_to_cycle(step, np.asarray(age, dtype=np.int64), horizon, key=np.ndarray.tobytes)

@@ -21,7 +21,8 @@ import numpy as np
 
 from analysis.checks import check_integer, check_kind, check_number
 from analysis.ephemeral.arrivals import Arrivals, Utility
-from analysis.ephemeral.policies import Observation, WhittlePolicy
+from analysis.ephemeral.policies import WhittlePolicy
+from analysis.ephemeral.simulation import play_ages
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import CompiledLearner, Floats, Run, mean_content
 from analysis.results import Estimate, student_band
@@ -246,20 +247,12 @@ def index_rewards(sources: Sources, budget: int, horizon: int) -> Floats:
     check_kind("sources", sources, Sources)
     check_integer("budget", budget, 1, len(sources))
     check_integer("horizon", horizon, 1)
-    policy, hidden = WhittlePolicy(sources), np.full(len(sources), np.nan)
-    oldest = np.maximum(np.ceil(-np.log(np.finfo(float).eps / 4) / sources.decay), 2)
-    age = np.ones(len(sources), dtype=np.int64)
-    seen: dict[bytes, int] = {}
-    rewards: list[float] = []
-    while age.tobytes() not in seen and len(rewards) < horizon:
-        seen[age.tobytes()] = len(rewards)
-        arms = policy.select(Observation(len(rewards), age, hidden), budget)
-        rewards.append(float(sources.state_at_age(age)[arms].sum()))
-        age = np.minimum(age + 1, oldest).astype(np.int64)
-        age[arms] = 1
-    first = seen.get(age.tobytes(), len(rewards))
-    cycle = np.array(rewards[first:])
-    return np.concatenate([rewards[:first], np.resize(cycle, horizon - first)])
+    steps, first = play_ages(
+        sources, WhittlePolicy(sources), budget, np.ones(len(sources), int), horizon
+    )
+    rewards = np.array([reward for _, reward in steps])
+    cycle = rewards[first:]
+    return np.concatenate([rewards, np.resize(cycle, horizon - len(rewards))])
 
 
 def _replication(point: Any, rng: np.random.Generator) -> dict[int, dict[str, Run]]:

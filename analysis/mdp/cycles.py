@@ -8,9 +8,14 @@ is a functional graph, whose cycles give each state a gain eta(s) and a bias
     h(s) = rewards[a, s] - eta(s) + h(successors[a, s]),
 
 and it is improved first in the gain of the successor, then in the bias.
+
+A policy alone, played from a start, runs into a cycle of its own: `follow_to_cycle` finds it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TypeVar
 
 import numpy as np
 from numba import njit
@@ -22,11 +27,58 @@ from analysis.results import AverageSolution, NotConverged
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+State = TypeVar("State")
+Given = TypeVar("Given")
+
+
+def follow_to_cycle(
+    step: Callable[[State], tuple[Given, State]],
+    state: State,
+    horizon: int,
+    *,
+    key: Callable[[State], Hashable],
+) -> tuple[list[Given], int | None]:
+    """Step a deterministic system until a state comes back.
+
+    Parameters
+    ----------
+    step : callable
+        Takes a state; returns what it gives there, and the next state.
+    state : object
+        The start.
+    horizon : int
+        Steps after which to give up.
+    key : callable
+        What tells a state from others; taken before each step, which may change the state in place.
+
+    Returns
+    -------
+    given : list
+        What each step gave, at most `horizon` of them.
+    first : int or None
+        The step from which on they repeat; None if no state came twice.
+
+    Examples
+    --------
+    >>> follow_to_cycle(lambda n: (n, n * n % 10), 2, 100, key=int)
+    ([2, 4, 6], 2)
+    """
+    seen: dict[Hashable, int] = {}
+    given: list[Given] = []
+    while (name := key(state)) not in seen and len(given) < horizon:
+        seen[name] = len(given)
+        one, state = step(state)
+        given.append(one)
+    return given, seen.get(name)
 
 
 @njit(cache=True)
 def _evaluate(successors: Ints, rewards: Floats, policy: Ints, eta: Floats, bias: Floats) -> None:
-    """Write the gain and bias of each state of a policy's functional graph."""
+    """Write the gain and bias of each state of a policy's functional graph.
+
+    A cycle keeps the bias that the last policy gave to one of its states: of cycles with the same
+    gain none would otherwise be the better, and the iteration could go round in circles.
+    """
     states = policy.size
     mark = np.zeros(states, dtype=np.int64)  # 0 unseen, positive: the walk that saw it first
     path = np.empty(states, dtype=np.int64)
@@ -48,7 +100,6 @@ def _evaluate(successors: Ints, rewards: Floats, policy: Ints, eta: Floats, bias
                 if member == state:
                     break
             eta[state] = total / count
-            bias[state] = 0.0
         anchor = state
         for position in range(length - 1, -1, -1):
             state = path[position]
@@ -153,7 +204,7 @@ def maximum_mean_cycle(
         raise ValueError(f"rewards must allow at least one action in state {state}, got none")
 
     policy = earned.argmax(axis=0)
-    eta, bias = np.empty(states), np.empty(states)
+    eta, bias = np.empty(states), np.zeros(states)
     scale = float(np.abs(earned[allowed]).max())
     for iteration in range(1, max_iterations + 1):
         _evaluate(target, earned, policy, eta, bias)

@@ -35,6 +35,7 @@ from analysis.checks import check_array, check_choice, check_integer, check_numb
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.optimum.exact import MOST_SOURCES
 from analysis.ephemeral.sources import Sources
+from analysis.mdp.cycles import follow_to_cycle
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -156,34 +157,38 @@ def simulate_costs(
     rest = np.broadcast_to(rest, len(sources))
     oldest = np.ceil(-np.log(np.finfo(float).eps / 4) / sources.decay) + 1
     oldest = np.maximum(oldest, rest)
-    age, left = np.ones(len(sources)), 0.0
-    seen: dict[tuple[float, ...], int] = {}
-    chosen, rewards = np.zeros((horizon, len(sources)), dtype=bool), np.empty(horizon)
-    first, last = horizon // 2, horizon
-    for epoch in range(horizon):
-        key = (*age.tolist(), round(left, 9))
-        if key in seen:
-            first, last = seen[key], epoch
-            break
-        seen[key] = epoch
+
+    def step(state: tuple[Floats, float]) -> tuple[tuple[Bools, float], tuple[Floats, float]]:
+        age, left = state
         gamma = np.where(age >= rest, whittle_index_at_age(sources, age), -np.inf)
         room = left + budget if fill == "debt" else budget
         arms = fill_budget(gamma, sources.cost, room, fill)
-        chosen[epoch, arms] = True
-        rewards[epoch] = sources.state_at_age(age)[arms].sum()
+        chosen = np.zeros(len(sources), dtype=bool)
+        chosen[arms] = True
+        reward = float(sources.state_at_age(age)[arms].sum())
         if fill == "debt":
             # What is not spent is lost only when nothing is left to crawl.
             left = min(left + budget - float(sources.cost[arms].sum()), 0.0)
         age = np.minimum(age + 1, oldest)
         age[arms] = 1
-    window = slice(first, last)
-    spent = chosen[window] @ sources.cost
+        return (chosen, reward), (age, left)
+
+    steps, first = follow_to_cycle(
+        step,
+        (np.ones(len(sources)), 0.0),
+        horizon,
+        key=lambda state: (state[0].tobytes(), round(state[1], 9)),
+    )
+    period = 0 if first is None else len(steps) - first
+    averaged = steps[-period:] if period else steps[horizon // 2 :]
+    chosen = np.array([crawled for crawled, _ in averaged])
+    spent = chosen @ sources.cost
     return CostRun(
-        float(rewards[window].mean()),
+        float(np.mean([reward for _, reward in averaged])),
         float(spent.mean()),
         float(spent.max()),
-        chosen[window].mean(axis=0),
-        last - first if last < horizon else 0,
+        chosen.mean(axis=0),
+        period,
     )
 
 

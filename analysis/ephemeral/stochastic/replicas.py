@@ -31,6 +31,7 @@ from analysis.ephemeral.kernels import mark_top, receive, tabulated_index
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.content_law import content_law
 from analysis.ephemeral.stochastic.index import StochasticIndex, index_table
+from analysis.mdp.cycles import follow_to_cycle
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -114,18 +115,14 @@ def simulate_replicas(
             raise ValueError("rng must be a numpy.random.Generator for a random start")
         shares = np.full(oldest_start, 1 / oldest_start)
         counts[:, :oldest_start] = rng.multinomial(copies, shares, size=len(sources))
-    seen: dict[bytes, int] = {}
-    rewards = np.empty(horizon)
-    first, last = horizon // 2, horizon
-    for epoch in range(horizon):
-        key = counts.tobytes()
-        if key in seen:
-            first, last = seen[key], epoch
-            break
-        seen[key] = epoch
-        rewards[epoch] = _crawl_groups(counts, content, order, crawls)
-    period = last - first if last < horizon else 0
-    return ReplicaRun(float(rewards[first:last].mean()) / copies, period)
+
+    def step(counts: Ints) -> tuple[float, Ints]:
+        return _crawl_groups(counts, content, order, crawls), counts  # changed in place
+
+    rewards, first = follow_to_cycle(step, counts, horizon, key=np.ndarray.tobytes)
+    period = 0 if first is None else len(rewards) - first
+    averaged = rewards[-period:] if period else rewards[horizon // 2 :]
+    return ReplicaRun(float(np.mean(averaged)) / copies, period)
 
 
 def simulate_random_replicas(

@@ -1,0 +1,64 @@
+"""Deterministic systems: the cycle that a start runs into, and the best of all cycles."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.mdp.cycles import follow_to_cycle, maximum_mean_cycle
+
+
+def best_gain(successors, rewards, start):
+    """Try every policy: the best mean of the cycle that a start runs into."""
+    actions, states = rewards.shape
+
+    def mean(policy):
+        def step(state):
+            return rewards[policy[state], state], int(successors[policy[state], state])
+
+        given, first = follow_to_cycle(step, start, states + 1, key=int)
+        return np.mean(given[first:])
+
+    return max(mean(policy) for policy in product(range(actions), repeat=states))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**6), st.integers(1, 3), st.integers(1, 5))
+def test_with_many_ties_the_best_cycle_is_the_best_of_all_policies(seed, actions, states):
+    rng = np.random.default_rng(seed)
+    successors = rng.integers(states, size=(actions, states))
+    rewards = rng.integers(3, size=(actions, states)).astype(float)
+    for start in range(states):
+        solution, _ = maximum_mean_cycle(successors, rewards, initial_state=start)
+        assert solution.gain == pytest.approx(best_gain(successors, rewards, start), abs=1e-12)
+        assert solution.residual < 1e-12
+
+
+def test_cycles_of_the_same_gain_do_not_send_the_iteration_round():
+    successors = [[4, 2, 2, 0, 2], [3, 3, 4, 1, 3]]
+    rewards = [[1.0, 0.0, 0.0, 1.0, 2.0], [1.0, 1.0, 1.0, 2.0, 0.0]]
+    solution, _ = maximum_mean_cycle(successors, rewards, max_iterations=20)
+    assert solution.gain == 1.5
+    assert solution.residual < 1e-12
+
+
+@given(st.integers(1, 40), st.integers(0, 40), st.integers(0, 60))
+def test_a_start_runs_into_a_cycle(period, before, horizon):
+    def step(n):
+        return -n, n + 1 if n + 1 < before + period else before
+
+    given, first = follow_to_cycle(step, 0, horizon, key=int)
+    assert first == (before if horizon >= before + period else None)
+    assert given == [-n for n in range(min(horizon, before + period))]
+
+
+def test_a_state_may_be_changed_in_place():
+    def step(state):
+        state += 1
+        state %= 3
+        return int(state[0]), state
+
+    given, first = follow_to_cycle(step, np.array([5]), 10, key=np.ndarray.tobytes)
+    assert (given, first) == ([0, 1, 2, 0], 1)
