@@ -7,6 +7,7 @@ a page has or that a script names.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable
 from itertools import pairwise
@@ -16,6 +17,9 @@ from typing import Any
 import tinycss2
 from fontTools import subset
 from sphinx.application import Sphinx
+
+# It tells of each table of each font.
+logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 SCRIPT = "_static/scripts/fontawesome.js"
 MATHJAX = "_static/mathjax"
