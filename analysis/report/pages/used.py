@@ -10,6 +10,8 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable
+from functools import partial
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,7 @@ _ICON_NAME = re.compile(r"\bfa-([a-z0-9-]+)")
 _NAMES = re.compile(r"""\b(?:class|id)=(?:"([^"]*)"|'([^']*)')""")
 _INLINE = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
 _WORD = re.compile(r"[\w-]+")
+_VERSION = re.compile(r"(?<![\w-])(?P<path>_static/[\w./-]+\.(?:css|js))\?(?:v|digest)=[0-9a-f]+")
 #: Rules that hold rules.
 _NESTED = {"media", "supports", "layer", "container"}
 
@@ -131,7 +134,8 @@ def ship_used(app: Sphinx, problem: Exception | None) -> None:
     script = site / SCRIPT
     if problem is not None or not script.exists():
         return
-    pages = [path.read_text(encoding="utf-8") for path in site.rglob("*.html")]
+    texts = {path: path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
+    pages = texts.values()
     paths = [path for path in site.glob("_static/**/*.js") if path != script]
     paths = [path for path in paths if not path.is_relative_to(site / MATHJAX)]  # has its own rules
     scripts = [path.read_text(encoding="utf-8") for path in paths]
@@ -149,3 +153,11 @@ def ship_used(app: Sphinx, problem: Exception | None) -> None:
         letters.update(map(ord, sheet))
     for font in (site / FONTS).glob("*.woff2"):
         keep_used_letters(font, letters)
+    for path, text in texts.items():
+        path.write_text(_VERSION.sub(partial(_stamped, site), text), encoding="utf-8")
+
+
+def _stamped(site: Path, address: re.Match[str]) -> str:
+    """Name what a file holds now: the theme's own version would not tell a browser of a change."""
+    content = (site / address["path"]).read_bytes()
+    return f"{address['path']}?v={sha256(content).hexdigest()[:8]}"

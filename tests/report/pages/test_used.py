@@ -1,5 +1,6 @@
 """What pages use of the theme is shipped: icons by any of their names, rules that can meet one."""
 
+import re
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -91,6 +92,21 @@ def test_the_theme_of_a_site_is_thinned_out_by_its_pages_and_scripts(tmp_path):
     letters = TTFont(tmp_path / FONTS / "fa-solid-900.woff2").getBestCmap()
     assert 0xF186 in letters  # the moon
     assert 0xF185 not in letters  # the sun
+
+
+def test_a_page_names_the_sheet_that_it_was_given(tmp_path):
+    def made(name, page):
+        site = tmp_path / name
+        shutil.copytree(STATIC, site / "_static")
+        link = '<link href="../_static/styles/pydata-sphinx-theme.css?digest=55c26e"/>'
+        (site / "part").mkdir()
+        (site / "part/page.html").write_text(link + page)
+        ship_used(SimpleNamespace(outdir=site), None)
+        return re.search(r"theme\.css\?(.*?)\"", (site / "part/page.html").read_text())[1]
+
+    versions = [made(name, f'<i class="fa-{name[:-1]}"></i>') for name in ("sun1", "sun2", "moon1")]
+    assert re.fullmatch("v=[0-9a-f]{8}", versions[0])
+    assert versions[0] == versions[1] != versions[2]
 
 
 def test_a_build_that_failed_is_left_alone(tmp_path):
