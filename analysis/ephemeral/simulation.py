@@ -177,7 +177,7 @@ def long_run_cycle(
     """Find the cycle that a policy settles in, by exact integer ages.
 
     All sources start empty. The policy must depend on ages alone (content is hidden from it, and it
-    is shown epoch 0 always). Ints from 2 on at which a source holds its limit u* to machine
+    is shown epoch 0 always). Ages from 2 on at which a source holds its limit u* to machine
     precision count as one.
 
     Parameters
@@ -228,7 +228,7 @@ def play_ages(
 ) -> tuple[list[tuple[Ints, float]], int | None]:
     """Play a policy that goes by ages until the ages repeat; contents are hidden and expected.
 
-    Ints at which a source holds u* to machine precision count as one. The content itself is hidden:
+    Ages at which a source holds u* to machine precision count as one. The content itself is hidden:
     an index at an integer age cannot flip in its last digit.
 
     Parameters
@@ -240,7 +240,7 @@ def play_ages(
     budget : int
         Sources crawled at each epoch.
     age : array_like of int, shape (N,)
-        Ints at the start.
+        Ages at the start.
     horizon : int
         Epochs after which to give up.
 
@@ -251,8 +251,9 @@ def play_ages(
     first : int or None
         The epoch from which on they repeat; None if no ages came twice.
     """
-    oldest = np.ceil(-np.log(np.finfo(float).eps / 4) / sources.decay).astype(np.int64)
-    oldest = np.maximum(oldest, 2)  # the age of 1 alone tells who was crawled last
+    oldest = np.maximum(
+        sources.settled_age.astype(np.int64), 2
+    )  # the age of 1 alone tells who was crawled last
     hidden = np.full(len(sources), np.nan)
 
     def step(age: Ints) -> tuple[tuple[Ints, float], Ints]:

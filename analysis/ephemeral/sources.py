@@ -139,6 +139,11 @@ class Sources:
         """Limit of the expected content of a source that is never crawled; shape (N,)."""
         return self.arrival_rate * self.mean_utility / self.decay_rate
 
+    @property
+    def settled_age(self) -> NDArray[np.float64]:
+        """Age, a whole number, from which on the expected content is u* to machine precision."""
+        return np.ceil(-np.log(np.finfo(float).eps / 4) / self.decay)
+
     def state_at_age(self, age: ArrayLike) -> NDArray[np.float64]:
         """Return the expected content `age` epochs after the last crawl, u* (1 - alpha^age).
 

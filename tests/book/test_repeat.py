@@ -12,8 +12,7 @@ from pathlib import Path
 from analysis.report.collate import PRODUCTS
 from analysis.report.running.kernels import kernel_environment
 from analysis.report.running.notebooks import all_notebooks
-
-THREADS = 2  # the first run has one
+from analysis.report.running.repeat import THREADS
 
 
 def repeat(folders, report):

@@ -168,3 +168,12 @@ def test_the_model_loads_without_tables_compilers_and_pictures():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@given(st.floats(1e-6, 50.0))
+def test_content_settles_at_the_settled_age_and_not_long_before(decay):
+    sources = Sources([1.0], [1.0], [decay])
+    (age,) = sources.settled_age
+    assert age == int(age)
+    assert sources.state_at_age(age) == sources.u_star
+    assert age == 1 or sources.state_at_age(np.floor(0.9 * (age - 1))) < sources.u_star

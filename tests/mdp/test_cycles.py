@@ -18,8 +18,8 @@ def best_gain(successors, rewards, start):
         def step(state):
             return rewards[policy[state], state], int(successors[policy[state], state])
 
-        given, first = follow_to_cycle(step, start, states + 1, key=int)
-        return np.mean(given[first:])
+        earned, first = follow_to_cycle(step, start, states + 1, key=int)
+        return np.mean(earned[first:])
 
     return max(mean(policy) for policy in product(range(actions), repeat=states))
 
@@ -49,9 +49,9 @@ def test_a_start_runs_into_a_cycle(period, before, horizon):
     def step(n):
         return -n, n + 1 if n + 1 < before + period else before
 
-    given, first = follow_to_cycle(step, 0, horizon, key=int)
+    passed, first = follow_to_cycle(step, 0, horizon, key=int)
     assert first == (before if horizon >= before + period else None)
-    assert given == [-n for n in range(min(horizon, before + period))]
+    assert passed == [-n for n in range(min(horizon, before + period))]
 
 
 def test_a_state_may_be_changed_in_place():
@@ -60,5 +60,5 @@ def test_a_state_may_be_changed_in_place():
         state %= 3
         return int(state[0]), state
 
-    given, first = follow_to_cycle(step, np.array([5]), 10, key=np.ndarray.tobytes)
-    assert (given, first) == ([0, 1, 2, 0], 1)
+    passed, first = follow_to_cycle(step, np.array([5]), 10, key=np.ndarray.tobytes)
+    assert (passed, first) == ([0, 1, 2, 0], 1)

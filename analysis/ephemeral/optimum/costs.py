@@ -155,8 +155,7 @@ def simulate_costs(
     if rest.shape not in {(), (len(sources),)}:
         raise ValueError(f"least_age must have shape ({len(sources)},), got {rest.shape}")
     rest = np.broadcast_to(rest, len(sources))
-    oldest = np.ceil(-np.log(np.finfo(float).eps / 4) / sources.decay) + 1
-    oldest = np.maximum(oldest, rest)
+    oldest = np.maximum(sources.settled_age + 1, rest)
 
     def step(state: tuple[Floats, float]) -> tuple[tuple[Bools, float], tuple[Floats, float]]:
         age, left = state

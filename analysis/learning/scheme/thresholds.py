@@ -264,8 +264,8 @@ def whittle_threshold(sources: Sources, state: ArrayLike) -> Floats:
 
 def _orbit(sources: Sources, arm: int) -> Floats:
     """Content at ages 1, 2, ... up to where it is u* to the last digit."""
-    last = int(np.ceil(-np.log(np.finfo(float).eps / 4) / sources.decay[arm]))
-    return -np.expm1(-sources.decay[arm] * np.arange(1, last + 1)) * sources.u_star[arm]
+    ages = np.arange(1, int(sources.settled_age[arm]) + 1)
+    return -np.expm1(-sources.decay[arm] * ages) * sources.u_star[arm]
 
 
 def _renewal(sources: Sources, arm: int, logit: Floats) -> tuple[float, float]:

@@ -1,8 +1,8 @@
-"""Ship only what pages use of the theme: its icons, its rules of style, the letters of its fonts.
+"""Ship only what pages use of the theme: its icons, its rules of style, the glyphs of its fonts.
 
 The theme brings two thousand icons, twice, and the rules of two frameworks; pages show two dozen
-icons and meet one rule in three. A rule stays if each class and each id of its selector is one that
-a page has or that a script names.
+icons, and one rule in three matches something. A rule stays if each class and each id of its
+selector is one that a page has or that a script names.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _VERSION = re.compile(r"(?<![\w-])(?P<path>_static/[\w./-]+\.(?:css|js))\?(?:v|d
 _NESTED = {"media", "supports", "layer", "container"}
 
 
-def keep_used(script: str, used: set[str]) -> str:
+def keep_used_icons(script: str, used: set[str]) -> str:
     """Return the script of icons without those that have none of the used names.
 
     Parameters
@@ -58,7 +58,7 @@ def keep_used(script: str, used: set[str]) -> str:
 
 
 def keep_used_rules(sheet: str, used: set[str]) -> str:
-    """Return a sheet of style without the rules that can meet nothing, and without comments.
+    """Return a sheet of style without the rules that can match nothing, and without comments.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def _kept_rules(rules: Iterable[Any], used: set[str]) -> str:
         if rule.type == "error":
             raise ValueError(f"sheet must be well formed: {rule.message} at {rule.source_line}")
         if rule.type == "qualified-rule":
-            if selectors := [one for one in _selectors(rule.prelude) if _can_meet(one, used)]:
+            if selectors := [one for one in _selectors(rule.prelude) if _can_match(one, used)]:
                 head = ",".join(tinycss2.serialize(one).strip() for one in selectors)
                 kept.append(f"{head}{{{tinycss2.serialize(rule.content)}}}")
         elif rule.content is not None and rule.lower_at_keyword in _NESTED:
@@ -104,7 +104,7 @@ def _selectors(prelude: Iterable[Any]) -> list[list[Any]]:
     return found
 
 
-def _can_meet(selector: list[Any], used: set[str]) -> bool:
+def _can_match(selector: list[Any], used: set[str]) -> bool:
     """Whether its classes and ids are all used; what stands within parentheses is not looked at."""
     named = [token.value for token in selector if token.type == "hash"]
     for before, token in pairwise(selector):
@@ -118,12 +118,12 @@ def _beginnings(name: str) -> list[str]:
     return [name, *(name[: match.end()] for match in re.finditer(r"(?<=.)-", name))]
 
 
-def keep_used_letters(font: Path, letters: set[int]) -> None:
-    """Rewrite a font in WOFF2 with some letters only, given by their numbers."""
+def keep_used_glyphs(font: Path, characters: set[int]) -> None:
+    """Rewrite a font in WOFF2 with some characters only, given by their code points."""
     options = subset.Options(flavor="woff2")
     whole = subset.load_font(str(font), options)
     chosen = subset.Subsetter(options)
-    chosen.populate(unicodes=letters)
+    chosen.populate(unicodes=characters)
     chosen.subset(whole)
     subset.save_font(whole, str(font), options)
 
@@ -140,19 +140,19 @@ def ship_used(app: Sphinx, problem: Exception | None) -> None:
     paths = [path for path in paths if not path.is_relative_to(site / MATHJAX)]  # has its own rules
     scripts = [path.read_text(encoding="utf-8") for path in paths]
     icons = {name for text in (*pages, *scripts) for name in _ICON_NAME.findall(text)}
-    script.write_text(keep_used(script.read_text(encoding="utf-8"), icons), encoding="utf-8")
+    script.write_text(keep_used_icons(script.read_text(encoding="utf-8"), icons), encoding="utf-8")
 
     named = [text for page in pages for pair in _NAMES.findall(page) for text in pair]
     scripts += [text for page in pages for text in _INLINE.findall(page)]
     used = {word for text in (*named, *scripts) for word in _WORD.findall(text)}
-    letters: set[int] = set()
+    characters: set[int] = set()
     for path in site.glob("_static/**/*.css"):
         sheet = keep_used_rules(path.read_text(encoding="utf-8"), used)
         path.write_text(sheet, encoding="utf-8")
         path.with_name(f"{path.name}.map").unlink(missing_ok=True)
-        letters.update(map(ord, sheet))
+        characters.update(map(ord, sheet))
     for font in (site / FONTS).glob("*.woff2"):
-        keep_used_letters(font, letters)
+        keep_used_glyphs(font, characters)
     for path, text in texts.items():
         path.write_text(_VERSION.sub(partial(_stamped, site), text), encoding="utf-8")
 

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from analysis.report.running.kernels import COMPILATION
 from analysis.report.running.runner import Job, run
 
 THREADS = 2  # the first run has one
 #: Clocks, and what the machine was like.
-OWN = {"seconds.txt", "cpu.txt", "compilation.txt", "machine.json"}
+OWN = {"seconds.txt", "cpu.txt", COMPILATION, "machine.json"}
 
 
 def differences(jobs: Sequence[Job]) -> dict[str, list[str]]:
@@ -47,11 +48,14 @@ def differences(jobs: Sequence[Job]) -> dict[str, list[str]]:
 
 
 def _differing(first: Path, again: Path) -> list[str]:
-    paths = [path.relative_to(top) for top in (first, again) for path in top.rglob("*.*")]
-    names = {path for path in paths if path.name not in OWN}
-    return sorted(
-        path.as_posix()
-        for path in names
-        if not ((first / path).is_file() and (again / path).is_file())
-        or (first / path).read_bytes() != (again / path).read_bytes()
-    )
+    names = {
+        path.relative_to(top).as_posix()
+        for top in (first, again)
+        for path in top.rglob("*")
+        if path.is_file() and path.name not in OWN
+    }
+    return sorted(name for name in names if _content(first / name) != _content(again / name))
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None

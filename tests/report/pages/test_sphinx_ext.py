@@ -155,9 +155,10 @@ def tables(tmp_path, monkeypatch):
     quick = {"seconds": {"page": 7.5}, "compilation": 3.0, "repeated": {"again": 1, "all": 2}}
     quick["bytes"] = {"results": 2_000_000, "pages": 3_456_789}
     full = {"seconds": {"page": 10}, "compilation": 0}
+    builds = {"quick": quick, "full": full, "paper": {"repeated": {"again": 1, "all": 2}}}
     data = {
         "figures": {}, "runs": {"part/page": run}, "document": True, "profile": "paper",
-        "verdicts": verdicts, "builds": {"quick": quick, "full": full},
+        "verdicts": verdicts, "builds": builds,
         "machine": {"processor": "a | b", "threads": "1"},
         "edition": {"version": "0.1", "commit": "abc_1", "citation": "The book (2026)."},
         "errata": [erratum | {"record": "X-2", "page": "part/page"}],

@@ -1,4 +1,4 @@
-"""What pages use of the theme is shipped: icons by any of their names, rules that can meet one."""
+"""What pages use of the theme is shipped: icons by any of their names, rules that can match one."""
 
 import re
 import shutil
@@ -12,8 +12,8 @@ from fontTools.ttLib import TTFont
 from analysis.report.pages.used import (
     FONTS,
     SCRIPT,
-    keep_used,
-    keep_used_letters,
+    keep_used_glyphs,
+    keep_used_icons,
     keep_used_rules,
     ship_used,
 )
@@ -27,15 +27,15 @@ ICONS = (
 
 def test_an_icon_is_kept_by_each_of_its_names():
     for used in ({"bars"}, {"navicon"}):
-        kept = keep_used(ICONS, used)
+        kept = keep_used_icons(ICONS, used)
         assert kept == 'var a={bars:[448,512,["navicon"],"f0c9","M0 96"],},b=[1,2,[3]];'
-    assert keep_used(ICONS, {"duo", "bars", "arrow-up"}) == ICONS
-    assert keep_used(ICONS, set()) == "var a={},b=[1,2,[3]];"
+    assert keep_used_icons(ICONS, {"duo", "bars", "arrow-up"}) == ICONS
+    assert keep_used_icons(ICONS, set()) == "var a={},b=[1,2,[3]];"
 
 
 def test_the_script_of_the_theme_shrinks_and_stays_a_script():
     whole = (STATIC / "scripts/fontawesome.js").read_text(encoding="utf-8")
-    kept = keep_used(whole, {"bars", "magnifying-glass", "moon"})
+    kept = keep_used_icons(whole, {"bars", "magnifying-glass", "moon"})
     assert len(kept) < 0.1 * len(whole)
     assert '"f0c9"' in kept
     assert '"f185"' not in kept  # the sun
@@ -69,10 +69,10 @@ def test_a_sheet_that_is_not_well_formed_is_refused():
         keep_used_rules("a{b:c} d", set())
 
 
-def test_a_font_keeps_the_letters_asked_for(tmp_path):
+def test_a_font_keeps_the_characters_asked_for(tmp_path):
     font = tmp_path / "font.woff2"
     shutil.copyfile(STATIC / "vendor/fontawesome/webfonts/fa-solid-900.woff2", font)
-    keep_used_letters(font, {0xF058, ord("%")})
+    keep_used_glyphs(font, {0xF058, ord("%")})
     assert set(TTFont(font).getBestCmap()) == {0xF058, ord("%")}
     assert font.stat().st_size < 3000
 

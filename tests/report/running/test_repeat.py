@@ -18,6 +18,7 @@ WRITE = "Path('data').mkdir()\nPath('data/it.csv').write_text(str(os.%s))\nNone"
         ("import os\nint(os.environ['NUMBA_NUM_THREADS'])", ["notebook.ipynb"]),
         ("import os\n" + WRITE % "getpid()", ["data/it.csv"]),
         ("import os\n" + WRITE % "cpu_count()", []),
+        ("import os\nPath(os.environ['NUMBA_NUM_THREADS']).touch()\nNone", ["1", "2"]),
     ],
 )
 def test_what_differs_is_named_with_its_page(job, code, names):
