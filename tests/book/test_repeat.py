@@ -37,7 +37,7 @@ def repeat(folders, report):
         wrong = [*case.iter("failure"), *case.iter("error")]
         if wrong:
             failed.setdefault(case.get("classname"), []).append(
-                f"{case.get('name')}: {wrong[0].get('message')}"
+                f"{case.get('name')}: {wrong[0].text or wrong[0].get('message')}"
             )
     assert cells > len(folders), done.stdout
     assert bool(failed) == (done.returncode != 0), done.stdout

@@ -14,6 +14,7 @@ from analysis.published import printed_rows
 from analysis.report.collate import PRODUCTS
 from analysis.report.paths import ROOT
 from analysis.report.run import FORMATS
+from analysis.report.running.kernels import WARNINGS
 from analysis.report.running.notebooks import all_notebooks
 from analysis.report.scorecard import VERDICTS
 
@@ -326,6 +327,15 @@ def test_the_scorecard_has_every_row_with_a_known_verdict_and_its_place(site):
         assert row["verdict"] in set(VERDICTS) - {"missing"}, row
         assert f"row-{row['id']}" in site.pages[f"{row['page']}.html"].ids, row
     assert (site.build / "scorecard.csv").read_bytes() == (site.html / "scorecard.csv").read_bytes()
+
+
+def test_notebooks_warn_of_nothing_but_flags_of_floating_point(site):
+    """Some processors raise those for numbers that linear algebra reads and does not use."""
+    kept = [path.read_text() for path in site.build.glob(f"results/**/{WARNINGS}")]
+    heads = re.findall(r"^.*: \w*Warning: .*$", "".join(kept), re.MULTILINE)
+    assert bool(heads) == bool(kept)
+    flag = re.compile("RuntimeWarning: .* encountered in")
+    assert [head for head in heads if not flag.search(head)] == []
 
 
 def test_nothing_in_the_site_names_this_machine(site):

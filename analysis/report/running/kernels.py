@@ -9,6 +9,7 @@ in ``pyproject.toml``; a kernel ends when the process that asked for it ends.
 from __future__ import annotations
 
 import gc
+import logging
 import multiprocessing
 import os
 import resource
@@ -43,6 +44,8 @@ _THREADED = ("OMP", "OPENBLAS", "MKL", "NUMBA")
 THREADS = (*(f"{name}_NUM_THREADS" for name in _THREADED), "VECLIB_MAXIMUM_THREADS")
 #: File in which a kernel keeps the CPU-seconds that Numba took in it, if it compiled anything.
 COMPILATION = "compilation.txt"
+#: File in which a kernel keeps what Python warned of in it, if it did.
+WARNINGS = "warnings.txt"
 _starting = Lock()
 
 
@@ -145,6 +148,7 @@ def _be_kernel(
     sys.path[:0] = [ROOT.as_posix()]
 
     _keep_compilation(Path(folder) / COMPILATION)
+    _keep_warnings(Path(folder) / WARNINGS)
     # What the libraries keep stays: to look at it again and again takes a tenth of compiling.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
@@ -177,6 +181,18 @@ def _keep_compilation(path: Path) -> None:
                 path.write_text(f"{self.taken:.1f}\n")
 
     event.register("numba:compile", Compilation())
+
+
+def _keep_warnings(path: Path) -> None:
+    """Write warnings to a file: on a page they would name folders of this machine.
+
+    They need not come again either. Libraries of linear algebra raise flags of floating point for
+    numbers that they read and do not use, on some processors and in some runs.
+    """
+    logging.captureWarnings(True)
+    said = logging.getLogger("py.warnings")
+    said.addHandler(logging.FileHandler(path, delay=True, encoding="utf-8"))
+    said.propagate = False
 
 
 def _end_with(process: int) -> None:

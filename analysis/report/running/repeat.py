@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from analysis.report.running.kernels import COMPILATION
+from analysis.report.running.kernels import COMPILATION, WARNINGS
 from analysis.report.running.runner import Job, run
 
 THREADS = 2  # the first run has one
-#: Clocks, and what the machine was like.
-OWN = {"seconds.txt", "cpu.txt", COMPILATION, "machine.json"}
+#: Clocks, what the machine was like, and warnings, which follow its processor.
+OWN = {"seconds.txt", "cpu.txt", COMPILATION, WARNINGS, "machine.json"}
 
 
 def differences(jobs: Sequence[Job]) -> dict[str, list[str]]:

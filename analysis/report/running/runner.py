@@ -30,6 +30,7 @@ from analysis.report.files import raise_if_full, replace_folder, shown
 from analysis.report.run import write_json
 from analysis.report.running.dependencies import result_key
 from analysis.report.running.execute import Kernels
+from analysis.report.running.kernels import WARNINGS
 from analysis.report.running.known import known_seconds
 from analysis.report.running.notebooks import Notebook, all_notebooks, profile_parameters
 
@@ -158,6 +159,8 @@ def run(
                     said = f"FAILED in {reason}"
                 else:
                     said = f"{job.expected_seconds:.1f} s"
+                    if (warned := job.target / WARNINGS).exists():
+                        said += f", with warnings: {shown(warned)}"
                 left = [other for future, other in running.items() if not future.done()]
                 progress.update()
                 line = f"[{number} of {len(waiting)}] {job.notebook.page}: {said}"

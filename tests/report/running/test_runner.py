@@ -12,9 +12,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from analysis.report.files import shown
 from analysis.report.paths import ROOT
 from analysis.report.running import runner
-from analysis.report.running.kernels import COMPILATION, kernel_environment
+from analysis.report.running.kernels import COMPILATION, WARNINGS, kernel_environment
 from analysis.report.running.runner import RunFailed, in_turn, locked, run
 from tests.report.running.conftest import GOOD
 
@@ -86,6 +87,21 @@ def test_good_results_are_kept_failures_are_told_and_nothing_unchanged_runs(
         run([first, replace(job("third", BAD), document=False)])
     # The failed change left the last good result of the third in place.
     assert (files(first.target), files(third.target)) == before
+
+
+def test_warnings_are_kept_beside_the_page_and_told(job, capsys):
+    quiet = job("quiet")
+    loud = job("loud", "import numpy as np\nnp.log(np.zeros(1))\n" + GOOD)
+    run([quiet, loud])
+    assert outputs(loud.target) == outputs(quiet.target) == ["3 True\n", "9"]
+    assert not (quiet.target / WARNINGS).exists()
+    assert (
+        "RuntimeWarning: divide by zero encountered in log" in (loud.target / WARNINGS).read_text()
+    )
+    said = capsys.readouterr().out.splitlines()
+    told = [line for line in said if "part/loud:" in line]
+    assert [f"with warnings: {shown(loud.target / WARNINGS)}" in line for line in told] == [True]
+    assert not any("warnings" in line for line in said if "part/quiet:" in line)
 
 
 @pytest.mark.parametrize("workers", [0, -1])
