@@ -6,8 +6,8 @@ PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3; do $$p -c 
 PROFILE ?= paper
 PORT    ?= 8000
 export NB P SOURCES TRACE BENCH LIVE LAB MUTANTS
-# Compiled kernels are kept apart for each state of the code: Numba's own cache does not notice when a function that a kernel calls has changed.
-export NUMBA_CACHE_DIR := $(CURDIR)/.venv/numba/$(shell find analysis -name '*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
+# Compiled kernels are kept apart for each state of the models' code: Numba's own cache does not notice when a function that a kernel calls has changed.
+export NUMBA_CACHE_DIR := $(CURDIR)/.venv/numba/$(shell find analysis -name '*.py' -not -path 'analysis/report/*' | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
 # Python's own compiled modules lie in the environment too: also where the shell says to write none (beside the sources).
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
@@ -80,4 +80,6 @@ $(READY): requirements.lock pyproject.toml
 	  $(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock && \
 	  $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
 	fi
+	@# It builds a parser of addresses at every start, for two seconds; jsonschema checks no address without it, and none is checked here.
+	@$(BIN)/python -m pip uninstall -q -y --disable-pip-version-check rfc3987-syntax
 	@touch $@

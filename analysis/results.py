@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
-from scipy.stats import binom
 
 from analysis.checks import check_array, check_integer, check_number
 
@@ -83,6 +82,8 @@ class Estimate:
         ordered = np.sort(np.asarray(values, dtype=np.float64).ravel())
         if ordered.size < 2 or np.isnan(ordered).any():
             raise ValueError(f"values must hold at least two numbers and no nan, got {values!r}")
+        from scipy.stats import binom  # takes longer to load than all else here
+
         below = max(int(binom.ppf((1 - level) / 2, ordered.size, 0.5)) - 1, 0)
         middle = ordered[[(ordered.size - 1) // 2, ordered.size // 2]].mean()
         return cls(float(middle), float(ordered[below]), float(ordered[-1 - below]), ordered.size)

@@ -16,7 +16,6 @@ from analysis.report.collate import collate, summary
 from analysis.report.files import shown
 from analysis.report.paths import PROFILES, build_folder
 from analysis.report.publishing.citation import this_edition
-from analysis.report.publishing.printing import find_browser, print_book
 from analysis.report.publishing.release import check_edition, make_release
 from analysis.report.rendering.render import render_book, render_runs, render_single
 from analysis.report.running.known import keep_build, measured
@@ -59,6 +58,9 @@ def run_notebook(name: str, assignments: str, sources_path: str, trace_path: str
 
 def make_pdf(profile: str) -> Path:
     """Print the whole book to one PDF; what has changed is built first."""
+    # What reads a PDF takes long to load, and no other command needs it.
+    from analysis.report.publishing.printing import find_browser, print_book
+
     build = build_folder(profile)
     find_browser()  # before the minutes that it takes to have something to print
     make_book(profile)

@@ -38,7 +38,7 @@ def test_the_clock_starts_when_it_is_first_asked():
 
 def test_a_few_seconds_of_crawling_with_a_page_that_follows(capsys):
     """Every policy crawls every epoch or counts it as fallen out; the page shows what is said."""
-    pages, given = [], Demonstration(sources=6, budget=2, epoch=0.1, seconds=4.0, port=0)
+    pages, given = [], Demonstration(sources=6, budget=2, epoch=0.1, seconds=2.0, port=0)
 
     def watch():
         while not pages or not pages[-1]["over"]:
@@ -55,7 +55,7 @@ def test_a_few_seconds_of_crawling_with_a_page_that_follows(capsys):
     state = live.live(given)
     watcher.join(10)
     assert state["over"]
-    assert 0 < state["epoch"] <= state["epochs"] == 40
+    assert 0 < state["epoch"] <= state["epochs"] == 20
     for row in state["rows"]:
         assert row["fetches"] >= 2 * (state["epoch"] - row["skipped"]) - 2  # robots.txt is read
         assert row["failed"] == 0

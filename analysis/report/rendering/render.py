@@ -35,7 +35,6 @@ from analysis.report.paths import BOOK, ROOT
 from analysis.report.publishing.address import base_address
 from analysis.report.publishing.citation import facts, plain_citation, this_edition
 from analysis.report.publishing.crate import correct_sizes
-from analysis.report.publishing.printing import print_contents
 from analysis.report.publishing.site import write_data
 from analysis.report.rendering.downloads import write_notebooks
 from analysis.report.rendering.static import share_static
@@ -234,6 +233,8 @@ def _write_notebooks(stage: Path, made: Path) -> None:
 
 def render_single(build: Path) -> Path:
     """Render the staged book as one long page, for printing, and return that page."""
+    from analysis.report.publishing.printing import print_contents  # loads what reads a PDF
+
     stage = build / "stage"
     contents = yaml.safe_load((stage / "_toc.yml").read_text(encoding="utf-8"))
     ordered = yaml.safe_dump(print_contents(contents), sort_keys=False)

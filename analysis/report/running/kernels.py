@@ -32,11 +32,11 @@ from analysis.report.run import VARIABLE
 
 #: What is imported before the first fork: libraries only, whose code no edit changes.
 LIBRARIES = (
-    "IPython.core.completer", "ipykernel.kernelapp", "matplotlib.backends.backend_agg",
-    "matplotlib.backends.backend_pdf", "matplotlib.backends.backend_svg", "matplotlib.pyplot",
-    "matplotlib_inline.backend_inline", "numba", "numpy.testing", "pandas", "scipy.integrate",
-    "scipy.interpolate", "scipy.linalg", "scipy.optimize", "scipy.signal", "scipy.sparse.linalg",
-    "scipy.stats", "yaml",
+    "IPython.core.completer", "ipykernel.kernelapp", "joblib",
+    "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf",
+    "matplotlib.backends.backend_svg", "matplotlib.pyplot", "matplotlib_inline.backend_inline",
+    "numba", "numpy.testing", "pandas", "scipy.integrate", "scipy.interpolate", "scipy.linalg",
+    "scipy.optimize", "scipy.signal", "scipy.sparse.linalg", "scipy.stats", "tqdm", "yaml",
 )  # fmt: skip
 #: One thread a kernel, for linear algebra (OpenMP, OpenBLAS, MKL, Accelerate) and for Numba:
 #: notebooks run side by side, and sums keep their order.

@@ -16,6 +16,7 @@ from analysis.ephemeral import (
     relaxed_bound,
     whittle_index_at_age,
 )
+from analysis.ephemeral.optimum.relaxed import due_ages
 from analysis.ephemeral.studies import solutions
 from analysis.ephemeral.studies.at_scale import lognormal_sources
 
@@ -112,9 +113,12 @@ def test_solutions_at_scale_agree_with_other_ways_to_them():
     # The multiplier is the slope of the bound.
     assert found["solution-regained"] == pytest.approx((more - less) / 2 * 200 / less, rel=1e-2)
     # A source waits from its due age under half the multiplier on, until it is crawled or for ever.
-    ages = np.arange(1, 3001)
-    index = np.column_stack([whittle_index_at_age(sources, np.full(20_000, k)) for k in ages])
-    half, whole = ((index < level).sum(axis=1) + 1 for level in (price / 2, price))
-    crawled = whole <= ages[-1]
-    expected = ((whole - half) / whole)[crawled].sum() + (~crawled & (half <= ages[-1])).sum()
+    half, whole = (due_ages(sources, level) for level in (price / 2, price))
+    for ages, level in ((half, price / 2), (whole, price)):
+        due = np.isfinite(ages)
+        at, before = (np.where(due, ages - early, 1e6) for early in (0, 1))
+        assert (whittle_index_at_age(sources, at)[due] > level * (1 - 1e-12)).all()
+        assert (whittle_index_at_age(sources, before) < level * (1 + 1e-12)).all()
+    crawled = np.isfinite(whole)
+    expected = (1 - half[crawled] / whole[crawled]).sum() + (~crawled & np.isfinite(half)).sum()
     assert found["solution-waiting"] == pytest.approx(expected, rel=0.02)

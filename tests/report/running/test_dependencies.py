@@ -9,6 +9,7 @@ import pytest
 
 from analysis.report.paths import ROOT
 from analysis.report.running import dependencies
+from analysis.report.running.kernels import LIBRARIES
 from analysis.report.running.notebooks import Notebook, all_notebooks
 
 PAGE = """---
@@ -163,11 +164,13 @@ def test_a_package_may_import_itself_in_a_circle(key, tmp_path):
     assert len(key()) == 64
 
 
-#: What all pages load is loaded once; each page's imports then run in a fork.
+#: What all kernels load is loaded once; each page's imports then run in a fork.
 IMPORT = """
-import json, os, sys
-import matplotlib.pyplot, numba, pandas, scipy.optimize, scipy.stats
-for name, statements in json.load(sys.stdin).items():
+import importlib, json, os, sys
+libraries, pages = json.load(sys.stdin)
+for name in libraries:
+    importlib.import_module(name)
+for name, statements in pages.items():
     if os.fork() == 0:
         exec(statements)
         loaded = [m.__file__ for n, m in sys.modules.items() if n.split(".")[0] == "analysis"]
@@ -194,7 +197,7 @@ def imports():
     }
     done = subprocess.run(
         [sys.executable, "-c", IMPORT],
-        input=json.dumps(statements),
+        input=json.dumps([LIBRARIES, statements]),
         capture_output=True,
         text=True,
         check=True,
