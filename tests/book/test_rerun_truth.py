@@ -7,6 +7,7 @@ costs two renderings; with ``-k PAGE`` only that page runs.
 import csv
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -80,19 +81,26 @@ def reruns(request, site):
         if hasattr(item, "callspec")
     }
     names = [name for name in all_notebooks() if name in asked & set(POINTS)]
-    found = {}
-    for number in (0, 1):
-        build = site.build / "points" / str(number + 1)
-        points = {name: POINTS[name]["points"][number] for name in names}
-        with locked(build):
-            jobs = {name: job(name, point, build / "runs") for name, point in points.items()}
-            run(list(jobs.values()))
-            left = [job.target for job in jobs.values()]
-            collation = collate(left, profile="paper", document=False, complete=False)
-            paths = render_runs(collation, build, site.html, strict=True)
-        for name, path in zip(names, paths, strict=True):
-            found[name, number] = Rerun(name, path, jobs[name].target, points[name])
-    return found
+    builds = [site.build / "points" / str(number + 1) for number in (0, 1)]
+    jobs = [
+        {name: job(name, POINTS[name]["points"][number], build / "runs") for name in names}
+        for number, build in enumerate(builds)
+    ]
+
+    def render(number):
+        left = [job.target for job in jobs[number].values()]
+        collation = collate(left, profile="paper", document=False, complete=False)
+        return render_runs(collation, builds[number], site.html, strict=True)
+
+    with locked(builds[0]), locked(builds[1]):
+        run([job for some in jobs for job in some.values()])
+        with ThreadPoolExecutor(2) as pool:
+            paths = list(pool.map(render, (0, 1)))
+    return {
+        (name, number): Rerun(name, path, jobs[number][name].target, POINTS[name]["points"][number])
+        for number in (0, 1)
+        for name, path in zip(names, paths[number], strict=True)
+    }
 
 
 def job(name, point, runs):
