@@ -19,15 +19,15 @@ REPORT  := $(BIN)/python -m analysis.report
 book: $(READY)  ## install what is locked, run the notebooks, render the book (PROFILE=quick|paper|full)
 	@$(REPORT) book --profile $(PROFILE)
 
-test: check  ## all of check, and the quick-profile book: executed, re-executed, rendered, opened in a browser
-	@$(BIN)/python -m pytest -n auto --dist loadfile -m "book or browser"
+test: check  ## all of check, what starts processes, and the quick-profile book: executed, re-executed, rendered, opened in a browser
+	@$(BIN)/python -m pytest -n auto --dist loadfile -m "book or browser or process"
 
 check: $(READY)  ## the author's loop, without a book: lint, types, contracts, examples, unit tests
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo --no-cache
-	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not book and not browser and not slow and not rerun" --doctest-modules analysis tests
+	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not book and not browser and not process and not slow and not rerun" --doctest-modules analysis tests
 
 proofs: $(READY)  ## the exact checks behind the switching curve that take many minutes
 	@$(BIN)/python -m pytest -m slow tests/robots/curve

@@ -12,3 +12,13 @@ def pytest_configure(config):
     gc.set_threshold(50_000, 20, 100)
     if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
         import quantecon  # noqa: F401
+
+
+def pytest_collection_modifyitems(items):
+    """While one worker builds the book, another one has what needs no book to do."""
+
+    def turn(item):
+        builds_the_book = item.path.name == "test_browser.py"
+        return 0 if builds_the_book else 1 if item.get_closest_marker("process") else 2
+
+    items.sort(key=turn)

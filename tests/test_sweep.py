@@ -55,6 +55,7 @@ def test_local_processes_give_the_streams_of_seed_sequence(jobs):
     assert as_bytes(results) == reference(POINTS, 7, 5)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("how", ["argument", "environment"])
 def test_a_dask_cluster_gives_the_same_bytes(cluster, monkeypatch, how):
     address = cluster.scheduler_address
@@ -67,6 +68,7 @@ def test_a_dask_cluster_gives_the_same_bytes(cluster, monkeypatch, how):
     assert as_bytes(results) == reference(POINTS, 7, 5)
 
 
+@pytest.mark.process
 def test_the_cluster_really_does_the_work(cluster):
     pids = sweep(
         lambda point, rng: os.getpid(),
@@ -78,6 +80,7 @@ def test_the_cluster_really_does_the_work(cluster):
     assert os.getpid() not in {row[0] for row in pids}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("where", ["local", "cluster"])
 def test_a_killed_worker_costs_a_retry_and_changes_nothing(request, tmp_path, where):
     scheduler = None
@@ -102,6 +105,7 @@ def test_a_killed_worker_costs_a_retry_and_changes_nothing(request, tmp_path, wh
     assert as_bytes(results) == reference(POINTS, 7, 5)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("where", ["local", "cluster"])
 def test_a_call_that_always_ends_its_worker_is_named(request, monkeypatch, where):
     scheduler = None
@@ -119,6 +123,7 @@ def test_a_call_that_always_ends_its_worker_is_named(request, monkeypatch, where
         sweep(deadly, POINTS, seed=0, jobs=2, scheduler=scheduler, progress=False)
 
 
+@pytest.mark.process
 def test_a_cluster_without_workers_is_not_waited_for():
     distributed = pytest.importorskip("distributed")
     with (
@@ -135,6 +140,7 @@ def test_a_cluster_without_workers_is_not_waited_for():
         )
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("where", ["local", "cluster"])
 def test_an_error_on_a_worker_is_the_callers(request, where):
     scheduler = None

@@ -36,6 +36,7 @@ def test_the_clock_starts_when_it_is_first_asked():
     assert clock() - first >= 0.1 * live.SECONDS
 
 
+@pytest.mark.process
 def test_a_few_seconds_of_crawling_with_a_page_that_follows(capsys):
     """Every policy crawls every epoch or counts it as fallen out; the page shows what is said."""
     pages, given = [], Demonstration(sources=6, budget=2, epoch=0.1, seconds=2.0, port=0)

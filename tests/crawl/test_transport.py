@@ -19,6 +19,8 @@ from analysis.crawl.transport import (
 )
 from tests.crawl.support import some_settings, some_site, some_sources
 
+pytestmark = pytest.mark.process
+
 FILES = ("fetches.jsonl", "state.npz")
 ROBOTS = {1: "User-agent: *\nDisallow: /\n", 2: "User-agent: *\nCrawl-delay: 9000\n"}
 

@@ -142,6 +142,7 @@ def test_a_second_book_at_the_same_time_is_refused(capsys, tmp_path):
         assert "another build is at work" in refused(capsys, "book")
 
 
+@pytest.mark.process
 def test_a_lock_of_another_process_is_respected(capsys, tmp_path):
     """The lock holds between processes, and the file alone holds nothing."""
     (tmp_path / "build").mkdir()
@@ -272,6 +273,7 @@ def test_an_unknown_profile_is_refused(capsys):
     assert "quick" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_the_status_reaches_the_shell():
     done = subprocess.run(
         [

@@ -46,6 +46,7 @@ def same_epoch(*schedulers):
     np.testing.assert_array_equal(*(scheduler.quotas for scheduler in schedulers))
 
 
+@pytest.mark.process
 def test_crawls_are_those_of_one_process_also_after_a_worker_died(client, model, tmp_path):
     place = Cluster(client, tmp_path, save_every=SAVE_EVERY)
     scheduler, twin = PartitionedScheduler(*model, place=place), PartitionedScheduler(*model)
@@ -89,6 +90,7 @@ def test_what_was_forgotten_once_is_not_counted_again():
     assert machines.losses == [Loss(0, 4, 3, 14.0), Loss(0, 5, 1, 16.0)]
 
 
+@pytest.mark.process
 def test_a_part_without_a_saved_state_is_given_up(client, model, tmp_path):
     def gone():
         raise OSError("the worker is gone")
@@ -102,6 +104,7 @@ def test_a_part_without_a_saved_state_is_given_up(client, model, tmp_path):
     assert scheduler.machines.losses == []
 
 
+@pytest.mark.process
 def test_a_cluster_without_workers_is_refused(model, tmp_path):
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=None, processes=False) as cluster,

@@ -100,6 +100,7 @@ def test_a_failed_build_is_tried_again(found, sphinx, tmp_path, monkeypatch):
     assert render_book(found, tmp_path)
 
 
+@pytest.mark.process
 def test_sphinx_says_why_it_failed(tmp_path):
     (tmp_path / "stage").mkdir()
     with pytest.raises(RenderFailed, match="Table of Contents"):

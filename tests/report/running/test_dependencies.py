@@ -207,6 +207,7 @@ def imports():
     return {name: (source[name], loaded[name]) for name in source}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", all_notebooks())
 def test_the_closure_holds_every_module_that_the_notebook_loads(imports, name):
     """Against Python itself: import what the notebook imports and ask what was loaded."""

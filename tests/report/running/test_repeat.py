@@ -7,6 +7,8 @@ import pytest
 from analysis.report.running.repeat import differences
 from analysis.report.running.runner import run
 
+pytestmark = pytest.mark.process
+
 WRITE = "Path('data').mkdir()\nPath('data/it.csv').write_text(str(os.%s))\nNone"
 
 

@@ -23,6 +23,8 @@ from analysis.report.rendering import downloads, render
 from analysis.report.run import write_json
 from analysis.report.running import dependencies, notebooks, runner
 
+pytestmark = pytest.mark.process
+
 PAGES = ("first", "second")
 SOURCE = """---
 jupytext:

@@ -19,6 +19,8 @@ from analysis.report.running.kernels import COMPILATION, WARNINGS, kernel_enviro
 from analysis.report.running.runner import RunFailed, in_turn, locked, run
 from tests.report.running.conftest import GOOD
 
+pytestmark = pytest.mark.process
+
 CLOCKS = {"seconds.txt", "cpu.txt"}
 COMPILED = "import numba\nnumba.njit(lambda x: x + 1)(1)\n" + GOOD
 BAD = "1 / (number - number)"
