@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from functools import cache
 from importlib.metadata import version
 
 import pytest
@@ -18,6 +19,7 @@ LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 SUPPORTED = ("3.11", "3.12", "3.13")
 
 
+@cache
 def locked():
     """Return the requirements of the lock by name; a name may stand there once a Python."""
     found = {}

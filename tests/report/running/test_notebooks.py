@@ -353,12 +353,12 @@ def test_a_profile_that_names_no_notebook_is_refused(book):
         profile_parameters("quick")
 
 
-@pytest.mark.parametrize("name", all_notebooks())
-def test_every_notebook_of_the_book_resolves_in_every_profile(name):
-    notebook = find_notebook(name)
-    for profile in PROFILES:
-        resolved = notebook.resolve(profile_parameters(profile).get(name, {}))
-        assert set(resolved) == set(notebook.parameters)
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_notebook_of_the_book_resolves_in_every_profile(profile):
+    given = profile_parameters(profile)
+    for name, notebook in all_notebooks().items():
+        resolved = notebook.resolve(given.get(name, {}))
+        assert set(resolved) == set(notebook.parameters), name
 
 
 @pytest.mark.parametrize("name", all_notebooks())
