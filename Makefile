@@ -20,7 +20,7 @@ book: $(READY)  ## install what is locked, run the notebooks, render the book (P
 	@$(REPORT) book --profile $(PROFILE)
 
 test: check  ## all of check, what starts processes, and the quick-profile book: executed, re-executed, rendered, opened in a browser
-	@$(BIN)/python -m pytest -n auto --dist loadfile -m "book or browser or process"
+	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "book or browser or process"
 
 check: $(READY)  ## the author's loop, without a book: lint, types, contracts, examples, unit tests
 	@$(BIN)/ruff check .

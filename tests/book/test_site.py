@@ -330,7 +330,7 @@ def test_the_scorecard_has_every_row_with_a_known_verdict_and_its_place(site):
 
 
 def test_notebooks_warn_of_nothing_but_flags_of_floating_point(site):
-    """Some processors raise those for numbers that linear algebra reads and does not use."""
+    """Linear algebra can raise those for numbers that it reads and does not use."""
     kept = [path.read_text() for path in site.build.glob(f"results/**/{WARNINGS}")]
     heads = re.findall(r"^.*: \w*Warning: .*$", "".join(kept), re.MULTILINE)
     assert bool(heads) == bool(kept)

@@ -186,8 +186,8 @@ def _keep_compilation(path: Path) -> None:
 def _keep_warnings(path: Path) -> None:
     """Write warnings to a file: on a page they would name folders of this machine.
 
-    They need not come again either. Libraries of linear algebra raise flags of floating point for
-    numbers that they read and do not use, on some processors and in some runs.
+    They need not come again either: linear algebra can raise flags of floating point for
+    numbers that it reads and does not use, on some processors and in some runs.
     """
     logging.captureWarnings(True)
     said = logging.getLogger("py.warnings")
