@@ -80,6 +80,6 @@ $(READY): requirements.lock pyproject.toml
 	  $(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock && \
 	  $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
 	fi
-	@# It builds a parser of addresses at every start, for two seconds; jsonschema checks no address without it, and none is checked here.
+	@# rfc3987-syntax builds a parser of addresses at every start, for two seconds; jsonschema does without it, and no address is checked here.
 	@$(BIN)/python -m pip uninstall -q -y --disable-pip-version-check rfc3987-syntax
 	@touch $@

@@ -15,7 +15,10 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """While one worker builds the book, another one has what needs no book to do."""
+    """While one worker builds the book, another one has what needs no book to do.
+
+    The browser's tests take longest: they come first, and the book is built for them.
+    """
 
     def turn(item):
         builds_the_book = item.path.name == "test_browser.py"

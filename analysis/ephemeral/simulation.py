@@ -251,9 +251,8 @@ def play_ages(
     first : int or None
         The epoch from which on they repeat; None if no ages came twice.
     """
-    oldest = np.maximum(
-        sources.settled_age.astype(np.int64), 2
-    )  # the age of 1 alone tells who was crawled last
+    # The age of 1 alone tells who was crawled last.
+    oldest = np.maximum(sources.settled_age.astype(np.int64), 2)
     hidden = np.full(len(sources), np.nan)
 
     def step(age: Ints) -> tuple[tuple[Ints, float], Ints]:

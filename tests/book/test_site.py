@@ -330,7 +330,10 @@ def test_the_scorecard_has_every_row_with_a_known_verdict_and_its_place(site):
 
 
 def test_notebooks_warn_of_nothing_but_flags_of_floating_point(site):
-    """Linear algebra can raise those for numbers that it reads and does not use."""
+    """Linear algebra can raise those for numbers that it reads and does not use.
+
+    Which operation raised one is not looked at: the build names the file that says so.
+    """
     kept = [path.read_text() for path in site.build.glob(f"results/**/{WARNINGS}")]
     heads = re.findall(r"^.*: \w*Warning: .*$", "".join(kept), re.MULTILINE)
     assert bool(heads) == bool(kept)

@@ -170,6 +170,13 @@ def test_the_model_loads_without_tables_compilers_and_pictures():
     assert done.stdout == "[]\n"
 
 
+def test_a_simulation_needs_no_distributions_of_scipy():
+    """They take as long to load as all else that it needs."""
+    code = "import sys, analysis.ephemeral.simulation; print('scipy.stats' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
 @given(st.floats(1e-6, 50.0))
 def test_content_settles_at_the_settled_age_and_not_long_before(decay):
     sources = Sources([1.0], [1.0], [decay])
