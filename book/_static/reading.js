@@ -4,7 +4,8 @@ document.addEventListener("DOMContentLoaded", async () => {
   const boxes = "article .book-table, article .cell_output .text_html, article .pst-scrollable-table-container, article div.math, article mjx-container[display], article pre";
   const more = (box) => box.classList.toggle("book-more", box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
   const look = () => document.querySelectorAll(boxes).forEach((box) => {
-    const scrolls = box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
+    // A part of a pixel scrolls too, and is no reason for a sign.
+    const scrolls = box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight;
     box.classList.toggle("book-scrolls", box.scrollWidth > box.clientWidth + 1);
     more(box);
     box.onscroll = () => more(box);
@@ -16,7 +17,7 @@ document.addEventListener("DOMContentLoaded", async () => {
       }
     }
   });
-  look();
-  addEventListener("resize", look);
-  document.querySelectorAll("details").forEach((fold) => fold.addEventListener("toggle", look));
+  // Sizes change with the window, with folds, and with fonts that come after the first layout.
+  const sizes = new ResizeObserver(() => requestAnimationFrame(look));
+  document.querySelectorAll(boxes).forEach((box) => [box, ...box.children].forEach((part) => sizes.observe(part)));
 });

@@ -1,6 +1,8 @@
 // Run in a page: wait until it has settled, then say what a reader can and cannot see of it.
 async () => {
   await window.MathJax?.startup?.promise;
+  // Fonts are asked for when a page is laid out, which is for its next frame.
+  await new Promise((settled) => requestAnimationFrame(() => setTimeout(settled)));
   await document.fonts.ready;
   const article = document.querySelector("main article") ?? document.body;
   const visible = { checkOpacity: true, checkVisibilityCSS: true };

@@ -189,6 +189,15 @@ def test_what_scrolls_sideways_says_so(narrow):
     assert gathered(narrow, lambda visit: visit.seen["uncued"]) == {}
 
 
+def test_what_grows_too_wide_later_can_be_scrolled_by_keyboard(tab, site):
+    tab.goto((site.html / "ephemeral/four-sources.html").as_uri())
+    formula = tab.locator("article mjx-container[display]").first
+    formula.wait_for()
+    assert formula.evaluate("box => box.tabIndex") == -1
+    formula.evaluate("box => { box.firstElementChild.style.minWidth = '3000px'; }")
+    tab.wait_for_selector("article mjx-container.book-scrolls[tabindex='0'][role=region]")
+
+
 def test_every_folded_cell_says_what_it_does(wide):
     names = [name for visit in wide.values() for name in visit.seen["folded"]]
     assert len(names) > 50
