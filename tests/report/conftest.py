@@ -2,10 +2,18 @@
 
 import json
 
+import matplotlib.pyplot as plt
 import pytest
 
 from analysis.report.run import VARIABLE, run_facts
 from analysis.report.saving import provenance, records
+
+
+@pytest.fixture(autouse=True)
+def _closed_figures():
+    """Close what a test has drawn and left open."""
+    yield
+    plt.close("all")
 
 
 @pytest.fixture
