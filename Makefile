@@ -6,8 +6,9 @@ PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3; do $$p -c 
 PROFILE ?= paper
 PORT    ?= 8000
 export NB P SOURCES TRACE BENCH LIVE LAB MUTANTS
-# Compiled kernels are kept apart for each state of the models' code: Numba's own cache does not notice when a function that a kernel calls has changed.
-export NUMBA_CACHE_DIR := $(CURDIR)/.venv/numba/$(shell find analysis -name '*.py' -not -path 'analysis/report/*' | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
+# Compiled kernels are kept in the environment, each until code that it is made from changes.
+export NUMBA_CACHE_DIR := $(CURDIR)/.venv/numba
+export NUMBA_CACHE_LOCATOR_CLASSES := analysis.kernel_cache.Locator,UserProvidedCacheLocator,IPythonCacheLocator
 # Python's own compiled modules lie in the environment too: also where the shell says to write none (beside the sources).
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from analysis import kernel_cache
 from analysis.report.paths import ROOT
 from analysis.report.running import dependencies
 from analysis.report.running.kernels import LIBRARIES
@@ -210,8 +211,11 @@ def imports():
 @pytest.mark.process
 @pytest.mark.parametrize("name", all_notebooks())
 def test_the_closure_holds_every_module_that_the_notebook_loads(imports, name):
-    """Against Python itself: import what the notebook imports and ask what was loaded."""
+    """Against Python itself: import what the notebook imports and ask what was loaded.
+
+    Numba loads the module that keeps compiled kernels, on which no result depends.
+    """
     source, loaded = imports[name]
     closure = {str(path) for path in dependencies._closure(dependencies._imported(source))}
     assert loaded
-    assert set(loaded) <= closure
+    assert set(loaded) - {kernel_cache.__file__} <= closure

@@ -1,0 +1,113 @@
+"""Compiled kernels are used again until code that they are made from changes, in any file."""
+
+import importlib
+import sys
+import textwrap
+
+import numba
+import pytest
+
+from analysis import kernel_cache
+from analysis.kernel_cache import stamp
+
+FILES = {
+    "__init__.py": "",
+    "kernel.py": """
+        from numba import njit
+        from made.middle import (
+            doubled,
+        )
+
+        @njit(cache=True)
+        def quadrupled(x):
+            return doubled(doubled(x))
+
+        def unheard():
+            from made.late import LATE
+    """,
+    "middle.py": """
+        from numba import njit
+        from made.folder import FACTOR
+
+        @njit(cache=True)
+        def doubled(x):
+            return FACTOR * x
+    """,
+    "folder/__init__.py": "from made.folder.inside import FACTOR",
+    "folder/inside.py": "FACTOR = 2",
+    "late.py": "LATE = 1",
+    "aside.py": "import made.kernel",
+}
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package of a kernel, what it is made from and what it is not, in Numba's care."""
+    folder = tmp_path / "made"
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True, parents=True)
+        (folder / name).write_text(textwrap.dedent(text))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(kernel_cache, "PACKAGE", folder)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "numba"))
+    monkeypatch.setattr(numba.config, "CACHE_LOCATOR_CLASSES", "analysis.kernel_cache.Locator")
+    yield folder
+    _forget()
+
+
+def _forget():
+    kernel_cache._contents.cache_clear()
+    kernel_cache._files.cache_clear()
+    importlib.invalidate_caches()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "made"]:
+        del sys.modules[name]
+
+
+def change(path, old, new):
+    path.write_text(path.read_text().replace(old, new))
+    _forget()
+
+
+@pytest.mark.parametrize("name", ["kernel.py", "middle.py", "folder/__init__.py"])
+def test_any_module_that_a_kernel_is_made_from_changes_its_stamp(package, name):
+    before = stamp(package / "kernel.py", package)
+    change(package / name, "", "#")
+    assert stamp(package / "kernel.py", package) != before
+
+
+@pytest.mark.parametrize("name", ["late.py", "aside.py"])
+def test_other_modules_do_not(package, name):
+    before = stamp(package / "kernel.py", package)
+    change(package / name, "", "#")
+    assert stamp(package / "kernel.py", package) == before
+
+
+def called(value):
+    """Return what the kernel says, and how often it was compiled for it."""
+    from made.kernel import quadrupled
+
+    said = quadrupled(value)
+    return said, sum(quadrupled.stats.cache_misses.values())
+
+
+def test_a_kernel_is_compiled_anew_where_a_constant_of_its_callee_has_changed(package):
+    assert called(3) == (12, 1)
+    _forget()
+    assert called(3) == (12, 0)
+    change(package / "late.py", "1", "7")
+    assert called(3) == (12, 0)
+    change(package / "folder/inside.py", "2", "5")
+    assert called(3) == (75, 1)
+
+
+def test_a_kernel_that_moves_within_its_file_leaves_no_file_behind(package):
+    called(3)
+    kept = sorted(path.name for path in package.parent.joinpath("numba").rglob("*.nb?"))
+    change(package / "kernel.py", "@njit", "\n\n@njit")
+    assert called(3) == (12, 1)
+    assert sorted(path.name for path in package.parent.joinpath("numba").rglob("*.nb?")) == kept
+
+
+def test_functions_of_others_are_left_to_numba(package):
+    assert kernel_cache.Locator.from_function(textwrap.dedent, textwrap.__file__) is None
