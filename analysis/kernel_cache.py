@@ -23,15 +23,18 @@ IMPORT = re.compile(r"^(?:from (\S+) import (\([^)]*\)|.*)|import (\S+))", re.MU
 
 
 class Locator(UserProvidedCacheLocator):  # type: ignore[misc]  # Numba has no types
-    """Keeps the kernels of this package in Numba's folder, one file a function and signature."""
+    """Keeps the kernels of this package in Numba's folder, those of each state of the code apart.
+
+    So processes on two states of the code share no file, and a state that comes back is known.
+    """
 
     def get_source_stamp(self) -> str:
         """Return a hash of all code that the kernel may be made from."""
         return stamp(Path(self._py_file), PACKAGE)
 
     def get_disambiguator(self) -> str:
-        """Return nothing: a kernel that moves within its file takes the place that it had."""
-        return ""
+        """Return what tells the files of a kernel from those of its other states."""
+        return self.get_source_stamp()[:16]
 
     @classmethod
     def from_function(cls, py_func: FunctionType, py_file: str) -> Locator | None:

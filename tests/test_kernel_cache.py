@@ -101,12 +101,12 @@ def test_a_kernel_is_compiled_anew_where_a_constant_of_its_callee_has_changed(pa
     assert called(3) == (75, 1)
 
 
-def test_a_kernel_that_moves_within_its_file_leaves_no_file_behind(package):
+def test_a_state_of_the_code_that_comes_back_is_known(package):
     called(3)
-    kept = sorted(path.name for path in package.parent.joinpath("numba").rglob("*.nb?"))
-    change(package / "kernel.py", "@njit", "\n\n@njit")
-    assert called(3) == (12, 1)
-    assert sorted(path.name for path in package.parent.joinpath("numba").rglob("*.nb?")) == kept
+    change(package / "folder/inside.py", "2", "5")
+    assert called(3) == (75, 1)
+    change(package / "folder/inside.py", "5", "2")
+    assert called(3) == (12, 0)
 
 
 def test_functions_of_others_are_left_to_numba(package):
