@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -56,10 +57,19 @@ def relay(figure: Figure) -> None:
         for label in axes.get_yticklabels():
             label.set_text(textwrap.fill(label.get_text(), 18))
     figure.set_size_inches(WIDTH, each * rows + 0.17 * lines + 0.15)
+    titles = {text: text.get_text() for axes in panels for text in _titles(axes)}
+    # A layout keeps room for the middle of a title: one far too long would leave its panel none.
+    for text in titles:
+        _break(text, 1.5 * WIDTH / columns)
     figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]
+    for text, words in titles.items():
+        text.set_text(words)
     for axes in panels:
         _break_lines(axes)
         _keep_apart(axes.xaxis)
+    # Titles of more than three lines get a room of their own, and press no panel flat.
+    breaks = max((text.get_text().count("\n") for text in titles), default=0)
+    figure.set_figheight(figure.get_figheight() + 0.14 * rows * max(0, breaks - 2))
 
 
 def _grid(axes: Axes) -> GridSpecBase:
@@ -131,11 +141,15 @@ def _break_lines(axes: Axes) -> None:
     size = axes.get_window_extent()
     dpi = axes.get_figure(root=True).dpi  # type: ignore[union-attr]
     width, height = size.width / dpi, size.height / dpi
-    for place in ("left", "center", "right"):
-        if words := axes.get_title(place):
-            _break(axes.set_title(words, loc=place), width)
-    _break(axes.xaxis.label, width)
+    for text in (*_titles(axes), axes.xaxis.label):
+        _break(text, width)
     _break(axes.yaxis.label, height)
+
+
+def _titles(axes: Axes) -> list[Text]:
+    """Return the titles of a panel, at the left, in the middle and at the right, that it has."""
+    titles = axes._left_title, axes.title, axes._right_title  # type: ignore[attr-defined]
+    return [text for text in titles if text.get_text()]
 
 
 def _break(text: Text, inches: float) -> None:
@@ -152,7 +166,7 @@ def _wrapped(line: str, letters: int) -> str:
     if len(_plain(line)) <= letters:
         return line
     lines, used = [""], 0
-    for piece in _PIECE.findall(line):
+    for piece in _pieces(line, letters):
         length = len(_plain(piece))
         if used and used + 1 + length > letters:
             lines.append("")
@@ -160,6 +174,15 @@ def _wrapped(line: str, letters: int) -> str:
         lines[-1] += (" " if used else "") + piece
         used += length + (1 if used else 0)
     return "\n".join(lines)
+
+
+def _pieces(line: str, letters: int) -> Iterator[str]:
+    """Yield the words of a line; one that is longer than a line, such as an address, in parts."""
+    for word in _PIECE.findall(line):
+        if len(word) > letters and not set(word) & set("$\\"):
+            yield from textwrap.wrap(word, letters, break_on_hyphens=False)
+        else:
+            yield word
 
 
 def _plain(words: str) -> str:

@@ -1,5 +1,6 @@
 """A figure for a telephone: one column of panels, letters that can be read, nothing cut off."""
 
+import warnings
 from itertools import pairwise
 
 import pytest
@@ -52,6 +53,29 @@ def test_mathematics_is_not_broken(drawn):
         for words in (axes.get_title("left"), axes.get_xlabel()):
             assert "\n" in words
             assert words.replace("\n", " ") == LONG
+
+
+def test_long_names_of_a_reader_leave_panels_their_width():
+    """As the middle of a title, which a layout keeps room for, lay outside of a narrow panel."""
+    fig, axes = figure(6, 1, height=8, sharex=True)
+    names = ["https://news.a-long-name.example/all/the/items.xml", "a b", "ü" * 48, "c", "d", "e"]
+    for axis, name in zip(axes, names, strict=True):
+        axis.plot([1, 2], [0, 100])
+        axis.set_title(f"source {name}: crawled at 100% of these epochs", fontsize="small")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # that a layout was not applied, for want of room
+        relay(fig)
+        fig.draw_without_rendering()
+    dpi = fig.get_dpi()
+    for axis, name in zip(fig.axes, names, strict=True):
+        assert axis.get_window_extent().width > 1.2 * dpi
+        assert axis.get_window_extent().height > 0.4 * dpi
+        title = axis.get_title("left")
+        assert "".join(title.split()) == "".join(
+            f"source {name}:crawledat100%oftheseepochs".split()
+        )
+        assert axis._left_title.get_window_extent().x1 < WIDTH * dpi
+    plt.close(fig)
 
 
 def test_a_legend_is_folded_below_the_panels(drawn):

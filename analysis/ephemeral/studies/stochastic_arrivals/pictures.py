@@ -117,7 +117,8 @@ def save_frequency(
         columns |= _band(axis, variations, frequencies[rule], colour, style, text)
         ends.append([columns[text][0], columns[text][-1]])
     axis.set(xscale="log", ylim=(0, 1.05), xlabel=VARIABILITY)
-    axis.set_ylabel(f"crawls of {as_mathtext(label)} per epoch")
+    axis.set_ylabel("crawls per epoch")
+    axis.set_title(as_mathtext(label), fontsize="small")
     axis.legend(loc="lower left")
     replications = frequencies["whittle"][0].replications
     save_figure(
