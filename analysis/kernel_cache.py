@@ -10,16 +10,15 @@ as it does for every package.
 from __future__ import annotations
 
 import hashlib
-import re
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
 
+import grimp
 from numba.core.caching import UserProvidedCacheLocator
 
-PACKAGE = Path(__file__).parent
-#: An import statement that can define a name, with the names in their parentheses.
-IMPORT = re.compile(r"^(?:from (\S+) import (\([^)]*\)|.*)|import (\S+))", re.MULTILINE)
+PACKAGE = "analysis"
 
 
 class Locator(UserProvidedCacheLocator):  # type: ignore[misc]  # Numba has no types
@@ -28,35 +27,37 @@ class Locator(UserProvidedCacheLocator):  # type: ignore[misc]  # Numba has no t
     So processes on two states of the code share no file, and a state that comes back is known.
     """
 
+    def __init__(self, py_func: FunctionType, py_file: str) -> None:
+        super().__init__(py_func, py_file)
+        self._stamp = stamp(py_func.__module__)
+
     def get_source_stamp(self) -> str:
         """Return a hash of all code that the kernel may be made from."""
-        return stamp(Path(self._py_file), PACKAGE)
+        return self._stamp
 
     def get_disambiguator(self) -> str:
         """Return what tells the files of a kernel from those of its other states."""
-        return self.get_source_stamp()[:16]
+        return self._stamp[:16]
 
     @classmethod
     def from_function(cls, py_func: FunctionType, py_file: str) -> Locator | None:
         """Return the locator of a function of this package; nothing for those of others."""
-        if not Path(py_file).is_relative_to(PACKAGE):
+        if py_func.__module__.partition(".")[0] != PACKAGE:
             return None
         located: Locator | None = super().from_function(py_func, py_file)
         return located
 
 
-def stamp(module: Path, package: Path) -> str:
-    """Return a hash of a module's file and of those that it imports, at any remove.
+def stamp(module: str) -> str:
+    """Return a hash of a module and of those that it imports, at any remove.
 
-    A package is read whole where a name is imported from it: its face may load that from anywhere
-    below it. Imports inside functions do not count, since no kernel can reach what they define.
+    A package is read whole where a name is imported from it: its face may lend that from anywhere
+    below it.
 
     Parameters
     ----------
-    module : Path
-        A file of the package.
-    package : Path
-        The folder of the package.
+    module : str
+        Dotted name of a module of the package.
 
     Returns
     -------
@@ -64,49 +65,29 @@ def stamp(module: Path, package: Path) -> str:
 
     Examples
     --------
-    >>> stamp(PACKAGE / "checks.py", PACKAGE) == stamp(PACKAGE / "results.py", PACKAGE)
+    >>> stamp("analysis.checks") == stamp("analysis.results")
     False
     """
-    digest = hashlib.sha256()
-    for path in sorted(_closure(module, package)):
-        digest.update(path.relative_to(package).as_posix().encode() + _contents(path)[0])
-    return digest.hexdigest()
-
-
-def _closure(module: Path, package: Path) -> set[Path]:
-    """Return the files of a package that a module is made from."""
-    found: set[Path] = set()
-    waiting = {module}
-    while waiting:
-        path = waiting.pop()
-        found.add(path)
-        for name in _contents(path)[1]:
-            waiting |= _files(name, package) - found
-    return found
+    graph = _graph()
+    found = {module} | graph.find_upstream_modules(module)
+    lent = {below for name in found for below in graph.find_descendants(name)}
+    found |= lent.union(*(graph.find_upstream_modules(name) for name in lent))
+    return hashlib.sha256(
+        b"".join(name.encode() + _hash(name) for name in sorted(found))
+    ).hexdigest()
 
 
 @cache
-def _contents(path: Path) -> tuple[bytes, tuple[str, ...]]:
-    """Return the hash of a file and the dotted names that it imports, as they were at first."""
-    text = path.read_text(encoding="utf-8")
-    names = []
-    for home, listed, whole in IMPORT.findall(text):
-        inside = re.findall(r"(\w+)(?: as \w+)?", listed)
-        names += [f"{home}.{name}" for name in inside] if home else [whole]
-    return hashlib.sha256(text.encode()).digest(), tuple(names)
+def _graph() -> grimp.ImportGraph:
+    return grimp.build_graph(PACKAGE, cache_dir=None, exclude_type_checking_imports=True)
 
 
 @cache
-def _files(name: str, package: Path) -> frozenset[Path]:
-    """Return the files behind a dotted name of the package; nothing for those of others."""
-    top, *parts = name.split(".")
-    if top != package.name:
-        return frozenset()
-    place = package
-    for part in parts:
-        if (place / f"{part}.py").is_file():
-            return frozenset([place / f"{part}.py"])
-        if not (place / part).is_dir():
-            break
-        place /= part
-    return frozenset(place.rglob("*.py"))
+def _hash(module: str) -> bytes:
+    """Return the hash of a module's file, as it was at first."""
+    home = find_spec(PACKAGE)
+    assert home is not None
+    assert home.origin is not None
+    base = Path(home.origin).parent.joinpath(*module.split(".")[1:])
+    file = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+    return hashlib.sha256(file.read_bytes()).digest()

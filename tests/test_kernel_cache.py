@@ -13,6 +13,7 @@ from analysis.kernel_cache import stamp
 FILES = {
     "__init__.py": "",
     "kernel.py": """
+        from typing import TYPE_CHECKING
         from numba import njit
         from made.middle import (
             doubled,
@@ -22,7 +23,7 @@ FILES = {
         def quadrupled(x):
             return doubled(doubled(x))
 
-        def unheard():
+        if TYPE_CHECKING:
             from made.late import LATE
     """,
     "middle.py": """
@@ -33,8 +34,14 @@ FILES = {
         def doubled(x):
             return FACTOR * x
     """,
-    "folder/__init__.py": "from made.folder.inside import FACTOR",
-    "folder/inside.py": "FACTOR = 2",
+    "folder/__init__.py": """
+        def __getattr__(name):
+            return getattr(import_module("made.folder.inside"), name)
+
+        from importlib import import_module
+    """,
+    "folder/inside.py": "from made.deep import TWO as FACTOR",
+    "deep.py": "TWO = 2",
     "late.py": "LATE = 1",
     "aside.py": "import made.kernel",
 }
@@ -48,17 +55,18 @@ def package(tmp_path, monkeypatch):
         (folder / name).parent.mkdir(exist_ok=True, parents=True)
         (folder / name).write_text(textwrap.dedent(text))
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(kernel_cache, "PACKAGE", folder)
+    monkeypatch.setattr(kernel_cache, "PACKAGE", "made")
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "numba"))
     monkeypatch.setattr(numba.config, "CACHE_LOCATOR_CLASSES", "analysis.kernel_cache.Locator")
+    _forget()
     yield folder
     _forget()
 
 
 def _forget():
-    kernel_cache._contents.cache_clear()
-    kernel_cache._files.cache_clear()
+    kernel_cache._graph.cache_clear()
+    kernel_cache._hash.cache_clear()
     importlib.invalidate_caches()
     for name in [name for name in sys.modules if name.partition(".")[0] == "made"]:
         del sys.modules[name]
@@ -69,18 +77,25 @@ def change(path, old, new):
     _forget()
 
 
-@pytest.mark.parametrize("name", ["kernel.py", "middle.py", "folder/__init__.py"])
+def append(path):
+    path.write_text(path.read_text() + "#\n")
+    _forget()
+
+
+@pytest.mark.parametrize(
+    "name", ["kernel.py", "middle.py", "folder/__init__.py", "folder/inside.py", "deep.py"]
+)
 def test_any_module_that_a_kernel_is_made_from_changes_its_stamp(package, name):
-    before = stamp(package / "kernel.py", package)
-    change(package / name, "", "#")
-    assert stamp(package / "kernel.py", package) != before
+    before = stamp("made.kernel")
+    append(package / name)
+    assert stamp("made.kernel") != before
 
 
 @pytest.mark.parametrize("name", ["late.py", "aside.py"])
 def test_other_modules_do_not(package, name):
-    before = stamp(package / "kernel.py", package)
-    change(package / name, "", "#")
-    assert stamp(package / "kernel.py", package) == before
+    before = stamp("made.kernel")
+    append(package / name)
+    assert stamp("made.kernel") == before
 
 
 def called(value):
@@ -97,15 +112,15 @@ def test_a_kernel_is_compiled_anew_where_a_constant_of_its_callee_has_changed(pa
     assert called(3) == (12, 0)
     change(package / "late.py", "1", "7")
     assert called(3) == (12, 0)
-    change(package / "folder/inside.py", "2", "5")
+    change(package / "deep.py", "2", "5")
     assert called(3) == (75, 1)
 
 
 def test_a_state_of_the_code_that_comes_back_is_known(package):
     called(3)
-    change(package / "folder/inside.py", "2", "5")
+    change(package / "deep.py", "2", "5")
     assert called(3) == (75, 1)
-    change(package / "folder/inside.py", "5", "2")
+    change(package / "deep.py", "5", "2")
     assert called(3) == (12, 0)
 
 

@@ -189,13 +189,21 @@ def test_what_scrolls_sideways_says_so(narrow):
     assert gathered(narrow, lambda visit: visit.seen["uncued"]) == {}
 
 
-def test_what_grows_too_wide_later_can_be_scrolled_by_keyboard(tab, site):
+@pytest.mark.parametrize(("beyond", "says_so"), [(1, False), (3000, True)])
+def test_what_grows_too_wide_later_can_be_scrolled_by_keyboard(tab, site, beyond, says_so):
     tab.goto((site.html / "ephemeral/four-sources.html").as_uri())
     formula = tab.locator("article mjx-container[display]").first
     formula.wait_for()
     assert formula.evaluate("box => box.tabIndex") == -1
-    formula.evaluate("box => { box.firstElementChild.style.minWidth = '3000px'; }")
-    tab.wait_for_selector("article mjx-container.book-scrolls[tabindex='0'][role=region]")
+    formula.evaluate(
+        """(box, beyond) => {
+          box.firstElementChild.style.minWidth = `${box.clientWidth + beyond}px`;
+        }""",
+        beyond,
+    )
+    tab.wait_for_selector("article mjx-container[tabindex='0'][role=region]")
+    assert formula.evaluate("box => box.scrollWidth - box.clientWidth") == beyond
+    assert formula.evaluate("box => box.classList.contains('book-scrolls')") == says_so
 
 
 def test_every_folded_cell_says_what_it_does(wide):

@@ -75,7 +75,6 @@ def test_long_names_of_a_reader_leave_panels_their_width():
             f"source {name}:crawledat100%oftheseepochs".split()
         )
         assert axis._left_title.get_window_extent().x1 < WIDTH * dpi
-    plt.close(fig)
 
 
 def test_a_legend_is_folded_below_the_panels(drawn):
