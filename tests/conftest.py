@@ -2,6 +2,12 @@
 
 import gc
 
+from hypothesis import settings
+
+settings.register_profile("check", derandomize=True, deadline=None)
+settings.register_profile("search", max_examples=1000, deadline=None)
+settings.load_profile("check")  # the same examples in every clone; ``make proofs`` searches wider
+
 
 def pytest_configure(config):
     """Let QuantEcon compile before the workers start; let the collector pass over what stays.

@@ -183,7 +183,7 @@ def test_an_outcome_comes_back_from_its_line(source, kind, status, reward, memor
     assert from_line(line) == (7, outcome)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.data())
 def test_never_more_than_the_budget_and_never_a_source_that_rests(data):
     size = data.draw(st.integers(1, 8))

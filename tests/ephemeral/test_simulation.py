@@ -46,7 +46,7 @@ def different_sources(size):
 
 
 @given(st.integers(1, 12), st.data())
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_round_robin_is_cyclic_whatever_the_numbers(size, data):
     """N crawls in a row are one of each source, from the first epoch on and for ever."""
     budget = data.draw(st.integers(1, size))
@@ -59,7 +59,7 @@ def test_round_robin_is_cyclic_whatever_the_numbers(size, data):
 
 
 @given(st.integers(1, 12), st.data())
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_the_cycle_of_round_robin_gives_every_source_its_share(size, data):
     budget = data.draw(st.integers(1, size))
     sources = different_sources(size)
@@ -77,7 +77,7 @@ def test_the_cycle_of_round_robin_gives_every_source_its_share(size, data):
     st.lists(st.integers(1, 5), min_size=2, max_size=9),
     st.lists(st.integers(1, 9), min_size=8, max_size=8),
 )
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_the_turn_goes_on_from_any_ages_and_through_changes_of_budget(ages, budgets):
     age, size, crawled = np.array(ages), len(ages), []
     for epoch, wanted in enumerate(budgets):

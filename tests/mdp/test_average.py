@@ -102,7 +102,7 @@ def test_actions_that_are_not_allowed_are_never_chosen() -> None:
     assert relative_value_iteration(transitions, rewards).gain == pytest.approx(solution.gain)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(0, 10_000), st.floats(0.1, 50), st.floats(-5, 5))
 def test_gain_is_affine_in_the_rewards(seed: int, scale: float, shift: float) -> None:
     transitions, rewards = random_problem(seed, actions=2, states=5)
@@ -111,7 +111,7 @@ def test_gain_is_affine_in_the_rewards(seed: int, scale: float, shift: float) ->
     assert changed == pytest.approx(scale * plain + shift, abs=1e-7)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(1, 12))
 def test_mean_cycle_agrees_with_policy_iteration(seed: int, actions: int, states: int) -> None:
     rng = np.random.default_rng(seed)

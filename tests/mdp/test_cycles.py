@@ -24,7 +24,7 @@ def best_gain(successors, rewards, start):
     return max(mean(policy) for policy in product(range(actions), repeat=states))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6), st.integers(1, 3), st.integers(1, 5))
 def test_with_many_ties_the_best_cycle_is_the_best_of_all_policies(seed, actions, states):
     rng = np.random.default_rng(seed)

@@ -15,7 +15,7 @@ from tests.mdp.test_average import random_problem
 
 @pytest.mark.parametrize("method", METHODS)
 @given(seed=st.integers(0, 10_000), discount=st.sampled_from([0.3, 0.9, 0.99]))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_every_method_agrees_with_a_public_package(method, seed, discount):
     transitions, rewards = random_problem(seed)
     found = solve_discounted(transitions, rewards, discount, method=method)

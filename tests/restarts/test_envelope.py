@@ -83,7 +83,7 @@ def cost(matrix):
 
 
 @given(st.integers(1, 12), st.integers(0, 2**32 - 1), st.floats(0.05, 1))
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_the_cost_bounds_the_entries_that_elimination_touches(size, seed, density):
     rng = np.random.default_rng(seed)
     matrix = rng.random((size, size)) * (rng.random((size, size)) < density) + size * np.eye(size)

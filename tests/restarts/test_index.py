@@ -28,7 +28,7 @@ def package_index(arm: RestartArm, discount: float) -> np.ndarray:
     return index
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(ARMS, DISCOUNTS)
 def test_every_arm_gets_the_index_of_its_definition(arm, discount):
     found = whittle_index(arm, discount)
@@ -38,14 +38,14 @@ def test_every_arm_gets_the_index_of_its_definition(arm, discount):
     assert np.abs(found.index - defined.index).max() < 1e-9 * (1 + np.abs(defined.index).max())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ARMS)
 def test_average_cost_index_is_the_limit_of_the_discounted_for_every_arm(arm):
     limit, near = whittle_index(arm, 1.0).index, whittle_index(arm, 1 - 1e-9).index
     assert np.abs(limit - near).max() < 1e-5 * (1 + np.abs(limit).max())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(MONOTONE_ARMS, DISCOUNTS)
 def test_monotone_arms_take_the_closed_form(arm, discount):
     found = whittle_index(arm, discount)
@@ -55,7 +55,7 @@ def test_monotone_arms_take_the_closed_form(arm, discount):
     assert np.allclose(found.index, eliminated, rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(MONOTONE_ARMS, DISCOUNTS)
 def test_the_printed_ratio_agrees_wherever_it_is_not_zero_over_zero(arm, discount):
     ratio = whittle_index(arm, discount, method="ratio").index
@@ -64,7 +64,7 @@ def test_the_printed_ratio_agrees_wherever_it_is_not_zero_over_zero(arm, discoun
     assert (close | np.isnan(ratio)).all()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(ARMS, DISCOUNTS)
 def test_public_package_agrees(arm, discount):
     index = whittle_index(arm, discount).index
@@ -89,7 +89,7 @@ def test_the_ratio_is_zero_over_zero_in_a_state_never_visited_passively():
     assert np.allclose(whittle_index(arm, 0.9).index, defined, atol=1e-10)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=6), st.integers(2, 8), DISCOUNTS)
 def test_a_batch_is_the_same_as_one_arm_at_a_time(seeds, states, discount):
     arms = [draw_arm(s, states, kind=k) for s in seeds for k in ("any", "one-step")]
@@ -110,7 +110,7 @@ def test_lapack_and_the_kernel_agree_across_the_size_where_one_takes_over(
         assert np.allclose(index, kernel, rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ARMS, st.sampled_from([0.5, 0.9]), st.floats(-5, 5), st.floats(0.1, 10), st.integers(0, 99))
 def test_scale_shift_and_relabelling(arm, discount, shift, scale, seed):
     index = whittle_index(arm, discount).index
@@ -192,7 +192,7 @@ def test_every_route_refuses_several_closed_classes(method):
         whittle_index(arm, 1.0, method=method)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(ARMS, st.sampled_from([0.9999, 1 - 1e-7]))
 def test_the_definition_keeps_its_digits_near_discount_one(arm, discount):
     assume(arm.reset.min() > 0)
@@ -201,7 +201,7 @@ def test_the_definition_keeps_its_digits_near_discount_one(arm, discount):
     assert np.abs(index - defined).max() < 1e-9 * (1 + np.abs(index).max())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(ARMS, st.sampled_from([0.5, 0.9]), st.sampled_from([1e-25, 1e25]))
 def test_the_definition_has_no_unit(arm, discount, scale):
     changed = RestartArm(arm.passive, arm.reset, scale * arm.passive_cost, scale * arm.active_cost)

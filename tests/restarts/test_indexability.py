@@ -14,7 +14,7 @@ from analysis.restarts.instances.applications import example_queues
 from tests.restarts.support import ARMS, draw_arm
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(ARMS, st.sampled_from([0.3, 0.9, 0.99, 0.9999, 1 - 1e-7, 1 - 1e-10]))
 def test_every_arm_has_a_certificate(arm, discount):
     found = certify_indexability(arm, discount)
@@ -23,7 +23,7 @@ def test_every_arm_has_a_certificate(arm, discount):
     assert np.allclose(found.crossings, index, atol=1e-8 * np.abs(index).max())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(ARMS)
 def test_passive_sets_are_nested_and_are_the_states_below_the_restart_level(arm):
     index, critical = whittle_index(arm, 0.9).index, critical_values(arm, 0.9)

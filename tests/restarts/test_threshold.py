@@ -19,7 +19,7 @@ from tests.restarts.support import ARMS, MONOTONE_ARMS, draw_arm
 DISCOUNTS = st.sampled_from([0.3, 0.9, 0.99])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(ARMS, DISCOUNTS)
 def test_cost_and_activity_of_every_threshold_policy_solve_its_equations(arm, discount):
     found = thresholds(arm, discount)
@@ -30,7 +30,7 @@ def test_cost_and_activity_of_every_threshold_policy_solve_its_equations(arm, di
             assert found.cost_at(subsidy)[k] == pytest.approx(arm.reset @ values, abs=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(ARMS, st.sampled_from([0.3, 0.9]))
 def test_cycles_and_rates_are_the_sums_and_equations_that_define_them(arm, discount):
     found = thresholds(arm, discount)
@@ -42,14 +42,14 @@ def test_cycles_and_rates_are_the_sums_and_equations_that_define_them(arm, disco
         assert (found.cost_rate[k], found.activity[k]) == pytest.approx(rates, rel=1e-8, abs=1e-9)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(ARMS, st.floats(-4, 4))
 def test_policy_iteration_finds_the_best_of_all_policies(arm, subsidy):
     least = least_over_policies(arm, 0.9, subsidy)
     assert np.allclose(solve_subsidised(arm, 0.9, subsidy).values, least, atol=1e-10)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(MONOTONE_ARMS, st.sampled_from([0.9, 1.0]), st.floats(-4, 4))
 def test_the_best_threshold_costs_what_the_best_policy_costs(arm, discount, subsidy):
     solved = solve_subsidised(arm, discount, subsidy)
@@ -57,7 +57,7 @@ def test_the_best_threshold_costs_what_the_best_policy_costs(arm, discount, subs
     assert thresholds(arm, discount).cost_at(subsidy).min() == pytest.approx(best, abs=1e-8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ARMS, DISCOUNTS, st.floats(-4, 4))
 def test_the_nested_policies_contain_an_optimal_one_for_any_arm(arm, discount, subsidy):
     best = arm.reset @ solve_subsidised(arm, discount, subsidy).values
@@ -66,7 +66,7 @@ def test_the_nested_policies_contain_an_optimal_one_for_any_arm(arm, discount, s
     assert nested.cost_at(subsidy).min() == pytest.approx(best, abs=1e-8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(MONOTONE_ARMS)
 def test_optimal_threshold_climbs_one_step_at_each_index(arm):
     index = whittle_index(arm, 0.9).index

@@ -28,7 +28,7 @@ def models(draw):
 SPLIT = (0.0, 1.6487143945399791, 1.8987143945399791, 2.0237143945399794, 2.2737143945399794, 3.0)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(models())
 @example(RobotControl(5, 0.5, 1.0, 2, 5.0, speedup=SPLIT))  # two closed classes on the way
 def test_three_solvers_find_the_same_cost(model):
@@ -38,7 +38,7 @@ def test_three_solvers_find_the_same_cost(model):
     assert found.gain(model.gamma) == pytest.approx(ours.gain, rel=1e-8)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(models())
 def test_the_bounds_hold_for_any_speedup(model):
     gain = model.solve().gain

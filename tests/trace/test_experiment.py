@@ -124,7 +124,7 @@ def best_by_enumeration(trace, budget, clock, decay, value):
     return best / clock.horizon
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.integers(0, 10_000))
 def test_the_clairvoyant_bound_holds_for_every_plan(seed):
     rng = np.random.default_rng(seed)

@@ -69,7 +69,7 @@ def test_with_costs_of_one_all_fills_are_the_index_policy(fill, budget):
     np.testing.assert_allclose(run.frequency, cycle.frequency)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.integers(0, 10**6), st.sampled_from([3.0, 3.5, 4.0]))
 def test_rewards_against_the_exact_optimum(seed, budget):
     sources = priced_sources(seed)

@@ -30,7 +30,7 @@ def bound_by_enumeration(sources, budget, subsidies):
     return min(values)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.booleans(), st.floats(0.05, 1))
 def test_bound_is_the_minimum_of_the_dual_function(seed, size, costs, share):
     sources = random_sources(np.random.default_rng(seed), size, costs=costs)
@@ -42,7 +42,6 @@ def test_bound_is_the_minimum_of_the_dual_function(seed, size, costs, share):
     assert solution.bound <= brute * (1 + 1e-12)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 200), st.floats(0.01, 1))
 def test_bound_is_attained_by_spending_the_budget_on_average(seed, size, share):
     sources = random_sources(np.random.default_rng(seed), size, costs=True)
@@ -53,7 +52,6 @@ def test_bound_is_attained_by_spending_the_budget_on_average(seed, size, share):
     assert (solution.frequency <= 1).all()
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**6), st.floats(0, 3))
 def test_due_age_is_the_first_age_whose_index_reaches_the_subsidy(seed, factor):
     sources = random_sources(np.random.default_rng(seed), 5, costs=True)
@@ -67,7 +65,6 @@ def test_due_age_is_the_first_age_whose_index_reaches_the_subsidy(seed, factor):
     assert (whittle_index_at_age(sources, due - 1)[~never & (due > 1)] <= subsidy + slack).all()
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**6), st.floats(0.1, 0.9))
 def test_bound_scales_and_does_not_care_about_order(seed, share):
     rng = np.random.default_rng(seed)
@@ -126,7 +123,7 @@ def test_index_policy_is_optimal_for_the_four_sources(budget):
     assert optimum.average_reward <= relaxed_bound(sources, budget)[0] * (1 + 1e-12)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.integers(2, 3), st.integers(1, 2))
 def test_optimum_lies_between_every_policy_and_the_bound(seed, size, budget):
     rng = np.random.default_rng(seed)

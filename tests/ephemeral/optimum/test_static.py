@@ -37,7 +37,7 @@ def random_sources(seed, size):
     )  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.floats(0.1, 0.9), st.sampled_from(["fluid", "random"]))
 def test_frequencies_are_optimal(seed, share, kind):
     """No feasible direction improves: checked by random exchanges of cost between two sources."""
@@ -87,7 +87,7 @@ def test_random_draws_earn_their_formula(budget):
     assert (run.crawled.sum(axis=0) == budget).all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(2, 7))
 def test_a_spread_schedule_stays_near_its_targets(seed, size):
     rng = np.random.default_rng(seed)

@@ -45,7 +45,7 @@ def test_a_bucket_that_spreads_over_all_others_loses_no_entry():
 
 
 @given(st.integers(1, 3000), st.integers(0, 2**32 - 1), st.lists(st.floats(0, 1), max_size=4))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_sorting_anew_keeps_every_entry_and_every_block(size, seed, thetas):
     rng = np.random.default_rng(seed)
     entries = entries_of(rng.lognormal(0, 1, size), rng.lognormal(-4, 2, size))

@@ -102,7 +102,7 @@ def some_sources(draw, size, costs):
 
 
 @given(data=st.data(), costs=st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_crawls_are_those_of_a_full_sort(data, costs):
     size = data.draw(st.integers(1, 9))
     sources = data.draw(some_sources(size, costs))
@@ -142,7 +142,7 @@ def test_crawls_are_those_of_a_full_sort(data, costs):
 
 
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_maximal_ages_come_first(data):
     size = data.draw(st.integers(2, 8))
     sources = data.draw(some_sources(size, False))
@@ -186,7 +186,6 @@ def test_crawls_are_those_of_the_published_index():
 
 
 @given(st.floats(1e-9, 50), st.integers(0, 100_000))
-@settings(deadline=None)
 def test_kernel_agrees_with_the_closed_form(decay, age):
     source = Sources([1.0], [1.0], [decay])
     limit, m, bend, _ = columns(source)

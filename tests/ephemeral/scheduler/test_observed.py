@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.ephemeral import Sources, four_sources, simulate, whittle_index
@@ -56,7 +56,6 @@ def test_on_the_deterministic_model_it_is_simulate():
     cost=st.floats(0.1, 10),
     share=st.floats(1e-6, 1.5),
 )
-@settings(deadline=None)
 def test_content_at_index_inverts_the_index(decay, cost, share):
     source = Sources([2.0], [3.0], [decay], cost=cost)
     index = share * source.u_star[0] / cost

@@ -35,7 +35,7 @@ def bound_by_enumeration(sources, budget, least, most, subsidies):
     return min(values)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.data())
 def test_bound_under_limits_is_the_minimum_of_the_dual_function(seed, size, data):
     sources = lognormal_sources(size, np.random.default_rng(seed))

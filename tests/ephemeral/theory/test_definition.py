@@ -15,7 +15,7 @@ decays = st.floats(-10, np.log10(50)).map(lambda e: 10**e)
 shares = st.one_of(st.floats(-12, 0).map(lambda e: 10**e), st.floats(0.01, 3))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(decays, st.floats(1e-3, 1e3), shares, st.floats(0.1, 10))
 def test_closed_form_is_the_definition(decay, rate, share, cost):
     """x anywhere from 1e-12 u* to 3 u*."""
@@ -25,7 +25,7 @@ def test_closed_form_is_the_definition(decay, rate, share, cost):
     np.testing.assert_allclose(whittle_index(source, state), defined, rtol=1e-9, atol=0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(decays, st.floats(1e-3, 1e3), st.sampled_from([1.0, 1 - 1e-15, 1 + 1e-15, 1 - 1e-9]))
 def test_closed_form_is_the_definition_on_the_limit(decay, rate, share):
     source = Sources([rate], [1.0], [decay])
@@ -34,7 +34,7 @@ def test_closed_form_is_the_definition_on_the_limit(decay, rate, share):
     np.testing.assert_allclose(whittle_index(source, state), defined, rtol=1e-9)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(decays, st.integers(1, 50))
 def test_closed_form_at_an_age_is_the_definition(decay, age):
     source = Sources([1.0], [1.0], [decay])

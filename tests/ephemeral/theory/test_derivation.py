@@ -66,7 +66,7 @@ def test_the_true_gain_is_the_one_with_value_0_at_u():
     assert value_at_gain(0.7, 0.3, gain, -np.expm1(-0.7)) == pytest.approx(0, abs=1e-14)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.floats(0.02, 20), st.floats(0.01, 100), st.floats(0, 0.999), st.floats(0.2, 5))
 def test_index_is_the_best_of_its_lines(decay, rate, share, cost):
     source = Sources([rate], [1.0], [decay], cost=cost)

@@ -19,7 +19,7 @@ from analysis.learning.scheme.equations import (
 SOURCES = four_sources()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(1, 30), st.floats(0.05, 2.0), st.integers(0, 2**32 - 1))
 def test_the_first_equation_is_an_identity_without_crawls(lifetime, decay, seed):
     arrivals = shot_noise(20.0, decay, 60, np.random.default_rng(seed))
@@ -43,7 +43,7 @@ def test_poisson_items_given_their_number_are_uniform():
     assert thinning_error(25.0, 0.3) < 1e-12
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.floats(0.0, 0.99), min_size=4, max_size=4), st.sampled_from(["exceeding", "ceil"])
 )

@@ -16,7 +16,7 @@ PRINTED = LspeOptions.as_printed(projected=False, gradient="own arm")
 Q = np.random.default_rng(0).normal(0, 0.2, (2, 3))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 2**32 - 1))
 def test_the_corrected_gradient_is_the_gradient(seed):
     q = np.random.default_rng(seed).normal(0, 0.3, (2, 3))

@@ -43,7 +43,7 @@ def test_thresholds_at_the_upper_bound_earn_what_the_paper_prints():
     assert round(value.engaged) == 1
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.floats(0.01, 0.95), min_size=4, max_size=4))
 def test_a_steep_logit_is_the_hard_threshold(share):
     sources = four_sources()
@@ -65,7 +65,7 @@ def test_limits_always_and_never():
     np.testing.assert_array_equal(hard_threshold_value(sources, sources.u_star).rate, 0.0)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.floats(0.1, 20), st.floats(1e-3, 1e3))
 def test_value_scales_with_content_and_falls_with_the_offset(kappa, factor):
     sources = four_sources()
@@ -104,7 +104,7 @@ def test_best_thresholds_beat_a_grid_and_stay_under_the_bound():
         best_soft_thresholds(sources, 5.0, 0.001)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.floats(0.0, 0.99), min_size=4, max_size=4))
 def test_index_thresholds_tie_with_the_rival_and_decide_who_is_crawled(share):
     sources = four_sources()
@@ -120,7 +120,7 @@ def test_index_thresholds_tie_with_the_rival_and_decide_who_is_crawled(share):
     assert x[best] >= level[best] - 1e-6
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.floats(0.0, 0.9), min_size=4, max_size=4), st.integers(0, 3), st.floats(0, 0.09))
 def test_index_thresholds_grow_with_the_states_of_the_others(share, arm, more):
     sources = four_sources()

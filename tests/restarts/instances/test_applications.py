@@ -23,7 +23,7 @@ from analysis.restarts.joint import evaluate_scores, solve_joint
 from analysis.restarts.policies import RestartBandit, index_scores, myopic_scores
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.floats(0.1, 10), st.floats(0.05, 0.98), st.sampled_from([0.5, 0.9, 0.999, 1.0]))
 def test_crawler_closed_form_is_the_index_of_its_arm(u_star, alpha, discount):
     found = whittle_index(crawler_arm(u_star, alpha, 40), discount)
@@ -32,7 +32,7 @@ def test_crawler_closed_form_is_the_index_of_its_arm(u_star, alpha, discount):
     assert np.allclose(found.index[:-1], closed, rtol=1e-9, atol=1e-9 * u_star)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.floats(0.1, 10), st.floats(0.05, 0.98), st.floats(0.01, 0.9999))
 def test_crawler_index_exceeds_its_limit_by_at_most_the_first_order_term(u_star, alpha, discount):
     ages = np.arange(1, 60)
@@ -96,7 +96,7 @@ def test_bad_applications_are_refused():
         crawler_arm(-1.0, 0.5, 10)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.floats(0.1, 5), st.floats(0.1, 3), st.floats(0.01, 2), st.integers(1, 60))
 def test_average_cost_index_is_the_crawling_reports_at_every_age(rate, utility, decay, age):
     source = Sources([rate], [utility], [decay])

@@ -11,7 +11,7 @@ from analysis.robots.controlled.classes import recurrent_class
 from analysis.robots.controlled.ordering import cut_and_order, successors
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(1, 6), st.integers(2, 6), st.integers(0, 2**32 - 1))
 def test_gain_and_bias_of_any_policy_solve_its_equations(robots, capacity, seed):
     rng = np.random.default_rng(seed)
@@ -32,7 +32,7 @@ def test_gain_and_bias_of_any_policy_solve_its_equations(robots, capacity, seed)
         assert value == pytest.approx(0.0, abs=1e-9 * (1 + np.abs(bias[1:]).max()))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(1, 6), st.integers(2, 6), st.integers(0, 2**32 - 1))
 def test_only_successors_in_the_cut_come_later(robots, capacity, seed):
     policy = np.random.default_rng(seed).random((capacity + 1, robots + 1)) < 0.5

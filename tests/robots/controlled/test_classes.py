@@ -1,7 +1,7 @@
 """Recurrent classes of policies against SciPy's, and leading all states into one."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.mdp import recurrent_classes
@@ -24,7 +24,6 @@ POLICIES = st.builds(
 )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(POLICIES)
 def test_the_classes_are_those_of_the_graph(drawn):
     model, policy = drawn
@@ -35,7 +34,6 @@ def test_the_classes_are_those_of_the_graph(drawn):
     assert {tuple(members) for members in ours} == {tuple(members) for members in theirs}
 
 
-@settings(deadline=None)
 @given(POLICIES)
 def test_each_class_can_be_made_the_only_one(drawn):
     _, policy = drawn

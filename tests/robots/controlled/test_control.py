@@ -21,7 +21,7 @@ models = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(models)
 def test_both_evaluations_find_the_same_optimum(model):
     ours, other = model.solve(), model.solve("sparse")
@@ -34,7 +34,7 @@ def test_both_evaluations_find_the_same_optimum(model):
     assert ours.occupancy.sum() == pytest.approx(1.0)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(models)
 def test_cost_is_starvation_and_throughput(model):
     # Every page indexed was brought: mu (1 - S) = lambda mean - L.
@@ -52,7 +52,7 @@ def test_policy_iteration_agrees_with_value_iteration(gamma):
     assert model.solve().gain == pytest.approx(-other.gain, abs=1e-10)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(models)
 def test_all_robots_always_active_cost_what_the_static_model_says(model):
     rho = model.robots * model.arrival_rate / model.service_rate
@@ -65,7 +65,7 @@ def test_all_robots_always_active_cost_what_the_static_model_says(model):
     assert model.solve().gain <= static.gain * (1 + 1e-12)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(models, st.integers(0, 2**32 - 1))
 def test_no_random_curve_beats_the_optimum(model, seed):
     rng = np.random.default_rng(seed)
@@ -74,13 +74,13 @@ def test_no_random_curve_beats_the_optimum(model, seed):
     assert model.evaluate(model.curve_policy(curve)).gain >= model.solve().gain * (1 - 1e-10)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(models)
 def test_the_optimal_policy_is_a_switching_curve(model):
     assert model.solve().is_switching_curve
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.floats(0.05, 5), st.floats(0.2, 5), st.integers(2, 12), st.floats(0.01, 100))
 def test_one_robot_starves_least_and_loses_nothing(arrival_rate, service_rate, capacity, gamma):
     model = RobotControl(1, arrival_rate, service_rate, capacity, gamma)
@@ -89,7 +89,7 @@ def test_one_robot_starves_least_and_loses_nothing(arrival_rate, service_rate, c
     assert model.solve().gain == pytest.approx(least, rel=1e-9)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(models)
 def test_small_gamma_has_its_closed_form(model):
     n, lam, mu, k = model.robots, model.arrival_rate, model.service_rate, model.capacity
@@ -100,7 +100,7 @@ def test_small_gamma_has_its_closed_form(model):
     assert lossless.loss_rate == pytest.approx(0.0, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(models)
 def test_optimal_cost_lies_between_its_bounds(model):
     n, lam, mu, k = model.robots, model.arrival_rate, model.service_rate, model.capacity
@@ -113,7 +113,7 @@ def test_optimal_cost_lies_between_its_bounds(model):
     assert gain <= (model.gamma * law[0] + lam * (n - 1) * law[-1]) * (1 + 1e-9)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(models, st.floats(0.1, 10))
 def test_costs_scale_with_the_unit_of_time(model, unit):
     scaled = RobotControl(
@@ -126,7 +126,7 @@ def test_costs_scale_with_the_unit_of_time(model, unit):
     assert scaled.solve().gain == pytest.approx(unit * model.solve().gain, rel=1e-8)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(models, st.floats(1.01, 20))
 def test_cost_is_concave_and_rising_in_gamma(model, factor):
     gains = [

@@ -14,7 +14,7 @@ rates = st.fractions(Fraction(1, 20), 4, max_denominator=20)
 weights = st.fractions(Fraction(1, 100), 60, max_denominator=100)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(1, 4), rates, rates, st.integers(2, 4), weights)
 def test_exact_optima_have_the_structure(robots, arrival_rate, service_rate, capacity, gamma):
     exact = structure.exact_optimum(robots, arrival_rate, service_rate, capacity, gamma)
@@ -33,7 +33,7 @@ def test_exact_optima_have_the_structure(robots, arrival_rate, service_rate, cap
     assert {violation[state] for state in inside} == {exact.gain}
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(1, 6), rates, st.integers(2, 6), weights)
 def test_the_two_curves_cost_their_closed_forms(robots, arrival_rate, capacity, gamma):
     model = RobotControl(robots, float(arrival_rate), 1.0, capacity, float(gamma))
@@ -75,7 +75,7 @@ def test_the_class_that_is_not_closed():
     assert structure.inequalities(after, Fraction(0))["W"] == Fraction(-1, 2)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(1, 4), rates, rates, st.integers(2, 4), weights)
 def test_slacks_of_iterates_are_those_of_the_operator(robots, lam, mu, capacity, gamma):
     bias = np.full((capacity + 1, robots + 1), Fraction(0))
@@ -88,7 +88,7 @@ def test_slacks_of_iterates_are_those_of_the_operator(robots, lam, mu, capacity,
     assert structure.iterate_slacks(robots, lam, mu, capacity, gamma, 6) == least
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(1, 4), rates, rates, st.integers(2, 4), weights)
 def test_iterates_have_the_inequalities_of_the_reduction(robots, lam, mu, capacity, gamma):
     least = structure.iterate_slacks(robots, lam, mu, capacity, gamma, 60)

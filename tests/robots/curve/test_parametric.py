@@ -56,7 +56,7 @@ def test_no_policy_of_all_is_better(robots, capacity, arrival_rate):
         assert found.gain(float(gamma)) == pytest.approx(least, rel=1e-10)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(2, 6), st.floats(0.05, 1), st.integers(2, 7), st.floats(0.01, 200))
 def test_the_policy_at_a_weight_is_optimal_within_its_range(robots, rate, capacity, gamma):
     found = optimal_sequence(robots, rate, 1.0, capacity)
@@ -98,7 +98,7 @@ def test_exact_and_double_precision_agree():
     assert all(isinstance(point, Fraction) for point in exact.breakpoints)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(2, 7), st.floats(0.05, 1), st.integers(2, 8))
 def test_indices_rise_with_the_robots_and_more_with_the_queue(robots, rate, capacity):
     index = optimal_sequence(robots, rate, 1.0, capacity).index()

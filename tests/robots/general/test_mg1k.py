@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -40,7 +40,6 @@ def phase_type_measures(
     return law[0], arrivals * law[block(capacity)].sum()
 
 
-@settings(deadline=None)
 @given(loads, capacities)
 def test_exponential_times_give_the_static_model(rho, capacity):
     starvation, loss = mg1k.GeneralQueue(rho * 3, capacity, mg1k.exponential(1 / 3)).measures()
@@ -48,7 +47,6 @@ def test_exponential_times_give_the_static_model(rho, capacity):
     assert loss == pytest.approx(mm1k.loss_rate(rho, capacity, 3.0), rel=1e-9, abs=1e-14)
 
 
-@settings(deadline=None)
 @given(loads, st.integers(2, 8), st.integers(1, 4))
 def test_erlang_times_against_their_phases(rho, capacity, stages):
     phases = stages * (np.diag(np.ones(stages - 1), 1) - np.eye(stages))
@@ -57,7 +55,6 @@ def test_erlang_times_against_their_phases(rho, capacity, stages):
     assert found == pytest.approx(expected, rel=1e-8, abs=1e-12)
 
 
-@settings(deadline=None)
 @given(loads, st.integers(2, 8), st.floats(1.0, 20.0))
 def test_hyperexponential_times_against_their_phases(rho, capacity, variation):
     share = 0.5 * (1 + math.sqrt((variation - 1) / (variation + 1)))
@@ -67,7 +64,6 @@ def test_hyperexponential_times_against_their_phases(rho, capacity, variation):
     assert found == pytest.approx(expected, rel=1e-8, abs=1e-12)
 
 
-@settings(deadline=None)
 @given(loads, capacities, st.floats(0.05, 10))
 def test_pages_are_conserved(rho, capacity, variation):
     for service in (mg1k.lognormal(variation), mg1k.gamma_law(variation), mg1k.deterministic()):
@@ -75,7 +71,6 @@ def test_pages_are_conserved(rho, capacity, variation):
         assert rho - loss == pytest.approx(1 - starvation, rel=1e-9)
 
 
-@settings(deadline=None)
 @given(loads, capacities)
 def test_constant_times_against_the_recursion_as_usually_printed(rho, capacity):
     chance = stats.poisson(rho).pmf(np.arange(capacity + 1))

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.robots.static import mm1k
@@ -30,7 +30,6 @@ def test_cost_is_its_definition(rho, capacity):
     assert mm1k.static_cost(rho, 1.3, capacity, 2.5) == pytest.approx(expected, rel=1e-10)
 
 
-@settings(deadline=None)
 @given(st.fractions(Fraction(1, 50), 50), capacities, st.fractions(Fraction(1, 100), 100))
 def test_cost_agrees_with_rational_arithmetic(rho, capacity, gamma):
     exact = (gamma + rho ** (capacity + 1)) / sum(rho**i for i in range(capacity + 1))
@@ -54,7 +53,6 @@ def test_extreme_loads_do_not_overflow():
     assert mm1k.full_probability(0.0, 3) == 0.0
 
 
-@settings(deadline=None)
 @given(weights, capacities)
 def test_no_load_costs_less_than_the_optimal_load(gamma, capacity):
     best = mm1k.optimal_load(gamma, capacity)
@@ -73,13 +71,11 @@ def test_load_one_is_best_exactly_at_the_critical_weight(capacity):
     assert mm1k.optimal_load(critical, capacity, 3.0) == pytest.approx(1.0, abs=1e-14)
 
 
-@settings(deadline=None)
 @given(weights, st.floats(1.001, 100), capacities)
 def test_the_best_load_rises_with_the_weight_of_starvation(gamma, factor, capacity):
     assert mm1k.optimal_load(gamma * factor, capacity) > mm1k.optimal_load(gamma, capacity)
 
 
-@settings(deadline=None)
 @given(weights, capacities, st.floats(0.01, 100), st.floats(0.02, 3))
 def test_costs_scale_with_the_unit_of_time(gamma, capacity, unit, rate):
     assert mm1k.static_cost(0.8, gamma * unit, capacity, unit) == pytest.approx(
@@ -90,7 +86,6 @@ def test_costs_scale_with_the_unit_of_time(gamma, capacity, unit, rate):
     )
 
 
-@settings(deadline=None)
 @given(weights, capacities, st.floats(0.05, 3))
 def test_optimal_robots_against_every_number(gamma, capacity, arrival_rate):
     numbers = np.arange(1, 400)
