@@ -4,10 +4,13 @@ One CSV a document (`id, place, kind, printed, unit, unit_reason, lost, note`), 
 document and nowhere else repeated; `unit` is the rounding unit of an approximate print and
 `unit_reason` the document's words for it ("around 160" is 160 in units of 10); `lost` says what is
 missing of an image that the text at hand does not hold. `errata/` holds one CSV a document
-(`id, place, printed, corrected, record, slip, kind, weight, consequence`): an erratum stands on a
-row whose verdict is its evidence, and errata of one `slip` on rows of one verdict; it has a kind
-(`ERRATUM_KINDS`), a weight (`WEIGHTS`) and its consequence in a sentence. `documents.csv` says how
-many rows each document has in all, so that rows still to come are counted.
+(`id, place, printed, corrected, record, also, slip, typo, weight, consequence`): an erratum stands
+on the row `record`, whose verdict is its evidence, and covers the rows in `also`; errata of one
+`slip` stand on rows of one verdict; `typo` is "yes" where the document means the corrected form; it
+has a weight (`WEIGHTS`) and its consequence in a sentence. Its kind follows from the verdict
+(`analysis.report.scorecard.erratum_kind`). `no_erratum.csv` gives the reason for each row that does
+not hold and has no erratum. `documents.csv` says how many rows each document has in all, so that
+rows still to come are counted.
 """
 
 from __future__ import annotations
@@ -30,8 +33,6 @@ KINDS = (
     "future",
     "reference",
 )
-#: What is wrong: a slip of the pen, something true under a condition only, or something false.
-ERRATUM_KINDS = ("typo", "missing condition", "false")
 #: What it reaches, the farthest first: a number, a policy or a theorem that a reader takes away;
 #: a proof, a derivation or a formula that fails as it stands; or the notation alone.
 WEIGHTS = ("result", "argument", "notation")
@@ -78,8 +79,9 @@ class Printed:
 class Erratum:
     """One correction, with the row whose verdict is its evidence.
 
-    `slip` names what several errata have in common, in one document or in several; `kind` is one of
-    `ERRATUM_KINDS`, `weight` one of `WEIGHTS`, and `consequence` what follows for a reader.
+    `also` holds further rows of the document that the same slip decides; `slip` names what several
+    errata have in common, in one document or in several; `typo` says whether the document means the
+    corrected form; `weight` is one of `WEIGHTS`, and `consequence` what follows for a reader.
     """
 
     id: str
@@ -88,10 +90,16 @@ class Erratum:
     printed: str
     corrected: str
     record: str
+    also: tuple[str, ...] = ()
     slip: str = ""
-    kind: str = "typo"
+    typo: bool = False
     weight: str = "notation"
     consequence: str = ""
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """All rows that the erratum covers, the one with its evidence first."""
+        return (self.record, *self.also)
 
 
 @dataclass(frozen=True)
@@ -159,29 +167,38 @@ def errata() -> dict[str, Erratum]:
     Raises
     ------
     ValueError
-        If an id stands twice or names a row that is not there, the kind or the weight is unknown,
-        or the consequence is missing.
+        If an id stands twice or names a row that is not there, `typo` or the weight is unknown, or
+        the consequence is missing.
     """
     found: dict[str, Erratum] = {}
     for key in documents():
         path = FOLDER / "errata" / f"{key}.csv"
         for raw in _read(path) if path.exists() else []:
-            erratum = Erratum(**raw, document=key)
+            also, typo = tuple(raw["also"].split()), raw["typo"] == "yes"
+            erratum = Erratum(**{**raw, "document": key, "also": also, "typo": typo})  # type: ignore[arg-type]
+            where = f"errata/{path.name}: {erratum.id}"
             if erratum.id in found:
-                raise ValueError(f"errata/{path.name}: the id {erratum.id!r} stands twice")
-            if erratum.record not in printed_rows():
+                raise ValueError(f"{where}: the id stands twice")
+            for row in erratum.rows:
+                if row not in printed_rows():
+                    raise ValueError(f"{where}: there is no row {row!r}")
+            if raw["typo"] not in ("yes", ""):
+                raise ValueError(f"{where}: typo must be 'yes' or empty, got {raw['typo']!r}")
+            if erratum.weight not in WEIGHTS:
                 raise ValueError(
-                    f"errata/{path.name}: {erratum.id}: there is no row {erratum.record!r}"
-                )
-            if erratum.kind not in ERRATUM_KINDS or erratum.weight not in WEIGHTS:
-                raise ValueError(
-                    f"errata/{path.name}: {erratum.id}: kind must be one of {ERRATUM_KINDS} and "
-                    f"weight one of {WEIGHTS}, got {erratum.kind!r} and {erratum.weight!r}"
+                    f"{where}: weight must be one of {WEIGHTS}, got {erratum.weight!r}"
                 )
             if not erratum.consequence:
-                raise ValueError(f"errata/{path.name}: {erratum.id}: consequence is missing")
+                raise ValueError(f"{where}: consequence is missing")
             found[erratum.id] = erratum
     return found
+
+
+@cache
+def no_erratum() -> dict[str, str]:
+    """Return why a row that does not hold has no erratum, by row."""
+    path = FOLDER / "no_erratum.csv"
+    return {row["record"]: row["reason"] for row in _read(path)}
 
 
 def printed_number(row_id: str) -> float:

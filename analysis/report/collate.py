@@ -13,10 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from analysis.published import ERRATUM_KINDS, WEIGHTS, Erratum, documents, errata, printed_rows
+from analysis.published import (
+    WEIGHTS,
+    documents,
+    errata,
+    no_erratum,
+    printed_rows,
+)
 from analysis.report.paths import BOOK
 from analysis.report.saving.claims import Claim
-from analysis.report.scorecard import SHOWS_AN_ERROR, RecordError, judge
+from analysis.report.scorecard import ERRATUM_KINDS, TYPO, RecordError, erratum_kind, judge
 
 DATA = "collated.json"
 #: What notebooks save besides numbers: attributes of a `Collation`, folders of a run and of a site.
@@ -174,10 +180,23 @@ def _failed_errata(found: Collation) -> list[str]:
     stands = {id: e for id, e in errata().items() if e.record in found.verdicts}
     verdicts = {id: found.verdicts[e.record]["verdict"] for id, e in stands.items()}
     unfounded = [
-        f"erratum {id}: the verdict on its evidence {erratum.record} is {verdicts[id]!r}; only "
-        f"{', '.join(SHOWS_AN_ERROR)} show an error"
+        f"erratum {id}: {row} {found.verdicts[row]['verdict']}, which shows no "
+        f"{TYPO if erratum.typo else 'error'}: only {', '.join(ERRATUM_KINDS)} show an error, and "
+        "a typo does not hold as printed"
         for id, erratum in stands.items()
-        if verdicts[id] not in SHOWS_AN_ERROR
+        for row in erratum.rows
+        if row in found.verdicts and not erratum_kind(found.verdicts[row]["verdict"], erratum.typo)
+    ]
+    covered = {row for erratum in errata().values() for row in erratum.rows}
+    uncovered = [
+        f"{id} does not hold and has no erratum: add one, or its reason to no_erratum.csv"
+        for id, verdict in found.verdicts.items()
+        if verdict["verdict"] == "does not hold" and id not in covered | no_erratum().keys()
+    ]
+    needless = [
+        f"no_erratum.csv: {id} has an erratum, or does not fail to hold"
+        for id in no_erratum()
+        if id in covered or found.verdicts.get(id, {}).get("verdict") != "does not hold"
     ]
     slips: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for id, erratum in stands.items():
@@ -187,7 +206,7 @@ def _failed_errata(found: Collation) -> list[str]:
         for slip, said in slips.items()
         if len(set(said.values())) > 1
     ]
-    return unknown + unfounded + unequal
+    return unknown + unfounded + uncovered + needless + unequal
 
 
 def summary(found: Collation) -> str:
@@ -213,6 +232,13 @@ def errata_rows(found: Collation) -> list[dict[str, str]]:
         value = _quoted(found, match)
         return "(see the book)" if value is None else format(value, match["style"])
 
+    kinds = (*ERRATUM_KINDS.values(), TYPO)
+    standing = [
+        (erratum, erratum_kind(found.verdicts[erratum.record]["verdict"], erratum.typo))
+        for erratum in errata().values()
+        if erratum.record in found.verdicts
+    ]
+    standing.sort(key=lambda entry: (WEIGHTS.index(entry[0].weight), kinds.index(entry[1])))
     return [
         {
             "id": erratum.id,
@@ -221,18 +247,14 @@ def errata_rows(found: Collation) -> list[dict[str, str]]:
             "printed": erratum.printed,
             "corrected": _QUOTED.sub(number, erratum.corrected),
             "record": erratum.record,
+            "also": " ".join(erratum.also),
             "page": found.records[erratum.record]["page"],
-            "kind": erratum.kind,
+            "kind": kind,
             "weight": erratum.weight,
             "consequence": erratum.consequence,
         }
-        for erratum in sorted(errata().values(), key=_gravity)
-        if erratum.record in found.verdicts
+        for erratum, kind in standing
     ]
-
-
-def _gravity(erratum: Erratum) -> tuple[int, int]:
-    return WEIGHTS.index(erratum.weight), -ERRATUM_KINDS.index(erratum.kind)
 
 
 def _quoted(found: Collation, match: re.Match[str]) -> Any:

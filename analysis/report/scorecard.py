@@ -33,8 +33,18 @@ VERDICTS = (
     "holds", "holds under", "does not hold",
     "redrawn", "used", "done", "open", "context", "missing",
 )  # fmt: skip
-#: Verdicts that an erratum can stand on.
-SHOWS_AN_ERROR = ("does not hold", "holds under", "explained", "differs")
+#: Kind of an erratum by the verdict on its row, unless it is a typo.
+ERRATUM_KINDS = {
+    "does not hold": "false",
+    "holds under": "missing condition",
+    "matches under": "missing condition",
+    "explained": "wrong number",
+    "differs": "wrong number",
+}
+TYPO = "typo"
+#: Verdicts that have a condition, and those whose reason is never empty.
+CONDITIONAL = ("holds under", "matches under")
+REASONED = (*CONDITIONAL, "does not hold", "explained", "not determined", "open")
 NUMERIC = ("number", "table-cell")
 SAID = ("statement", "algorithm", "claim", "premise", "reference")
 #: Kinds that a page may set in context instead of computing, and leave undetermined, and judge.
@@ -61,7 +71,9 @@ class Judgement:
     interval : tuple of float or None
         Confidence interval of the computed value.
     reason : str
-        Cause, condition, evidence, or what is missing.
+        Cause, evidence, or what is missing.
+    condition : str
+        Under what the row holds or matches: its condition, and the choices that it rests on.
     basis : str
         What the verdict rests on: computed, proved, judged, context, or nothing where the document
         leaves the row open.
@@ -75,9 +87,26 @@ class Judgement:
     computed: str = ""
     interval: tuple[float, float] | None = None
     reason: str = ""
+    condition: str = ""
     basis: str = ""
     proof: str = ""
     assumes: tuple[str, ...] = ()
+
+
+def erratum_kind(verdict: str, typo: bool) -> str:
+    """Return the kind of an erratum on a row with a verdict; empty where none can stand on it.
+
+    Parameters
+    ----------
+    verdict : str
+        Verdict on the row of the erratum.
+    typo : bool
+        Whether the document means the corrected form: then the row must not hold as printed.
+    """
+    kind = ERRATUM_KINDS.get(verdict, "")
+    if typo:
+        return TYPO if kind in ("false", "wrong number") else ""
+    return kind
 
 
 class RecordError(ValueError):
@@ -112,7 +141,13 @@ def judge(row: Printed, claim: Claim | None, figures: Collection[str] = ()) -> J
     _allow(row, claim.basis == "judged", JUDGED, "is judged by a person")
     _allow(row, claim.assumes, (*NUMERIC, *SAID), "rests on choices (assumes)")
     found = _verdict(row, claim, figures)
-    return replace(found, basis=claim.basis, proof=claim.proof, assumes=claim.assumes)
+    found = replace(found, basis=claim.basis, proof=claim.proof, assumes=claim.assumes)
+    if found.verdict in CONDITIONAL:
+        parts = (claim.condition, *claim.assumes)
+        found = replace(found, condition="; ".join(part for part in parts if part))
+    if found.verdict in REASONED:
+        _need(row, found.reason, "a reason (because, evidence or missing)")
+    return found
 
 
 def _allow(row: Printed, said: Any, kinds: Collection[str], what: str) -> None:
@@ -224,8 +259,8 @@ def _judge_statement(row: Printed, claim: Claim) -> Judgement:
     _need_truth(row, claim)
     if not claim.value:
         return Judgement("does not hold", reason=claim.evidence)
-    reason = ". ".join(filter(None, [claim.condition, claim.evidence]))
-    return Judgement("holds under" if claim.condition or claim.assumes else "holds", reason=reason)
+    under = claim.condition or claim.assumes
+    return Judgement("holds under" if under else "holds", reason=claim.evidence)
 
 
 def _judge_parameter(row: Printed, claim: Claim) -> Judgement:

@@ -1,10 +1,12 @@
 // Filters of the scorecard: by document, kind, verdict, basis, and any word. What is chosen stands
-// in the address, so that a view can be linked: scorecard.html?verdict=explained. Works from disk.
+// in the address, so that a view can be linked: scorecard.html?verdict=explained. Without a choice
+// the table shows what comes out of the documents; "inputs too" adds parameters and prose. Works from disk.
 document.addEventListener("DOMContentLoaded", () => {
   const table = document.querySelector("table.book-scorecard");
   if (!table) return;
   const rows = [...table.tBodies[0].rows];
   const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
+  const known = document.getElementById("scorecard-choices").dataset;
   const text = (row, column) => row.cells[column].textContent.trim();
   const bar = document.createElement("form");
   bar.className = "book-filter";
@@ -16,36 +18,50 @@ document.addEventListener("DOMContentLoaded", () => {
     select.name = name.toLowerCase();
     select.id = `filter-${select.name}`;
     select.append(new Option("all", ""));
-    [...new Set(rows.map((row) => text(row, column)))].sort().forEach((value) => select.append(new Option(value, value)));
+    // Every value of the guide can be chosen, those that no row has too, and so can what the address names.
+    const values = known[select.name] ? known[select.name].split("|") : [...new Set(rows.map((row) => text(row, column)))].sort();
+    const named = given.get(select.name);
+    if (named && !values.includes(named)) values.push(named);
+    values.filter(Boolean).forEach((value) => select.append(new Option(value, value)));
     const label = document.createElement("label");
     label.append(`${name} `, select);
     bar.append(label);
     return [column, select];
   });
+  const inputs = document.createElement("input");
+  inputs.type = "checkbox";
+  inputs.name = "inputs";
+  const inputsLabel = document.createElement("label");
+  inputsLabel.append(inputs, " inputs too");
   const word = document.createElement("input");
   word.type = "search";
   word.name = "word";
   word.setAttribute("aria-label", "word in a row");
   word.placeholder = "word";
   const count = document.createElement("output");
-  bar.append(word, count);
+  bar.append(inputsLabel, word, count);
   const fields = [...choices.map(([, select]) => select), word];
+  const verdict = heads.indexOf("Verdict");
+  const isInput = (row) => ["used", "context"].includes(text(row, verdict));
   const write = () => {
     const chosen = new URLSearchParams(fields.filter((f) => f.value).map((f) => [f.name, f.value]));
+    if (inputs.checked) chosen.set("inputs", "1");
     history.replaceState(null, "", `${location.pathname}${chosen.size ? `?${chosen}` : ""}`);
   };
   const apply = () => {
     const wanted = word.value.toLowerCase();
+    const everything = inputs.checked || fields.some((field) => field.value);
     let shown = 0;
     rows.forEach((row) => {
       const keep = choices.every(([column, select]) => !select.value || text(row, column) === select.value)
-        && row.textContent.toLowerCase().includes(wanted);
+        && row.textContent.toLowerCase().includes(wanted) && (everything || !isInput(row));
       row.hidden = !keep;
       shown += keep;
     });
     count.textContent = `${shown} of ${rows.length} rows`;
   };
   fields.forEach((field) => { field.value = given.get(field.name) ?? ""; });
+  inputs.checked = given.has("inputs");
   bar.addEventListener("input", () => { apply(); write(); });
   bar.addEventListener("submit", (event) => event.preventDefault());
   table.parentElement.before(bar);

@@ -14,8 +14,10 @@ from analysis.report.scorecard import NUMERIC, RecordError, _printed_number
 ROW = ["id", "place", "kind", "printed", "unit", "unit_reason", "lost", "note"]
 DIGITS = re.compile(r"[-+.,eE\s\[\]\d]+")
 ERRATUM = [
-    "id", "place", "printed", "corrected", "record", "slip", "kind", "weight", "consequence",
+    "id", "place", "printed", "corrected", "record", "also", "slip", "typo", "weight",
+    "consequence",
 ]  # fmt: skip
+OPTIONAL = ("also", "slip", "typo")
 
 
 def content(path):
@@ -24,7 +26,11 @@ def content(path):
 
 
 def files(folder):
-    return [path for path in sorted(folder.glob("*.csv")) if path.stem != "documents"]
+    return [
+        path
+        for path in sorted(folder.glob("*.csv"))
+        if path.stem not in ("documents", "no_erratum")
+    ]
 
 
 def ends_of(row):
@@ -104,8 +110,9 @@ def test_only_numbers_have_a_rounding_unit():
 def test_every_erratum_refers_to_a_row_of_its_document(path):
     for row in content(path):
         assert list(row) == ERRATUM, row
-        assert all(row[name] for name in ERRATUM if name != "slip"), row
-        assert printed_rows()[row["record"]].document == path.stem, row
+        assert all(row[name] for name in ERRATUM if name not in OPTIONAL), row
+        for id in (row["record"], *row["also"].split()):
+            assert printed_rows()[id].document == path.stem, row
         assert row["printed"] != row["corrected"], row
 
 
@@ -115,7 +122,7 @@ def test_a_slip_is_made_more_than_once():
 
 
 def test_one_slip_is_of_one_kind_and_weight():
-    slips = {(e.slip, e.kind, e.weight) for e in errata().values() if e.slip}
+    slips = {(e.slip, e.typo, e.weight) for e in errata().values() if e.slip}
     assert len(slips) == len({slip for slip, *_ in slips})
 
 
@@ -142,7 +149,7 @@ def test_a_printed_number_for_tables():
 # The loader itself.
 
 HEADER = "id,place,kind,printed,unit,unit_reason,lost,note\n"
-ERRATA_HEADER = "id,place,printed,corrected,record,slip,kind,weight,consequence\n"
+ERRATA_HEADER = "id,place,printed,corrected,record,also,slip,typo,weight,consequence\n"
 
 
 @pytest.fixture
@@ -187,26 +194,26 @@ def test_malformed_rows_are_refused(folder, rows, said):
 
 def test_a_malformed_erratum_is_refused(folder):
     (folder / "x.csv").write_text(HEADER + "a,,number,1,,,,\n")
-    (folder / "errata/x.csv").write_text(ERRATA_HEADER + "E,p,1,2,b,,typo,result,none\n")
+    (folder / "errata/x.csv").write_text(ERRATA_HEADER + "E,p,1,2,b,,,yes,result,none\n")
     with pytest.raises(ValueError, match="there is no row 'b'"):
         errata()
-    (folder / "errata/x.csv").write_text(ERRATA_HEADER + "E,p,1,2,a,,typo,result,none\n" * 2)
+    (folder / "errata/x.csv").write_text(ERRATA_HEADER + "E,p,1,2,a,,,yes,result,none\n" * 2)
     errata.cache_clear()
-    with pytest.raises(ValueError, match="'E' stands twice"):
+    with pytest.raises(ValueError, match="E: the id stands twice"):
         errata()
 
 
 @pytest.mark.parametrize(
     ("last", "said"),
     [
-        ("slip,result,none", "kind must be one of .*, got 'slip' and 'result'"),
-        ("typo,grave,none", "weight one of .*, got 'typo' and 'grave'"),
-        ("typo,result,", "E: consequence is missing"),
+        ("typo,result,none", "typo must be 'yes' or empty, got 'typo'"),
+        ("yes,grave,none", "weight must be one of .*, got 'grave'"),
+        (",result,", "E: consequence is missing"),
     ],
 )
 def test_an_erratum_says_what_is_wrong_and_what_follows(folder, last, said):
     (folder / "x.csv").write_text(HEADER + "a,,number,1,,,,\n")
-    (folder / "errata/x.csv").write_text(f"{ERRATA_HEADER}E,p,1,2,a,,{last}\n")
+    (folder / "errata/x.csv").write_text(f"{ERRATA_HEADER}E,p,1,2,a,,,{last}\n")
     with pytest.raises(ValueError, match=said):
         errata()
 

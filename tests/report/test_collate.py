@@ -29,6 +29,7 @@ def published(monkeypatch):
         monkeypatch.setattr(module, "printed_rows", lambda: rows)
     monkeypatch.setattr(collating, "errata", lambda: errata)
     monkeypatch.setattr(collating, "documents", lambda: documents)
+    monkeypatch.setattr(collating, "no_erratum", dict)
 
 
 def record_all(number=1.5, holds=False):
@@ -149,12 +150,12 @@ def test_an_erratum_stands_on_a_verdict_that_shows_an_error(start_run, fields, v
     folder = start_run()
     record("X-1", 1.5)
     record("X-2", **fields)
-    with pytest.raises(CollationError, match=f"erratum E-2: .* X-2 is '{verdict}'"):
+    with pytest.raises(CollationError, match=f"erratum E-2: X-2 {verdict}, which shows no error"):
         gather(folder)
 
 
 def test_one_slip_has_one_verdict(start_run, monkeypatch):
-    errata = {id: Erratum(id, "x", "", "a", "b", row, "s for t") for id, row in SLIPS.items()}
+    errata = {id: Erratum(id, "x", "", "a", "b", row, (), "s for t") for id, row in SLIPS.items()}
     monkeypatch.setattr(collating, "errata", lambda: errata)
     folder = start_run()
     record_all(number=1.6)
@@ -166,7 +167,7 @@ def test_one_slip_has_one_verdict(start_run, monkeypatch):
 
 def test_a_correction_quotes_computed_numbers(start_run, monkeypatch):
     text = "{computed}`X-1:.1f` and {value}`own-number:.3f`, {value}`own-count:d`"
-    erratum = Erratum("E-1", "x", "section 1", "1.5", text, "X-1")
+    erratum = Erratum("E-1", "x", "section 1", "1.5", text, "X-1", ("X-2",))
     monkeypatch.setattr(collating, "errata", lambda: {"E-1": erratum})
     folder = start_run()
     record_all(number=2.25)
@@ -180,16 +181,41 @@ def test_a_correction_quotes_computed_numbers(start_run, monkeypatch):
     assert row["corrected"] == "2.2 and 0.333, 7"
 
 
+def test_a_typo_does_not_hold_as_printed(start_run, monkeypatch):
+    erratum = Erratum("E-2", "x", "", "a", "b", "X-2", typo=True)
+    monkeypatch.setattr(collating, "errata", lambda: {"E-2": erratum})
+    folder = start_run()
+    record("X-1", 1.5)
+    record("X-2", True, condition="n > 1", evidence="a case")
+    with pytest.raises(CollationError, match="erratum E-2: X-2 holds under, which shows no typo"):
+        gather(folder)
+
+
+def test_what_does_not_hold_has_an_erratum_or_a_reason_why_not(start_run, monkeypatch):
+    without = {}
+    monkeypatch.setattr(collating, "errata", dict)
+    monkeypatch.setattr(collating, "no_erratum", lambda: without)
+    folder = start_run()
+    record_all()
+    with pytest.raises(CollationError, match="X-2 does not hold and has no erratum"):
+        gather(folder)
+    without["X-2"] = "an opinion"
+    assert gather(folder).verdicts["X-2"]["verdict"] == "does not hold"
+    without["X-1"] = "it matches"
+    with pytest.raises(CollationError, match=r"no_erratum\.csv: X-1 has an erratum, or does not"):
+        gather(folder)
+
+
 def test_errata_stand_by_weight_and_then_by_kind(start_run, monkeypatch):
-    kinds = {
-        "E-1": ("typo", "notation"),
-        "E-2": ("typo", "result"),
-        "E-3": ("false", "argument"),
-        "E-4": ("false", "result"),
+    typos = {
+        "E-1": (True, "notation"),
+        "E-2": (True, "result"),
+        "E-3": (False, "argument"),
+        "E-4": (False, "result"),
     }
     errata = {
-        id: Erratum(id, "x", "", "a", "b", "X-2", "", kind, weight, "much")
-        for id, (kind, weight) in kinds.items()
+        id: Erratum(id, "x", "", "a", "b", "X-2", (), "", typo, weight, "much")
+        for id, (typo, weight) in typos.items()
     }
     monkeypatch.setattr(collating, "errata", lambda: errata)
     folder = start_run()

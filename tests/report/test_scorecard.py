@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from analysis.published import KINDS, Printed
 from analysis.report.saving.claims import Claim
-from analysis.report.scorecard import VERDICTS, RecordError, judge
+from analysis.report.scorecard import VERDICTS, RecordError, erratum_kind, judge
 
 
 def row(printed, kind="number", unit=None):
@@ -319,9 +319,47 @@ def test_a_statement_needs_evidence_and_a_truth_value():
             verdict("words", value, kind="claim", evidence="a proof")
 
 
-def test_the_reason_names_condition_and_evidence():
+def test_a_condition_is_data_beside_the_reason():
     record = Claim("X-1", True, condition="costs are positive", evidence="a proof")
-    assert judge(row("words", "claim"), record).reason == "costs are positive. a proof"
+    found = judge(row("words", "claim"), record)
+    assert (found.verdict, found.condition, found.reason) == (
+        "holds under",
+        "costs are positive",
+        "a proof",
+    )
+    both = replace(record, assumes=("time is whole", "the start is zero"))
+    found = judge(row("words", "claim"), both)
+    assert found.condition == "costs are positive; time is whole; the start is zero"
+    false = replace(record, value=False)
+    assert judge(row("words", "claim"), false).condition == ""
+    found = judge(row("3.0"), Claim("X-1", 3.0, **UNDER))
+    assert (found.verdict, found.condition) == ("matches under", "the start is zero")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "typo", "kind"),
+    [
+        ("does not hold", False, "false"),
+        ("does not hold", True, "typo"),
+        ("holds under", False, "missing condition"),
+        ("holds under", True, ""),
+        ("matches under", False, "missing condition"),
+        ("explained", False, "wrong number"),
+        ("differs", True, "typo"),
+        ("holds", False, ""),
+        ("holds", True, ""),
+        ("not determined", False, ""),
+    ],
+)
+def test_the_kind_of_an_erratum_follows_from_the_verdict(verdict, typo, kind):
+    assert erratum_kind(verdict, typo) == kind
+
+
+def test_each_verdict_that_needs_a_reason_has_one():
+    for fields in ({"missing": "a law"}, {"value": False, "evidence": "a case"}):
+        assert judge(row("words", "claim"), Claim("X-1", **fields)).reason
+    with pytest.raises(RecordError, match="needs"):
+        judge(row("words", "future"), Claim("X-1", False))
 
 
 # Figures, parameters, announced work, prose, and rows nobody speaks of.

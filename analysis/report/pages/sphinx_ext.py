@@ -28,7 +28,7 @@ from markupsafe import Markup
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from analysis.published import documents, printed_rows
+from analysis.published import KINDS, documents, printed_rows
 from analysis.report.pages.access import fit_roles, name_folded_cells, name_toggles
 from analysis.report.pages.api import Face
 from analysis.report.pages.bound import DocumentOnly, DropEmptySections, When
@@ -41,6 +41,8 @@ from analysis.report.pages.rows import RowRole, add_search_entries, mark_told, r
 from analysis.report.pages.used import ship_used
 from analysis.report.run import DIGITS, FORMATS
 from analysis.report.running.notebooks import Parameter, all_notebooks, find_notebook
+from analysis.report.saving.claims import BASES
+from analysis.report.scorecard import VERDICTS
 from analysis.report.text import escaped
 
 #: What links to files are called where their ending does not say it.
@@ -268,7 +270,7 @@ def _computed(verdict: dict[str, Any]) -> str:
 
 
 #: Kinds of rows that a document puts in; all others come out of its model.
-_GIVEN = ("parameter", "premise", "reference", "future")
+_GIVEN = ("parameter", "premise", "reference")
 #: What is said of the rows that come out, in few words, and the verdicts behind each.
 _OUTCOMES = {
     "match": ("matches", "within the interval", "holds", "redrawn"),
@@ -277,6 +279,8 @@ _OUTCOMES = {
     "do not hold": ("does not hold",),
     "not determined": ("not determined",),
     "differ": ("differs",),
+    "done": ("done",),
+    "open": ("open",),
 }
 
 
@@ -300,9 +304,12 @@ def _counted(verdicts: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _why(verdict: dict[str, Any]) -> str:
-    """Return the reason of a verdict, and the choices that it rests on."""
-    assumed = "Assumes: " + "; ".join(verdict["assumes"]) if verdict["assumes"] else ""
-    return ". ".join(part.rstrip(". ") for part in (verdict["reason"], assumed) if part)
+    """Return what a verdict holds under, the choices that it rests on, and its reason."""
+    condition = f"Under: {verdict['condition']}" if verdict["condition"] else ""
+    choices = "; ".join(verdict["assumes"]) if not condition else ""
+    assumed = f"Assumes: {choices}" if choices else ""
+    parts = (condition, verdict["reason"], assumed)
+    return ". ".join(part.rstrip(". ") for part in parts if part)
 
 
 def _words(value: Any) -> Markup:
@@ -319,6 +326,9 @@ TEMPLATES = jinja2.Environment(
     trim_blocks=True,
 )
 TEMPLATES.globals |= {
+    "all_verdicts": [verdict for verdict in VERDICTS if verdict != "missing"],
+    "bases": BASES,
+    "kinds": KINDS,
     "computed": _computed,
     "counted": _counted,
     "outcomes": list(_OUTCOMES),

@@ -19,11 +19,11 @@ from analysis.report.run import write_json
 
 SCORECARD = [
     "id", "document", "place", "kind", "printed", "computed", "interval_low", "interval_high",
-    "verdict", "page", "basis", "assumes",
+    "verdict", "page", "basis", "assumes", "condition", "reason",
 ]  # fmt: skip
 ERRATA = [
     "id", "document", "place", "printed", "corrected", "record", "page", "kind", "weight",
-    "consequence",
+    "consequence", "also",
 ]  # fmt: skip
 
 
@@ -107,6 +107,8 @@ def _scorecard(found: Collation) -> list[dict[str, Any]]:
             "page": verdict["page"],
             "basis": verdict["basis"],
             "assumes": "; ".join(verdict["assumes"]),
+            "condition": verdict["condition"],
+            "reason": verdict["reason"],
         }
         for id, verdict in found.verdicts.items()
     ]

@@ -17,6 +17,7 @@ from analysis.report.pages import collated, rerun, sphinx_ext
 from analysis.report.pages.sphinx_ext import _computed, _why
 from analysis.report.run import DIGITS, FORMATS
 from analysis.report.running.notebooks import Parameter
+from analysis.report.scorecard import VERDICTS
 
 EVIL = "<script>alert(1)</script>"
 
@@ -142,15 +143,22 @@ def tables(tmp_path, monkeypatch):
         "x": Document("x", "The document", "the document", "key", 3),
         "y": Document("y", "The slides", "the slides", "key", 1),
     }
-    verdict = {"interval": None, "reason": odd, "page": "part/page"}
+    verdict = {"interval": None, "reason": odd, "condition": "", "page": "part/page"}
     verdict |= {"basis": "computed", "proof": "", "assumes": ["choice one", "choice two"]}
     verdicts = {
         "X-1": verdict | {"verdict": "matches", "computed": "1.50", "interval": [1.0, 2.0]},
         "X-2": verdict | {"verdict": "does not hold", "computed": "", "basis": "judged"},
-        "Y-1": verdict | {"verdict": "matches", "computed": "", "page": "elsewhere"},
+        "Y-1": verdict
+        | {"verdict": "holds under", "condition": "n > 1", "computed": "", "page": "elsewhere"},
     }
     erratum = {"document": "x", "place": odd, "printed": "$|x|$", "corrected": "*two*"}
-    erratum |= {"id": "E-1", "kind": "typo", "weight": "result", "consequence": "much"}
+    erratum |= {
+        "id": "E-1",
+        "also": "X-1",
+        "kind": "typo",
+        "weight": "result",
+        "consequence": "much",
+    }
     run = {"seconds": 1.25, "cpu": 2.5, "given": {"rates": [1, 2], "law": "x_y"}}
     quick = {"seconds": {"page": 7.5}, "compilation": 3.0, "repeated": {"again": 1, "all": 2}}
     quick["bytes"] = {"results": 2_000_000, "pages": 3_456_789}
@@ -174,7 +182,11 @@ def tables(tmp_path, monkeypatch):
         monkeypatch.setattr(module, "printed_rows", lambda: rows)
     monkeypatch.setattr(sphinx_ext, "documents", lambda: documents)
     text = built(tmp_path, "part/page", monkeypatch)
-    return odd, {name: table(text, name) for name in re.findall(r'<table class="(book-\S+)', text)}
+    return (
+        odd,
+        text,
+        {name: table(text, name) for name in re.findall(r'<table class="(book-\S+)', text)},
+    )
 
 
 def table(text, name):
@@ -196,7 +208,7 @@ CELL = r"<t[hd][^>]*>(.*?)</t[hd]>"
 
 def test_the_tables_of_a_page_hold_what_the_results_say(tables):
     """In each cell, to the letter, whatever Markdown would make of it."""
-    odd, found = tables
+    odd, text, found = tables
     cells, html = found["book-verdicts"]
     assert cells == [
         ["Row", "Printed", "Computed", "Verdict, basis", "Where, why"],
@@ -209,20 +221,24 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
     assert 'class="verdict verdict-does-not-hold"' in html
     cells, html = found["book-scorecard"]
     assert [row[0] for row in cells] == ["Row", "X-1", "X-2", "Y-1"]
-    assert cells[2][1:7] == [
-        "does not hold", "words", "shown here", "section 2", "the document", "claim",
+    assert cells[2][1:] == [
+        "does not hold", "words", "shown here", "choice one; choice two", "section 2",
+        "the document", "claim", "judged",
     ]  # fmt: skip
     assert '<a class="reference internal" href="#told-X-1">X-1</a>' in html
     assert '<a class="reference internal" href="#row-X-2">X-2</a>' in html
     assert 'href="#row-X-2">shown here</a>' in html
+    assert cells[3][4] == "n > 1"
     assert 'href="#row-Y-1"' not in html  # its page is not in this book
+    choices = re.search(r'id="scorecard-choices" data-verdict="([^"]*)"', text)
+    assert choices[1].split("|") == [name for name in VERDICTS if name != "missing"]
     assert found["book-coverage"][0][1:] == [
-        ["The document", "2", "1", "0", "0", "1", "0", "0", "0, 1 still to come", "1"],
-        ["The slides", "1", "1", "0", "0", "0", "0", "0", "0", "0"],
+        ["The document", "2", "1", "0", "0", "1", *"0000", "0, 1 still to come", "1"],
+        ["The slides", "1", "0", "1", *"00000000"],
     ]
     cells, html = found["book-errata"]
     assert cells[1] == [
-        f"the document, {odd}: typo", r"\(|x|\)", "two", "muchX-2 (does not hold)",
+        f"the document, {odd}: typo", r"\(|x|\)", "two", "muchX-2 (does not hold), X-1",
     ]  # fmt: skip
     assert 'id="E-1"' in html
     assert "<em>two</em>" in html
@@ -251,13 +267,14 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
 
 
 @pytest.mark.parametrize(
-    ("reason", "assumes", "shown"),
+    ("reason", "assumes", "condition", "shown"),
     [
-        ("a cause", [], "a cause"),
-        ("a cause.", ["one", "two"], "a cause. Assumes: one; two"),
-        ("", ["one"], "Assumes: one"),
-        ("", [], ""),
+        ("a cause", [], "", "a cause"),
+        ("a cause.", ["one", "two"], "", "a cause. Assumes: one; two"),
+        ("", ["one"], "", "Assumes: one"),
+        ("", [], "", ""),
+        ("a cause", ["one"], "n > 1; one", "Under: n > 1; one. a cause"),
     ],
 )
-def test_choices_stand_beside_the_reason(reason, assumes, shown):
-    assert _why({"reason": reason, "assumes": assumes}) == shown
+def test_condition_and_choices_stand_beside_the_reason(reason, assumes, condition, shown):
+    assert _why({"reason": reason, "assumes": assumes, "condition": condition}) == shown

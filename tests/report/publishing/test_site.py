@@ -32,10 +32,10 @@ def test_the_files_beside_the_pages(run, tmp_path):
     site = tmp_path / "site"
     scorecard = pd.read_csv(site / "scorecard.csv", dtype=str)
     columns = "id,document,place,kind,printed,computed,interval_low,interval_high,verdict,page"
-    assert ",".join(scorecard.columns) == f"{columns},basis,assumes"
+    assert ",".join(scorecard.columns) == f"{columns},basis,assumes,condition,reason"
     assert list(scorecard["verdict"]) == ["matches", "does not hold"]
     errata = pd.read_csv(site / "errata.csv", dtype=str)
-    columns = "id,document,place,printed,corrected,record,page,kind,weight,consequence"
+    columns = "id,document,place,printed,corrected,record,page,kind,weight,consequence,also"
     assert ",".join(errata.columns) == columns
     assert list(errata["page"]) == ["part/first"]
     (figure,) = json.loads((site / "figures.json").read_text())
