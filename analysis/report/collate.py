@@ -111,7 +111,7 @@ def collate(
             problems.append(str(error))
             continue
         found.verdicts[id] = vars(judgement) | {"page": entry["page"] if entry else ""}
-    problems += _unproved(found)
+    problems += _unproved(found) + _two_readings(found)
     if complete:
         problems += [
             f"{id}: no notebook records this row"
@@ -161,6 +161,20 @@ def _unproved(found: Collation) -> list[str]:
         f"{id}: it is proved by {verdict['proof']!r}, which no page has as a theorem"
         for id, verdict in found.verdicts.items()
         if verdict["proof"] and verdict["proof"] not in known
+    ]
+
+
+def _two_readings(found: Collation) -> list[str]:
+    """Name the experiments whose rows are judged under more than one reading."""
+    readings: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for id, entry in found.records.items():
+        if entry["experiment"]:
+            readings[entry["experiment"]][entry["reading"]].append(id)
+    return [
+        f"one experiment, one reading: {experiment!r} is read as "
+        + " and as ".join(f"{reading!r} ({', '.join(ids)})" for reading, ids in said.items())
+        for experiment, said in readings.items()
+        if len(said) > 1
     ]
 
 

@@ -165,6 +165,20 @@ def test_one_slip_has_one_verdict(start_run, monkeypatch):
     assert gather(folder).verdicts["X-1"]["verdict"] == "differs"
 
 
+def test_one_experiment_has_one_reading(start_run):
+    folder = start_run()
+    record("X-1", 1.5, experiment="the run", reading="states in units of u*")
+    record("X-2", False, evidence="a case", experiment="the run", reading="raw states")
+    said = r"'the run' is read as 'states in units of u\*' \(X-1\) and as 'raw states' \(X-2\)"
+    with pytest.raises(CollationError, match=said):
+        gather(folder)
+
+
+def test_an_experiment_comes_with_its_reading():
+    with pytest.raises(ValueError, match="experiment and reading go together"):
+        record("X-1", 1.5, experiment="the run")
+
+
 def test_a_correction_quotes_computed_numbers(start_run, monkeypatch):
     text = "{computed}`X-1:.1f` and {value}`own-number:.3f`, {value}`own-count:d`"
     erratum = Erratum("E-1", "x", "section 1", "1.5", text, "X-1", ("X-2",))

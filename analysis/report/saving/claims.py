@@ -62,6 +62,9 @@ class Claim:
         where that is so.
     context : str, optional
         For prose that nothing can be computed from: what the page says of it.
+    experiment, reading : str, optional
+        The document's experiment that the row belongs to, and the reading of its unprinted choices
+        under which the row is judged. All rows of one experiment have one reading.
 
     Raises
     ------
@@ -86,6 +89,8 @@ class Claim:
     figure: str = ""
     leaves_open: str = ""
     context: str = ""
+    experiment: str = ""
+    reading: str = ""
 
     def __post_init__(self) -> None:
         """Turn NumPy's values into plain ones, fill in the basis, and check the fields."""
@@ -122,6 +127,11 @@ class Claim:
             raise ValueError(
                 f"{self.id}: basis 'context' and what the page says go together, got basis "
                 f"{self.basis!r} and context {self.context!r}"
+            )
+        if bool(self.experiment) != bool(self.reading):
+            raise ValueError(
+                f"{self.id}: experiment and reading go together, got {self.experiment!r} and "
+                f"{self.reading!r}"
             )
         if self.alternatives and not self.assumes:
             raise ValueError(f"{self.id}: alternatives are to choices: name these in assumes")
