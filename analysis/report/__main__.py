@@ -15,6 +15,7 @@ from pathlib import Path
 from analysis.report.collate import collate, summary
 from analysis.report.files import shown
 from analysis.report.paths import PROFILES, build_folder
+from analysis.report.publishing import difference as differing
 from analysis.report.publishing.citation import this_edition
 from analysis.report.publishing.release import check_edition, make_release
 from analysis.report.rendering.render import render_book, render_runs, render_single
@@ -104,6 +105,15 @@ def repeat(profile: str) -> None:
     print(f"repeated: {same} of {len(found)}, kept in {shown(kept)}")
 
 
+def compare(old: Path, new: Path, csv: Path | None = None) -> None:
+    """Print what differs between two sites of the book, and keep each difference as data."""
+    found = differing.differences(old, new)
+    print(differing.summary(found))
+    if csv is not None:
+        found.to_csv(csv, index=False, lineterminator="\n")
+        print(f"each difference with its cause: {csv}")
+
+
 def lab(profile: str, options: str) -> None:
     """Open copies of the notebooks of a built book in JupyterLab."""
     open_lab(build_folder(profile), shlex.split(options))
@@ -132,6 +142,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             make_pdf(options.profile)
         elif options.command == "release":
             publish(options.profile, dirty=options.dirty)
+        elif options.command == "diff":
+            compare(options.old, options.new, options.csv)
         elif options.command == "lab":
             lab(options.profile, options.options)
         elif options.command == "times":
@@ -181,6 +193,10 @@ def _parser() -> argparse.ArgumentParser:
     times.add_argument("--profile", choices=PROFILES, default="paper", help="profile of the build")
     again = commands.add_parser("repeat", help="run all again and count what gives the same bytes")
     again.add_argument("--profile", choices=PROFILES, default="paper", help="profile of the build")
+    diff = commands.add_parser("diff", help="say what differs between two builds, and why")
+    diff.add_argument("old", type=Path, help="html folder of a build, or of an unpacked release")
+    diff.add_argument("new", type=Path, help="the same of another one")
+    diff.add_argument("--csv", type=Path, help="file for all differences with their causes")
     opened = commands.add_parser("lab", help="open the notebooks in JupyterLab")
     opened.add_argument("--profile", choices=PROFILES, default="paper", help="which book's")
     opened.add_argument(

@@ -1,0 +1,167 @@
+"""What differs between two builds or releases of the book, and why.
+
+Compared are the rows of the scorecard and errata (verdict, number, condition and the rest), and the
+hashes of figures, tables, data and of the book's own numbers. The cause of a difference is read off
+the provenance of the page: other parameters (a seed among them), other versions of libraries, or
+else other code.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+COLUMNS = ("what", "id", "column", "old", "new", "page", "cause")
+#: Tables that lie beside the pages, and what one row of each is called.
+TABLES = {"scorecard.csv": "row", "errata.csv": "erratum"}
+#: Columns whose intervals and texts follow from others: listed, but after these.
+FIRST = ("verdict", "computed", "condition", "basis", "assumes")
+
+
+def differences(old: Path, new: Path) -> pd.DataFrame:
+    """Compare two sites of the book.
+
+    Parameters
+    ----------
+    old, new : Path
+        Folders with ``scorecard.csv``, ``errata.csv`` and ``manifest.json``: the ``html`` of a
+        build, or of an unpacked release.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One line a difference, with the columns `COLUMNS`: rows of the tables cell by cell, then
+        files and numbers by their hash. Empty where the sites agree.
+
+    Raises
+    ------
+    ValueError
+        If a folder is no site of the book.
+    """
+    for name, site in (("old", old), ("new", new)):
+        for file in (*TABLES, "manifest.json"):
+            if not (site / file).is_file():
+                raise ValueError(f"{name} must be a site of the book with {file}, got {site}")
+    causes = _Causes(old, new)
+    found = [
+        line
+        for file, what in TABLES.items()
+        for line in _cells(what, _table(old / file), _table(new / file), causes)
+    ]
+    found += _hashes(old, new, causes)
+    return pd.DataFrame(found, columns=list(COLUMNS))
+
+
+def summary(found: pd.DataFrame) -> str:
+    """Say in a few lines how much differs, and list each changed verdict.
+
+    Parameters
+    ----------
+    found : pandas.DataFrame
+        What `differences` returns.
+    """
+    if found.empty:
+        return "no difference"
+    counts = Counter(zip(found["what"], found["column"], strict=True))
+    lines = [f"{number} {what}: {column}" for (what, column), number in counts.most_common()]
+    verdicts = found[(found["what"] == "row") & (found["column"] == "verdict")]
+    lines += [
+        f"{row['id']}: {row['old'] or 'absent'} -> {row['new'] or 'absent'} ({row['cause']})"
+        for row in verdicts.to_dict("records")
+    ]
+    return "\n".join(lines)
+
+
+class _Causes:
+    """Why results of a page differ, from what two sites know of their origin."""
+
+    def __init__(self, old: Path, new: Path) -> None:
+        self._old, self._new = _origins(old), _origins(new)
+
+    def of(self, page: str) -> str:
+        """Return the cause of a difference on a page."""
+        old, new = self._old.get(page), self._new.get(page)
+        if old is None or new is None:
+            return "the page is in one of the two only"
+        causes = []
+        for kind in ("parameters", "versions"):
+            names = sorted(old[kind].keys() | new[kind].keys())
+            causes += [
+                f"{_kind(kind, name)} {name}: {old[kind].get(name)} -> {new[kind].get(name)}"
+                for name in names
+                if old[kind].get(name) != new[kind].get(name)
+            ]
+        if old["commit"] != new["commit"]:
+            causes.append(f"code: {old['commit']} -> {new['commit']}")
+        return "; ".join(causes) or "not in the provenance"
+
+
+def _kind(kind: str, name: str) -> str:
+    if kind == "versions":
+        return "library"
+    return "random" if name == "seed" else "parameter"
+
+
+def _origins(site: Path) -> dict[str, dict[str, Any]]:
+    """Return parameters, versions and commit of each page, from its figures and tables."""
+    found: dict[str, dict[str, Any]] = {}
+    for part in ("data", "tables", "figures"):
+        for path in sorted(site.glob(f"{part}/*.json")):
+            entry = json.loads(path.read_text(encoding="utf-8"))
+            origin = {name: entry.get(name, {}) for name in ("parameters", "versions")}
+            found[entry["notebook"]] = origin | {"commit": entry.get("commit", "")}
+    return found
+
+
+def _table(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, dtype=str, keep_default_na=False).set_index("id")
+
+
+def _cells(
+    what: str, old: pd.DataFrame, new: pd.DataFrame, causes: _Causes
+) -> list[tuple[str, ...]]:
+    """Return the cells that differ; a row that one table lacks counts by its verdict or kind."""
+    found: list[tuple[str, ...]] = []
+    key = "verdict" if what == "row" else "kind"
+    shared = [column for column in new.columns if column in old.columns]
+    columns = [c for c in FIRST if c in shared] + [c for c in shared if c not in FIRST]
+    for id in dict.fromkeys([*new.index, *old.index]):
+        before = old.loc[id] if id in old.index else None
+        after = new.loc[id] if id in new.index else None
+        present = after if after is not None else before
+        assert present is not None
+        page = str(present["page"])
+        for column in columns if before is not None and after is not None else [key]:
+            cells = [str(row.get(column, "")) if row is not None else "" for row in (before, after)]
+            if cells[0] != cells[1]:
+                found.append((what, id, column, *cells, page, causes.of(page)))
+    return found
+
+
+def _hashes(old: Path, new: Path, causes: _Causes) -> list[tuple[str, ...]]:
+    """Return the files and records whose hash differs, or which one site lacks."""
+    found: list[tuple[str, ...]] = []
+    manifests = [json.loads((site / "manifest.json").read_text()) for site in (old, new)]
+    pages = _pages(old) | _pages(new)
+    for what in ("files", "records"):
+        before, after = (manifest[what] for manifest in manifests)
+        for id in sorted(before.keys() | after.keys()):
+            if before.get(id) != after.get(id) and id not in TABLES:
+                page = pages.get(id.partition("/")[2].partition(".")[0], "")
+                cause = causes.of(page) if page else ""
+                hashes = (before.get(id, "")[:12], after.get(id, "")[:12])
+                found.append((what.removesuffix("s"), id, "sha256", *hashes, page, cause))
+    return found
+
+
+def _pages(site: Path) -> dict[str, str]:
+    """Return the page of each figure, table and data set by id."""
+    return {
+        path.stem: json.loads(path.read_text(encoding="utf-8"))["notebook"]
+        for part in ("figures", "tables", "data")
+        for path in site.glob(f"{part}/*.json")
+    }
