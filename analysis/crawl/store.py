@@ -23,19 +23,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.crawl.frontier import Frontier, Outcome, from_line, to_line
+from analysis.files import write_aside
 
 COLUMNS = ("epoch", "source", "kind", "status", "reward", "items")
 """What the log says of a fetch."""
-
-
-def write_aside(path: Path, content: bytes) -> None:
-    """Replace a file at one stroke: whoever opens it finds the old content or the new."""
-    aside = path.with_name(path.name + ".new")
-    with aside.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    aside.replace(path)
 
 
 class Log:

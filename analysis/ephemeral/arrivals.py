@@ -178,7 +178,7 @@ class Arrivals:
         ndarray, shape (N, epochs)
         """
         check_kind("rng", rng, np.random.Generator)
-        check_integer("epochs", epochs, 1)
+        epochs = check_integer("epochs", epochs, 1)
         s = self.sources
         items, content = s.arrival_rate * s.period, np.empty((len(s), epochs))
         simple = np.array([law.law == "exponential" for law in self.laws])

@@ -38,7 +38,7 @@ def random_sources(size: int, rng: np.random.Generator, *, costs: bool = False) 
     >>> len(sources), float(sources.cost.sum())
     (5, 5.0)
     """
-    check_integer("size", size, 1)
+    size = check_integer("size", size, 1)
     return Sources(
         rng.uniform(1, 9, size),
         rng.uniform(0.2, 2, size),
@@ -70,7 +70,7 @@ def random_set(instance: int, seed: int, size: int = 4) -> tuple[Sources, int]:
     >>> [random_set(i, seed=1)[1] for i in range(4)]
     [1, 2, 3, 1]
     """
-    check_integer("instance", instance, 0)
-    check_integer("size", size, 2)
+    instance = check_integer("instance", instance, 0)
+    size = check_integer("size", size, 2)
     rng = np.random.default_rng([seed, 7, instance])
     return random_sources(size, rng), 1 + instance % (size - 1)

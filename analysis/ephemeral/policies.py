@@ -63,7 +63,7 @@ class Policy(Protocol):
 
 def top(values: NDArray[np.float64], budget: int) -> Arms:
     """Return the positions of the `budget` largest values, ties to the smaller position."""
-    check_integer("budget", budget, 1, values.size)
+    budget = check_integer("budget", budget, 1, values.size)
     return np.sort(np.argsort(-values, kind="stable")[:budget])
 
 
@@ -166,7 +166,7 @@ class RoundRobinPolicy:
     ) -> Arms:
         """Return the `budget` sources whose turn it is."""
         size = observation.age.size
-        check_integer("budget", budget, 1, size)
+        budget = check_integer("budget", budget, 1, size)
         first = next_in_turn(observation.age, observation.epoch * budget)
         return np.sort((first + np.arange(budget)) % size)
 

@@ -155,8 +155,8 @@ def simulate(
     check_kind("sources", sources, Sources)
     check_kind("rng", rng, np.random.Generator, None)
     check_kind("policy", policy, str, Policy)
-    check_integer("budget", budget, 1, len(sources))
-    check_integer("horizon", horizon, 1)
+    budget = check_integer("budget", budget, 1, len(sources))
+    horizon = check_integer("horizon", horizon, 1)
     chooser = named_policy(policy, sources) if isinstance(policy, str) else policy
     state = initial_content(sources, initial_state)
     age = np.full(len(sources), int(isinstance(initial_state, str) and initial_state == "fresh"))
@@ -211,8 +211,8 @@ def long_run_cycle(
     """
     check_kind("sources", sources, Sources)
     check_kind("policy", policy, str, Policy)
-    check_integer("budget", budget, 1, len(sources))
-    check_integer("max_epochs", max_epochs, 1)
+    budget = check_integer("budget", budget, 1, len(sources))
+    max_epochs = check_integer("max_epochs", max_epochs, 1)
     chooser = named_policy(policy, sources) if isinstance(policy, str) else policy
     steps, first = play_ages(sources, chooser, budget, np.zeros(len(sources), int), max_epochs)
     if first is None:

@@ -29,6 +29,9 @@ from analysis.checks import check_array, check_kind, check_number
 if TYPE_CHECKING:
     import pandas as pd
 
+ROUNDING = 1e-12
+"""Share of a budget by which rounding may let a sum of costs miss it: 0.1 + 0.2 fits in 0.3."""
+
 
 class _Numerals(Sequence[str]):
     """The labels "1", "2", ..., created when asked for, not millions in advance."""
@@ -224,6 +227,31 @@ class Sources:
             return cls.from_frame(pd.read_parquet(path), period)
         except (OSError, ValueError) as error:
             raise ValueError(f"{path}: {str(error).strip()}") from None
+
+
+def check_budget(sources: Sources, budget: float) -> float:
+    """Return a budget of cost per epoch as a float, or raise naming it.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    budget : float
+        Cost per epoch, in (0, sum of costs]; rounding may put it a little above the sum.
+
+    Returns
+    -------
+    float
+        At most the sum of the costs as this package adds them up.
+
+    Raises
+    ------
+    ValueError
+        If `sources` is of another class, or the budget is out of range.
+    """
+    check_kind("sources", sources, Sources)
+    total = float(sources.cost.sum())
+    return min(check_number("budget", budget, 0, total * (1.0 + ROUNDING), low_open=True), total)
 
 
 def four_sources() -> Sources:

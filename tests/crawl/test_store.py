@@ -72,11 +72,3 @@ def test_a_line_that_was_half_written_is_cut_off(tmp_path, monkeypatch):
     crawl_in_process(site, settings, folder=tmp_path / "two")
     one, two = ((tmp_path / name / "fetches.jsonl").read_bytes() for name in ("one", "two"))
     assert one == two
-
-
-def test_a_file_is_replaced_at_one_stroke(tmp_path):
-    path = tmp_path / "file"
-    write_aside(path, b"old")
-    write_aside(path, b"new")
-    assert path.read_bytes() == b"new"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]

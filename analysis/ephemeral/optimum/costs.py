@@ -34,14 +34,13 @@ from numpy.typing import ArrayLike, NDArray
 from analysis.checks import check_array, check_choice, check_integer, check_number
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.optimum.exact import MOST_SOURCES
-from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.sources import ROUNDING, Sources, check_budget
 from analysis.mdp.cycles import follow_to_cycle
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 FILLS = ("stop", "skip", "reach", "value", "index", "debt")
-_ROOM = 1e-12  # 0.1 + 0.2 is to fit in 0.3
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def fill_budget(gamma: ArrayLike, cost: ArrayLike, budget: float, fill: str) -> 
     costs = check_array("cost", cost, 0, low_open=True)
     if costs.ndim != 1:
         raise ValueError(f"cost must be one-dimensional, got shape {costs.shape}")
-    check_number("budget", budget, high_open=True)
+    budget = check_number("budget", budget, high_open=True)
     try:
         indices = np.asarray(gamma, dtype=np.float64)
     except (TypeError, ValueError):
@@ -146,11 +145,11 @@ def simulate_costs(
         Naming the argument, its value and the allowed range.
     """
     check_choice("fill", fill, FILLS)
-    budget = check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)
+    budget = check_budget(sources, budget)
     cheapest = float(sources.cost.min())
-    if fill not in ("debt", "reach") and budget < cheapest * (1 - _ROOM):
+    if fill not in ("debt", "reach") and budget < cheapest * (1 - ROUNDING):
         raise ValueError(f"budget must be at least the smallest cost, {cheapest:g}, got {budget:g}")
-    check_integer("horizon", horizon, 2)
+    horizon = check_integer("horizon", horizon, 2)
     rest = check_array("least_age", least_age, 1)
     if rest.shape not in {(), (len(sources),)}:
         raise ValueError(f"least_age must have shape ({len(sources)},), got {rest.shape}")
@@ -206,10 +205,10 @@ def exact_sets(sources: Sources, budget: float) -> list[tuple[int, ...]]:
     list of tuple of int
         Empty if the slides' constraint (5) cannot be met.
     """
-    check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)
+    budget = check_budget(sources, budget)
     sets = _all_sets(len(sources))
     totals = sets @ sources.cost
-    hits = np.abs(totals - budget) <= _ROOM * max(1.0, budget)
+    hits = np.abs(totals - budget) <= ROUNDING * max(1.0, budget)
     return [tuple(int(i) for i in np.flatnonzero(row)) for row in sets[hits]]
 
 
@@ -227,7 +226,7 @@ def _all_sets(size: int) -> Bools:
 def _best_set(sets: Bools, cost: Floats, worth: Floats, budget: float) -> Bools:
     """Return the set that fits with the largest total worth."""
     open_sets = sets[~(sets & ~np.isfinite(worth)).any(axis=1)]
-    fitting = open_sets[open_sets @ cost <= budget * (1 + _ROOM)]
+    fitting = open_sets[open_sets @ cost <= budget * (1 + ROUNDING)]
     return fitting[np.argmax(fitting @ np.where(np.isfinite(worth), worth, 0.0))]
 
 
@@ -238,7 +237,7 @@ def _fill_in_order(
     """Go down the order and take sources as the fill (its position in FILLS) says."""
     chosen = np.zeros(cost.size, dtype=np.bool_)
     overshoots = fill in (2, 5)
-    left = budget if overshoots else budget * (1.0 + _ROOM)
+    left = budget if overshoots else budget * (1.0 + ROUNDING)
     for i in order:
         if gamma[i] == -np.inf:
             break

@@ -22,9 +22,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_integer, check_kind, check_number
+from analysis.checks import check_array, check_integer, check_number
 from analysis.ephemeral.kernels import h, relative_index, relative_index_at_age
-from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.sources import Sources, check_budget
 
 Floats = NDArray[np.float64]
 
@@ -92,9 +92,8 @@ def dual_descent(
     >>> print(f"{run.subsidy[-1]:.2f} {relaxed_problem(four_sources(), 2).subsidy:.2f}")
     43.60 43.60
     """
-    check_kind("sources", sources, Sources)
-    budget = check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)
-    check_integer("horizon", horizon, 1)
+    budget = check_budget(sources, budget)
+    horizon = check_integer("horizon", horizon, 1)
     step = check_number("step", step, 0, low_open=True, high_open=True)
     power = check_number("power", power, 0, 1)
     price = check_number("initial_subsidy", initial_subsidy, 0, high_open=True)

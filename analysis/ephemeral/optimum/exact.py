@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from analysis.checks import check_kind, check_number
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
-from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.sources import ROUNDING, Sources, check_budget
 from analysis.mdp.cycles import maximum_mean_cycle
 from analysis.results import NotConverged
 
@@ -78,11 +78,11 @@ def feasible_sets(sources: Sources, budget: float) -> list[tuple[int, ...]]:
         raise ValueError(
             f"sources must be at most {MOST_SOURCES} for an exact optimum, got {len(sources)}"
         )
-    budget = check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)
+    budget = check_budget(sources, budget)
     cheapest = float(sources.cost.min())
-    if budget < cheapest * (1 - 1e-12):
+    if budget < cheapest * (1.0 - ROUNDING):
         raise ValueError(f"budget must be at least the smallest cost, {cheapest:g}, got {budget:g}")
-    room = budget * (1 + 1e-12)  # 0.1 + 0.2 is to fit in 0.3
+    room = budget * (1.0 + ROUNDING)
     everything = range(len(sources))
     fitting = [
         set(some)
@@ -131,8 +131,8 @@ def optimal_cycle(
     260.39
     """
     sets = feasible_sets(sources, budget)
-    check_number("tolerance", tolerance, 0, 1, low_open=True, high_open=True)
-    check_number("max_states", max_states, 1)
+    tolerance = check_number("tolerance", tolerance, 0, 1, low_open=True, high_open=True)
+    max_states = check_number("max_states", max_states, 1)
     relaxed = relaxed_problem(sources, budget)
     due = np.where(np.isfinite(relaxed.age), relaxed.age, 1)
     oldest = np.maximum(1, np.ceil(-np.log(tolerance / 100) / sources.decay))

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_kind, check_number
 from analysis.ephemeral.kernels import h, relative_index_at_age
-from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.sources import ROUNDING, Sources, check_budget
 
 Floats = NDArray[np.float64]
 
@@ -42,14 +42,16 @@ class RelaxedSolution:
     bound : float
         Best average reward when the budget holds on average; no policy earns more.
     subsidy : float
-        The multiplier: the largest subsidy at which the spending reaches the budget.
+        The multiplier: the largest subsidy at which the spending reaches the budget, to a relative
+        1e-12 (rounding of the sum must not move it to another age).
     smallest_subsidy : float
         The smallest multiplier: above it the spending no longer exceeds the budget. The two are
         equal unless the budget is spent exactly over a whole interval of subsidies.
     age : ndarray, shape (N,)
         Age at which each source is due at that subsidy, ``inf`` for never.
     frequency : ndarray, shape (N,)
-        Crawls per epoch of each source in a solution that spends the budget exactly.
+        Crawls per epoch of each source in a solution that spends the budget exactly, f. Gaps of
+        the two whole numbers of epochs next to 1/f, mixed so that 1/f is their mean, earn `primal`.
     primal : float
         Reward per epoch of that solution; equals `bound` up to rounding.
     """
@@ -112,7 +114,7 @@ def due_ages(sources: Sources, subsidy: float) -> Floats:
         If the subsidy is negative or not a number.
     """
     check_kind("sources", sources, Sources)
-    check_number("subsidy", subsidy, 0)
+    subsidy = check_number("subsidy", subsidy, 0)
     ones = np.ones(len(sources))
     limit = sources.u_star / sources.cost
     return _due_ages(float(subsidy), limit, sources.decay, ones, np.full_like(ones, np.inf))
@@ -156,16 +158,18 @@ def relaxed_problem(
     >>> round(relaxed_problem(four_sources(), 1).bound, 2)
     260.39
     """
-    check_kind("sources", sources, Sources)
-    budget = check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)
+    budget = check_budget(sources, budget)
     least, most = _age_limits(sources, min_age, max_age)
-    if (load := float((sources.cost / most).sum())) > budget * (1.0 + 1e-12):
+    if (load := float((sources.cost / most).sum())) > budget * (1.0 + ROUNDING):
         raise ValueError(f"max_age must ask for at most {budget:g} an epoch, got {load:g}")
-    budget = min(budget, float((sources.cost / least).sum()))
-    low, often, seldom = _crossing(sources, budget, least, most)
+    most_spent = float((sources.cost / least).sum())
+    budget = min(budget, most_spent)
+    low, often, seldom = _crossing(sources, budget * (1.0 - ROUNDING), least, most)
     spent = [float((sources.cost / ages).sum()) for ages in (often, seldom)]
-    more = budget * (1.0 + 1e-12)
-    smallest = low if spent[0] >= more else _crossing(sources, more, least, most)[0]
+    more = budget * (1.0 + ROUNDING)
+    smallest = 0.0
+    if more <= most_spent:
+        smallest = low if spent[0] >= more else _crossing(sources, more, least, most)[0]
     share = 1.0 if spent[0] == spent[1] else (budget - spent[1]) / (spent[0] - spent[1])
     share = min(max(share, 0.0), 1.0)
     frequency = share / often + (1.0 - share) / seldom
@@ -218,9 +222,13 @@ def _one_or_each(name: str, ages: ArrayLike, size: int) -> Floats:
 
 
 def _crossing(
-    sources: Sources, budget: float, least: Floats, most: Floats
+    sources: Sources, spending: float, least: Floats, most: Floats
 ) -> tuple[float, Floats, Floats]:
-    """Largest subsidy at which the spending reaches the budget, and due ages at it and above it."""
+    """Largest subsidy at which so much is spent, and due ages at it and above it.
+
+    The order in which costs are added moves their sum by a rounding: `spending` must lie apart from
+    any sum that is meant to be equal to it.
+    """
     limit = sources.u_star / sources.cost
     low, high = 0.0, float(limit.max())
     often, seldom = least.copy(), most.copy()
@@ -229,7 +237,7 @@ def _crossing(
     while (middle := 0.5 * (low + high)) not in (low, high):
         args = (limit[active], sources.decay[active], often[active], seldom[active])
         ages = _due_ages(middle, *args)
-        if settled + float((sources.cost[active] / ages).sum()) >= budget:
+        if settled + float((sources.cost[active] / ages).sum()) >= spending:
             low, often[active] = middle, ages
         else:
             high, seldom[active] = middle, ages

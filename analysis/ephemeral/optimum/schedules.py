@@ -81,8 +81,8 @@ def spread_schedule(frequency: ArrayLike, budget: int, epochs: int) -> Bools:
     ndarray of bool, shape (N, epochs)
     """
     f = check_array("frequency", frequency, 0, 1)
-    check_integer("budget", budget, 1, f.size)
-    check_integer("epochs", epochs, 1)
+    budget = check_integer("budget", budget, 1, f.size)
+    epochs = check_integer("epochs", epochs, 1)
     schedule = np.zeros((f.size, epochs), dtype=bool)
     _earliest_due(f, budget, schedule)
     return schedule
@@ -157,8 +157,8 @@ def best_periods(sources: Sources, budget: int, longest: int = 12) -> tuple[tupl
     """
     if len(sources) > 5:
         raise ValueError(f"sources must be at most 5, got {len(sources)}")
-    check_integer("budget", budget, 1, len(sources))
-    check_integer("longest", longest, 1)
+    budget = check_integer("budget", budget, 1, len(sources))
+    longest = check_integer("longest", longest, 1)
     choices = np.arange(longest + 1)
     rate = np.zeros((len(sources), longest + 1))
     for i in range(len(sources)):

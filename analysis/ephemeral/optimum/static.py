@@ -19,11 +19,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
-from analysis.checks import check_array, check_number
+from analysis.checks import check_array
+from analysis.ephemeral.kernels import one_minus_short_exp
 from analysis.ephemeral.policies import Arms, Observation
-from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.sources import ROUNDING, Sources, check_budget
 
 Floats = NDArray[np.float64]
+EPSILON = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -100,14 +102,11 @@ def fluid_frequencies(sources: Sources, budget: float) -> StaticOptimum:
 
     def frequencies(subsidy: float) -> Floats:
         # d/df of the formula is u* (1 - (1 + z) e^-z) with z = mu / f: solved for z.
-        target = subsidy * sources.cost / sources.u_star
+        limit = sources.u_star / sources.cost
+        target = np.divide(subsidy, limit, out=np.ones_like(limit), where=limit > 0)
         return np.array(
             [
-                0.0
-                if t >= 1
-                else min(1.0, m / brentq(_excess, 1e-12, 800.0, args=(t,)))
-                if t > _excess(1e-12, 0.0)
-                else 1.0
+                0.0 if t >= 1.0 else 1.0 if t <= _excess(m, 0.0) else m / _excess_inverse(t, m)
                 for t, m in zip(target, sources.decay, strict=True)
             ]
         )
@@ -176,7 +175,12 @@ def _check_frequency(sources: Sources, frequency: ArrayLike) -> Floats:
 
 
 def _excess(z: float, target: float) -> float:
-    return -np.expm1(-z) - z * np.exp(-z) - target
+    return float(one_minus_short_exp(z)) - target
+
+
+def _excess_inverse(target: float, low: float) -> float:
+    """Solve 1 - (1 + z) e^-z = target for z in [low, 800]."""
+    return float(brentq(_excess, low, 800.0, args=(target,), xtol=1e-300, rtol=4 * EPSILON))
 
 
 def _water_fill(
@@ -186,13 +190,13 @@ def _water_fill(
     reward: Callable[[Sources, ArrayLike], float],
 ) -> StaticOptimum:
     """Find the multiplier at which the best frequencies spend the budget."""
-    budget = check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)
+    budget = check_budget(sources, budget)
     low, high = 0.0, float((sources.u_star / sources.cost).max())
     for _ in range(200):
         middle = 0.5 * (low + high)
         if middle in (low, high):
             break
-        if float((sources.cost * frequencies(middle)).sum()) >= budget:
+        if float((sources.cost * frequencies(middle)).sum()) >= budget * (1.0 - ROUNDING):
             low = middle
         else:
             high = middle

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from analysis.ephemeral.kernels import kth_largest
 from analysis.ephemeral.scheduler.epoch import WAITING
+from analysis.ephemeral.sources import ROUNDING
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
 ALL = 0.5 * WAITING
 """Cut below all ranks: the budget is not spent."""
-ROOM = 1.0 + 1e-12
+ROOM = 1.0 + ROUNDING
 """Costs such as 0.1 fill a budget such as 1 in spite of rounding."""
 
 

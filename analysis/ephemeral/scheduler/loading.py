@@ -54,9 +54,9 @@ def scheduler_from_parquet(
     ValueError
         Naming the file, the rows and the reason.
     """
-    check_integer("rows", rows, 1)
-    check_number("budget", budget, 0, low_open=True, high_open=True)
-    check_number("period", period, 0, low_open=True, high_open=True)
+    rows = check_integer("rows", rows, 1)
+    budget = check_number("budget", budget, 0, low_open=True, high_open=True)
+    period = check_number("period", period, 0, low_open=True, high_open=True)
     check_choice("precision", precision, tuple(PRECISIONS))
     scheduler = None
     for first, total, columns in _parts(path, rows):

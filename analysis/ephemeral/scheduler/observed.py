@@ -160,7 +160,7 @@ def content_at_index(sources: Sources, index: float) -> Floats:
     ValueError
         If the index is negative.
     """
-    check_number("index", index, 0)
+    index = check_number("index", index, 0)
     limit = sources.u_star / sources.cost
     eta = due_ages(sources, index)
     below = np.isfinite(eta) & (index < limit)

@@ -103,11 +103,11 @@ def content_law(
     ValueError
         Naming the argument, its value and the allowed range.
     """
-    check_number("items", items, 0, high=1e9)
-    check_number("decay", decay, 0, low_open=True, high_open=True)
-    check_number("step", step, 0, low_open=True, high_open=True)
-    check_number("mean_utility", mean_utility, 0, low_open=True, high_open=True)
-    check_integer("size", size, 2)
+    items = check_number("items", items, 0, high=1e9)
+    decay = check_number("decay", decay, 0, low_open=True, high_open=True)
+    step = check_number("step", step, 0, low_open=True, high_open=True)
+    mean_utility = check_number("mean_utility", mean_utility, 0, low_open=True, high_open=True)
+    size = check_integer("size", size, 2)
     finer = int(np.clip(np.ceil(10.0 * step / mean_utility), 1, max(1, _LONGEST // size)))
     fine = _fine_law(items, decay, utility, step / finer / mean_utility, size * finer)
     share = np.arange(finer) / finer

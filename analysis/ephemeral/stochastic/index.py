@@ -38,7 +38,7 @@ from scipy.linalg import solve_triangular
 
 from analysis.checks import check_integer, check_kind, check_number
 from analysis.ephemeral.arrivals import Arrivals, Utility
-from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.sources import Sources, check_budget
 from analysis.ephemeral.stochastic.content_law import content_law
 from analysis.ephemeral.stochastic.simulation import IndexTable
 from analysis.results import NotConverged
@@ -185,11 +185,11 @@ def stochastic_index(
     """
     check_kind("sources", sources, Sources)
     check_kind("utility", utility, Utility)
-    check_integer("arm", arm, 0, len(sources) - 1)
-    check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
-    check_integer("points", points, 20)
-    check_integer("max_points", max_points, points)
-    check_number("reach", reach, 0, low_open=True, high_open=True)
+    arm = check_integer("arm", arm, 0, len(sources) - 1)
+    tolerance = check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
+    points = check_integer("points", points, 20)
+    max_points = check_integer("max_points", max_points, points)
+    reach = check_number("reach", reach, 0, low_open=True, high_open=True)
     alpha, u, cost = (float(v[arm]) for v in (sources.alpha, sources.u, sources.cost))
     if u == 0:
         raise ValueError(f"arm must be a source with content, got source {arm} with none")
@@ -278,8 +278,7 @@ def stochastic_bound(
     >>> bool(bound > 250)
     True
     """
-    check_kind("sources", sources, Sources)
-    check_number("budget", budget, 0, float(sources.cost.sum()), low_open=True)
+    budget = check_budget(sources, budget)
     check_kind("indices", indices, Sequence)
     if len(indices) != len(sources):
         raise ValueError(f"indices must be one for each of {len(sources)} sources")

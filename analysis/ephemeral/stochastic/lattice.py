@@ -54,7 +54,7 @@ def lattice_average_reward(
         If a law is not a probability distribution, or the budget is out of range.
     """
     size = len(sources)
-    check_integer("budget", budget, 1, size)
+    budget = check_integer("budget", budget, 1, size)
     points = [check_array(f"values[{i}]", v, 0) for i, v in enumerate(values)]
     laws = [check_array(f"probabilities[{i}]", p, 0, 1) for i, p in enumerate(probabilities)]
     for i, (point, law) in enumerate(zip(points, laws, strict=True)):

@@ -100,8 +100,8 @@ def simulate_replicas(
     """
     crawls = _whole_budget(sources, budget, copies)
     check_choice("start", start, STARTS)
-    check_integer("oldest_start", oldest_start, 1)
-    check_integer("horizon", horizon, 2)
+    oldest_start = check_integer("oldest_start", oldest_start, 1)
+    horizon = check_integer("horizon", horizon, 2)
     oldest = max(int(sources.settled_age.max()), oldest_start)
     ages = np.arange(1, oldest + 1)[:, None] * np.ones(len(sources))
     order = np.argsort(-whittle_index_at_age(sources, ages).T.ravel(), kind="stable")
@@ -174,8 +174,8 @@ def simulate_random_replicas(
     sources = arrivals.sources
     crawls = _whole_budget(sources, budget, copies)
     check_choice("start", start, STARTS)
-    check_integer("horizon", horizon, 2)
-    check_integer("warm_up", warm_up, 0, horizon - 1)
+    horizon = check_integer("horizon", horizon, 2)
+    warm_up = check_integer("warm_up", warm_up, 0, horizon - 1)
     level = np.inf if subsidy is None else check_number("subsidy", subsidy, 0)
     table = index_table(curves)
     arrived = np.array([float(curve.state[-1]) for curve in curves]) / _DRAWS
@@ -207,8 +207,8 @@ def simulate_random_replicas(
 
 def _whole_budget(sources: Sources, budget: float, copies: int) -> int:
     """Crawls per epoch, after checking the arguments."""
-    check_number("budget", budget, 0, len(sources), low_open=True)
-    check_integer("copies", copies, 1)
+    budget = check_number("budget", budget, 0, len(sources), low_open=True)
+    copies = check_integer("copies", copies, 1)
     if (sources.cost != 1.0).any():
         raise ValueError(f"sources must all have a cost of 1, got {sources.cost}")
     crawls = round(budget * copies)

@@ -168,11 +168,11 @@ def simulate_random(
     check_kind("sources", sources, Sources)
     check_kind("rng", rng, np.random.Generator, None)
     check_kind("policy", policy, str, IndexTable, Policy)
-    check_integer("budget", budget, 1, len(sources))
+    budget = check_integer("budget", budget, 1, len(sources))
     environment = Environment(
         sources, content, observed=observed, lifetime=lifetime, initial_state=initial_state
     )
-    check_integer("warm_up", warm_up, 0, environment.horizon - 1)
+    warm_up = check_integer("warm_up", warm_up, 0, environment.horizon - 1)
     reward = np.empty(environment.horizon)
     crawls = np.zeros(len(sources), dtype=np.int64)
     rule = _rule_number(policy, sources)
@@ -254,8 +254,8 @@ def compare(
     """
     check_kind("arrivals", arrivals, Arrivals)
     check_kind("rng", rng, np.random.Generator)
-    check_integer("replications", replications, 2)
-    check_integer("horizon", horizon, 1)
+    replications = check_integer("replications", replications, 2)
+    horizon = check_integer("horizon", horizon, 1)
     named = _by_label(policies)
     draws = ((arrivals.sample(horizon, stream), stream) for stream in rng.spawn(replications))
     options = {"observed": observed, "lifetime": lifetime, "initial_state": initial_state}
@@ -289,7 +289,7 @@ def draw_contents(
     """
     check_kind("arrivals", arrivals, Arrivals)
     check_kind("rng", rng, np.random.Generator)
-    check_integer("replications", replications, 2)
+    replications = check_integer("replications", replications, 2)
     return [arrivals.sample(horizon, stream) for stream in rng.spawn(replications)]
 
 

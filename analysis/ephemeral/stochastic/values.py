@@ -87,9 +87,9 @@ def random_source(
     ValueError
         Naming the argument, its value and the allowed range.
     """
-    check_integer("arm", arm, 0, len(sources) - 1)
-    check_integer("points", points, 20)
-    check_number("reach", reach, 0, low_open=True, high_open=True)
+    arm = check_integer("arm", arm, 0, len(sources) - 1)
+    points = check_integer("points", points, 20)
+    reach = check_number("reach", reach, 0, low_open=True, high_open=True)
     if not np.isfinite(utility.second_moment):
         raise ValueError(f"utility must have a finite second moment, got {utility!r}")
     alpha, mean = float(sources.alpha[arm]), float(sources.u[arm])
@@ -143,8 +143,8 @@ def discounted_random_value(
     NotConverged
         If policy iteration does not settle.
     """
-    check_number("subsidy", subsidy, low_open=True, high_open=True)
-    check_number("discount", discount, 0, 1, low_open=True, high_open=True)
+    subsidy = check_number("subsidy", subsidy, low_open=True, high_open=True)
+    discount = check_number("discount", discount, 0, 1, low_open=True, high_open=True)
     transitions, rewards = _decision_problem(source, subsidy, discount)
     return solve_discounted(transitions, rewards, discount)
 
@@ -172,7 +172,7 @@ def average_random_value(source: RandomSource, subsidy: float) -> AverageSolutio
     NotConverged
         If policy iteration does not settle.
     """
-    check_number("subsidy", subsidy, low_open=True, high_open=True)
+    subsidy = check_number("subsidy", subsidy, low_open=True, high_open=True)
     transitions, rewards = _decision_problem(source, subsidy, 1.0)
     crawl_always = np.ones(source.state.size, dtype=np.int64)
     solution = policy_iteration(transitions, rewards, initial=crawl_always)
@@ -201,7 +201,7 @@ def stopping_value(source: RandomSource, waiting: float) -> Floats:
     NotConverged
         If policy iteration does not settle.
     """
-    check_number("waiting", waiting, high=0, low_open=True, high_open=True)
+    waiting = check_number("waiting", waiting, high=0, low_open=True, high_open=True)
     stop = np.ones(source.state.size, dtype=bool)
     for _ in range(100):
         inside = np.eye(stop.size) - np.where(stop[:, None], 0.0, source.chain)
@@ -230,7 +230,7 @@ def discount_to_crawl(source: RandomSource, policy: ArrayLike, factor: float) ->
     -------
     ndarray, shape (points,)
     """
-    check_number("factor", factor, 0, 1, high_open=True)
+    factor = check_number("factor", factor, 0, 1, high_open=True)
     crawl = np.asarray(policy) == 1
     waiting = np.where(crawl[:, None], 0.0, factor * source.chain)
     fading = np.linalg.solve(np.eye(crawl.size) - waiting, crawl.astype(np.float64))

@@ -67,7 +67,7 @@ def index_by_definition(sources: Sources, state: ArrayLike, *, digits: int = 60)
     contents = check_array("state", state, 0)
     if contents.shape != (len(sources),):
         raise ValueError(f"state must have shape ({len(sources)},), got {contents.shape}")
-    check_integer("digits", digits, 40)
+    digits = check_integer("digits", digits, 40)
     with localcontext() as context:
         context.prec = digits
         return np.array(
@@ -110,9 +110,9 @@ def index_by_solver(
     ValueError
         Naming the argument, its value and the allowed range.
     """
-    check_integer("arm", arm, 0, len(sources) - 1)
-    check_number("state", state, 0, high_open=True)
-    check_integer("ages", ages, 2)
+    arm = check_integer("arm", arm, 0, len(sources) - 1)
+    state = check_number("state", state, 0, high_open=True)
+    ages = check_integer("ages", ages, 2)
     decay, cost = float(sources.decay[arm]), float(sources.cost[arm])
     u_star = float(sources.u_star[arm])
     if decay * ages < 36:
@@ -170,8 +170,8 @@ def simulated_index(
         If the content hardly ever reaches the state within a batch.
     """
     sources = arrivals.sources
-    check_integer("arm", arm, 0, len(sources) - 1)
-    check_integer("epochs", epochs, 1000)
+    arm = check_integer("arm", arm, 0, len(sources) - 1)
+    epochs = check_integer("epochs", epochs, 1000)
     content = arrivals.sample(epochs, rng)[arm]
     return index_from_passages(content, float(sources.alpha[arm]), state, float(sources.cost[arm]))
 
@@ -204,8 +204,8 @@ def index_from_passages(
     NotConverged
         If the content hardly ever reaches the state within a batch.
     """
-    check_number("state", state, 0, low_open=True, high_open=True)
-    check_number("cost", cost, 0, low_open=True, high_open=True)
+    state = check_number("state", state, 0, low_open=True, high_open=True)
+    cost = check_number("cost", cost, 0, low_open=True, high_open=True)
     values = []
     for batch in np.array_split(check_array("content", content, 0), 20):
         half = batch.size // 2

@@ -66,9 +66,9 @@ def finite_horizon_value(
     ValueError
         Naming the argument, its value and the allowed range.
     """
-    check_number("decay", decay, 0, low_open=True)
-    check_number("discount", discount, 0, 1, low_open=True, high_open=True)
-    check_integer("horizon", horizon, 0)
+    decay = check_number("decay", decay, 0, low_open=True)
+    discount = check_number("discount", discount, 0, 1, low_open=True, high_open=True)
+    horizon = check_integer("horizon", horizon, 0)
     check_choice("last", last, ("crawl", "best"))
     x = check_array("state", state, 0, 1)
     alpha, fresh = np.exp(-decay), -np.expm1(-decay)
@@ -109,8 +109,8 @@ def value_at_gain(decay: float, subsidy: float, gain: float, state: ArrayLike) -
     ValueError
         Naming the argument, its value and the allowed range.
     """
-    check_number("decay", decay, 1e-3)
-    check_number("gain", gain, subsidy, low_open=True)
+    decay = check_number("decay", decay, 1e-3)
+    gain = check_number("gain", gain, subsidy, low_open=True)
     x = check_array("state", state, 0, 1)
     wait = np.arange(np.ceil(40.0 / decay) + 2)
     content = 1.0 - (1.0 - x[..., None]) * np.exp(-decay * wait)
@@ -164,7 +164,7 @@ def orbit_problem(decay: float, subsidy: float) -> tuple[Floats, NDArray[np.int6
     ValueError
         Naming the argument, its value and the allowed range.
     """
-    check_number("decay", decay, 0.05)
+    decay = check_number("decay", decay, 0.05)
     ages = int(np.ceil(40.0 / decay)) + 1
     content = -np.expm1(-decay * np.arange(1, ages + 1))
     wait = np.minimum(np.arange(1, ages + 1), ages - 1)
@@ -196,7 +196,7 @@ def index_as_maximum(sources: Sources, state: ArrayLike, ages: int = 2000) -> Fl
     x = check_array("state", state, 0)
     if (x > sources.u_star).any():
         raise ValueError(f"state must be at most u* = {sources.u_star}, got {x}")
-    check_integer("ages", ages, 1)
+    ages = check_integer("ages", ages, 1)
     lag = -np.expm1(-sources.decay) * (sources.u_star - x)
     best = np.full(x.shape, -np.inf)
     for age in range(1, ages + 1):
@@ -234,8 +234,8 @@ def run_from_above(
     ValueError
         Naming the argument, its value and the allowed range.
     """
-    check_integer("budget", budget, 1, len(sources))
-    check_integer("epochs", epochs, 1)
+    budget = check_integer("budget", budget, 1, len(sources))
+    epochs = check_integer("epochs", epochs, 1)
     check_choice("above", above, ("definition", "printed"))
     distance = check_array("excess", excess).copy()
     if distance.shape != (len(sources),) or (distance < -sources.u_star).any():

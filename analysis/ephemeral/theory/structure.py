@@ -79,7 +79,7 @@ def average_value(decay: float, subsidy: float, state: ArrayLike) -> tuple[Float
     ValueError
         Naming the argument, its value and the allowed range.
     """
-    check_number("subsidy", subsidy, high=1, low_open=True, high_open=True)
+    subsidy = check_number("subsidy", subsidy, high=1, low_open=True, high_open=True)
     content, wait = _waits(decay, state)
     fresh = -np.expm1(-decay * (wait + 1.0))
     gain = float(((fresh + subsidy * wait) / (wait + 1.0)).max())
@@ -175,7 +175,7 @@ def _discounted(
     decay: float, subsidy: float, discount: float, state: ArrayLike
 ) -> tuple[Floats, Floats]:
     """Value function (8), and the epochs waited before the first crawl (``inf`` for never)."""
-    check_number("discount", discount, 0, 1, low_open=True, high_open=True)
+    discount = check_number("discount", discount, 0, 1, low_open=True, high_open=True)
     content, wait = _waits(decay, state)
     fresh = -np.expm1(-decay * (wait + 1.0))
     lost = -np.expm1(wait * np.log(discount))  # 1 - d^tau
@@ -190,7 +190,7 @@ def _discounted(
 
 def _waits(decay: float, state: ArrayLike) -> tuple[Floats, Floats]:
     """Content after each number of waits, and those numbers, until it has reached its limit."""
-    check_number("decay", decay, 1e-3, high_open=True)
+    decay = check_number("decay", decay, 1e-3, high_open=True)
     x = check_array("state", state, 0, 1)
     wait = np.arange(np.ceil(40.0 / decay) + 2)
     return 1.0 - (1.0 - x[..., None]) * np.exp(-decay * wait), wait

@@ -1,6 +1,8 @@
+from itertools import permutations
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from analysis.ephemeral import Sources, four_sources, long_run_cycle, whittle_index_at_age
@@ -66,6 +68,7 @@ def test_due_age_is_the_first_age_whose_index_reaches_the_subsidy(seed, factor):
 
 
 @given(st.integers(0, 10**6), st.floats(0.1, 0.9))
+@example(38, 1 / 3)  # ages 1, 3, 3, 3: the spending is 2, or one rounding less, by the order
 def test_bound_scales_and_does_not_care_about_order(seed, share):
     rng = np.random.default_rng(seed)
     sources = random_sources(rng, 6)
@@ -75,6 +78,41 @@ def test_bound_scales_and_does_not_care_about_order(seed, share):
     )
     bound, subsidy = relaxed_bound(sources, 6 * share)
     assert relaxed_bound(other, 6 * share) == pytest.approx((7 * bound, 7 * subsidy), rel=1e-9)
+
+
+@pytest.mark.parametrize("share", [1 / 3, 0.5, 2 / 3, 1.0])
+@pytest.mark.parametrize("kind", ["unlike", "equal", "equal but one", "costs of a tenth"])
+def test_no_order_of_the_sources_moves_the_subsidy(kind, share):
+    rates = {
+        "unlike": random_sources(np.random.default_rng(38), 5).arrival_rate,
+        "equal": np.full(5, 3.0),
+        "equal but one": np.array([3.0, 3.0, 3.0, 3.0, 9.0]),
+        "costs of a tenth": np.array([1.0, 1.0, 2.0, 5.0, 5.0]),
+    }[kind]
+    cost = 0.1 if kind == "costs of a tenth" else 1.0
+    budget = 5 * cost * share
+    found = set()
+    for order in permutations(range(5)):
+        sources = Sources(rates[list(order)], np.ones(5), np.full(5, 0.3), cost=cost)
+        solution = relaxed_problem(sources, budget)
+        found.add((solution.subsidy, solution.smallest_subsidy, tuple(sorted(solution.age))))
+        spent = (solution.frequency * sources.cost).sum()
+        assert spent == pytest.approx(budget, rel=1e-14)
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(("size", "budget"), [(1000, 150), (1000, 130.5), (4, 1.5), (7, 7)])
+def test_equal_sources_ask_for_exactly_the_budget(size, budget):
+    """At the multiplier itself they all tie, and the shorter of two ages asks for more."""
+    solution = relaxed_problem(Sources(np.ones(size), np.ones(size), np.full(size, 0.2)), budget)
+    assert solution.frequency.sum() == pytest.approx(budget, rel=1e-14)
+    gap = 1 / solution.frequency
+    assert (np.floor(gap * (1 + 1e-14)) >= solution.age).all()
+    assert (gap <= solution.age + 1).all()
+    short = np.floor(gap * (1 + 1e-14))
+    share = short + 1 - gap  # of the gaps that are short
+    earned = -np.expm1(-0.2 * short) * share - np.expm1(-0.2 * (short + 1)) * (1 - share)
+    assert (earned / 0.2 / gap).sum() == pytest.approx(solution.primal, rel=1e-13)
 
 
 def test_a_larger_budget_earns_more_at_a_smaller_subsidy():

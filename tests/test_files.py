@@ -1,0 +1,32 @@
+"""Files are replaced whole, whatever interrupts the writer."""
+
+import pytest
+
+from analysis.files import replacing, write_aside
+
+
+def names(folder):
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def test_a_file_is_replaced_at_one_stroke(tmp_path):
+    path = tmp_path / "file"
+    write_aside(path, b"old")
+    write_aside(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_writer_that_fails_leaves_the_old_file(tmp_path):
+    path = tmp_path / "file"
+    write_aside(path, b"old")
+
+    def fail():
+        with replacing(path) as file:
+            file.write(b"ne")
+            raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        fail()
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["file"]
