@@ -73,8 +73,8 @@ class Parameter:
         except ValidationError as refused:
             (error, *_) = sorted(refused.errors(), key=lambda error: error["type"] in _OUTSIDE)
         if error["type"] in _OUTSIDE:
-            raise ParameterError(f"{self.name} must be in {allowed}, got {error['input']!r}")
-        raise ParameterError(f"{self.name} must be of type {self.type}, got {value!r}")
+            raise ParameterError(f"{self.name} must be in {allowed}, got {error['input']!r:.80}")
+        raise ParameterError(f"{self.name} must be of type {self.type}, got {value!r:.80}")
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Notebook:
         unknown = [name for name in given if name not in self.parameters]
         if unknown:
             raise ParameterError(
-                f"{self.name} has no parameter {unknown[0]!r}"
+                f"{self.name} has no parameter {unknown[0]!r:.80}"
                 f"{nearest(unknown[0], self.parameters)}; it has "
                 + ("; ".join(self.describe()) or "none")
             )

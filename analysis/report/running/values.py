@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 import shlex
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
+
+#: Levels of lists and mappings that a value may have.
+DEEPEST = 20
+_TAG = "tag:yaml.org,2002:"
 
 
 class ParameterError(ValueError):
@@ -17,24 +22,92 @@ class ParameterError(ValueError):
 
 
 class Loader(yaml.SafeLoader):
-    """YAML in which ``1e-3`` is a number, as YAML 1.2 has it, and a name is given once."""
+    """The core schema of YAML 1.2 (https://yaml.org/spec/1.2.2, section 10.3), and no more of YAML.
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """Return a mapping; what is said twice is an error and not the last of the two."""
-        said: set[Any] = set()
-        for key, _ in node.value:
+    PyYAML resolves words as YAML 1.1 does, where ``1:30`` is 90, ``1_0`` is 10, ``010`` is 8 and
+    ``on`` is true. Its scanner and parser are kept, its rules for words and tags are not: what the
+    core schema does not name (dates, merge keys, other tags) is text, or refused. Names are texts
+    and given once; aliases, which parameters do not need, are refused, as is deep nesting.
+    """
+
+    yaml_implicit_resolvers: ClassVar = {}  # type: ignore[misc]
+    yaml_constructors: ClassVar = {
+        _TAG + "str": yaml.SafeLoader.construct_scalar,
+        _TAG + "seq": yaml.SafeLoader.construct_yaml_seq,
+        _TAG + "map": yaml.SafeLoader.construct_yaml_map,
+        None: yaml.SafeLoader.construct_undefined,
+    }
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Return the next node; refuse what has no place in a parameter."""
+        self.depth: int = getattr(self, "depth", 0) + 1
+        event = self.peek_event()
+        if isinstance(event, yaml.AliasEvent) or event.tag == "!" or self.depth > DEEPEST:
+            said = f"aliases, tags without a name and more than {DEEPEST} levels are not taken"
+            raise _mistake(said, event)
+        node: yaml.Node | None = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Hashable, Any]:
+        """Return a mapping by name."""
+        if not isinstance(node, yaml.MappingNode):
+            raise _mistake("'name: value' lines were expected", node)
+        said: dict[Hashable, Any] = {}
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise _mistake("a name must be a word, not a list", key)
             if key.value in said:
-                raise yaml.MarkedYAMLError(
-                    problem=f"{key.value} is given twice", problem_mark=key.start_mark
-                )
-            said.add(key.value)
-        return super().construct_mapping(node, deep)
+                raise _mistake(f"{key.value} is given twice", key)
+            said[key.value] = self.construct_object(value, deep=True)
+        return said
 
 
-Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"),
-    list("-+.0123456789"),
+def _mistake(said: str, place: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=said, problem_mark=place.start_mark)
+
+
+def _add_scalar(kind: str, pattern: str, first: str, read: Callable[[str], Any]) -> None:
+    """Let the loader read one kind of plain words, those that match a pattern."""
+    words = re.compile(pattern)
+
+    def construct(loader: Loader, node: yaml.ScalarNode) -> Any:
+        text: str = loader.construct_scalar(node)
+        if not words.fullmatch(text):
+            raise _mistake(f"{text!r:.40} is no {kind}", node)
+        try:
+            return read(text)
+        except ValueError:
+            raise _mistake("the number is too large", node) from None
+
+    Loader.add_implicit_resolver(_TAG + kind, re.compile(rf"(?:{pattern})\Z"), [*first, ""])
+    Loader.add_constructor(_TAG + kind, construct)
+
+
+def _float(text: str) -> float:
+    value = float(re.sub(r"\.(?=[inIN])", "", text))
+    if math.isinf(value) and "inf" not in text.lower():
+        raise ValueError
+    return value
+
+
+# In this order: the words of an integer are words of a floating-point number too.
+_add_scalar("null", r"~|null|Null|NULL|", "~nN", lambda text: None)
+_add_scalar(
+    "bool", r"true|True|TRUE|false|False|FALSE", "tTfF", lambda text: text.lower() == "true"
+)
+_add_scalar(
+    "int",
+    r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+",
+    "-+0123456789",
+    lambda text: int(text, 0 if text[1:2] in {"o", "x"} else 10),
+)
+_add_scalar(
+    "float",
+    r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+    "-+.0123456789",
+    _float,
 )
 
 
@@ -56,12 +129,12 @@ def parse_assignments(text: str) -> dict[str, Any]:
     try:
         pieces = shlex.split(text)
     except ValueError as error:
-        raise ParameterError(f"parameters {text!r} cannot be read: {error}") from None
+        raise ParameterError(f"parameters {text!r:.80} cannot be read: {error}") from None
     values: dict[str, Any] = {}
     for piece in pieces:
         name, equals, value = piece.partition("=")
         if not equals or not name:
-            raise ParameterError(f"parameters must read 'name=value name=value', got {piece!r}")
+            raise ParameterError(f"parameters must read 'name=value name=value', got {piece!r:.80}")
         if name in values:
             raise ParameterError(f"{name} is given twice")
         try:
@@ -69,7 +142,7 @@ def parse_assignments(text: str) -> dict[str, Any]:
         except yaml.YAMLError as error:
             hint = ": write a list without blanks" if value.startswith("[") else ""
             raise ParameterError(
-                f"{name} must be a YAML value, got {value!r} ({_problem(error)}){hint}"
+                f"{name} must be a YAML value, got {value!r:.80} ({_problem(error)}){hint}"
             ) from None
     return values
 
@@ -86,7 +159,7 @@ def read_values(path: Path) -> dict[str, Any]:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader)
     except yaml.YAMLError as error:
         raise ParameterError(f"{path}: cannot be read: {_problem(error)}") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise ParameterError(f"{path}: cannot be read: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):
         raise ParameterError(f"{path}: must hold 'name: value' lines")
