@@ -5,7 +5,10 @@
 PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3; do $$p -c 'import sys; sys.exit(not (3,11) <= sys.version_info < (3,14))' 2>/dev/null && echo $$p && break; done)
 PROFILE ?= paper
 PORT    ?= 8000
-export NB P SOURCES TRACE BENCH LIVE LAB MUTANTS
+# What a user types reaches the program as it was typed: Make expands no dollar sign in it.
+TYPED   := PROFILE PORT BASEURL NB P SOURCES TRACE BENCH LIVE LAB MUTANTS
+$(foreach name,$(TYPED),$(eval override $(name) := $$(value $(name))))
+export $(TYPED)
 # Compiled kernels are kept in the environment, each until code that it is made from changes.
 export NUMBA_CACHE_DIR := $(CURDIR)/.venv/numba
 export NUMBA_CACHE_LOCATOR_CLASSES := analysis.kernel_cache.Locator,UserProvidedCacheLocator,IPythonCacheLocator
@@ -18,10 +21,13 @@ READY   := .venv/ready
 REPORT  := $(BIN)/python -m analysis.report
 
 book: $(READY)  ## install what is locked, run the notebooks, render the book (PROFILE=quick|paper|full)
-	@$(REPORT) book --profile $(PROFILE)
+	@$(REPORT) book --profile "$$PROFILE"
 
-test: check  ## all of check, what starts processes, and the quick-profile book: executed, re-executed, rendered, opened in a browser
-	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "book or browser or process"
+# The book is tested, and the tests reported, also where check has failed.
+test: $(READY)  ## all of check, what starts processes, and the quick-profile book: executed, re-executed, rendered, opened in a browser
+	@failed=0; $(MAKE) --no-print-directory check || failed=1; \
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "book or browser or process" || failed=1; \
+	exit $$failed
 
 check: $(READY)  ## the author's loop, without a book: lint, types, contracts, examples, unit tests
 	@$(BIN)/ruff check .
@@ -38,13 +44,13 @@ run: $(READY)  ## one notebook with other parameters: NB=four-sources P="budget=
 	@$(REPORT) run "$$NB" --parameters "$$P" --sources "$$SOURCES" --trace "$$TRACE"
 
 lab: $(READY)  ## open copies of the notebooks in JupyterLab (PROFILE=quick|paper, LAB="--no-browser")
-	@$(REPORT) lab --profile $(PROFILE) --options "$$LAB"
+	@$(REPORT) lab --profile "$$PROFILE" --options "$$LAB"
 
 live: $(READY)  ## crawl feeds on this machine for a minute, policies side by side, with a page to watch (LIVE="--seconds 20")
 	@$(BIN)/python -m analysis.crawl live $$LIVE
 
 serve: $(READY)  ## serve the built book on this machine (PORT=8000)
-	@$(REPORT) serve --port $(PORT)
+	@$(REPORT) serve --port "$$PORT"
 
 pdf: $(READY)  ## one PDF of the whole book (needs Debian's chromium)
 	@$(REPORT) pdf

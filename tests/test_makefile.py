@@ -1,0 +1,89 @@
+"""The Makefile's commands, with programs in place of the environment's that note what they get."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from analysis.report.paths import ROOT
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(shutil.which("make") is None, reason="needs make"),
+]
+PROGRAM = """#!/bin/sh
+printf '%s\\0' "$(basename "$0")" "$@" >> "$LOG"
+printf '\\n' >> "$LOG"
+test "$FAILS" != "$(basename "$0")"
+"""
+
+
+@pytest.fixture
+def make(tmp_path):
+    """Run make with played programs; return its status and the calls, each a list of words."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("python", "ruff", "mypy", "lint-imports"):
+        (tools / name).write_text(PROGRAM)
+        (tools / name).chmod(0o755)
+    (tmp_path / "ready").touch()
+
+    # What a make that runs these tests has told its own children is not for ours.
+    around = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+
+    def run(*words, fails="", **variables):
+        log = tmp_path / "log"
+        log.write_text("")
+        done = subprocess.run(
+            ["make", "--no-print-directory", f"BIN={tools}", f"READY={tmp_path / 'ready'}", *words],
+            cwd=ROOT,
+            env={**around, **variables, "LOG": str(log), "FAILS": fails},
+            capture_output=True,
+            text=True,
+        )
+        calls = [line.split("\0")[:-1] for line in log.read_text().split("\n")[:-1]]
+        return done.returncode, calls
+
+    return run
+
+
+@pytest.mark.parametrize("fails", ["ruff", "mypy", "lint-imports"])
+def test_a_red_check_keeps_no_book_from_being_tested(make, fails):
+    status, calls = make("test", fails=fails)
+    assert status != 0
+    assert calls[-1][0] == "python"
+    assert calls[-1][-1] == "book or browser or process"
+
+
+def test_both_halves_of_the_tests_are_run_and_either_decides(make):
+    status, calls = make("test")
+    assert status == 0
+    (unit, book) = [call for call in calls if call[0] == "python"]
+    assert "--doctest-modules" in unit
+    assert book[-1] == "book or browser or process"
+    status, calls = make("test", fails="python")
+    assert status != 0
+    assert [call for call in calls if call[0] == "python"] == [unit, book]
+
+
+ODD = ["$(shell touch {})", "${{HOME}} $$ $x", "a # b", "'single' \"double\" `x` \\", "x=[1,2] y=~"]
+
+
+@pytest.mark.parametrize("text", ODD)
+@pytest.mark.parametrize("typed", ["argument", "environment"])
+def test_what_a_user_types_reaches_the_program_as_it_was_typed(make, tmp_path, text, typed):
+    text = text.format(tmp_path / "touched")
+    given = {"NB": text, "P": text, "SOURCES": text, "TRACE": text}
+    if typed == "argument":
+        status, calls = make("run", *[f"{name}={value}" for name, value in given.items()])
+    else:
+        status, calls = make("run", **given)
+    assert status == 0
+    command = ["python", "-m", "analysis.report", "run", text]
+    assert calls == [[*command, "--parameters", text, "--sources", text, "--trace", text]]
+    for name, words in {"serve": ["--port"], "book": ["--profile"]}.items():
+        variable = {"serve": "PORT", "book": "PROFILE"}[name]
+        _, calls = make(name, f"{variable}={text}")
+        assert calls == [[*command[:3], name, *words, text]]
+    assert not (tmp_path / "touched").exists()
