@@ -82,6 +82,8 @@ def publish(profile: str, *, dirty: bool = False) -> None:
     except RuntimeError as error:
         (build / "book.pdf").unlink(missing_ok=True)
         print(f"the archive has no PDF: {error}")
+    if this_edition() != edition:
+        raise RuntimeError("the tree has changed since the release was begun: begin again")
     with locked(build):
         targets = [job.target for job in profile_jobs(profile, build)]
         archive = make_release(collate(targets, profile=profile), build, edition)

@@ -12,6 +12,7 @@ from analysis.report import __main__ as command
 from analysis.report import paths
 from analysis.report.paths import ROOT
 from analysis.report.publishing import printing
+from analysis.report.publishing.citation import Edition
 from analysis.report.running import known, notebooks
 from analysis.report.running.notebooks import find_notebook
 from analysis.report.running.runner import locked
@@ -231,7 +232,7 @@ def small_book(tmp_path, monkeypatch):
     (tmp_path / "profiles/quick.yml").write_text("{}")
     (tmp_path / "profiles/builds.yml").write_text("full: {seconds: {plain: 100.0}}")
     (tmp_path / "part/plain.md").write_text("---\nkernelspec: {name: python3}\n---\n\n# A page\n")
-    (tmp_path / "_toc.yml").write_text("parts: []")
+    (tmp_path / "_toc.yml").write_text("parts: [{chapters: [{file: part/plain}]}]")
     result = tmp_path / "build/results/part/plain"
     result.mkdir(parents=True)
     (result / "cpu.txt").write_text("12.5\n")
@@ -316,3 +317,12 @@ def test_a_release_of_a_book_that_fails_is_tried_once_and_not_blamed_on_the_pdf(
 def test_the_quick_profile_never_touches_the_published_book():
     assert paths.build_folder("quick") != paths.build_folder("paper")
     assert paths.build_folder("quick") / "html" != paths.build_folder("paper") / "html"
+
+
+def test_a_tree_that_changes_while_the_book_is_built_is_not_published(monkeypatch, capsys):
+    seen = iter(["abc", "abc (with uncommitted changes)"])
+    monkeypatch.setattr(command, "this_edition", lambda: Edition(next(seen), "2026-01-01", ""))
+    for name in ("make_book", "make_pdf"):
+        monkeypatch.setattr(command, name, lambda profile: None)
+    said = refused(capsys, "release", "--profile", "quick")
+    assert "has changed since the release was begun" in said

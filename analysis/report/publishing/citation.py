@@ -20,6 +20,7 @@ from analysis.report.text import as_tex
 
 CODE_LICENSE = "https://spdx.org/licenses/MIT"
 TEXT_LICENSE = "https://creativecommons.org/licenses/by/4.0/"
+UNKNOWN = "unknown (no git history)"
 KINDS = {"figures": "Figure", "tables": "Table"}
 
 
@@ -61,7 +62,9 @@ class Edition:
 
 def this_edition() -> Edition:
     """Return the edition that is being built."""
-    return Edition(commit_name(), _git("log", "-1", "--format=%cs") or released(), base_address())
+    commit = commit_name()
+    day = released() if commit == UNKNOWN else str(_git("log", "-1", "--format=%cs"))
+    return Edition(commit, day, base_address())
 
 
 def released() -> str:
@@ -70,17 +73,27 @@ def released() -> str:
 
 
 def commit_name() -> str:
-    """Return the commit of the tree, and say so when it is dirty or there is no git."""
-    name = _git("describe", "--always", "--dirty", "--abbrev=12")
-    return name.replace("-dirty", " (with uncommitted changes)") or "unknown (no git history)"
+    """Return the commit of the tree; it says so when the tree is dirty or there is no git.
+
+    A tree is dirty if it has anything that its commit has not, files that git does not track
+    included: a page that nobody has added is built all the same.
+    """
+    if _git("ls-files", "--error-unmatch", "CITATION.cff") is None:
+        return UNKNOWN  # also where the book lies, unpacked, in a repository of something else
+    name = _git("describe", "--always", "--abbrev=12")
+    if name is None:
+        return UNKNOWN
+    changed = _git("status", "--porcelain", "--untracked-files=normal")
+    return name if changed == "" else f"{name} (with uncommitted changes)"
 
 
-def _git(*arguments: str) -> str:
+def _git(*arguments: str) -> str | None:
+    """Return what git says; nothing where it fails."""
     try:
         command = ["git", "-C", str(ROOT), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        return ""
+        return None
     return done.stdout.strip()
 
 

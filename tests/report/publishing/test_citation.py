@@ -21,6 +21,7 @@ from analysis.report.publishing.citation import (
     plain_citation,
     write_citation,
 )
+from analysis.report.publishing.release import check_edition
 
 # The schema of CFF 1.2.0, https://github.com/citation-file-format/citation-file-format, CC BY 4.0.
 SCHEMA = Path(__file__).with_name("cff-schema-1.2.0.json")
@@ -191,14 +192,44 @@ def test_without_git_the_commit_is_said_to_be_unknown(monkeypatch, tmp_path):
     assert citation.this_edition().date == citation.released()
 
 
-def test_a_changed_tree_is_said_to_be_changed(monkeypatch, tmp_path):
-    citation.facts()
+@pytest.fixture
+def repository(monkeypatch, tmp_path):
+    """A clean tree of one commit, with the file that makes it a book."""
+    citation.facts()  # of this repository, read before
     monkeypatch.setattr(citation, "ROOT", tmp_path)
     identity = ["-c", "user.name=n", "-c", "user.email=e"]
-    (tmp_path / "file").write_text("1")
+    (tmp_path / "CITATION.cff").write_text("1")
+    (tmp_path / ".gitignore").write_text("built/\n")
     for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "first"]):
         subprocess.run(["git", "-C", str(tmp_path), *command], check=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["CITATION.cff", "new.md", "folder/new.md"])
+def test_a_tree_with_anything_that_its_commit_has_not_is_said_to_be_changed(repository, name):
     clean = citation.commit_name()
+    assert re.fullmatch("[0-9a-f]{12}", clean)
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", citation.this_edition().date)
-    (tmp_path / "file").write_text("2")
+    (repository / "built").mkdir()
+    (repository / "built/page.html").touch()  # ignored, as all that a build leaves
+    check_edition(citation.this_edition())
+    subprocess.run(["git", "-C", repository, "config", "status.showUntrackedFiles", "no"])
+    (repository / name).parent.mkdir(exist_ok=True)
+    (repository / name).write_text("2")
     assert citation.commit_name() == f"{clean} (with uncommitted changes)"
+    with pytest.raises(RuntimeError, match="commit first"):
+        check_edition(citation.this_edition())
+
+
+def test_a_tree_whose_state_git_cannot_tell_is_not_said_to_be_clean(repository, monkeypatch):
+    known = citation._git
+    monkeypatch.setattr(citation, "_git", lambda *a: None if a[0] == "status" else known(*a))
+    assert citation.commit_name().endswith(" (with uncommitted changes)")
+
+
+def test_a_book_unpacked_in_another_repository_has_no_commit(repository, monkeypatch):
+    (repository / "unpacked").mkdir()
+    (repository / "unpacked/CITATION.cff").touch()
+    monkeypatch.setattr(citation, "ROOT", repository / "unpacked")
+    assert citation.commit_name() == "unknown (no git history)"
+    assert citation.this_edition().date == citation.released()
