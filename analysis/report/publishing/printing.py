@@ -8,6 +8,7 @@ contents in front get their page numbers.
 from __future__ import annotations
 
 import copy
+import logging
 import shutil
 import subprocess
 import tempfile
@@ -22,6 +23,10 @@ from pypdf.constants import PageLabelStyle
 from pypdf.generic import ArrayObject, DictionaryObject, NameObject
 
 from analysis.report.publishing.citation import Edition, authors, facts, plain_citation
+
+# Of a file of 70,000 objects Chromium's trailer counts one too few; pypdf counts for itself, writes
+# a trailer of its own, and would tell the reader about it.
+logging.getLogger("pypdf._writer").setLevel(logging.ERROR)
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM_OPTIONS = (
@@ -216,7 +221,7 @@ def bind(front: Path, body: Path, target: Path, edition: Edition) -> None:
 
 
 def print_book(page: Path, target: Path, edition: Edition) -> None:
-    """Print the book.
+    """Print the book; a run that fails or is killed leaves the last one.
 
     Parameters
     ----------
@@ -235,4 +240,6 @@ def print_book(page: Path, target: Path, edition: Edition) -> None:
         raise RuntimeError("the printed book has no outline: a newer Chromium is needed (128)")
     front.write_text(front_matter(entries, edition), encoding="utf-8")
     print_page(front, front.with_suffix(".pdf"))
-    bind(front.with_suffix(".pdf"), body, target, edition)
+    bound = page.with_name(target.name)
+    bind(front.with_suffix(".pdf"), body, bound, edition)
+    bound.replace(target)

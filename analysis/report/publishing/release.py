@@ -9,12 +9,14 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import shutil
 import tarfile
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
 from analysis.report.collate import Collation
+from analysis.report.files import fresh_folder, replace_folder
 from analysis.report.paths import ROOT
 from analysis.report.publishing.citation import Edition, facts
 from analysis.report.publishing.replication import write_reports
@@ -49,7 +51,9 @@ def check_edition(edition: Edition, *, dirty: bool = False) -> None:
 
 
 def make_release(found: Collation, build: Path, edition: Edition) -> Path:
-    """Write the archive beside the site, with its hash, and return it.
+    """Write the archive below the site's build folder, with its hash beside it, and return it.
+
+    The two are put in place together: a run that is killed leaves those of before.
 
     Parameters
     ----------
@@ -61,7 +65,11 @@ def make_release(found: Collation, build: Path, edition: Edition) -> Path:
         What is published.
     """
     name = f"which-source-next-{facts()['version']}-{edition.commit.split()[0]}"
-    with tempfile.TemporaryDirectory() as aside:
+    place = build / "releases" / name
+    place.parent.mkdir(exist_ok=True)
+    for stale in place.parent.glob(".*"):  # of a run that was killed
+        shutil.rmtree(stale)
+    with tempfile.TemporaryDirectory(prefix=".", dir=place.parent) as aside:
         more = Path(aside)
         write_reports(found.verdicts, more / "replication", edition)
         files = {f"replication/{p.relative_to(more / 'replication')}": p for p in _files(more)}
@@ -72,10 +80,12 @@ def make_release(found: Collation, build: Path, edition: Edition) -> Path:
         hashes = {path: _sha256(files[path].read_bytes()) for path in sorted(files)}
         write_json(more / "files.json", hashes)
         files["files.json"] = more / "files.json"
-        archive = build / f"{name}.tar.gz"
-        archive.write_bytes(_packed(name, files, edition))
-    digest = _sha256(archive.read_bytes())
-    archive.with_name(f"{archive.name}.sha256").write_text(f"{digest}  {archive.name}\n")
+        packed = _packed(name, files, edition)
+        archive = place / f"{name}.tar.gz"
+        new = fresh_folder(more / "release")
+        (new / archive.name).write_bytes(packed)
+        (new / f"{archive.name}.sha256").write_text(f"{_sha256(packed)}  {archive.name}\n")
+        replace_folder(new, place)
     return archive
 
 

@@ -1,21 +1,25 @@
 """The book on paper: what is opened, folded away and linked, and the PDF that comes of it."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 import yaml
 from bs4 import BeautifulSoup
-from pypdf import PdfReader
+from pypdf import PdfReader, PdfWriter
 
 from analysis.report.paths import BOOK
+from analysis.report.publishing import printing
 from analysis.report.publishing.citation import Edition
 from analysis.report.publishing.printing import (
     CHROMIUM,
+    bind,
     for_paper,
     outline,
     print_book,
     print_contents,
 )
+from tests.report.kills import killed_at
 
 HERE = Edition("abc123", "2026-11-22", "")
 PAGE = """<!doctype html><html><head><link rel="stylesheet" href="theme.css">
@@ -110,3 +114,40 @@ def test_no_link_of_the_pdf_leads_to_a_file(printed):
     jumps = [action["/D"][0].get_object() for action in actions if action.get("/S") == "/GoTo"]
     assert len(jumps) >= 3  # the book and its chapters, from the contents
     assert all(page["/Type"] == "/Page" for page in jumps)
+
+
+def test_a_count_of_objects_that_is_one_too_few_is_not_told_to_the_reader(caplog, tmp_path):
+    body, front = tmp_path / "body.pdf", tmp_path / "front.pdf"
+    for path in (body, front):
+        writer = PdfWriter()
+        writer.add_blank_page(100, 100)
+        writer.write(path)
+    content = body.read_bytes()
+    size = PdfReader(body).trailer["/Size"]
+    body.write_bytes(content.replace(b"/Size %d" % size, b"/Size 1"))
+    bind(front, body, tmp_path / "bound.pdf", HERE)
+    assert caplog.messages == []
+    assert len(PdfReader(tmp_path / "bound.pdf").pages) == 2
+
+
+@pytest.mark.process
+def test_a_kill_leaves_the_last_pdf_or_the_new_one(monkeypatch, tmp_path):
+    page, target = tmp_path / "single/index.html", tmp_path / "book.pdf"
+    page.parent.mkdir()
+    page.write_text(PAGE)
+
+    def play(page, target):
+        writer = PdfWriter()
+        writer.add_blank_page(100, 100)
+        writer.add_outline_item(title="One", page_number=0)
+        writer.write(target)
+
+    monkeypatch.setattr(printing, "print_page", play)
+    print_book(page, target, HERE)
+    later = replace(HERE, commit="def456", date="2026-11-23")
+    moments = 0
+    while killed_at(moments + 1, lambda: print_book(page, target, later)):
+        assert "20261122" in PdfReader(target).metadata["/CreationDate"]
+        moments += 1
+    assert "20261123" in PdfReader(target).metadata["/CreationDate"]
+    assert moments > 5

@@ -11,6 +11,7 @@ from analysis import __version__
 from analysis.report.collate import Collation
 from analysis.report.publishing.citation import Edition
 from analysis.report.publishing.release import check_edition, make_release
+from tests.report.kills import killed_at
 
 EDITION = Edition("abc123", "2026-11-22", "")
 FOUND = Collation("paper", document=True)
@@ -48,7 +49,7 @@ def test_the_archive_holds_what_a_reader_needs_and_its_hash_stands_beside_it(bui
     } <= held  # fmt: skip
     assert not {"html/.key", "other.txt"} & held
     assert held == {*hashes, "files.json"}
-    said = (build / f"{archive.name}.sha256").read_text()
+    said = archive.with_name(f"{archive.name}.sha256").read_text()
     assert said == f"{hashlib.sha256(archive.read_bytes()).hexdigest()}  {archive.name}\n"
 
 
@@ -74,3 +75,25 @@ def test_what_no_commit_names_is_published_only_on_request(name):
         check_edition(edition)
     check_edition(edition, dirty=True)
     check_edition(EDITION)
+
+
+@pytest.mark.process
+def test_a_kill_leaves_an_archive_and_its_own_hash(build):
+    """Of the release before or of the new one: never one of each, nor a part of either."""
+    archive, version = make_release(FOUND, build, EDITION), 0
+    whole = {archive.read_bytes()}
+    kills = 0
+    while True:
+        version += 1
+        (build / "scorecard.csv").write_text(f"version {version}")
+        was_killed = killed_at(1 + 9 * kills, lambda: make_release(FOUND, build, EDITION))
+        content = archive.read_bytes()
+        digest = archive.with_name(f"{archive.name}.sha256").read_text().split()[0]
+        assert digest == hashlib.sha256(content).hexdigest()
+        if not was_killed:
+            break
+        kills += 1
+        assert content in whole or content == make_release(FOUND, build, EDITION).read_bytes()
+        whole.add(content)
+    assert kills > 10
+    assert sorted(p.name for p in archive.parent.parent.iterdir()) == [archive.parent.name]
