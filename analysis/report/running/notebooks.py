@@ -203,16 +203,46 @@ def all_notebooks() -> dict[str, Notebook]:
     ParameterError
         If two of them have the same name.
     """
-    contents = yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))
-    files = [BOOK / f"{c['file']}.md" for part in contents["parts"] for c in part["chapters"]]
-    place = {path: n for n, path in enumerate(files)}
-    paths = [path for path in source_files() if path.suffix == ".md" and _is_notebook(path)]
+    place = {path: n for n, path in enumerate(_contents())}
+    paths = [path for path in _pages() if _is_notebook(path)]
     found: dict[str, Notebook] = {}
     for path in sorted(paths, key=lambda path: (place.get(path, len(place)), path)):
         if path.stem in found:
             raise ParameterError(f"{found[path.stem].path} and {path} have the same name")
         found[path.stem] = Notebook(path)
     return found
+
+
+def check_contents() -> None:
+    """Refuse a book with a page that its contents leave out: nobody could come to it.
+
+    Raises
+    ------
+    ValueError
+        Naming the pages.
+    """
+    if missing := sorted(set(_pages()) - set(_contents())):
+        names = ", ".join(path.relative_to(BOOK).as_posix() for path in missing)
+        raise ValueError(f"{names}: not in the contents: give each a line in book/_toc.yml")
+
+
+def _contents() -> list[Path]:
+    """Return the pages that ``book/_toc.yml`` names, in its order."""
+
+    def walk(entry: Mapping[str, Any]) -> Iterator[Path]:
+        if name := entry.get("file", entry.get("root")):
+            yield BOOK / f"{name}.md"
+        for inside in ("parts", "chapters", "sections"):
+            for more in entry.get(inside, []):
+                yield from walk(more)
+
+    return list(walk(yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))))
+
+
+def _pages() -> list[Path]:
+    """Return the sources of the book's pages."""
+    pages = [path for path in source_files() if path.suffix == ".md"]
+    return [path for path in pages if path.relative_to(BOOK).parts[0] not in ASIDE]
 
 
 def source_files() -> Iterator[Path]:

@@ -32,7 +32,12 @@ from analysis.report.running.dependencies import result_key
 from analysis.report.running.execute import Kernels
 from analysis.report.running.kernels import WARNINGS
 from analysis.report.running.known import known_seconds
-from analysis.report.running.notebooks import Notebook, all_notebooks, profile_parameters
+from analysis.report.running.notebooks import (
+    Notebook,
+    all_notebooks,
+    check_contents,
+    profile_parameters,
+)
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,16 @@ class RunFailed(RuntimeError):
 
 
 def profile_jobs(profile: str, build: Path) -> list[Job]:
-    """Return the jobs of a profile, every parameter checked."""
+    """Return the jobs of a profile, every parameter checked.
+
+    Raises
+    ------
+    ValueError
+        If a page is not in the contents of the book.
+    ParameterError
+        If the profile gives a notebook what it does not take.
+    """
+    check_contents()
     values = profile_parameters(profile)
     results = build / "results"
     return [

@@ -1,20 +1,23 @@
 """The parameters of a notebook: what is declared, what is refused, and in which words."""
 
+import json
 import re
 
 import pytest
 
-from analysis.report.paths import BOOK, PROFILES
+from analysis.report.paths import PROFILES
 from analysis.report.running import notebooks
 from analysis.report.running.notebooks import (
     Notebook,
     ParameterError,
     all_notebooks,
+    check_contents,
     find_notebook,
     profile_parameters,
     read_table,
     source_files,
 )
+from analysis.report.running.runner import profile_jobs
 from analysis.report.running.values import parse_assignments
 
 HEAD = """---
@@ -370,9 +373,23 @@ def test_every_notebook_of_the_book_declares_its_parameters_in_one_cell(name):
     assert len(names) == len(set(names))
 
 
-def test_every_notebook_is_in_the_table_of_contents():
-    contents = (BOOK / "_toc.yml").read_text(encoding="utf-8")
-    missing = [
-        n.page for n in all_notebooks().values() if f"file: {n.page}\n" not in contents + "\n"
-    ]
-    assert not missing
+def test_a_page_that_the_contents_leave_out_is_refused(book, page):
+    """Wherever they stand in the contents; what lies beside the pages is none."""
+    contents = {
+        "root": "index",
+        "parts": [{"chapters": [{"file": "part/a", "sections": [{"file": "part/b"}]}]}],
+    }
+    (book / "_toc.yml").write_text(json.dumps(contents))
+    for name in ("index", "part/a", "part/b", "_static/words", "_build/old"):
+        page(name=name)
+    check_contents()
+    page(name="part/new")
+    (book / "prose.md").write_text("# No notebook\n")
+    with pytest.raises(ValueError, match=r"^part/new.md, prose.md: not in the contents"):
+        check_contents()
+    with pytest.raises(ValueError, match="not in the contents"):
+        profile_jobs("quick", book / "build")
+
+
+def test_every_page_of_the_book_is_in_its_contents():
+    check_contents()

@@ -6,7 +6,6 @@ The book is a test's own; where a kernel and Sphinx do not matter, both are play
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -22,6 +21,7 @@ from analysis.report.publishing import address, citation, site
 from analysis.report.rendering import downloads, render
 from analysis.report.run import write_json
 from analysis.report.running import dependencies, notebooks, runner
+from tests.report.kills import killed_at
 
 pytestmark = pytest.mark.process
 
@@ -57,7 +57,8 @@ class Book:
         (self.source / "index.md").write_text("# A book\n")
         (self.source / "profiles/quick.yml").write_text("{}\n")
         chapters = [{"file": name} for name in PAGES]
-        (self.source / "_toc.yml").write_text(json.dumps({"parts": [{"chapters": chapters}]}))
+        contents = {"root": "index", "parts": [{"chapters": chapters}]}
+        (self.source / "_toc.yml").write_text(json.dumps(contents))
         self.write(1)
 
     def write(self, version, code="number"):
@@ -155,29 +156,6 @@ def one_sentence(capsys):
 # A kill, at every moment at which the build touches a file.
 
 
-def killed_at(moment, book):
-    """Build in a process that is killed at its n-th open, rename, mkdir or removal.
-
-    Return whether it was killed; a build with fewer of them runs to its end.
-    """
-    child = os.fork()
-    if child == 0:
-        seen = 0
-
-        def count(event, _):
-            nonlocal seen
-            if event in {"open", "os.rename", "os.mkdir", "os.rmdir", "os.remove"}:
-                seen += 1
-                if seen == moment:
-                    os.kill(os.getpid(), signal.SIGKILL)
-
-        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-        sys.addaudithook(count)
-        os._exit(book.make("--workers", "1"))
-    _, status = os.waitpid(child, 0)
-    return os.WIFSIGNALED(status)
-
-
 def test_a_build_killed_at_any_moment_leaves_a_whole_book_and_the_next_is_right(played):
     book = played
     assert book.make() == 0
@@ -190,7 +168,7 @@ def test_a_build_killed_at_any_moment_leaves_a_whole_book_and_the_next_is_right(
     while True:
         before, version = version, 3 - version
         book.write(version)
-        was_killed = killed_at(1 + 17 * kills, book)
+        was_killed = killed_at(1 + 17 * kills, lambda: book.make("--workers", "1"))
         assert book.version in ((before, version) if was_killed else (version,))
         assert book.make() == 0
         assert book.files == right[version]
@@ -217,6 +195,13 @@ def test_a_book_is_there_at_every_moment_of_the_exchange(played, monkeypatch):
     looking = False
     assert missing
     assert not any(missing)
+
+
+def test_a_page_that_no_contents_name_is_not_built(played, capsys):
+    (played.source / "new.md").write_text(SOURCE % ("new", 1, "number"))
+    assert played.make() == 1
+    assert "new.md: not in the contents" in one_sentence(capsys)
+    assert not (played.build / "html").exists()
 
 
 # Disks.
