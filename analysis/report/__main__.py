@@ -1,215 +1,30 @@
-"""The commands behind the Makefile: ``python -m analysis.report COMMAND --help``."""
+"""``python -m analysis.report COMMAND --help``: the commands behind the Makefile.
 
-from __future__ import annotations
+The libraries take seconds to load. An interrupt in these seconds is told in one sentence too, and
+nothing has been begun that would have to be cleared away.
+"""
 
-import argparse
-import http.server
-import shlex
-import shutil
+import os
 import signal
 import sys
-from collections.abc import Sequence
-from functools import partial
-from pathlib import Path
 
-from analysis.report.collate import collate, summary
-from analysis.report.files import shown
-from analysis.report.paths import PROFILES, build_folder
-from analysis.report.publishing import difference as differing
-from analysis.report.publishing.citation import this_edition
-from analysis.report.publishing.release import check_edition, make_release
-from analysis.report.rendering.render import render_book, render_runs, render_single
-from analysis.report.running.known import keep_build, measured
-from analysis.report.running.lab import open_lab
-from analysis.report.running.repeat import differences
-from analysis.report.running.reruns import rerun_job
-from analysis.report.running.runner import locked, profile_jobs, run
-from analysis.report.running.values import parse_assignments
+INTERRUPTED = "interrupted: the last good book is as it was"
 
 
-def make_book(
-    profile: str,
-    workers: int | None = None,
-    build: Path | None = None,
-    memory: float | None = None,
-) -> None:
-    """Run the notebooks of a profile, render the book, and print where it is."""
-    build = build or build_folder(profile)
-    with locked(build):
-        jobs = profile_jobs(profile, build)
-        run(jobs, workers, memory)
-        found = collate([job.target for job in jobs], profile=profile)
-        built = render_book(found, build)
-    print(f"{'book' if built else 'book, unchanged'}: {shown(build / 'html' / 'index.html')}")
-    print(summary(found))
-
-
-def run_notebook(name: str, assignments: str, sources_path: str, trace_path: str = "") -> None:
-    """Run one notebook with a reader's parameters, sources or trace, and render its page."""
-    runs = build_folder("paper") / "runs"
-    job = rerun_job(name, parse_assignments(assignments), sources_path, trace_path, runs=runs)
-    build = job.target.parent
-    with locked(build):
-        run([job])
-        found = collate([job.target], profile="paper", document=job.document, complete=False)
-        (page,) = render_runs(found, build, build_folder("paper") / "html")
-    print(f"page: {shown(page)}")
-    print(f"figures and data: {shown(build / 'html' / 'figures')}")
-
-
-def make_pdf(profile: str) -> Path:
-    """Print the whole book to one PDF; what has changed is built first."""
-    # What reads a PDF takes long to load, and no other command needs it.
-    from analysis.report.publishing.printing import find_browser, print_book
-
-    build = build_folder(profile)
-    find_browser()  # before the minutes that it takes to have something to print
-    make_book(profile)
-    with locked(build):
-        page = render_single(build)
-        print_book(page, build / "book.pdf", this_edition())
-    print(f"pdf: {shown(build / 'book.pdf')}")
-    return build / "book.pdf"
-
-
-def publish(profile: str, *, dirty: bool = False) -> None:
-    """Make one archive of the book, the PDF and all that lies beside them."""
-    edition, build = this_edition(), build_folder(profile)
-    check_edition(edition, dirty=dirty)
-    make_book(profile)
-    try:
-        make_pdf(profile)
-    except RuntimeError as error:
-        (build / "book.pdf").unlink(missing_ok=True)
-        print(f"the archive has no PDF: {error}")
-    if this_edition() != edition:
-        raise RuntimeError("the tree has changed since the release was begun: begin again")
-    with locked(build):
-        targets = [job.target for job in profile_jobs(profile, build)]
-        archive = make_release(collate(targets, profile=profile), build, edition)
-    print(f"archive: {shown(archive)}, with its SHA-256 beside it")
-
-
-def keep_times(profile: str) -> None:
-    """Keep what the last build took, for the next estimate and for readers."""
-    print(f"times: {shown(keep_build(profile, **measured(build_folder(profile))))}")
-
-
-def repeat(profile: str) -> None:
-    """Run all notebooks of a built book again, and keep how many left the same bytes behind."""
-    build = build_folder(profile)
-    with locked(build):
-        found = differences(profile_jobs(profile, build))
-    for page, names in found.items():
-        print(f"{page}: {', '.join(names) or 'the same bytes'}")
-    same = sum(not names for names in found.values())
-    kept = keep_build(profile, repeated={"again": same, "all": len(found)})
-    print(f"repeated: {same} of {len(found)}, kept in {shown(kept)}")
-
-
-def compare(old: Path, new: Path, csv: Path | None = None) -> None:
-    """Print what differs between two sites of the book, and keep each difference as data."""
-    found = differing.differences(old, new)
-    print(differing.summary(found))
-    if csv is not None:
-        found.to_csv(csv, index=False, lineterminator="\n")
-        print(f"each difference with its cause: {csv}")
-
-
-def lab(profile: str, options: str) -> None:
-    """Open copies of the notebooks of a built book in JupyterLab."""
-    open_lab(build_folder(profile), shlex.split(options))
-
-
-def serve(port: int) -> None:
-    """Serve the built book on this machine until interrupted."""
-    folder = build_folder("paper") / "html"
-    if not folder.exists():
-        raise RuntimeError("there is no book yet: run 'make book' first")
-    handler = partial(http.server.SimpleHTTPRequestHandler, directory=folder)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", port), handler) as server:
-        print(f"http://127.0.0.1:{server.server_port}/ (stop with Ctrl-C)", flush=True)
-        server.serve_forever()
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; print one sentence and return 1 when it cannot be done."""
-    options = _parser().parse_args(arguments)
-    try:
-        if options.command == "book":
-            make_book(options.profile, options.workers, options.build, options.memory)
-        elif options.command == "run":
-            run_notebook(options.notebook, options.parameters, options.sources, options.trace)
-        elif options.command == "pdf":
-            make_pdf(options.profile)
-        elif options.command == "release":
-            publish(options.profile, dirty=options.dirty)
-        elif options.command == "diff":
-            compare(options.old, options.new, options.csv)
-        elif options.command == "lab":
-            lab(options.profile, options.options)
-        elif options.command == "times":
-            keep_times(options.profile)
-        elif options.command == "repeat":
-            repeat(options.profile)
-        else:
-            serve(options.port)
-    except (RuntimeError, ValueError) as error:
-        return _refuse(str(error))
-    except shutil.Error as error:  # files of a folder that could not be copied: the first will do
-        return _refuse(error.args[0][0][-1])
-    except OSError as error:
-        return _refuse(f"{error.filename or options.command}: {error.strerror}")
-    except KeyboardInterrupt:
-        print("interrupted: the last good book is as it was", file=sys.stderr)
-        return 130
-    return 0
-
-
-def _refuse(said: str) -> int:
-    """Print one error; what a reader's words would do to a terminal is written out."""
-    plain = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in said)
-    print(f"error: {plain}", file=sys.stderr)
-    return 1
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m analysis.report", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    book = commands.add_parser("book", help="run what has changed and render the book")
-    book.add_argument("--profile", choices=PROFILES, default="paper", help="set of parameters")
-    book.add_argument("--workers", type=int, help="notebooks at a time (default: one a core)")
-    book.add_argument("--build", type=Path, help="build folder (default: book/_build)")
-    book.add_argument("--memory", type=float, help="GiB that each notebook may take")
-    one = commands.add_parser("run", help="run one notebook with other parameters")
-    one.add_argument("notebook", help="name of the notebook, such as four-sources")
-    one.add_argument("--parameters", default="", help="'budget=2 horizon=200' or '@file.yml'")
-    one.add_argument("--sources", default="", help="CSV file with sources of your own")
-    one.add_argument("--trace", default="", help="CSV file with a trace of your own")
-    pdf = commands.add_parser("pdf", help="print the whole book to one PDF")
-    pdf.add_argument("--profile", choices=PROFILES, default="paper", help="set of parameters")
-    release = commands.add_parser("release", help="pack the book, its PDF and data in one archive")
-    release.add_argument("--profile", choices=PROFILES, default="paper", help="set of parameters")
-    release.add_argument("--dirty", action="store_true", help="even with uncommitted changes")
-    times = commands.add_parser("times", help="keep the CPU-seconds and bytes of the last build")
-    times.add_argument("--profile", choices=PROFILES, default="paper", help="profile of the build")
-    again = commands.add_parser("repeat", help="run all again and count what gives the same bytes")
-    again.add_argument("--profile", choices=PROFILES, default="paper", help="profile of the build")
-    diff = commands.add_parser("diff", help="say what differs between two builds, and why")
-    diff.add_argument("old", type=Path, help="html folder of a build, or of an unpacked release")
-    diff.add_argument("new", type=Path, help="the same of another one")
-    diff.add_argument("--csv", type=Path, help="file for all differences with their causes")
-    opened = commands.add_parser("lab", help="open the notebooks in JupyterLab")
-    opened.add_argument("--profile", choices=PROFILES, default="paper", help="which book's")
-    opened.add_argument(
-        "--options", default="", help="JupyterLab's own: '--no-browser --port 9999'"
-    )
-    server = commands.add_parser("serve", help="serve the built book on this machine")
-    server.add_argument("--port", type=int, default=8000, help="port (default: 8000)")
-    return parser
+def _leave(*_: object) -> None:
+    os.write(2, f"{INTERRUPTED}\n".encode())
+    os._exit(130)
 
 
 if __name__ == "__main__":
-    # A polite kill is an interrupt: notebooks are stopped and nothing half-made is left.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A polite kill is an interrupt. What a shell lets its background jobs ignore stays ignored.
+    asked = [signal.SIGTERM, signal.SIGINT]
+    asked = [number for number in asked if signal.getsignal(number) != signal.SIG_IGN]
+    for number in asked:
+        signal.signal(number, _leave)
+    from analysis.report.commands import main
+
+    # Notebooks are stopped, and nothing half-made is left.
+    for number in asked:
+        signal.signal(number, signal.default_int_handler)
     sys.exit(main())

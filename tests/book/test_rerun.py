@@ -7,7 +7,7 @@ import re
 import pandas as pd
 import pytest
 
-from analysis.report import __main__ as command
+from analysis.report import commands as command
 from analysis.report.paths import ROOT
 from analysis.report.running.notebooks import all_notebooks
 

@@ -99,7 +99,7 @@ def profile_jobs(profile: str, build: Path) -> list[Job]:
 
 @contextmanager
 def locked(build: Path) -> Iterator[None]:
-    """Hold the build folder for one process at a time.
+    """Hold the build folder for one process at a time; one in which nothing was left is removed.
 
     Raises
     ------
@@ -118,7 +118,11 @@ def locked(build: Path) -> Iterator[None]:
             f"{shown(build)} cannot be written: {error.strerror}; make it writable"
         ) from None
     with held:
-        yield
+        try:
+            yield
+        finally:
+            if list(build.iterdir()) == [build / ".lock"]:
+                shutil.rmtree(build)
 
 
 def run(

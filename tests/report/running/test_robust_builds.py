@@ -14,8 +14,8 @@ from contextlib import contextmanager
 import nbformat
 import pytest
 
-from analysis.report import __main__ as command
 from analysis.report import collate
+from analysis.report import commands as command
 from analysis.report.pages import references
 from analysis.report.publishing import address, citation, site
 from analysis.report.rendering import downloads, render

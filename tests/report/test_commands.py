@@ -2,14 +2,17 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 
 import filelock
 import pytest
 
-from analysis.report import __main__ as command
+from analysis.report import commands as command
 from analysis.report import paths
+from analysis.report.__main__ import INTERRUPTED
 from analysis.report.paths import ROOT
 from analysis.report.publishing import printing
 from analysis.report.publishing.citation import Edition
@@ -193,6 +196,13 @@ def test_a_port_in_use_gives_one_sentence(capsys, tmp_path):
     assert "in use" in said
 
 
+@pytest.mark.parametrize("port", ["65536", "99999", "-1"])
+def test_a_port_that_there_is_not_gives_one_sentence(capsys, tmp_path, port):
+    (tmp_path / "build/html").mkdir(parents=True)
+    said = refused(capsys, "serve", "--port", port)
+    assert said == f"error: port must be in [0, 65535], got {port}"
+
+
 def test_printing_without_a_browser_says_what_is_missing(capsys, monkeypatch):
     monkeypatch.setattr(printing.shutil, "which", lambda name: None)
     assert "chromium" in refused(capsys, "pdf")
@@ -326,3 +336,41 @@ def test_a_tree_that_changes_while_the_book_is_built_is_not_published(monkeypatc
         monkeypatch.setattr(command, name, lambda profile: None)
     said = refused(capsys, "release", "--profile", "quick")
     assert "has changed since the release was begun" in said
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_while_the_libraries_load_is_told_in_one_sentence(tmp_path, number):
+    # The first module that the command loads says that it has begun.
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\n"
+        "def say(event, args):\n"
+        "    if event == 'import' and args[0] == 'analysis.report.commands':\n"
+        "        print('begun', flush=True)\n"
+        "sys.addaudithook(say)\n"
+    )
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    for wait in (0.0, 0.3):
+        with subprocess.Popen(
+            [sys.executable, "-m", "analysis.report", "run", "four-sources"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": path},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        ) as started:
+            assert started.stdout.readline() == "begun\n"
+            time.sleep(wait)
+            started.send_signal(number)
+            _, said = started.communicate(timeout=60)
+        assert (started.returncode, said) == (130, f"{INTERRUPTED}\n")
+
+
+def test_a_run_that_fails_leaves_no_empty_folder(tmp_path):
+    with pytest.raises(RuntimeError, match="failed"), locked(tmp_path / "runs/first"):
+        raise RuntimeError("failed")
+    assert list((tmp_path / "runs").iterdir()) == []
+    with locked(tmp_path / "runs/first"):
+        (tmp_path / "runs/first/page").touch()
+    assert {path.name for path in (tmp_path / "runs/first").iterdir()} >= {"page"}
