@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from analysis.report.__main__ import main
+from analysis.report.commands import main
 from analysis.report.publishing.difference import differences, summary
 from analysis.report.publishing.site import ERRATA, SCORECARD
 
