@@ -141,7 +141,8 @@ def judge(row: Printed, claim: Claim | None, figures: Collection[str] = ()) -> J
     _allow(row, claim.basis == "judged", JUDGED, "is judged by a person")
     _allow(row, claim.assumes, (*NUMERIC, *SAID), "rests on choices (assumes)")
     found = _verdict(row, claim, figures)
-    found = replace(found, basis=claim.basis, proof=claim.proof, assumes=claim.assumes)
+    basis = "" if found.verdict == "not determined" else claim.basis
+    found = replace(found, basis=basis, proof=claim.proof, assumes=claim.assumes)
     if found.verdict in CONDITIONAL:
         parts = (claim.condition, *claim.assumes)
         found = replace(found, condition="; ".join(part for part in parts if part))
@@ -203,6 +204,15 @@ def _judge_number(row: Printed, claim: Claim) -> Judgement:
     reason = claim.because
     if verdict == "differs" and claim.explained is not None:
         _need(row, claim.because, "because")
+        if claim.independent is None:
+            raise RecordError(f"{row.id}: to be explained it needs its value by a second method")
+        if not _agree(row, ends, values, claim.independent):
+            return Judgement(
+                "differs",
+                _text(claim.value, row),
+                _pair(claim.interval),
+                f"the value is {claim.independent} by a second method",
+            )
         if len(ends) > 1 or _compare(row, row.printed, claim.explained, None) != "matches":
             raise RecordError(
                 f"{row.id}: the cause gives {claim.explained}, which is not the printed "
@@ -215,6 +225,12 @@ def _judge_number(row: Printed, claim: Claim) -> Judgement:
         reason = " ".join([_sensitivity(row, claim, ends), reason])
         verdict = "matches under"
     return Judgement(verdict, _text(claim.value, row), _pair(claim.interval), reason.strip())
+
+
+def _agree(row: Printed, ends: list[str], values: list[float], independent: float) -> bool:
+    """Return whether a value agrees with that of a second method to the printed digits."""
+    _, half = _printed_number(row, ends[0])
+    return len(values) == 1 and abs(values[0] - independent) <= half
 
 
 def _sensitivity(row: Printed, claim: Claim, ends: list[str]) -> str:

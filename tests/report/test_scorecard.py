@@ -159,12 +159,17 @@ def test_the_number_of_ends_must_agree():
 
 
 def test_a_cause_that_gives_the_printed_digits_explains():
-    assert verdict("254.66", 260.39, explained=254.6649, because="a transient") == "explained"
+    cause = {"explained": 254.6649, "because": "a transient"}
+    assert verdict("254.66", 260.39, independent=260.392, **cause) == "explained"
+    assert verdict("254.66", 260.39, independent=260.40, **cause) == "differs"
+    assert verdict("254.66", 208.33, independent=260.39, **cause) == "differs"
+    with pytest.raises(RecordError, match="second method"):
+        verdict("254.66", 260.39, **cause)
 
 
 def test_a_cause_that_gives_other_digits_explains_nothing():
     with pytest.raises(RecordError, match="explains nothing"):
-        verdict("254.66", 260.39, explained=254.67, because="a transient")
+        verdict("254.66", 260.39, explained=254.67, because="a transient", independent=260.39)
 
 
 def test_an_explanation_needs_its_cause_in_words():
@@ -239,6 +244,7 @@ def test_a_choice_without_alternatives_is_refused():
 
 def test_a_derivation_that_rests_on_a_choice_explains_and_lists_it():
     cause = {"explained": 3.0, "because": "a cause", "assumes": ["the start is zero"]}
+    cause["independent"] = 4.0
     found = judge(row("3.0"), Claim("X-1", 4.0, **cause))
     assert (found.verdict, found.assumes) == ("explained", ("the start is zero",))
 

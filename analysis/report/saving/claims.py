@@ -49,6 +49,9 @@ class Claim:
         them give the printed digits too.
     explained, because : float and str, optional
         The printed number as derived from a named cause, live, and that cause.
+    independent : float, optional
+        The value by a second method. A print is explained only where the two agree, so that a wrong
+        value is not explained by a cause that does not depend on it.
     missing : str, optional
         What the document leaves out, where it does not determine the row.
     condition : str, optional
@@ -83,6 +86,7 @@ class Claim:
     alternatives: Any = ()
     explained: float | None = None
     because: str = ""
+    independent: float | None = None
     missing: str = ""
     condition: str = ""
     evidence: str = ""
@@ -100,6 +104,7 @@ class Claim:
             "interval": pair,
             "replications": count,
             "explained": plain_value(self.id, self.explained),
+            "independent": plain_value(self.id, self.independent),
             "alternatives": tuple(plain_value(self.id, entry) for entry in self.alternatives),
             "assumes": _sentences(self.id, self.assumes),
             "basis": self.basis or self._usual_basis(),

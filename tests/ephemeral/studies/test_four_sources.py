@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.ephemeral.optimum.exact import optimal_average_reward
 from analysis.ephemeral.policies import SingleSourcePolicy
 from analysis.ephemeral.simulation import long_run_cycle, simulate
 from analysis.ephemeral.sources import Sources, four_sources
@@ -27,9 +28,16 @@ def results(sources, policy="whittle", budgets=(1, 2), alone=None, **changes):
     best = int(np.argmax(sources.u)) if alone is None else alone
     stays = long_run_cycle(sources, SingleSourcePolicy(best), 1)
     averages = scan_averages(four_sources(), "whittle", 1, 100)
-    fits = rounding_to(averages, printed_number("A-r-25466"))
+    printed = printed_number("A-r-25466")
+    scan = {
+        "fits": rounding_to(averages, printed),
+        "scanned": len(averages),
+        "chance": chance_of_a_hit(averages, printed, 1.5),
+    }
     rewards = simulate(sources, policy, budgets[0], 400).reward[-first.period :]
-    return Results(sources, budgets, first, second, stays, rewards, fits, **changes)
+    optimum = optimal_average_reward(sources, budgets[0])
+    known = {"optimum": optimum, **scan, **changes}
+    return Results(sources, budgets, first, second, stays, rewards, **known)
 
 
 def permuted(order):
@@ -66,6 +74,11 @@ def test_the_verdicts_of_the_documents_own_model():
     assert found["A-r-t1-xi1"] == "used"
     assert "differs" not in found.values()
     assert "refused" not in found.values()
+
+
+def test_a_policy_that_is_not_the_best_is_not_explained():
+    found = verdicts(claims(results(four_sources(), "round-robin")))
+    assert found["A-r-25466"] == found["A-s-25466"] == "differs"
 
 
 def test_a_scan_holds_every_choice_once_and_agrees_with_runs():

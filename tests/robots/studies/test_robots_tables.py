@@ -66,11 +66,15 @@ def test_the_misprints_are_explained_by_their_neighbours():
         key: (study.table_1_row if key[0] == "t1" else study.table_2_row)(0.05, 10, float(key[3]))
         for key in keys
     }
-    found = study.Results(rows, {}, [rows], 1.0, study.STEP, study.TOLERANCE, 43)
+    second = {key: study.solved_on_all_states(key) for key in study.MISPRINTED}
+    found = study.Results(rows, {}, [rows], 1.0, study.STEP, study.TOLERANCE, 43, second)
     said = verdicts(study.claims(found))
     for key in keys[:2]:
         assert said[study.cell_id(key, "C_d")] == "explained"
         assert said[study.cell_id(key, "N_s")] == "matches"
+    wrong = {key: study.table_2_row(0.05, 10, 1.8) for key in study.MISPRINTED}
+    said = verdicts(study.claims(replace(found, rows=rows | wrong)))
+    assert {said[study.cell_id(key, "C_d")] for key in keys[:2]} == {"differs"}
 
 
 def test_verdicts_turn_on_falsified_models(monkeypatch):

@@ -154,6 +154,12 @@ class Results:
         Reward of each epoch of the first cycle.
     fits : pandas.DataFrame
         The rows of the scan that round to the printed average.
+    scanned : int
+        Number of averages in the scan.
+    chance : float
+        Share of the numbers within 1.5 of the print that the scan would have hit.
+    optimum : float
+        Largest long-run reward of all policies with the first budget, by a search over cycles.
     greedy : callable
         The content by which the slides' greedy policy ranks.
     """
@@ -165,4 +171,7 @@ class Results:
     alone: Cycle
     epoch_rewards: Floats
     fits: pd.DataFrame
+    scanned: int
+    chance: float
+    optimum: float
     greedy: Callable[[Sources, Floats], Floats] = greedy_content
