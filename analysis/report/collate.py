@@ -188,15 +188,14 @@ def _failed_errata(found: Collation) -> list[str]:
     unknown = [
         f"erratum {erratum.id}: it quotes {match[0]}, which no notebook leaves behind"
         for erratum in errata().values()
-        for match in _QUOTED.finditer(erratum.corrected)
+        for match in _QUOTED.finditer(f"{erratum.corrected} {erratum.consequence}")
         if _quoted(found, match) is None
     ]
     stands = {id: e for id, e in errata().items() if e.record in found.verdicts}
     verdicts = {id: found.verdicts[e.record]["verdict"] for id, e in stands.items()}
     unfounded = [
-        f"erratum {id}: {row} {found.verdicts[row]['verdict']}, which shows no "
-        f"{TYPO if erratum.typo else 'error'}: only {', '.join(ERRATUM_KINDS)} show an error, and "
-        "a typo does not hold as printed"
+        f"erratum {id}: {row} {found.verdicts[row]['verdict']}, which shows no error: only "
+        f"{', '.join(ERRATUM_KINDS)} do"
         for id, erratum in stands.items()
         for row in erratum.rows
         if row in found.verdicts and not erratum_kind(found.verdicts[row]["verdict"], erratum.typo)
@@ -265,7 +264,7 @@ def errata_rows(found: Collation) -> list[dict[str, str]]:
             "page": found.records[erratum.record]["page"],
             "kind": kind,
             "weight": erratum.weight,
-            "consequence": erratum.consequence,
+            "consequence": _QUOTED.sub(number, erratum.consequence),
         }
         for erratum, kind in standing
     ]

@@ -33,7 +33,7 @@ VERDICTS = (
     "holds", "holds under", "does not hold",
     "redrawn", "used", "done", "open", "context", "missing",
 )  # fmt: skip
-#: Kind of an erratum by the verdict on its row, unless it is a typo.
+#: Kind of an erratum by the verdict on its row; a typo can stand on each of these verdicts.
 ERRATUM_KINDS = {
     "does not hold": "false",
     "holds under": "missing condition",
@@ -101,12 +101,10 @@ def erratum_kind(verdict: str, typo: bool) -> str:
     verdict : str
         Verdict on the row of the erratum.
     typo : bool
-        Whether the document means the corrected form: then the row must not hold as printed.
+        Whether the document means the corrected form.
     """
     kind = ERRATUM_KINDS.get(verdict, "")
-    if typo:
-        return TYPO if kind in ("false", "wrong number") else ""
-    return kind
+    return TYPO if typo and kind else kind
 
 
 class RecordError(ValueError):

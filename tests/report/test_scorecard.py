@@ -348,7 +348,7 @@ def test_a_condition_is_data_beside_the_reason():
         ("does not hold", False, "false"),
         ("does not hold", True, "typo"),
         ("holds under", False, "missing condition"),
-        ("holds under", True, ""),
+        ("holds under", True, "typo"),
         ("matches under", False, "missing condition"),
         ("explained", False, "wrong number"),
         ("differs", True, "typo"),

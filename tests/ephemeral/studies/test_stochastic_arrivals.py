@@ -99,7 +99,6 @@ def test_every_computed_verdict_turns_on_a_falsified_model():
             "sources all alike": (replace(true, round_robin=alike.state_at_age(np.full(4, 4))),),
             "a sum over time in the constraint": (replace(true, constraint=(2.0, 2.0)),),
             "greedy in the place of the index": (with_rewards(true, WILD, whittle="greedy"),),
-            "to the letter what the reading earns": (with_rewards(true, WILD, theorem="whittle"),),
             "round robin in the place of the index": (
                 with_rewards(true, "exponential", whittle="round-robin"),
             ),

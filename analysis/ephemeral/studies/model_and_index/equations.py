@@ -167,7 +167,7 @@ def ends_of_interval(solved: pd.DataFrame) -> pd.DataFrame:
 
 def finite_horizon_checks(
     decays: Sequence[float], subsidies: Sequence[float], discounts: Sequence[float]
-) -> tuple[float, float]:
+) -> tuple[float, float, float]:
     """Follow V_n to its limit, from V_0 = x as printed and from max(x, C lambda).
 
     Parameters
@@ -177,17 +177,21 @@ def finite_horizon_checks(
 
     Returns
     -------
+    start : float
+        Largest distance of the printed V_0 = x to V_0 by the definition of V_n, in units of u*.
     excess : float
         Largest distance of V_20 to the limit beyond delta^10 times that of V_10.
     bend : float
         Least second difference of V_20.
     """
     x = np.linspace(0, 1, _CONTENTS)
-    excess, bends = [], []
+    starts, excess, bends = [], [], []
     for d in decays:
         for c in subsidies:
             for discount in discounts:
                 limit = discounted_value(d, c, discount, x)
+                first = finite_horizon_value(d, c, discount, 0, x, last="best")
+                starts.append(np.abs(first - x).max())
                 for last in ("crawl", "best"):
                     middle, end = (
                         finite_horizon_value(d, c, discount, n, x, last=last) for n in (10, 20)
@@ -195,7 +199,7 @@ def finite_horizon_checks(
                     far = discount**10 * np.abs(middle - limit).max()
                     excess.append(np.abs(end - limit).max() - far)
                     bends.append(np.diff(end, 2).min())
-    return float(max(excess)), float(min(bends))
+    return float(max(starts)), float(max(excess)), float(min(bends))
 
 
 def count_passages(sources: Sources, state: ArrayLike, *, fresh: bool) -> NDArray[np.int64]:

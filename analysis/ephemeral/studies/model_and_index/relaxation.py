@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 
-from analysis.checks import check_array, check_integer
+from analysis.checks import check_integer
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.instances import random_sources
 from analysis.ephemeral.optimum.costs import exact_sets
@@ -305,21 +305,6 @@ def discounted_run(
         higher=reward(0.9),
         lower=reward(0.5),
     )
-
-
-def modulus(step: Callable[[Floats, bool], Floats], width: float = 1e-6) -> float:
-    """Return the largest slope of one step of the model between near contents.
-
-    Parameters
-    ----------
-    step : callable
-        Content of the next epoch by content and action.
-    width : float
-        Distance of the two contents.
-    """
-    x = check_array("contents", np.linspace(0, 1, 2001))
-    moved = [np.abs(step(x + width, crawl) - step(x, crawl)).max() for crawl in (False, True)]
-    return float(max(moved) / width)
 
 
 def intervals_cover(join: Callable[..., NDArray[np.bool_]] = np.logical_and) -> bool:

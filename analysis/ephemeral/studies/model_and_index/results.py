@@ -14,9 +14,7 @@ from analysis.ephemeral.studies.model_and_index.equations import EquationResidua
 from analysis.ephemeral.studies.model_and_index.formula import IndexChecks
 from analysis.ephemeral.studies.model_and_index.model import (
     ModelChecks,
-    Step,
     TransientChecks,
-    step,
 )
 from analysis.ephemeral.studies.model_and_index.relaxation import (
     Discounted,
@@ -74,8 +72,6 @@ class Results:
         Right side of (9) when read so.
     join : callable
         How the two intervals in the proof of Lemma 5 are put together.
-    step : callable
-        One step of the model.
     """
 
     sources: Sources
@@ -101,4 +97,3 @@ class Results:
     series: Callable[[Discounted], float] = lambda run: run.letter
     right_of_9: Callable[[Discounted], float] = lambda run: run.higher
     join: Callable[..., np.ndarray] = np.logical_and
-    step: Step = step

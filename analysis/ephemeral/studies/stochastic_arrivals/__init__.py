@@ -323,10 +323,12 @@ def _rewards(found: Results) -> list[Claim]:
         _order(found),
         Claim(
             "A-s-stoch-det-index",
-            letter.high < 0,
+            True,
+            basis="judged",
             condition="x < u*; from u* on with x/C in place of the printed 0",
-            evidence=f"to the letter it earns {as_text(letter)} against that reading, with "
-            f"utilities {found.wild}",
+            evidence="whether it can be applied is no question of a number; what it earns is in "
+            "the row that says how well it does. To the letter, with 0 from u* on, it earns "
+            f"{as_text(letter)} against that reading, with utilities {found.wild}",
         ),
         Claim(
             "A-s-stoch-well",
@@ -349,7 +351,8 @@ def _order(found: Results) -> Claim:
     return Claim(
         "A-s-order",
         greedy_first and set(wanted) <= set(holds),
-        condition=f"For utilities as variable as exponential ones or more; not for {against}"
+        condition="For utilities as variable as exponential ones or more; the difference cannot "
+        f"be told from 0 for {against}"
         if against
         else "",
         evidence="index less greedy, on common random numbers: "

@@ -100,13 +100,13 @@ def test_the_verdicts_of_the_documents_own_model(true):
     assert found == {
         "A-r-intro-static": "context",
         "A-r-intro-asym": "holds under",
-        "A-s-asym-ww": "holds",
+        "A-s-asym-ww": "holds under",
         "A-s-asym-verloop": "holds under",
         "A-r-concl-simple": "holds",
-        "A-r-concl-nontrivial": "holds",
+        "A-r-concl-nontrivial": "holds under",
         "A-r-intro-dynamic": "holds under",
-        "A-r-concl-observed": "holds",
-        "A-r-s7-mixed": "holds",
+        "A-r-concl-observed": "holds under",
+        "A-r-s7-mixed": "holds under",
     }
 
 

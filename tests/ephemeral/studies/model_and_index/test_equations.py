@@ -48,7 +48,8 @@ def test_equations_hold_and_the_literal_one_does_not():
 
 
 def test_finite_horizons_contract_and_stay_convex():
-    excess, bend = finite_horizon_checks((0.7,), (0.1, 1.2), (0.3, 0.9))
+    start, excess, bend = finite_horizon_checks((0.7,), (0.1, 1.2), (0.3, 0.9))
+    assert start == pytest.approx(1.2)  # at x = 0, where passivity earns 1.2
     assert excess < 1e-12
     assert bend > -1e-12
 
