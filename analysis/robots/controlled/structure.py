@@ -1,4 +1,4 @@
-r"""Is the optimal policy always a switching curve?  What is proved, and what is only seen.
+r"""Closed forms at both ends of the weights, inequalities of value iteration, exact optima.
 
 With U(q, r) = min{V(q, r), V(q, r+1)} for r < N, U(q, N) = V(q, N), and the boundary values
 V(K+1, r) = V(K, r) + 1 and U(-1, r) = V(0, r) + gamma/mu, the operator of the controlled queue is
@@ -14,8 +14,9 @@ Closed forms (part B of the chapter on proofs): with rho = lambda N / mu and P t
 * the curve K, ..., K, K-1 starves P_0: cost gamma P_0 + lambda (N-1) P_K, optimal for large gamma,
   and for every gamma when N = 1.
 
-In between the conjecture reduces to inequality (W), one a row.  `inequalities` measures it and its
-companions; `exact_optimum` certifies an optimum in rational arithmetic.
+That the optimum is a switching curve in between as well is a theorem (`analysis.robots.curve`).
+For value iteration it reduces to inequality (W), one a row, which is only seen.  `inequalities`
+measures it and its companions; `exact_optimum` certifies an optimum in rational arithmetic.
 """
 
 from __future__ import annotations
@@ -202,7 +203,7 @@ def exact_optimum(
     Raises
     ------
     ValueError
-        If the optimal table is not a switching curve: a counter-example to the conjecture.
+        If the optimal table is no switching curve, which the theorem excludes.
     """
     from flint import fmpq
 

@@ -55,7 +55,7 @@ class ReducedQueue:
     robots : int
         Available robots N, at least 1.
     capacity : int, optional
-        Places in the queue K, at least 2.  Without it, the triangle problem: q is then counted as
+        Places in the queue K, at least 1.  Without it, the triangle problem: q is then counted as
         if K were N, and N - q is the number of free places.
     """
 
@@ -65,7 +65,7 @@ class ReducedQueue:
     def __post_init__(self) -> None:
         object.__setattr__(self, "robots", check_integer("robots", self.robots, 1))
         if self.capacity is not None:
-            object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 2))
+            object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 1))
 
     @property
     def is_triangle(self) -> bool:
@@ -266,24 +266,30 @@ def solve_floats(entries: Sequence[Entry], right: Sequence[Pair]) -> list[list[f
 
 def solve_fractions(entries: Sequence[Entry], right: Sequence[Pair]) -> list[list[Fraction]]:
     """Do the same in fractions, which rates that are floats are none of."""
-    from flint import fmpq, fmpq_mat
-
-    def number(value: Any) -> Any:
-        if not isinstance(value, Rational):
-            raise ValueError(f"rates must be whole numbers or fractions to be exact, got {value!r}")
-        return fmpq(int(value.numerator), int(value.denominator))
+    from flint import fmpq_mat
 
     system: Any = fmpq_mat(len(right), len(right))
     sides: Any = fmpq_mat(len(right), 2)
     for row, column, value in entries:
-        system[row, column] += number(value)
+        system[row, column] += rational(value)
     for row, pair in enumerate(right):
-        sides[row, 0], sides[row, 1] = map(number, pair)
+        sides[row, 0], sides[row, 1] = map(rational, pair)
     try:
         solved = system.solve(sides, algorithm="dixon").tolist()
     except ZeroDivisionError:  # singular
         raise ValueError("starts must have one recurrent class, got several") from None
     return [[Fraction(int(x.p), int(x.q)) for x in row] for row in solved]
+
+
+def rational(value: Any) -> Any:
+    """Return a whole number or a fraction as FLINT has it; what is no such number is refused."""
+    from flint import fmpq
+
+    if isinstance(value, fmpq):
+        return value
+    if not isinstance(value, Rational):
+        raise ValueError(f"rates must be whole numbers or fractions to be exact, got {value!r}")
+    return fmpq(int(value.numerator), int(value.denominator))
 
 
 def _described(queue: ReducedQueue, solution: list[list[Any]], scale: Any) -> Evaluation:

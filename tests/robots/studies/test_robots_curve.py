@@ -6,87 +6,138 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from analysis.robots.curve import check
-from analysis.robots.studies import robots_curve as study
-from analysis.robots.studies import robots_curve_exercises as exercises
+from analysis.robots.curve import check, optimal_sequence
+from analysis.robots.curve.values import curve_line
+from analysis.robots.studies.robots_curve import claims, experiment, numbers
 from tests.support import assert_turns, verdicts
-
-
-def test_the_proved_fleet_is_the_largest_that_was_checked():
-    assert study.largest_proved_fleet() == check.ON_THE_WAY
-
-
-@pytest.mark.parametrize(
-    ("robots", "capacity", "proved"), [(6, "4", 5), (9, ">= 9", 8), (2, ">= 2", 1)]
-)
-def test_one_capacity_that_fails_ends_the_proof(monkeypatch, tmp_path, robots, capacity, proved):
-    written = study.checked_fleets()
-    hit = (written["robots"] == robots) & (written["capacity"] == capacity)
-    written.loc[hit & (written["looked at"] == "on the way"), "holds"] = False
-    written.to_csv(tmp_path / "checked.csv", index=False)
-    monkeypatch.setattr(check, "PROOFS", tmp_path / "checked.csv")
-    assert study.largest_proved_fleet() == proved
-
-
-def test_the_weights_of_the_tables_lie_within_their_ranges():
-    weights = study.table_weights()
-    assert len(weights) == 45
-    assert (weights["from"] <= weights["γ"]).all()
-    assert (weights["γ"] <= weights["to"]).all()
-
-
-def test_robots_that_share_a_line_often_have_no_curve():
-    assert study.shared_lines(30, 3, np.random.default_rng(0)) > 5
-    assert study.shared_lines(5, 1, np.random.default_rng(0)) == 0
 
 
 @pytest.fixture(scope="module")
 def found():
-    shorter, _ = study.shortened_passage()
-    live = study.live_checks(3)
-    return study.Checks(9, live, True, True, True, shorter, False, 3)
+    return claims.Checks(
+        statements=experiment.statement_checks(6, 40, 1),
+        sequence=optimal_sequence(4, 0.3, 1.0, 3),
+        ends=experiment.ends(4, 0.2, [2, 5]),
+        weights=experiment.table_weights(),
+        shared=experiment.shared_line(),
+        strange=3,
+        live=experiment.live_checks(3),
+        certificate=experiment.certificate(),
+        fleet=experiment.largest_grown_fleet(),
+        convex=True,
+        shorter=experiment.shortened_passage(),
+    )
 
 
-def test_the_conjecture_holds_for_small_fleets(found):
-    assert verdicts(study.claims(found)) == {"D-suspect": "holds under"}
-    assert (study.require(found)["checked"] == "holds").all()
+def test_the_conjecture_holds_and_is_proved(found):
+    (claim,) = claims.claims(found)
+    assert verdicts([claim]) == {"D-suspect": "holds"}
+    assert claim.basis == "proved"
+    assert claim.proof == "curve-theorem"
+    assert (claims.require(found)["checked"] == "holds").all()
 
 
-def test_a_condition_that_fails_turns_the_verdict(found):
+def test_robots_that_share_a_line_turn_the_verdict(monkeypatch, found):
+    # The same code on concave rates: the statement on columns fails, and optima are no curves.
+    line = curve_line(experiment.SHARED, 3, (2, 2, 2))
+    _, end = line.optimal_range()
+    monkeypatch.setattr(experiment, "optima", lambda seed, number: [line.at(end)])
+    statements = experiment.statement_checks(1, 10, 1)
+    failed = statements["of them true"] < statements["at optima"]
+    assert failed[failed].index.tolist() == ["Columns"]
+    sequence = optimal_sequence(3, [0.0, 3.0, 3.1, 3.2], 1.0, 3)
+    for wrong in ({"statements": statements}, {"sequence": sequence}):
+        assert_turns(claims.claims, (found,), (replace(found, **wrong),), ["D-suspect"])
+
+
+def test_a_curve_that_falls_by_two_turns_the_verdict(found):
+    weights = found.weights.assign(**{"largest fall": 2})
+    assert_turns(claims.claims, (found,), (replace(found, weights=weights),), ["D-suspect"])
+
+
+def test_a_check_that_fails_stops_the_page(found):
+    stale = found.certificate.assign(**{"the code is now": "0"})
     negative = found.live.assign(**{"with a negative coefficient": 1})
-    for wrong in ({"live": negative}, {"are_curves": False}, {"fleet": 2}):
-        assert_turns(study.claims, (found,), (replace(found, **wrong),), ["D-suspect"])
+    wrong_ends = found.ends.assign(**{"as the search": False})
+    for wrong in (
+        {"fleet": 8}, {"convex": False}, {"shorter": -1.0}, {"strange": 0}, {"live": negative},
+        {"certificate": stale}, {"ends": wrong_ends},
+        {"shared": replace(found.shared, failing=("Rows", "Columns"))},
+        {"shared": replace(found.shared, high=found.shared.low)},
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="checks must hold"):
+            claims.require(replace(found, **wrong))
+
+
+def test_the_grown_fleet_is_the_largest_that_was_checked():
+    assert experiment.largest_grown_fleet() == check.ON_THE_WAY == claims.GROWN
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{"fleet": 8}, {"grows": False}, {"convex": False}, {"shorter": -1.0},
-     {"shared_is_curve": True}, {"strange": 0}],
-)  # fmt: skip
-def test_a_check_that_fails_stops_the_page(found, wrong):
-    with pytest.raises(ValueError, match="checks must hold"):
-        study.require(replace(found, **wrong))
+    ("robots", "capacity", "grown"), [(6, "4", 5), (9, ">= 9", 8), (2, ">= 2", 1)]
+)
+def test_one_capacity_that_fails_ends_the_growth(monkeypatch, tmp_path, robots, capacity, grown):
+    written = experiment.checked_fleets()
+    hit = (written["robots"] == robots) & (written["capacity"] == capacity)
+    written.loc[hit & (written["looked at"] == "on the way"), "holds"] = False
+    written.to_csv(tmp_path / "checked.csv", index=False)
+    monkeypatch.setattr(check, "PROOFS", tmp_path / "checked.csv")
+    assert experiment.largest_grown_fleet() == grown
+
+
+def test_the_weights_of_the_tables_lie_within_their_ranges(found):
+    assert len(found.weights) == 45
+    assert (found.weights["from"] <= found.weights["γ"]).all()
+    assert (found.weights["γ"] <= found.weights["to"]).all()
+
+
+def test_robots_that_share_a_line_often_have_no_curve(found):
+    assert experiment.shared_lines(30, 3, np.random.default_rng(0)) > 5
+    assert experiment.shared_lines(5, 1, np.random.default_rng(0)) == 0
+    assert (found.shared.low, found.shared.high) == pytest.approx((40.660, 44.330), abs=1e-3)
+    assert found.shared.tied == 0 < found.shared.above
 
 
 def test_growth_meets_few_curves():
-    table = study.growth_proofs(3)
+    table = experiment.growth_proofs(3)
     assert (table["met on the way"] <= table["falling by 0 or 1"]).all()
-    polynomials, holds = study.convex_checks()
+    polynomials, holds = experiment.convex_checks()
     assert holds
     assert polynomials > 50
 
 
+def test_gentle_curves_are_counted():
+    assert [experiment._gentle(n, n + 2) for n in (1, 2, 5)] == [1, 3, 31]
+    for robots, capacity in ((4, 2), (5, 3), (6, 1)):
+        queue = experiment.ReducedQueue(robots, capacity)
+        listed = sum(1 for _ in experiment.curves(queue, "gentle"))
+        assert experiment._gentle(robots, capacity) == listed
+
+
+def test_policy_iteration_evaluates_fewer_policies_than_there_are_boxes():
+    table = experiment.policies_evaluated(5)
+    assert (table["ratio"] > 1).all()
+
+
+def test_values_along_the_curve_are_those_of_the_optimum():
+    values = experiment.steps_of_an_optimum(7, 0.3, 5, 3.0)
+    steps = experiment.along_the_curve(values)
+    assert values.is_optimal
+    assert (steps["F"] < steps["A"]).all()
+    assert steps["f(r)"].tolist() == list(values.curve)
+
+
 def test_the_words_on_the_index_follow_from_it():
     rising = np.array([[0.0, 0.1, 0.2], [0.3, 0.5, 0.9], [1.0, 2.0, np.inf]])
-    assert study.index_rises(rising)
-    assert not study.index_rises(rising[::-1])
-    assert not study.index_rises(rising[:, ::-1])
+    assert experiment.index_rises(rising)
+    assert not experiment.index_rises(rising[::-1])
+    assert not experiment.index_rises(rising[:, ::-1])
 
 
 @pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(7, 2)])
 def test_the_solutions_for_two_and_three_robots(rate):
-    assert exercises.two_robots(rate) == (2 * rate / (1 + rate), 1 + 2 * rate)
-    low, high = exercises.ties()
-    assert exercises.index_gap(0.9 * low) > 0 > exercises.index_gap(1.1 * low)
-    assert exercises.index_gap(0.9 * high) < 0 < exercises.index_gap(1.1 * high)
-    assert exercises.least_index_above(6, 0.1, 2) > 0
+    assert numbers.two_robots(rate) == (2 * rate / (1 + rate), 1 + 2 * rate)
+    low, high = numbers.ties()
+    assert numbers.index_gap(0.9 * low) > 0 > numbers.index_gap(1.1 * low)
+    assert numbers.index_gap(0.9 * high) < 0 < numbers.index_gap(1.1 * high)
+    assert numbers.least_index_above(6, 0.1, 2) > 0

@@ -1,0 +1,449 @@
+"""What the page on the switching curve computes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.published import printed_rows
+from analysis.robots.controlled.control import RobotControl, without_cap
+from analysis.robots.curve import (
+    ReducedQueue,
+    check,
+    lossless_until,
+    optimal_range,
+    optimal_sequence,
+    saturated_from,
+)
+from analysis.robots.curve.diagrams import Curve, curves
+from analysis.robots.curve.growth import check_curve, convex_rates, prove
+from analysis.robots.curve.reduced import evaluate_exactly
+from analysis.robots.curve.statements import STATEMENTS, tally
+from analysis.robots.curve.values import CurveValues, curve_line, optimal_curve
+from analysis.robots.static.mm1k import optimal_robots
+from analysis.robots.studies.robots_tables import read_gamma
+
+#: lambda and gamma over six decades, in the unit of mu.
+SCALES = [Fraction(x) for x in ("1/1000", "1/30", "1/5", "1", "1", "1", "5", "30", "1000")]
+#: Three robots that share a line: lambda_r in the unit of mu. With K = 3 they need no curve.
+SHARED = [Fraction(0), Fraction(3), Fraction(31, 10), Fraction(16, 5)]
+#: Fleets for which the policies that a search would have to evaluate are counted: (N, K, lambda).
+SEARCHED = [(4, 6, 0.3), (8, 10, 0.15), (16, 16, 0.1), (16, 5, 0.1), (40, 15, 0.03)]
+
+
+# The theorem on exact values ----------------------------------------------------------------------
+
+
+def rate(rng: random.Random) -> Fraction:
+    """Return a random rate, over about eight decades."""
+    return Fraction(rng.randint(1, 12), rng.choice([1, 2, 3, 7, 10])) * rng.choice(SCALES)
+
+
+def linear(robots: int, arrival_rate: Any) -> list[Any]:
+    """Return the rates of robots that work each for itself."""
+    return [arrival_rate * r for r in range(robots + 1)]
+
+
+def optima(seed: int, number: int) -> Iterator[CurveValues]:
+    """Yield exact optima, N = 1..8, K = 1..10, each at a weight and at both ends of its range.
+
+    At the ends a box is tied.
+    """
+    rng = random.Random(seed)
+    for _ in range(number):
+        robots, capacity = rng.randint(1, 8), rng.randint(1, 10)
+        weight = rate(rng) * rng.choice([1, 10])
+        line = optimal_curve(linear(robots, rate(rng)), capacity, weight)
+        yield line.at(weight)
+        yield from (line.at(end) for end in line.optimal_range() if end)
+
+
+def other_curves(seed: int, number: int, largest: int = 5) -> Iterator[CurveValues]:
+    """Yield exact values of curves that start early, at weights at which they are not optimal.
+
+    Half of the curves are random ones, half an optimal one with a box more or less.
+
+    Parameters
+    ----------
+    seed : int
+        Of the random instances.
+    number : int
+        How many values, at least; those of one curve come together.
+    largest : int
+        Largest N and K.
+    """
+    rng = random.Random(seed)
+    while number > 0:
+        robots, capacity = rng.randint(1, largest), rng.randint(1, largest)
+        rates = linear(robots, rate(rng))
+        curve = _random_curve(rng, robots, capacity)
+        if rng.random() < 0.5:
+            curve = _neighbour(rng, optimal_curve(rates, capacity, rate(rng) * 10).curve, capacity)
+        line = curve_line(rates, capacity, curve)
+        for weight in (rate(rng) * 10, *(end for end in line.optimal_range() if end)):
+            values = line.at(weight)
+            if not values.is_optimal:
+                number -= 1
+                yield values
+
+
+def _random_curve(rng: random.Random, robots: int, capacity: int) -> Curve:
+    heights = [capacity]
+    for r in range(robots):
+        heights.append(rng.randint(max(-1, capacity - 1 - r), heights[-1]))
+    return tuple(heights[1:])
+
+
+def _neighbour(rng: random.Random, curve: Curve, capacity: int) -> Curve:
+    """Return a curve with one box more or less."""
+    rows = range(len(curve))
+    changed = ((*curve[:r], curve[r] + step, *curve[r + 1 :]) for r in rows for step in (-1, 1))
+    allowed = [
+        other
+        for other in changed
+        if all(before >= after for before, after in pairwise((capacity, *other)))
+        and all(other[r] >= max(-1, capacity - 1 - r) for r in rows)
+    ]
+    return rng.choice(allowed)
+
+
+def statement_checks(number: int, others: int, seed: int) -> pd.DataFrame:
+    """Return how often each statement of the proof held: at optima, and off them where it follows.
+
+    Parameters
+    ----------
+    number : int
+        Random optima, each at a weight and at both ends of its range.
+    others : int
+        Values of curves that are not optimal.
+    seed : int
+        Of both.
+    """
+    right, wrong = tally(optima(seed, number)), tally(other_curves(seed, others))
+    table = pd.DataFrame(
+        {
+            "at optima": [right[name].cases for name in STATEMENTS],
+            "of them true": [right[name].given - right[name].failed for name in STATEMENTS],
+            "hypotheses elsewhere": [wrong[name].given for name in STATEMENTS],
+            "conclusions": [wrong[name].given - wrong[name].failed for name in STATEMENTS],
+        },
+        index=pd.Index(STATEMENTS, name="statement"),
+    )
+    return table
+
+
+def statements_hold(table: pd.DataFrame) -> bool:
+    """Whether no statement of such a table has failed, and each has been tried at optima."""
+    true = table["at optima"] == table["of them true"]
+    follows = table["hypotheses elsewhere"] == table["conclusions"]
+    return bool(true.all() and follows.all() and (table["at optima"] > 0).all())
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The robots that share a line, K = 3.
+
+    Attributes
+    ----------
+    low, high : float
+        The costs theta between which no curve is optimal.
+    failing : tuple of str
+        The statements that fail at the ties before, at which the optima are curves.
+    tied, above : float
+        d(3, 1) and d(3, 0) at the tie that ends the curves.
+    """
+
+    low: float
+    high: float
+    failing: tuple[str, ...]
+    tied: float
+    above: float
+
+
+def shared_line() -> Shared:
+    """Follow the optimal policies of robots that share a line, in rational numbers."""
+    sequence = optimal_sequence(3, SHARED, 1, 3, exact=True)
+    assert sequence.costs is not None
+    curve, values = [2, 1, 0], []
+    for gamma, (q, r) in zip(sequence.breakpoints, sequence.switched, strict=True):
+        values.append(curve_line(SHARED, 3, tuple(curve)).at(gamma))
+        if r and curve[r - 1] < q:
+            break
+        curve[r] = q
+    last = len(values)
+    gains = [
+        float(loss + gamma * starved)
+        for gamma, (loss, starved) in zip(sequence.breakpoints, sequence.costs[1:], strict=True)
+    ]
+    failing = tuple(name for name, count in tally(values).items() if count.failed)
+    d = [_number(values[-1].d(3, r)) for r in (1, 0)]
+    return Shared(gains[last - 1], gains[last], failing, *d)
+
+
+def shared_lines(instances: int, robots: int, rng: np.random.Generator) -> int:
+    """Count random concave rates (N robots, K >= N) with an optimum that is no switching curve."""
+    strange = 0
+    for _ in range(instances):
+        steps = np.sort(np.exp(rng.uniform(-3, 1.5, size=robots)))[::-1]
+        found = optimal_sequence(robots, [0.0, *np.cumsum(steps)])
+        strange += not found.are_curves
+    return strange
+
+
+def steps_of_an_optimum(robots: int, arrival_rate: float, capacity: int, gamma: float) -> Any:
+    """Return the exact optimum that the picture of the proof shows."""
+    lam, weight = (Fraction(x).limit_denominator(10**6) for x in (arrival_rate, gamma))
+    return optimal_curve(linear(robots, lam), capacity, weight).at(weight)
+
+
+def along_the_curve(values: CurveValues) -> pd.DataFrame:
+    """Return f(r), A_r and the next step F_(r+1)(A_r) of each row."""
+    rows = range(values.robots)
+    return pd.DataFrame(
+        {
+            "r": rows,
+            "f(r)": [values.f(r) for r in rows],
+            "A": [_number(values.along(r)) for r in rows],
+            "F": [_number(values.onwards(r + 1, values.along(r))) for r in rows],
+        }
+    )
+
+
+def _number(exact: Any) -> float:
+    return float(Fraction(int(exact.p), int(exact.q)))
+
+
+# What follows -------------------------------------------------------------------------------------
+
+
+def ends(robots: int, arrival_rate: float, capacities: Sequence[int]) -> pd.DataFrame:
+    """Return the closed forms of the first and the last box beside what the search finds (mu = 1).
+
+    The search follows all optimal policies, whatever their shape, in rational numbers.
+    """
+    lam = Fraction(arrival_rate).limit_denominator(10**6)
+    rows = []
+    for capacity in capacities:
+        found = optimal_sequence(robots, lam, 1, capacity, exact=True)
+        first, last = (closed(robots, lam, capacity) for closed in (lossless_until, saturated_from))
+        edges = (
+            (found.breakpoints[0], found.switched[0]),
+            (
+                found.breakpoints[-1],
+                found.switched[-1],
+            ),
+        )
+        rows.append(
+            {
+                "K": capacity,
+                "first box": str(first.box),
+                "from γ": float(first.gamma),
+                "last box": str(last.box),
+                "from γ on": float(last.gamma),
+                "as the search": edges == ((first.gamma, first.box), (last.gamma, last.box)),
+            }
+        )
+    return pd.DataFrame(rows).set_index("K")
+
+
+def policies_evaluated(weights: int) -> pd.DataFrame:
+    """Return how many policies each way to an optimum evaluates, over weights from 0.01 to 100.
+
+    Policy iteration tries a few; a search along the growing curves evaluates those from the first
+    one on; a search among curves with falls of 0 or 1 has them all before it.
+    """
+    rows = []
+    for robots, capacity, lam in SEARCHED:
+        tried, steps = [], []
+        for gamma in np.geomspace(0.01, 100, weights):
+            solution = RobotControl(robots, lam, 1.0, capacity, float(gamma)).solve()
+            tried.append(solution.iterations)
+            lowest = np.maximum(capacity - 1 - np.arange(robots), -1)
+            steps.append(1 + int((solution.curve - lowest).sum()))
+        rows.append(
+            {
+                "N": robots,
+                "K": capacity,
+                "policy iteration": f"{min(tried)} to {max(tried)}",
+                "box by box": f"{min(steps)} to {max(steps)}",
+                "curves": f"{_gentle(robots, capacity):.3g}",
+                "ratio": float(np.mean(steps) / np.mean(tried)),
+            }
+        )
+    return pd.DataFrame(rows).set_index(["N", "K"])
+
+
+def _gentle(robots: int, capacity: int) -> int:
+    """Count the curves with falls of 0 or 1 that are off at (K, N - 1)."""
+    ways = {capacity: 1, capacity - 1: 1}
+    for _ in range(robots - 1):
+        after: dict[int, int] = {}
+        for height, number in ways.items():
+            for lower in {height, max(height - 1, -1)}:
+                after[lower] = after.get(lower, 0) + number
+        ways = after
+    return sum(ways.values()) - ways.get(capacity, 0)
+
+
+# All weights at once ------------------------------------------------------------------------------
+
+
+def index_rises(index: NDArray[np.float64]) -> bool:
+    """Whether the index rises with r, and no slower from (q, r + 1) to (q + 1, r)."""
+    along = (index[:, :-1] <= index[:, 1:]).all()
+    return bool(along and (index[:-1, 1:] <= index[1:, :-1]).all())
+
+
+@dataclass(frozen=True)
+class TableWeight:
+    """Where the weight of one row of the draft's tables lies among the breakpoints."""
+
+    table: str
+    arrival_rate: str
+    capacity: int
+    robots: int
+    gamma: float
+    low: float
+    high: float
+    falls: int
+
+
+def table_weights() -> pd.DataFrame:
+    """Return for each row of Tables 1 and 2 the breakpoints next to its weight (mu = 1)."""
+    stems = {id.rsplit("-", 1)[0] for id in printed_rows() if id.startswith(("D-t1-0", "D-t2-0"))}
+    keys = sorted(
+        (stem.split("-")[1:] for stem in stems), key=lambda key: [key[0], *map(float, key[1:])]
+    )
+    rows = []
+    for table, rate_text, places, printed in keys:
+        capacity, lam = int(places), float(rate_text)
+        gamma = read_gamma(printed, capacity, 1.0)
+        if table == "t1":
+            model = RobotControl(
+                optimal_robots(lam, gamma, capacity, 1.0), lam, 1.0, capacity, gamma
+            )
+            solution = model.solve()
+        else:
+            model, solution = without_cap(lam, 1.0, capacity, gamma)
+        queue = ReducedQueue(model.robots, capacity)
+        low, high = optimal_range(queue, solution.policy, 1.0, model.arrival_rates)
+        falls = int(-np.diff(solution.curve).min())
+        rows.append(
+            TableWeight(table[1:], rate_text, capacity, model.robots, gamma, low, high, falls)
+        )
+    names = {
+        "arrival_rate": "λ",
+        "capacity": "K",
+        "robots": "N",
+        "gamma": "γ",
+        "low": "from",
+        "high": "to",
+        "falls": "largest fall",
+    }
+    return pd.DataFrame(rows).rename(columns=names)
+
+
+# Box by box ---------------------------------------------------------------------------------------
+
+
+def checked_fleets() -> pd.DataFrame:
+    """Return what the long exact checks found: one row for each problem and way of looking."""
+    return pd.read_csv(check.PROOFS, dtype={"capacity": str})
+
+
+def largest_grown_fleet() -> int:
+    """Return N such that the growth of the curve is checked for 2..N robots and every capacity."""
+    way = checked_fleets()
+    way = way[(way["looked at"] == "on the way") & way["holds"]]
+    robots = 1
+    while {*map(str, range(2, robots + 1)), f">= {robots + 1}"} == set(
+        way.loc[way["robots"] == robots + 1, "capacity"]
+    ):
+        robots += 1
+    return robots
+
+
+def summary_of_checks() -> pd.DataFrame:
+    """Return curves and polynomials for each number of robots, over all capacities."""
+    found = checked_fleets()
+    by = found.groupby(["looked at", "robots"])
+    table = by.agg(
+        problems=("capacity", "size"), curves=("curves", "sum"),
+        polynomials=("polynomials", "sum"), holds=("holds", "all"),
+    )  # fmt: skip
+    return table.drop(columns="holds").loc[table["holds"]]
+
+
+def certificate() -> pd.DataFrame:
+    """Return the hash of the code that wrote the two files, beside that of the code as it is."""
+    files = (check.PROOFS, check.INSTANCES)
+    written = {path.name: pd.read_csv(path)["code"].unique() for path in files}
+    return pd.DataFrame(
+        {
+            "computed by code": {name: ", ".join(codes) for name, codes in written.items()},
+            "the code is now": check.code_hash(),
+        }
+    ).rename_axis("file")
+
+
+def live_checks(largest: int) -> pd.DataFrame:
+    """Check the growth criterion for every curve of small fleets, one row a problem."""
+    rows = []
+    for number in range(2, largest + 1):
+        for queue in check.problems(number):
+            found = [check_curve(queue, curve) for curve in curves(queue)]
+            rows.append(
+                {
+                    "N": number,
+                    "K": f"{queue.capacity or f'{number} or more'}",
+                    "curves": len(found),
+                    "polynomials": sum(one.polynomials for one in found),
+                    "with a negative coefficient": sum(len(one.negative) for one in found),
+                    "all conditions": all(one.holds for one in found),
+                }
+            )
+    return pd.DataFrame(rows).set_index(["N", "K"])
+
+
+def growth_proofs(largest: int) -> pd.DataFrame:
+    """Return what the search meets on the way for all K >= N, one row a fleet."""
+    fleets = range(2, largest + 1)
+    proofs = [prove(ReducedQueue(number)) for number in fleets]
+    return pd.DataFrame(
+        {
+            "falling by 0 or 1": [2**number - 1 for number in fleets],
+            "met on the way": [proof.curves for proof in proofs],
+            "signs of polynomials": [proof.polynomials for proof in proofs],
+            "intervals of λ": [len(proof.intervals) for proof in proofs],
+        },
+        index=pd.Index(fleets, name="N"),
+    )
+
+
+def shortened_passage() -> float:
+    """Return how much shorter one robot more makes a passage of nine.
+
+    The curve K-1 on rows 0..7, K-2 on row 8 with lambda = mu, at the box (K-2, 8).
+    """
+    nine, flat = ReducedQueue(9), (8,) * 8 + (7,)
+    policy, rates = nine.curve_policy(flat), nine.linear_rates(Fraction(1))
+    times = evaluate_exactly(nine, policy, 1, rates).times
+    return -float(times[nine.boxes.index((7, 8))])
+
+
+def convex_checks() -> tuple[int, bool]:
+    """Return the polynomials for convex rates of two and three robots, and whether all hold."""
+    found = [
+        check_curve(ReducedQueue(n), curve, rates=convex_rates(n, 12))
+        for n in (2, 3)
+        for curve in curves(ReducedQueue(n))
+    ]
+    return sum(one.polynomials for one in found), all(one.holds for one in found)
