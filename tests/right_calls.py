@@ -18,7 +18,7 @@ FACES = {
 }
 #: Results and protocols: made by the package, not called by its users.
 NOT_CALLED = {
-    "ephemeral": {"Observation", "Policy"},
+    "ephemeral": {"Observation", "Policy", "Timetable"},
     "restarts": {"Indexability", "Paths", "Thresholds", "WhittleIndex"},
     "learning": {
         "CompiledLearner", "GradientCheck", "Learned", "Learner", "LearningCurves", "Run",
@@ -64,6 +64,7 @@ def ephemeral_calls():
         "Sources": {"arrival_rate": [1.0], "mean_utility": [1.0], "decay_rate": [1.0]},
         "Utility": {},
         "WhittlePolicy": two,
+        "bound_at_price": {**pair, "price": 0.5},
         "compare": {
             "arrivals": ephemeral.Arrivals(sources), "policies": ["whittle"], "budget": 1,
             "horizon": 5, "replications": 2, "rng": rng,
@@ -80,6 +81,7 @@ def ephemeral_calls():
         "simulate_random": {**pair, "policy": "whittle", "content": content},
         "stochastic_bound": {**pair, "indices": curves},
         "stochastic_index": {**two, "arm": 0, "utility": utility, **law},
+        "timetable": {**pair, "odd_parts": (1, 3)},
         "whittle_index": {**two, "state": [0.1, 0.2]},
         "whittle_index_at_age": {**two, "age": [1, 2]},
     }  # fmt: skip

@@ -39,6 +39,7 @@ NOT_FINITE = {
     "proposition_4": "what is no state has no value",
     "relaxed_problem": "a source that is never due has an infinite age",
     "sweep": "gives what the function gives",
+    "timetable": "a source that may be left alone has an infinite greatest age",
     "without_cap": "what is no state has no value",
 }
 """Whose answers may hold inf or nan, and why."""

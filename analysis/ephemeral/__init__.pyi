@@ -12,6 +12,7 @@ from .sources import Sources, four_sources
 from .stochastic.index import stochastic_bound, stochastic_index
 from .stochastic.simulation import compare, simulate_random
 from .theory.definition import index_by_definition
+from .timetables.table import Timetable, bound_at_price, timetable
 
 __all__ = [
     "Arrivals",
@@ -23,8 +24,10 @@ __all__ = [
     "SchedulePolicy",
     "Scheduler",
     "Sources",
+    "Timetable",
     "Utility",
     "WhittlePolicy",
+    "bound_at_price",
     "compare",
     "dual_descent",
     "four_sources",
@@ -38,6 +41,7 @@ __all__ = [
     "simulate_random",
     "stochastic_bound",
     "stochastic_index",
+    "timetable",
     "whittle_index",
     "whittle_index_at_age",
 ]

@@ -132,7 +132,7 @@ def optimal_cycle(
     """
     sets = feasible_sets(sources, budget)
     tolerance = check_number("tolerance", tolerance, 0, 1, low_open=True, high_open=True)
-    max_states = check_number("max_states", max_states, 1)
+    check_number("max_states", max_states, 1)
     relaxed = relaxed_problem(sources, budget)
     due = np.where(np.isfinite(relaxed.age), relaxed.age, 1)
     oldest = np.maximum(1, np.ceil(-np.log(tolerance / 100) / sources.decay))

@@ -159,7 +159,7 @@ def relaxed_problem(
     260.39
     """
     budget = check_budget(sources, budget)
-    least, most = _age_limits(sources, min_age, max_age)
+    least, most = age_limits(sources, min_age, max_age)
     if (load := float((sources.cost / most).sum())) > budget * (1.0 + ROUNDING):
         raise ValueError(f"max_age must ask for at most {budget:g} an epoch, got {load:g}")
     most_spent = float((sources.cost / least).sum())
@@ -200,7 +200,8 @@ def relaxed_bound(sources: Sources, budget: float) -> tuple[float, float]:
     return solution.bound, solution.subsidy
 
 
-def _age_limits(sources: Sources, low: ArrayLike, high: ArrayLike) -> tuple[Floats, Floats]:
+def age_limits(sources: Sources, low: ArrayLike, high: ArrayLike) -> tuple[Floats, Floats]:
+    """Return least and greatest ages, one a source, or raise naming `min_age` or `max_age`."""
     size = len(sources)
     least, most = _one_or_each("min_age", low, size), _one_or_each("max_age", high, size)
     if not ((least >= 1) & (least <= most) & (least < np.inf)).all():

@@ -1,0 +1,1 @@
+"""Timetables of constant gaps whose loss against every policy is certified."""

@@ -1,0 +1,248 @@
+"""Gaps for all sources from one grid: the relaxed problem over the grid, made to fit.
+
+At a price every source has its best gap; the price is found at which the gaps begin to fit in the
+budget, and the rest of the budget goes to one source after the other. On the powers of two it goes
+exactly: the last source shares two neighbouring gaps p and 2p, with as many crawls as are left, and
+what is earned is the value of the relaxed problem over the powers of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.checks import check_integers
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.timetables.grid import (
+    LEVELS,
+    Grid,
+    chain,
+    crossing,
+    load,
+    multiples,
+    next_gain,
+    powers_of_two,
+    raise_in_turn,
+    tally,
+    with_odd_parts,
+)
+from analysis.ephemeral.timetables.guarantees import guaranteed_loss, odd_below
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Sources up to which every grid is tried; beyond, those alone that promise most.
+_FEW = 5_000
+#: Steps that are tried in one pass, those first that are worth most.
+_STEPS = 20_000
+_PASSES = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Gaps that fit in the budget.
+
+    Attributes
+    ----------
+    grid : Grid
+        The gaps that were allowed.
+    gap : ndarray of int, shape (N,)
+        Gap of each source, 0 for never; of the one that shares, the longer of its two.
+    shared : int
+        Number of the source that shares two neighbouring gaps, -1 for none.
+    frequency : float
+        Crawls per epoch of that source.
+    average_reward : float
+        Reward per epoch.
+    """
+
+    grid: Grid
+    gap: Ints
+    shared: int
+    frequency: float
+    average_reward: float
+
+
+def choose(
+    sources: Sources, budget: int, grid: Grid, min_age: Floats, max_age: Floats
+) -> Choice | None:
+    """Choose the gaps of all sources from a grid.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    budget : int
+        Crawls per epoch.
+    grid : Grid
+        Gaps allowed.
+    min_age, max_age : ndarray, shape (N,)
+        Least and greatest gap of each source.
+
+    Returns
+    -------
+    Choice or None
+        None if the grid has no gap between the two limits of a source, or the greatest ones do not
+        fit in the budget.
+    """
+    gaps, (family, level) = grid.gaps, grid.place
+    shape = (gaps, family, level, grid.families.odd, grid.families.prime, grid.families.parent)
+    least = np.searchsorted(gaps, min_age)
+    most = np.where(np.isinf(max_age), gaps.size, np.searchsorted(gaps, max_age, side="right") - 1)
+    least = np.where(sources.u_star > 0.0, least, most)
+    if (least > np.minimum(most, gaps.size)).any() or not _fits(most, budget, grid):
+        return None
+    often, seldom = least.copy(), most.copy()
+    if _fits(least, budget, grid):
+        return _as_choice(sources, grid, least)
+    crossing(sources.u_star, sources.decay, *shape, budget, often, seldom)
+    if (grid.families.odd == 1).all():
+        return _fill_exactly(sources, budget, grid, often, seldom)
+    return _as_choice(sources, grid, _fill(sources, budget, grid, seldom, least))
+
+
+def _fill(sources: Sources, budget: int, grid: Grid, places: Ints, least: Ints) -> Ints:
+    """Give shorter gaps to one source after the other, as long as all fit; return the places.
+
+    No gap is longer than twice the longest one that is in use already.
+    """
+    used = int(np.max(places, where=places < grid.gaps.size, initial=0))
+    last = int(np.searchsorted(grid.gaps, 2 * grid.gaps[used], side="right"))
+    gaps, (family, level) = grid.gaps[:last], (part[:last] for part in grid.place)
+    shape = (gaps, family, level, grid.families.odd, grid.families.prime, grid.families.parent)
+    places = np.minimum(places, last)
+    for _ in range(_PASSES):
+        gain = next_gain(sources.u_star, sources.decay, gaps, places, least)
+        first = np.flatnonzero(gain)
+        if first.size > _STEPS:
+            first = first[np.argpartition(-gain[first], _STEPS)[:_STEPS]]
+        order = first[np.argsort(-gain[first], kind="stable")]
+        if not raise_in_turn(order, places, least, *shape, budget):
+            break
+    return np.where(places < last, places, grid.gaps.size)
+
+
+def _fits(places: Ints, budget: int, grid: Grid) -> bool:
+    """Tell whether the gaps at some places of the grid fit in the budget."""
+    (family, level), families = grid.place, grid.families
+    levels = int(level.max())
+    counts = np.zeros((families.odd.size, levels + 1), np.int64)
+    tally(places, grid.gaps.size, family, level, counts)
+    opened = np.zeros_like(counts)
+    need = load(counts, families.odd, families.prime, families.parent, levels, opened)
+    return bool(need <= budget << levels)
+
+
+def _as_choice(sources: Sources, grid: Grid, places: Ints) -> Choice:
+    """Return gaps at places of a grid, without one that is shared."""
+    gap = np.append(grid.gaps, 0)[places]
+    return Choice(grid, gap, -1, 0.0, _reward(sources, gap))
+
+
+def _reward(sources: Sources, gap: Ints) -> float:
+    """Reward per epoch of constant gaps, 0 for never."""
+    return float((sources.state_at_age(gap) / np.maximum(gap, 1)).sum())
+
+
+def _fill_exactly(sources: Sources, budget: int, grid: Grid, often: Ints, seldom: Ints) -> Choice:
+    """Move sources from their longer to their shorter gaps, of equal worth, until all is spent."""
+    gaps, unit = grid.gaps, 1 << LEVELS
+    length = np.append(unit // gaps, 0)  # of a crawl's place on the line; 0 for never
+    tied = np.flatnonzero(often < seldom)
+    steps = seldom[tied] - often[tied]
+    source = np.repeat(tied, steps)
+    start = np.cumsum(steps) - steps
+    # One neighbour at a time: the steps of a source from its longest gap on.
+    place = np.repeat(seldom[tied], steps) - (np.arange(source.size) - np.repeat(start, steps))
+    gain = np.array([0.0]) if not source.size else _gain(sources, gaps, source, place - 1)
+    order = np.lexsort((-place, -gain))
+    more = np.cumsum((length[place - 1] - length[place])[order])
+    left = (budget << LEVELS) - int(length[seldom].sum())
+    made = int(np.searchsorted(more, left, side="right"))
+    places = seldom.copy()
+    np.subtract.at(places, source[order[:made]], 1)
+    extra = left - (int(more[made - 1]) if made else 0)
+    if extra == 0 or made == source.size:
+        return _as_choice(sources, grid, places)
+    shared = int(source[order[made]])
+    longer = int(gaps[places[shared]])
+    frequency = 1 / longer + extra / unit
+    whole = _as_choice(sources, grid, places)
+    content = sources.state_at_age(np.array([[longer // 2], [longer]]))[:, shared]
+    # The chord: between two gaps the reward rate is linear in the frequency.
+    often_share = (frequency - 1 / longer) * longer
+    rate = often_share * content[0] / (longer / 2) + (1 - often_share) * content[1] / longer
+    reward = whole.average_reward - content[1] / longer + rate
+    return Choice(grid, whole.gap, shared, frequency, float(reward))
+
+
+def _gain(sources: Sources, gaps: Ints, source: Ints, place: Ints) -> Floats:
+    """Grid index of a source at a place of the grid of powers of two."""
+    gap = gaps[place]
+    last = place + 1 == gaps.size
+    content = -np.expm1(-sources.decay[source] * gap)
+    return sources.u_star[source] * np.where(last, content, content**2)
+
+
+def best_power_of_two(source: Sources, price: float) -> int:
+    """Return the first power of two at which the grid index of one source reaches a price.
+
+    In closed form 2^ceil(log2(-log(1 - sqrt(price/u*))/d)), d the decay of an epoch; 0 for a source
+    that is not worth the price at any gap.
+    """
+    share = price / float(source.u_star[0]) if source.u_star[0] > 0.0 else np.inf
+    if share >= 1.0:
+        return 0
+    gap = max(1.0, -np.log1p(-np.sqrt(share)) / float(source.decay[0]))
+    return 1 << min(LEVELS, int(np.ceil(np.log2(gap))))
+
+
+def check_odd_parts(odd_parts: Sequence[int]) -> tuple[int, ...]:
+    """Return odd parts of gaps in rising order, 1 among them, or raise naming `odd_parts`."""
+    odd = check_integers("odd_parts", odd_parts)
+    if odd.ndim != 1 or not odd.size or odd.min() < 1 or odd.max() > 999 or (odd % 2 == 0).any():
+        raise ValueError(f"odd_parts must be odd numbers from 1 to 999, got {odd_parts!r:.200}")
+    return tuple(sorted({1, *map(int, odd)}))
+
+
+def grids(odd_parts: tuple[int, ...] | None, budget: int, min_age: Floats) -> list[Grid]:
+    """Return the grids to try: the powers of two, and those that promise least loss.
+
+    Parameters
+    ----------
+    odd_parts : tuple of int or None
+        Odd parts of all gaps, rising, if they are given.
+    budget : int
+        Crawls per epoch.
+    min_age : ndarray, shape (N,)
+        Least gap of each source.
+    """
+    if odd_parts is not None:
+        name = f"m 2^j, m in {', '.join(map(str, odd_parts))}"
+        return [with_odd_parts(name, odd_parts) if odd_parts[1:] else powers_of_two()]
+    below = sorted(map(odd_below, range(2, 9)), key=lambda odd: guaranteed_loss(budget, odd))
+    few = min_age.size <= _FEW
+    found = [powers_of_two()]
+    for odd in below[: 5 if few else 2]:
+        found.append(with_odd_parts(f"m 2^j, m odd below {odd[-1] + 1}", odd))
+    if few:
+        found += _for_few()
+    least = int(min_age.max())
+    if least > 1 and (min_age == least).all():
+        found.append(multiples(least))
+    return found
+
+
+def _for_few() -> list[Grid]:
+    """Return grids that can be better where there are few sources or few channels."""
+    smooth = {3: (1, 3, 9, 27), 5: (1, 3, 5, 9, 15, 25, 27, 45)}
+    found = [with_odd_parts(f"{p}-smooth numbers", odd) for p, odd in smooth.items()]
+    found += [chain(odd, level) for odd in (3, 5, 7) for level in range(8)]
+    for odd in ((1, 3), (1, 3, 5, 7)):
+        for level in (1, 2, 3, 5):
+            name = f"powers of two, and m 2^j, m in {odd[1:]}, from j = {level} on"
+            found.append(with_odd_parts(name, odd, level))
+    return found

@@ -1,0 +1,313 @@
+"""Phases for constant gaps, so that no epoch has more crawls than the budget.
+
+**Powers of two.** Draw the budget M as the line [0, M), whose unit intervals are M *channels*. To
+the block [c + a 2^-j, c + (a + 1) 2^-j) belong the epochs t = rev_j(a) mod 2^j of channel c, where
+rev_j reverses j binary digits. The halves of a block have the two classes mod 2^(j+1) that make up
+its own, so disjoint blocks have disjoint classes. Sources of gap 2^j take blocks of length 2^-j
+from left to right in the order of rising gaps: every block is then aligned. They fit if and only if
+the sum of their lengths is at most M.
+
+**Several odd parts.** A *container* of the family of gaps m 2^j, with p the least prime factor of
+m, is a class of gap 2^l m/p; it splits into p classes of gap 2^l m, which halve further. Families
+are dealt from the largest m down, the members of each in the order of rising j, and a container
+with l = j is opened when all before it are full. Containers are members of the family of m/p.
+
+What a packing promises is checked from its gaps and phases alone by `disjoint`: classes r mod k and
+r' mod k' meet if and only if r = r' mod gcd(k, k').
+
+References: for the trees of classes, Bar-Noy, Dreizin and Patt-Shamir, Efficient algorithms for
+periodic scheduling, Computer Networks 45 (2004) 155-173.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.checks import check_integer, check_integers
+from analysis.ephemeral.timetables.grid import Families, load
+
+Ints = NDArray[np.int64]
+
+
+def reverse(numbers: Ints, digits: int) -> Ints:
+    """Reverse so many binary digits of whole numbers below 2^digits."""
+    bits = numbers.astype(np.uint64)
+    for shift, mask in (
+        (1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F),
+        (8, 0x00FF00FF00FF00FF), (16, 0x0000FFFF0000FFFF), (32, 0x00000000FFFFFFFF),
+    ):  # fmt: skip
+        step, keep = np.uint64(shift), np.uint64(mask)
+        bits = ((bits >> step) & keep) | ((bits & keep) << step)
+    return (bits >> np.uint64(64 - digits)).astype(np.int64) if digits else 0 * numbers
+
+
+def pack(gaps: ArrayLike, budget: int) -> tuple[Ints, Ints]:
+    """Find a channel and a phase for each of some constant gaps.
+
+    Parameters
+    ----------
+    gaps : array_like of int, shape (K,)
+        Epochs between two crawls of each entry, from 1 to 2^40.
+    budget : int
+        Crawls per epoch, at least 1.
+
+    Returns
+    -------
+    channel : ndarray of int, shape (K,)
+        From 0 to `budget` - 1; entries of one channel have no epoch in common.
+    phase : ndarray of int, shape (K,)
+        First epoch of each entry, from 0 to its gap - 1.
+
+    Raises
+    ------
+    ValueError
+        If a gap is out of range, or they do not fit in this way. For powers of two they fit if and
+        only if the sum of 1/gap is at most the budget; other gaps may fit in another way.
+
+    Examples
+    --------
+    >>> channel, phase = pack([2, 4, 8, 8], budget=1)
+    >>> phase.tolist()
+    [0, 1, 3, 7]
+    """
+    gap = check_integers("gaps", gaps)
+    if gap.ndim != 1 or (gap.size and not 1 <= gap.min() <= gap.max() <= 2**40):
+        raise ValueError(f"gaps must be one-dimensional, from 1 to 2^40, got {gaps!r:.200}")
+    check_integer("budget", budget, 1, 2**20)
+    odd = gap // (gap & -gap)
+    families = Families.of(odd)
+    family = np.searchsorted(families.odd, odd)
+    level = np.log2(gap // odd).astype(np.int64)
+    digits = int(level.max(initial=0))
+    counts = np.zeros((families.odd.size, digits + 1), np.int64)
+    np.add.at(counts, (family, level), 1)
+    opened = np.zeros_like(counts)
+    need = load(counts, families.odd, families.prime, families.parent, digits, opened)
+    if need > budget << digits:
+        raise ValueError(
+            f"gaps must take at most the budget of {budget} crawls an epoch, got "
+            f"{need / 2**digits:.6g} with the room that mixed gaps leave unused"
+        )
+    return _deal(family, level, families, opened, digits)
+
+
+def _deal(
+    family: Ints, level: Ints, families: Families, opened: Ints, digits: int
+) -> tuple[Ints, Ints]:
+    """Channels and phases of entries m 2^level, given the containers that each family opens."""
+    size, count = family.size, families.odd.size
+    # Entries and containers alike are members of a family; containers come after the entries.
+    number, exponent = np.nonzero(opened)
+    repeats = opened[number, exponent]
+    owner = np.repeat(number, repeats)  # family that each container serves
+    member_level = np.concatenate([level, np.repeat(exponent, repeats)])
+    member_family = np.concatenate([family, families.parent[owner]])
+    channel, phase = np.empty((2, member_level.size), np.int64)
+    order = np.lexsort((member_level, member_family))
+    first = np.searchsorted(member_family[order], np.arange(count + 1))
+    containers = size + np.searchsorted(owner, np.arange(count + 1))
+    for m in range(count):
+        members = order[first[m] : first[m + 1]]
+        lengths = 1 << (digits - member_level[members])
+        position = np.cumsum(lengths) - lengths
+        if m == 0:
+            channel[members] = position >> digits
+            phase[members] = reverse(position & ((1 << digits) - 1), digits)
+            continue
+        prime, inside = int(families.prime[m]), np.arange(containers[m], containers[m + 1])
+        ends = np.cumsum(prime << (digits - member_level[inside]))
+        place = np.searchsorted(ends, position, side="right")
+        box, low = inside[place], member_level[inside[place]]
+        rest = position - (ends[place] - (prime << (digits - low)))
+        child, within = rest >> (digits - low), rest & ((1 << (digits - low)) - 1)
+        gap = (int(families.odd[m]) // prime) << low
+        channel[members] = channel[box]
+        halves = reverse(within, digits) >> low
+        phase[members] = phase[box] + gap * (child + prime * halves)
+    return channel[:size], phase[:size]
+
+
+def pack_shared(
+    gaps: ArrayLike, budget: int, longer: int
+) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints, Ints]]:
+    """Fill the budget: pack powers of two, and let one more source share two neighbouring gaps.
+
+    Parameters
+    ----------
+    gaps : array_like of int, shape (K,)
+        Powers of two whose lengths 1/gap leave room for a frequency between 1/longer and 2/longer.
+    budget : int
+        Crawls per epoch.
+    longer : int
+        The longer of the two gaps of the source that shares, a power of two of at least 2.
+
+    Returns
+    -------
+    packed : tuple of ndarray of int, shape (K,)
+        Channel and phase of each gap.
+    shared : tuple of ndarray of int, shape (E,)
+        Channels, phases and gaps of the entries of the source that shares: one of gap `longer`, and
+        others whose epochs lie half-way between two of those.
+
+    Raises
+    ------
+    ValueError
+        If the room is none between 1/longer and 2/longer.
+    """
+    gap = check_integers("gaps", gaps)
+    digits = int(np.log2(max(gap.max(initial=1), longer)))
+    unit = 1 << digits
+    length = unit // gap
+    extra = (budget << digits) - int(length.sum()) - unit // longer
+    if not 0 <= extra < unit // longer:
+        room = extra / unit + 1 / longer
+        raise ValueError(f"gaps must leave room from 1/{longer} to 2/{longer}, got {room:g}")
+    order = np.argsort(gap, kind="stable")
+    short = int(np.searchsorted(gap[order], longer))  # gaps of at most half the longer one
+    sizes = length[order]
+    start = np.cumsum(sizes) - sizes
+    block = int(sizes[:short].sum())
+    end = block + 2 * unit // longer
+    start[short:] += 2 * unit // longer
+    over = np.flatnonzero(start + sizes > budget << digits)  # they go back behind the shared source
+    over = over[over >= short]
+    start[over] = end - np.cumsum(sizes[over])
+    position = np.empty_like(start)
+    position[order] = start
+    pieces = [unit // longer, *(1 << d for d in range(digits, -1, -1) if extra >> d & 1)]
+    pieces_start: Ints = block + np.cumsum(pieces) - np.array(pieces)
+    return (
+        _class_of(position, digits),
+        (*_class_of(pieces_start, digits), unit // np.array(pieces)),
+    )
+
+
+def insert(channel: ArrayLike, gap: ArrayLike, phase: ArrayLike, budget: int, new: int) -> Ints:
+    """Make room for one more entry, moving entries of longer gaps where no class is free.
+
+    A class that holds the least, of those that no single entry fills, is emptied for the new entry,
+    and its entries are inserted elsewhere. With 2^J the longest gap in use, entries that take at
+    most (J - j)/2^j of the budget move for a new gap 2^j.
+
+    Parameters
+    ----------
+    channel, gap, phase : array_like of int, shape (K,)
+        A packing of powers of two.
+    budget : int
+        Crawls per epoch.
+    new : int
+        Gap of the new entry, a power of two.
+
+    Returns
+    -------
+    ndarray of int, shape (2, K + 1)
+        Channel and phase of each entry, the new one last.
+
+    Raises
+    ------
+    ValueError
+        If a gap is no power of two, or the new one takes more than is left of the budget.
+    """
+    gaps = np.append(check_integers("gap", gap), check_integer("new", new, 1, 2**40))
+    if (gaps & (gaps - 1)).any():
+        raise ValueError(
+            f"gap must hold powers of two alone, got {np.unique(gaps).tolist()!r:.200}"
+        )
+    digits = int(np.log2(gaps.max()))
+    length = (1 << digits) // gaps
+    room = budget << digits
+    if length.sum() > room:
+        left = budget - float((1 / gaps[:-1]).sum())
+        raise ValueError(f"new must fit in what is left of the budget, {left:.6g}, got 1/{new}")
+    start = (np.asarray(channel) << digits) + reverse(np.asarray(phase), digits)
+    start = np.append(start, -1)
+    waiting = [length.size - 1]
+    while waiting:  # the longest blocks first
+        entry = waiting.pop(0)
+        size = int(length[entry])
+        placed = np.flatnonzero(start >= 0)
+        begin = _free_block(start[placed], length[placed], size, room)
+        if begin < 0:
+            begin = _least_filled(start[placed], length[placed], size)
+            inside = placed[(start[placed] >= begin) & (start[placed] < begin + size)]
+            start[inside] = -1
+            waiting = sorted([*waiting, *inside.tolist()], key=lambda e: -int(length[e]))
+        start[entry] = begin
+    return np.stack(_class_of(start, digits))
+
+
+def _free_block(start: Ints, length: Ints, size: int, room: int) -> int:
+    """Start of an aligned block of a size that no entry touches, -1 if there is none.
+
+    Of all it lies in the shortest stretch of the line that is free.
+    """
+    order = np.argsort(start)
+    low = np.append(0, (start + length)[order])
+    high = np.append(start[order], room)
+    aligned = -(-low // size) * size
+    fit = np.flatnonzero(aligned + size <= high)
+    return int(aligned[fit[np.argmin((high - low)[fit])]]) if fit.size else -1
+
+
+def _least_filled(start: Ints, length: Ints, size: int) -> int:
+    """Start of the aligned block of a size that holds least, all in entries shorter than it."""
+    short = length < size
+    block, place = np.unique(start[short] // size, return_inverse=True)
+    filled = np.bincount(place, weights=length[short].astype(float))
+    return int(block[np.argmin(filled)]) * size
+
+
+def _class_of(position: Ints, digits: int) -> tuple[Ints, Ints]:
+    """Channel and phase of blocks that begin at some positions of the line."""
+    return position >> digits, reverse(position & ((1 << digits) - 1), digits)
+
+
+def disjoint(channel: ArrayLike, gap: ArrayLike, phase: ArrayLike) -> bool:
+    """Tell whether no two entries of one channel are ever due at the same epoch.
+
+    The entries of a channel are grouped by their phase modulo the greatest common divisor of their
+    gaps; entries of different groups never meet, and within a group that divisor is taken out.
+
+    Parameters
+    ----------
+    channel, gap, phase : array_like of int, shape (K,)
+        One row an entry, due at the epochs of its channel that are its phase modulo its gap.
+
+    Returns
+    -------
+    bool
+        Whether it is so, for ever: no hyperperiod is enumerated.
+    """
+    group, period, rest = (np.asarray(a, dtype=np.int64) for a in (channel, gap, phase))
+    while group.size:
+        order = np.argsort(group, kind="stable")
+        group, period, rest = group[order], period[order], rest[order]
+        first = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
+        sizes = np.diff(first, append=group.size)
+        many = np.repeat(sizes > 1, sizes)
+        divisor = np.repeat(np.gcd.reduceat(period, first), sizes)
+        stuck = many & (divisor == 1)
+        if stuck.any():
+            return _never_meet(group[stuck], period[stuck], rest[stuck]) and disjoint(
+                group[many & ~stuck], period[many & ~stuck], rest[many & ~stuck]
+            )
+        group, period, rest, divisor = (a[many] for a in (group, period, rest, divisor))
+        rest, remainder = np.divmod(rest, divisor)
+        period //= divisor
+        order = np.lexsort((remainder, group))
+        group, remainder, period, rest = (a[order] for a in (group, remainder, period, rest))
+        new = (np.diff(group, prepend=-1) != 0) | (np.diff(remainder, prepend=-1) != 0)
+        group = np.cumsum(new)
+    return True
+
+
+def _never_meet(group: Ints, gap: Ints, phase: Ints) -> bool:
+    """Tell the same pair by pair, for groups whose gaps have no common divisor."""
+    for one in range(group.size):
+        later = slice(one + 1, None)
+        divisor = np.gcd(gap[one], gap[later])
+        meet = (group[one] == group[later]) & ((phase[one] - phase[later]) % divisor == 0)
+        if meet.any():
+            return False
+    return True

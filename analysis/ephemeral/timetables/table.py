@@ -1,0 +1,524 @@
+"""A timetable for crawling, and a certificate of how near it is to the best of all policies.
+
+Every source has one constant gap from a grid, or is never crawled; at most one source alternates
+between two neighbouring gaps. The gaps solve the relaxed problem over the grid
+(`analysis.ephemeral.timetables.grid`), phases come from a packing in which no epoch has more crawls
+than the budget (`analysis.ephemeral.timetables.packing`), and of several grids the best is taken.
+
+On the powers of two the relaxed problem is attained exactly, so that no policy earns more than
+1/(1 - 0.0378209) - 1 = 3.94% more, whatever the sources and the budget. What the timetable at hand
+can lose at most is computed: for any price lambda no policy earns more in the long run than
+
+    lambda M + sum_i max(0, max_k (X_i(k) - lambda) / k),
+
+since a crawl after a gap k earns X_i(k), which is at most lambda and k times the maximum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from os import PathLike
+from shlex import quote
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.checks import check_integer, check_kind, check_number
+from analysis.ephemeral.optimum.relaxed import age_limits, due_ages, relaxed_problem
+from analysis.ephemeral.policies import Arms, Observation
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.timetables.choice import (
+    Choice,
+    best_power_of_two,
+    check_odd_parts,
+    choose,
+    grids,
+)
+from analysis.ephemeral.timetables.packing import disjoint, insert, pack, pack_shared
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Timetable:
+    """Which source is crawled at which epoch, for ever, and what no policy can earn more than.
+
+    Each entry is due at the epochs t with t = phase modulo gap. A source has one entry, or none if
+    it is never crawled; at most one source has several, whose epochs together are two neighbouring
+    gaps apart. There is no state but the number of the epoch.
+
+    Attributes
+    ----------
+    sources : Sources
+        The N sources.
+    budget : int
+        Crawls per epoch that are never exceeded.
+    source, gap, phase, channel : ndarray of int, shape (E,)
+        One row an entry: number of its source, epochs between two crawls, first epoch, and which of
+        the `budget` crawls of an epoch it takes.
+    average_reward : float
+        Reward per epoch, in the long run.
+    bound : float
+        No policy earns more in the long run, see `bound_at_price`.
+    price : float
+        The price of a crawl at which that bound is found.
+    min_age, max_age : ndarray, shape (N,)
+        Least and greatest gap that each source was to have; policies that keep to them are bounded.
+    grid : str
+        Name of the grid of gaps.
+    """
+
+    sources: Sources
+    budget: int
+    source: Ints
+    gap: Ints
+    phase: Ints
+    channel: Ints
+    average_reward: float
+    bound: float
+    price: float
+    min_age: Floats
+    max_age: Floats
+    grid: str
+
+    def __len__(self) -> int:
+        return self.source.size
+
+    def __str__(self) -> str:
+        earned = (
+            f"{len(self.sources):,} sources, {self.budget:,} crawls an epoch: earns "
+            f"{self.average_reward:.6g}, no policy more than {self.bound:.6g} "
+            f"({self.margin:.4%} more; price {self.price:.6g}). Gaps: {self.grid}."
+        )
+        return f"{earned}\n{self.to_frame().to_string(index=False, max_rows=20)}"
+
+    @property
+    def margin(self) -> float:
+        """Largest share by which any policy can earn more; 0 where there is nothing to earn."""
+        return self.bound / self.average_reward - 1.0 if self.bound > 0.0 else 0.0
+
+    @cached_property
+    def _by_gap(self) -> list[tuple[int, Ints, Ints]]:
+        """The different gaps, each with its phases in rising order and their sources."""
+        order = np.lexsort((self.phase, self.gap))
+        different, first = np.unique(self.gap[order], return_index=True)
+        parts = np.split(order, first[1:])
+        return [
+            (int(gap), self.phase[part], self.source[part])
+            for gap, part in zip(different, parts, strict=False)  # no entry, one empty part
+        ]
+
+    def crawls(self, epoch: int) -> Ints:
+        """Return the sources that are crawled at an epoch, in rising order.
+
+        Parameters
+        ----------
+        epoch : int
+            Number of the epoch, not negative.
+
+        Returns
+        -------
+        ndarray of int
+        """
+        check_integer("epoch", epoch, 0)
+        due = [np.empty(0, dtype=np.int64)]
+        for gap, phase, source in self._by_gap:
+            first, last = np.searchsorted(phase, [epoch % gap, epoch % gap + 1])
+            due.append(source[first:last])
+        return np.sort(np.concatenate(due))
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the sources of this epoch, as a policy for `simulate` and its like."""
+        check_integer("budget", budget, self.budget)
+        return self.crawls(observation.epoch)
+
+    def verify(self) -> bool:
+        """Check from the entries alone what the timetable promises, for ever.
+
+        Returns
+        -------
+        bool
+            Whether no two entries of one of the `budget` channels are ever due together; the
+            reward is that of the gaps between the crawls of each source; and the bound follows
+            from the price.
+        """
+        placed = (
+            self.channel.size == 0 or 0 <= self.channel.min() <= self.channel.max() < self.budget
+        )
+        within = bool(((self.phase >= 0) & (self.phase < self.gap)).all())
+        if not (placed and within and disjoint(self.channel, self.gap, self.phase)):
+            return False
+        limits = {"min_age": self.min_age, "max_age": self.max_age}
+        promised = bound_at_price(self.sources, self.budget, self.price, **limits)
+        return bool(
+            self._keeps_limits()
+            and np.isclose(self._reward_of_entries(), self.average_reward, rtol=1e-9, atol=0.0)
+            and promised <= self.bound * (1 + 1e-9)
+        )
+
+    def _keeps_limits(self) -> bool:
+        """Tell whether the gaps between crawls lie in the limits of each source."""
+        shortest = np.full(len(self.sources), np.inf)
+        np.minimum.at(shortest, self.source, self.gap)
+        longest = shortest.copy()  # of the first entry of a source; others halve it here and there
+        shortest[np.bincount(self.source, minlength=len(self.sources)) > 1] /= 2
+        spared = np.isinf(self.max_age) | (longest <= self.max_age)
+        return bool(((shortest >= self.min_age) & spared).all())
+
+    def _reward_of_entries(self) -> float:
+        """Reward per epoch by the gaps between crawls; nan if these are not as they should be."""
+        total = 0.0
+        alone = np.bincount(self.source, minlength=len(self.sources)) == 1
+        one = alone[self.source]
+        if not one.all():  # entries half-way between two crawls of the source's first
+            gap, phase = self.gap[~one], self.phase[~one]
+            first = np.argmin(gap)
+            longer, between = int(gap[first]), np.arange(gap.size) != first
+            half_way = (phase[between] - phase[first]) % longer * 2 == longer
+            same = self.source[~one] == self.source[~one][first]
+            if not (same.all() and half_way.all() and (gap[between] % longer == 0).all()):
+                return np.nan
+            more = float((1.0 / gap[between]).sum())
+            lengths = np.array([[longer // 2], [longer]])
+            content = self.sources.state_at_age(lengths)[:, self.source[~one][first]]
+            total = 2.0 * more * content[0] + (1.0 / longer - more) * content[1]
+        gap = np.zeros(len(self.sources), dtype=np.int64)
+        gap[self.source[one]] = self.gap[one]
+        return float(total + (self.sources.state_at_age(gap) / np.maximum(gap, 1)).sum())
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row an entry: name of the source, gap, phase, channel."""
+        names = self.sources.names or ()
+        columns = {"gap": self.gap, "phase": self.phase, "channel": self.channel}
+        return pd.DataFrame({"name": [names[i] for i in self.source], **columns})
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write `to_frame` as a CSV file."""
+        self.to_frame().to_csv(path, index=False, lineterminator="\n")
+
+    def dates(
+        self, start: pd.Timestamp, seconds: int, epochs: int, urls: Sequence[str] | None = None
+    ) -> pd.DataFrame:
+        """List the crawls of some epochs with their dates, for schedulers that take dates.
+
+        Epochs are numbered from 1970-01-01 00:00 UTC, so that every list of the same timetable
+        continues the last one.
+
+        Parameters
+        ----------
+        start : pandas.Timestamp
+            A date with a time zone; the first epoch is the first that begins then or later.
+        seconds : int
+            Length of an epoch, at least 1.
+        epochs : int
+            How many, at least 1.
+        urls : sequence of str, optional
+            What to call the sources; their names by default.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns epoch, date (UTC) and name; one row a crawl, in the order of dates.
+
+        Raises
+        ------
+        ValueError
+            Naming the argument, its value and the allowed range.
+        """
+        if start.tzinfo is None:
+            raise ValueError(f"start must have a time zone, got {start}")
+        check_integer("seconds", seconds, 1)
+        check_integer("epochs", epochs, 1)
+        names = self._names(urls)
+        first = -int(-start.timestamp() // seconds)
+        due = first + (self.phase - first) % self.gap
+        count = np.maximum(0, -(-(first + epochs - due) // self.gap))
+        entry = np.repeat(np.arange(len(self)), count)
+        turn = np.arange(entry.size) - np.repeat(np.cumsum(count) - count, count)
+        epoch = due[entry] + turn * self.gap[entry]
+        order = np.lexsort((self.source[entry], epoch))
+        return pd.DataFrame(
+            {
+                "epoch": epoch[order],
+                "date": pd.to_datetime(epoch[order] * seconds, unit="s", utc=True),
+                "name": [names[i] for i in self.source[entry[order]]],
+            }
+        )
+
+    def crontab(self, command: str, minutes: int = 60, urls: Sequence[str] | None = None) -> str:
+        r"""Write the timetable for cron, one line an entry.
+
+        Each line asks the clock which epoch it is, numbered from 1970-01-01 00:00 UTC, since the
+        fields of cron know no gap that does not divide an hour or a day.
+
+        Parameters
+        ----------
+        command : str
+            What fetches; the source follows it, quoted for the shell.
+        minutes : int
+            Length of an epoch, at least 1.
+        urls : sequence of str, optional
+            What to call the sources; their names by default.
+
+        Returns
+        -------
+        str
+            Lines of a crontab.
+
+        Examples
+        --------
+        >>> from analysis.ephemeral import four_sources, timetable
+        >>> print(timetable(four_sources(), 1).crontab("fetch").splitlines()[0])
+        0 * * * * [ $(( $(date +\%s) / 3600 \% 2 )) -eq 0 ] && fetch 1
+        """
+        check_integer("minutes", minutes, 1)
+        names = self._names(urls)
+        field = "0" if minutes % 60 == 0 else f"*/{minutes}" if 60 % minutes == 0 else "*"
+        seconds, step = (60 * minutes, 1) if field != "*" or minutes == 1 else (60, minutes)
+        if minutes > 60 and field == "0":
+            seconds, step = 3600, minutes // 60
+        lines = []
+        for source, gap, phase in zip(self.source, self.gap, self.phase, strict=True):
+            test = f"$(( $(date +\\%s) / {seconds} \\% {gap * step} )) -eq {phase * step}"
+            lines.append(f"{field} * * * * [ {test} ] && {command} {quote(names[source])}\n")
+        return "".join(lines)
+
+    def _names(self, urls: Sequence[str] | None) -> Sequence[str]:
+        """Return what the sources are called."""
+        names = self.sources.names if urls is None else urls
+        if names is None or len(names) != len(self.sources):
+            raise ValueError(f"urls must have {len(self.sources)} entries, one a source")
+        return names
+
+    def without(self, source: int) -> Timetable:
+        """Return the timetable without one source; all others keep their epochs.
+
+        Parameters
+        ----------
+        source : int
+            Number of the source; those after it move up by one.
+
+        Returns
+        -------
+        Timetable
+            Its bound is that of its price for the sources left.
+        """
+        check_integer("source", source, 0, len(self.sources) - 1)
+        if len(self.sources) <= max(self.budget, 1):
+            raise ValueError(f"source must leave at least {self.budget} others, one a crawl")
+        kept = np.flatnonzero(self.source != source)
+        places = np.delete(np.arange(len(self.sources)), source)
+        number = self.source[kept] - (self.source[kept] > source)
+        entries = (number, self.gap[kept], self.phase[kept], self.channel[kept])
+        limits = (self.min_age[places], self.max_age[places])
+        return self._changed(_rows(self.sources, places), limits, *entries)
+
+    def with_source(self, added: Sources, gap: int | None = None) -> Timetable:
+        """Return the timetable with one more source, in what is free of the budget.
+
+        If no class of its gap is free, entries of longer gaps move, each of which has one irregular
+        gap, once.
+
+        Parameters
+        ----------
+        added : Sources
+            One source with a cost of 1; it gets the next number.
+        gap : int, optional
+            A power of two; by default the best one at the price of the timetable, or the next one
+            that fits. A source that is not worth that price is never crawled.
+
+        Returns
+        -------
+        Timetable
+            Its bound is that of its price for all sources.
+
+        Raises
+        ------
+        ValueError
+            If the timetable has other gaps than powers of two or the budget has no room; make a
+            new timetable then.
+        """
+        check_kind("added", added, Sources)
+        if len(added) != 1 or added.cost[0] != 1.0 or added.period != self.sources.period:
+            raise ValueError("added must be one source with a cost of 1 and the same period")
+        joined = Sources(
+            np.append(self.sources.arrival_rate, added.arrival_rate),
+            np.append(self.sources.mean_utility, added.mean_utility),
+            np.append(self.sources.decay_rate, added.decay_rate),
+            period=self.sources.period,
+            names=[*(self.sources.names or ()), *(added.names or ())],
+        )
+        best = gap or best_power_of_two(added, self.price)
+        room = self.budget - float((1.0 / self.gap).sum())
+        if gap is None and best and room > 0.0:
+            best = max(best, 1 << int(np.ceil(-np.log2(room))))
+        entries = (self.source, self.gap, self.phase, self.channel)
+        if best:
+            channel, phase = insert(self.channel, self.gap, self.phase, self.budget, best)
+            number, gaps = np.append(self.source, len(joined) - 1), np.append(self.gap, best)
+            entries = (number, gaps, phase, channel)
+        limits = (np.append(self.min_age, 1.0), np.append(self.max_age, np.inf))
+        return self._changed(joined, limits, *entries)
+
+    def _changed(
+        self,
+        sources: Sources,
+        limits: tuple[Floats, Floats],
+        source: Ints,
+        gap: Ints,
+        phase: Ints,
+        channel: Ints,
+    ) -> Timetable:
+        """Return other entries for other sources, with their reward and the bound at the price."""
+        least, most = limits
+        changed = replace(
+            self, sources=sources, source=source, gap=gap, phase=phase, channel=channel,
+            min_age=least, max_age=most,
+            bound=bound_at_price(sources, self.budget, self.price, min_age=least, max_age=most),
+        )  # fmt: skip
+        return replace(changed, average_reward=changed._reward_of_entries())
+
+
+def bound_at_price(
+    sources: Sources,
+    budget: float,
+    price: float,
+    *,
+    min_age: ArrayLike = 1,
+    max_age: ArrayLike = np.inf,
+) -> float:
+    """Bound what any policy earns, by a price for each crawl: weak duality.
+
+    The sum of the N maxima of (X_i(k) - price) / k over the whole numbers k in the limits of the
+    source, none of them below 0 where the source may be left alone, and price times budget.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources with costs of 1.
+    budget : float
+        Crawls per epoch, at most, in the long run.
+    price : float
+        Any price of a crawl, not negative.
+    min_age, max_age : array_like, shape (N,) or scalar
+        As for `timetable`.
+
+    Returns
+    -------
+    float
+        Reward per epoch.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> round(bound_at_price(four_sources(), 1, 105.06), 2)
+    260.39
+    """
+    check_kind("sources", sources, Sources)
+    check_number("budget", budget, 0, high_open=True)
+    check_number("price", price, 0, high_open=True)
+    least, most = age_limits(sources, min_age, max_age)
+    age = np.clip(due_ages(sources, price), least, most)
+    surplus = (sources.state_at_age(age) - price) / age
+    return price * budget + float(np.where(np.isinf(most), np.maximum(surplus, 0.0), surplus).sum())
+
+
+def timetable(
+    sources: Sources,
+    budget: int,
+    *,
+    min_age: ArrayLike = 1,
+    max_age: ArrayLike = np.inf,
+    odd_parts: Sequence[int] | None = None,
+) -> Timetable:
+    """Choose gaps and phases for all sources, and bound what any policy can earn more.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources with costs of 1.
+    budget : int
+        Crawls per epoch, from 1 to N.
+    min_age, max_age : array_like, shape (N,) or scalar
+        Least and greatest number of epochs between two crawls of a source; the greatest may be
+        ``inf``, for a source that may be left alone.
+    odd_parts : sequence of int, optional
+        Gaps are m 2^j with m among these; (1,) for powers of two alone. By default several
+        grids are tried and the best is taken.
+
+    Returns
+    -------
+    Timetable
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range. Costs other than 1, and maximal ages
+        for which no grid has gaps that fit together, are refused.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> table = timetable(four_sources(), 2)
+    >>> table.gap.tolist(), table.phase.tolist()
+    ([1, 2, 8, 4, 8], [0, 0, 1, 3, 5])
+    >>> f"no policy earns more than {table.margin:.2%} above it"
+    'no policy earns more than 0.15% above it'
+    """
+    check_kind("sources", sources, Sources)
+    check_integer("budget", budget, 1, len(sources))
+    if (sources.cost != 1.0).any():
+        raise ValueError("sources must have costs of 1 for a timetable: with other costs whether "
+                         "phases exist is an NP-hard question")  # fmt: skip
+    relaxed = relaxed_problem(sources, budget, min_age=min_age, max_age=max_age)
+    limits = age_limits(sources, min_age, max_age)
+    if odd_parts is not None:
+        odd_parts = check_odd_parts(odd_parts)
+    tried = [choose(sources, budget, g, *limits) for g in grids(odd_parts, budget, limits[0])]
+    found = [choice for choice in tried if choice is not None]
+    if not found:
+        raise ValueError("max_age must leave room for gaps of the grid within the budget")
+    best = max(found, key=lambda choice: choice.average_reward)
+    # Least gaps can leave a part of the budget that is worth nothing.
+    price = relaxed.subsidy if (1.0 / limits[0]).sum() > budget else 0.0
+    return _deal(sources, budget, best, (relaxed.bound, price), limits)
+
+
+def _rows(sources: Sources, places: Ints) -> Sources:
+    """Return some of the sources with their names."""
+    names = sources.names or ()
+    return replace(sources.subset(places), names=[names[i] for i in places])
+
+
+def _deal(
+    sources: Sources,
+    budget: int,
+    choice: Choice,
+    certificate: tuple[float, float],
+    limits: tuple[Floats, Floats],
+) -> Timetable:
+    """Find phases for gaps that fit."""
+    whole = np.flatnonzero((choice.gap > 0) & (np.arange(len(sources)) != choice.shared))
+    gap = choice.gap[whole]
+    if choice.shared < 0:
+        rows = [whole, gap, *reversed(pack(gap, budget))]
+    else:
+        longer = int(choice.gap[choice.shared])
+        (channel, phase), (channels, phases, gaps) = pack_shared(gap, budget, longer)
+        pairs = (
+            (whole, np.full(gaps.size, choice.shared)), (gap, gaps), (phase, phases),
+            (channel, channels),
+        )  # fmt: skip
+        rows = [np.concatenate(pair) for pair in pairs]
+    order = np.lexsort((rows[2], rows[0]))
+    source, gap, phase, channel = (row[order] for row in rows)
+    return Timetable(
+        sources, budget, source, gap, phase, channel, choice.average_reward, *certificate, *limits,
+        choice.grid.name,
+    )  # fmt: skip

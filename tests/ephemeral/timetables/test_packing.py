@@ -1,0 +1,155 @@
+"""Phases by brute force over the hyperperiod, and the thresholds that no packing can pass."""
+
+from math import lcm
+
+import numpy as np
+import pytest
+
+from analysis.ephemeral.timetables.guarantees import waste
+from analysis.ephemeral.timetables.packing import disjoint, insert, pack, pack_shared, reverse
+from tests.ephemeral.timetables.cases import phases_exist
+
+FAMILIES = ([1], [1, 3], [1, 3, 5, 7], [1, 3, 9, 27], [1, 3, 5, 9, 15, 25])
+
+
+def loads(gap, phase, channel, channels):
+    """Crawls of each channel at each epoch of the hyperperiod."""
+    load = np.zeros((channels, lcm(*map(int, gap))), dtype=int)
+    for c, k, r in zip(channel, gap, phase, strict=True):
+        load[c, r::k] += 1
+    return load
+
+
+def check_packing(seed):
+    """Gaps are added until one does not fit: what fits has no two crawls of a channel together."""
+    rng = np.random.default_rng([5, seed])
+    odd = FAMILIES[seed % len(FAMILIES)]
+    budget = int(rng.integers(1, 6))
+    gaps = []
+    while True:
+        gap = int(rng.choice(odd) * 2 ** rng.integers(0, 5))
+        try:
+            channel, phase = pack([*gaps, gap], budget)
+        except ValueError:
+            break
+        gaps.append(gap)
+    # Density up to the budget less the waste always fits.
+    assert sum(1 / k for k in [*gaps, gap]) > budget - waste(odd) - 1e-12
+    if not gaps or lcm(*gaps) > 200_000:
+        return
+    channel, phase = pack(gaps, budget)
+    gaps = np.array(gaps)
+    assert ((phase >= 0) & (phase < gaps)).all()
+    assert loads(gaps, phase, channel, budget).max() == 1
+    assert disjoint(channel, gaps, phase)
+    moved = phase.copy()  # one phase changed at random: refused if and only if two crawls meet
+    one = rng.integers(gaps.size)
+    moved[one] = rng.integers(gaps[one])
+    meets = loads(gaps, moved, channel, budget).max() > 1
+    assert disjoint(channel, gaps, moved) != meets
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_packing(seed):
+    check_packing(seed)
+
+
+@pytest.mark.slow
+def test_packing_a_thousand_times():
+    for seed in range(50, 1050):
+        check_packing(seed)
+
+
+def test_powers_of_two_fit_up_to_the_whole_budget():
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        gaps = [1] * 3
+        for _ in range(40):  # halve one place after the other
+            one = gaps.pop(int(rng.integers(len(gaps))))
+            gaps += [2 * one, 2 * one]
+        gaps = rng.permutation([k for k in gaps if k <= 2**14] or [1])
+        channel, phase = pack(gaps, 3)
+        assert loads(gaps, phase, channel, 3).max() == 1
+
+
+@pytest.mark.parametrize(
+    ("gaps", "budget"),
+    [([2, 3], 1), ([3, 4], 1), ([3, 8], 1), ([3, 5, 7, 8], 3), ([3, 5, 8], 2), ([3, 5, 4], 2)],
+)
+def test_density_alone_is_not_enough(gaps, budget):
+    """Different odd primes and a power of two, one more than channels: some epoch has them all."""
+    assert sum(1 / k for k in gaps) < budget
+    assert not phases_exist(gaps, budget)
+    with pytest.raises(ValueError, match="gaps"):
+        pack(gaps, budget)
+
+
+def test_waste_is_a_sharp_threshold():
+    """{1, 3}: density 1/3 always fits in one channel; 1/3 and a little need not."""
+    assert waste([1, 3]) == pytest.approx(2 / 3)
+    assert waste([1, 3, 5, 7]) == pytest.approx(2.3238095)
+    for exponent in range(2, 12):
+        gaps = [3, 2**exponent]  # density 1/3 + 2^-exponent
+        with pytest.raises(ValueError, match="gaps"):
+            pack(gaps, 1)
+    assert pack([3], 1)[1].tolist() == [0]  # and a single source attains the waste
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_shared_source_has_two_gaps_and_the_budget_is_full(seed):
+    rng = np.random.default_rng([seed, 2])
+    longer = int(2 ** rng.integers(1, 5))
+    budget = int(rng.integers(1, 4))
+    gaps, room = [], budget - 1 / longer
+    for _ in range(60):
+        gap = int(2 ** rng.integers(0, 8))
+        if 1 / gap <= room:
+            gaps.append(gap)
+            room -= 1 / gap
+    if room >= 1 / longer:
+        with pytest.raises(ValueError, match="gaps"):
+            pack_shared(gaps, budget, longer)
+        return
+    (channel, phase), (channels, phases, pieces) = pack_shared(gaps, budget, longer)
+    every = [np.concatenate(p) for p in ((gaps, pieces), (phase, phases), (channel, channels))]
+    load = loads(*every, budget)
+    assert (load == 1).all()  # nothing is left
+    times = np.zeros(load.shape[1], dtype=int)
+    for k, r in zip(pieces, phases, strict=True):
+        times[r::k] += 1
+    crawls = np.flatnonzero(times)
+    around = np.diff(crawls, append=crawls[0] + times.size)
+    assert set(around.tolist()) <= {longer // 2, longer}
+
+
+def test_reversal_of_digits():
+    for digits in (0, 1, 5, 16):
+        numbers = np.arange(2 ** min(digits, 10))
+        text = [format(n, f"0{digits}b")[::-1] if digits else "0" for n in numbers]
+        assert reverse(numbers, digits).tolist() == [int(t, 2) for t in text]
+
+
+def test_without_moves_half_of_a_channel_can_be_of_no_use():
+    """Every second class of 2^6 is free: no class of a shorter gap is, until entries move."""
+    gaps = np.full(64, 64)
+    channel, phase = pack(gaps, 1)
+    kept = phase < 32  # of each pair of classes mod 64 that make up one mod 32, one stays
+    channels, phases = insert(channel[kept], gaps[kept], phase[kept], 1, 2)
+    every = np.append(gaps[kept], 2)
+    assert loads(every, phases, channels, 1).max() == 1
+    moved = (phases[:-1] != phase[kept]).sum()
+    assert moved / 64 <= (6 - 1) / 2
+    assert moved > 0
+
+
+def test_what_cannot_be_packed_is_refused():
+    for gaps in ([0], [[2]], [2**41]):
+        with pytest.raises(ValueError, match="gaps"):
+            pack(gaps, 1)
+    with pytest.raises(ValueError, match="gap"):
+        insert([0], [3], [0], 1, 2)
+    with pytest.raises(ValueError, match="new"):
+        insert([0], [2], [0], 1, 1)
+    assert disjoint([], [], [])
+    assert disjoint([0, 0, 0], [6, 10, 15], [0, 1, 2])  # pairwise divisors 2, 3 and 5, none common
+    assert not disjoint([0, 0, 0], [6, 10, 15], [0, 1, 3])
