@@ -2,21 +2,28 @@ from .saving.claims import Claim
 from .saving.figures import save_figure
 from .saving.records import is_document_run, record, record_claims, save_value
 from .saving.style import COLOURS, figure
-from .saving.tables import save_data, save_table
-from .text import as_markdown, as_mathtext, as_plain
+from .saving.tables import NONE, save_data, save_table
+from .text import apart, as_markdown, as_mathtext, as_plain, counted, listed, moves, rounded, span
 
 __all__ = [
     "COLOURS",
+    "NONE",
     "Claim",
+    "apart",
     "as_markdown",
     "as_mathtext",
     "as_plain",
+    "counted",
     "figure",
     "is_document_run",
+    "listed",
+    "moves",
     "record",
     "record_claims",
+    "rounded",
     "save_data",
     "save_figure",
     "save_table",
     "save_value",
+    "span",
 ]

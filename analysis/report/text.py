@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 #: Characters of a name that captions and figures show; data and tables hold all of them.
 LONGEST = 48
@@ -57,3 +58,72 @@ def as_tex(text: object) -> str:
     """Return words for a field of a BibTeX entry."""
     line = " ".join(str(text).split())
     return re.sub(r"[&%$#_{}\\~^]", lambda found: _TEX_WORDS.get(found[0], f"\\{found[0]}"), line)
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with what it counts.
+
+    Examples
+    --------
+    >>> counted(1, "epoch"), counted(0, "epoch"), counted(2, "story", "stories")
+    ('1 epoch', '0 epochs', '2 stories')
+    """
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as they are listed in a sentence.
+
+    Examples
+    --------
+    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def rounded(value: float, decimals: int = 2) -> str:
+    """Return a number with some decimals; a small one, that they would hide, with one digit.
+
+    Examples
+    --------
+    >>> rounded(104.052), rounded(-0.5, 1), rounded(0.0), rounded(-2e-22)
+    ('104.05', '-0.5', '0.00', '-2e-22')
+    """
+    text = f"{value:.{decimals}f}"
+    return f"{value:.0e}" if value and not any(c in "123456789" for c in text) else text
+
+
+def apart(low: float, high: float, style: str) -> bool:
+    """Tell whether two numbers are shown as two, as the ends of an interval should be.
+
+    Examples
+    --------
+    >>> apart(0.981, 0.984, ".2f"), apart(0.981, 0.984, ".3f")
+    (False, True)
+    """
+    return format(low, style) != format(high, style)
+
+
+def span(low: float, high: float, style: str) -> str:
+    """Return two numbers as a range, or the one that both are when they are shown.
+
+    Examples
+    --------
+    >>> span(1, 5, "d"), span(5, 5, "d"), span(0.981, 0.984, ".2f")
+    ('1 to 5', '5', '0.98')
+    """
+    first, last = format(low, style), format(high, style)
+    return f"{first} to {last}" if apart(low, high, style) else first
+
+
+def moves(first: float, last: float, style: str) -> str:
+    """Say where a quantity goes, or that it stays when its ends are shown alike.
+
+    Examples
+    --------
+    >>> moves(1, 5, "d"), moves(0.981, 0.984, ".2f")
+    ('goes from 1 to 5', 'stays at 0.98')
+    """
+    begin, end = format(first, style), format(last, style)
+    return f"goes from {begin} to {end}" if apart(first, last, style) else f"stays at {begin}"

@@ -22,6 +22,7 @@ from analysis.report.running.notebooks import all_notebooks
 from analysis.report.running.reruns import rerun_job
 from analysis.report.running.runner import locked, run
 from tests.book.derived import DERIVED
+from tests.book.finished import faults
 
 pytestmark = pytest.mark.rerun
 HERE = Path(__file__).parent
@@ -167,6 +168,12 @@ def test_what_is_true_of_the_documents_only_is_absent(rerun):
 def test_every_predicate_of_the_page_has_a_value(rerun):
     ids = {match["argument"].split()[-1] for match in WHEN.finditer(SOURCES[rerun.name])}
     assert {id for id in ids if not isinstance(rerun.values.get(id), bool)} == set()
+
+
+@each_point
+def test_the_page_is_finished(rerun):
+    """No number that is none, no empty list or cell, no bound below what it bounds."""
+    assert faults(rerun.article) == []
 
 
 @each_point

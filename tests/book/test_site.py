@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 import yaml
+from bs4 import BeautifulSoup
 
 from analysis.published import printed_rows
 from analysis.report.collate import PRODUCTS
@@ -17,6 +18,7 @@ from analysis.report.run import FORMATS
 from analysis.report.running.kernels import WARNINGS
 from analysis.report.running.notebooks import all_notebooks
 from analysis.report.scorecard import VERDICTS
+from tests.book.finished import faults
 
 #: What MathJax loads beside the parts that are named to it.
 CHTML_FONTS = "output/chtml/fonts/tex"
@@ -285,6 +287,15 @@ def test_every_table_is_on_its_page_with_caption_number_and_downloads(site):
         for end in ("csv", "json", "bib"):
             assert (site.html / f"tables/{table['id']}.{end}").stat().st_size > 0
             assert f"tables/{table['id']}.{end}" in block
+
+
+def test_every_page_is_finished(site):
+    """Sentences, captions, alternative texts and tables of each notebook's page."""
+    found = {}
+    for notebook in all_notebooks().values():
+        text = site.pages[f"{notebook.page}.html"].path.read_text(encoding="utf-8")
+        found[notebook.page] = faults(BeautifulSoup(text, "lxml").select_one("article"))
+    assert {page: lines for page, lines in found.items() if lines} == {}
 
 
 def test_every_picture_has_alt_text(site):

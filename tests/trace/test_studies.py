@@ -88,3 +88,45 @@ def test_few_items_are_no_matter_for_tests():
     trace = publications("commit").of(pd.Series([f"s{n % 3}" for n in range(30)]), times)
     table = your_trace.poisson_table(trace, 19, 0)
     assert table.iloc[0, 0] == "no source has 20 items: nothing to test"
+
+
+def small_trace(tmp_path, sources=2, weeks=8):
+    """Return a trace of an item every eleven hours and less, at each source in turn."""
+    times = pd.date_range("2024-01-01", periods=weeks * 7 * 24 // 11, freq="11h")
+    rows = [f"s{n % sources},{time.isoformat()}Z" for n, time in enumerate(times)]
+    path = tmp_path / "small.csv"
+    path.write_text("\n".join(["source,utc", *rows, f"s0,{times[0] + pd.Timedelta(weeks=weeks)}"]))
+    return your_trace.load(str(path), "drop")[0]
+
+
+@pytest.mark.parametrize("budget", [1, 2])
+def test_eight_weeks_have_no_intervals_and_say_so(values, tmp_path, budget):
+    plan = your_trace.experiment(small_trace(tmp_path), 0.6, 24.0, budget, 60, 1)
+    table = your_trace.compare(plan, [30], 100, 0)
+    assert table[["low", "high"]].isna().all(axis=None)
+    assert (your_trace.shown(table)[["low", "high"]] == "–").all(axis=None)
+    saved = values()
+    assert saved["your-trace-enough-weeks"]["value"] is False
+    assert saved["your-trace-fixed"]["interval"] is None
+    your_trace.doubled_budget(plan, [30])
+    assert values()["your-trace-can-double"]["value"] is (budget == 1)
+
+
+def test_an_interval_takes_weeks_that_differ():
+    index, weights = np.array([2.0, 3.0, 4.0]), np.array([[1.0, 1.0, 1.0], [3.0, 0.0, 0.0]])
+    other = np.array([1.0, 3.0, 5.0])
+    ratio, low, high = your_trace.ratio_with_interval(other, index, weights)
+    assert 0.5 < low < high < 1.0 == ratio
+    for case in [
+        (other, index, None),
+        (2 * index, index, weights),
+        (other, index * [0, 1, 1], weights),
+    ]:
+        ratio, low, high = your_trace.ratio_with_interval(*case)
+        assert ratio == pytest.approx(case[0].sum() / case[1].sum())
+        assert np.isnan([low, high]).all()
+
+
+def test_a_frame_is_shown_without_numbers_that_are_none():
+    frame = pd.DataFrame({"hours": [1.5, np.inf], "ratio": [np.nan, 1.0], "name": ["a", "b"]})
+    assert your_trace.with_dashes(frame).to_numpy().tolist() == [[1.5, "–", "a"], ["–", 1.0, "b"]]

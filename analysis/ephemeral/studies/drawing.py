@@ -14,6 +14,16 @@ from analysis.ephemeral.simulation import Trajectory
 from analysis.ephemeral.sources import Sources
 from analysis.report import save_value
 
+#: Sources of which a figure shows the content, the first of all.
+SHOWN = 6
+
+
+def shown_in_words(sources: Sources) -> str:
+    """Say of which sources a figure shows the content."""
+    if len(sources) > SHOWN:
+        return f"the first {SHOWN} of {len(sources)} sources"
+    return "each source" if len(sources) > 1 else "the source"
+
 
 def save_rates(prefix: str, sources: Sources) -> None:
     """Keep rates, utilities and costs of sources, for an explorable of the page to read.

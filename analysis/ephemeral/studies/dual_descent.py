@@ -17,7 +17,16 @@ from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.optimum.dual import DualRun, dual_descent
 from analysis.ephemeral.optimum.relaxed import RelaxedSolution, relaxed_problem
 from analysis.ephemeral.sources import Sources
-from analysis.report import COLOURS, Claim, as_mathtext, figure, save_data, save_figure, save_table
+from analysis.report import (
+    COLOURS,
+    Claim,
+    apart,
+    as_mathtext,
+    figure,
+    save_data,
+    save_figure,
+    save_table,
+)
 from analysis.results import student_band
 
 Step = tuple[float, float]
@@ -40,13 +49,37 @@ def late(run: DualRun) -> slice:
     return slice(run.subsidy.size // 2, None)
 
 
-def second_half(runs: Mapping[str, DualRun]) -> pd.DataFrame:
+def bound_of_cost(sources: Sources, cost: float) -> float:
+    """Return the most that can be earned in the long run at a cost per epoch, 0 at no cost.
+
+    A run that spends more than the budget may earn more than the bound of that budget, never more
+    than that of what it spends.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    cost : float
+        What is spent per epoch on average.
+    """
+    most = float(sources.cost.sum())
+    return relaxed_problem(sources, min(cost, most)).bound if cost > 0 else 0.0
+
+
+def second_half(sources: Sources, runs: Mapping[str, DualRun]) -> pd.DataFrame:
     """Return price, spending and reward of each run in its second half.
 
     Parameters
     ----------
+    sources : Sources
+        N sources.
     runs : mapping of str to DualRun
         Runs by the name of their steps.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With ``bound``, the relaxed bound of what was spent.
     """
     columns = {
         name: {
@@ -54,6 +87,7 @@ def second_half(runs: Mapping[str, DualRun]) -> pd.DataFrame:
             "spread of the price": run.subsidy[late(run)].std(),
             "cost per epoch": run.spent[late(run)].mean(),
             "reward": run.reward[late(run)].mean(),
+            "bound": bound_of_cost(sources, run.spent[late(run)].mean()),
         }
         for name, run in runs.items()
     }
@@ -111,7 +145,8 @@ def descend_by_budget(
     -------
     pandas.DataFrame
         One row a budget and rule: the interval of multipliers, the last price and its ``distance``
-        from that interval, and in the second half the cost per epoch and the reward over the bound.
+        from that interval, and in the second half the cost per epoch, the reward over the bound of
+        the budget, and over the bound of what was spent (nan where nothing was).
     """
     rows = []
     for name, sources, budget in cases:
@@ -119,6 +154,8 @@ def descend_by_budget(
         for rule in rules:
             run = dual_descent(sources, budget, horizon, step=rule[0], power=rule[1])
             price = float(run.subsidy[-1])
+            cost, reward = run.spent[late(run)].mean(), run.reward[late(run)].mean()
+            most = bound_of_cost(sources, cost)
             rows.append(
                 {
                     "budget": name,
@@ -127,8 +164,9 @@ def descend_by_budget(
                     "largest multiplier": exact.subsidy,
                     "last price": price,
                     "distance": distance(price, exact),
-                    "cost per epoch": run.spent[late(run)].mean(),
-                    "reward / bound": run.reward[late(run)].mean() / exact.bound,
+                    "cost per epoch": cost,
+                    "reward / bound of the budget": reward / exact.bound,
+                    "reward / bound": reward / most if most else np.nan,
                 }
             )
     return pd.DataFrame(rows).set_index(["budget", "steps"])
@@ -160,6 +198,13 @@ def random_run(
     return float(run.spent[window].mean()), float(reward), float(run.subsidy[window].mean())
 
 
+def runs_differ(low: np.ndarray, high: np.ndarray) -> bool:
+    """Tell whether intervals of spending, reward and price have a width that the page shows."""
+    return all(apart(*ends, ".2f") for ends in zip(low[1:], high[1:], strict=True)) and apart(
+        low[0], high[0], ".4f"
+    )
+
+
 def collected_share(sources: Sources, budget: float) -> np.ndarray:
     """Return the share of arriving content that the relaxed problem collects, one a source.
 
@@ -168,7 +213,8 @@ def collected_share(sources: Sources, budget: float) -> np.ndarray:
     frequency = relaxed_problem(sources, budget).frequency
     gap = np.divide(1.0, frequency, out=np.full_like(frequency, np.inf), where=frequency > 0)
     kept = sources.u_star * -np.expm1(-sources.decay * gap)
-    return np.asarray(kept * frequency / sources.u)
+    share = np.zeros_like(kept)  # of a source at which nothing appears
+    return np.divide(kept * frequency, sources.u, out=share, where=sources.u > 0)
 
 
 @dataclass(frozen=True)
@@ -191,7 +237,7 @@ def claims(found: Results) -> list[Claim]:
     """Return what the page says to the row that announces the method."""
     rows = found.by_budget.xs(found.rule, level="steps")
     price = float(rows["distance"].max())
-    reward = float(rows["reward / bound"].sub(1).abs().max())
+    reward = float(rows["reward / bound of the budget"].sub(1).abs().max())
     return [
         Claim(
             "A-s-dev-dual",
@@ -229,7 +275,6 @@ def save_steps(runs: Mapping[str, DualRun], budget: float, relaxed: RelaxedSolut
     axis.legend()
     chosen = next(iter(runs))
     spread = {name: float(run.subsidy[late(run)].std()) for name, run in runs.items()}
-    widest = max(spread, key=lambda name: spread[name])
     last = runs[chosen].subsidy[-1]
     low, high = relaxed.smallest_subsidy, relaxed.subsidy
     one = has_one_multiplier(relaxed)
@@ -244,13 +289,28 @@ def save_steps(runs: Mapping[str, DualRun], budget: float, relaxed: RelaxedSolut
         fig,
         pd.DataFrame({"epoch": shown + 1, **{n: run.subsidy[shown] for n, run in runs.items()}}),
         caption=f"Price against time for {len(runs)} step rules at a budget of {budget:g}, with "
-        f"{marked}. In the second "
-        f"half of the run the price varies by {spread[chosen]:.3f} (standard deviation) with "
-        f"steps of {chosen}, and by {spread[widest]:.3f} with {widest}.",
+        f"{marked}. In the second half of the run the price varies by {spread[chosen]:.3f} "
+        f"(standard deviation) with steps of {chosen}{and_most(spread, chosen)}.",
         alt=f"{len(runs)} price paths on a logarithmic time axis. With steps of {chosen} the "
-        f"price ends at {last:.2f}, where the {truth}; with {widest} "
-        f"it varies most, by {spread[widest]:.3f}.",
+        f"price ends at {last:.2f}, where the {truth}, and varies by {spread[chosen]:.3f} in the "
+        f"second half of the run{and_most(spread, chosen)}.",
     )
+
+
+def and_most(spread: Mapping[str, float], chosen: str) -> str:
+    """Say with which steps the price varies most, if not with the chosen ones.
+
+    Parameters
+    ----------
+    spread : mapping of str to float
+        Standard deviation of the price, by the name of the steps.
+    chosen : str
+        One of them.
+    """
+    widest = max(spread, key=lambda name: spread[name])
+    if not apart(spread[chosen], spread[widest], ".3f"):
+        return ", and by no more with any other"
+    return f", and by {spread[widest]:.3f} with {widest}"
 
 
 def save_half(steps: pd.DataFrame, budget: float) -> None:
@@ -267,7 +327,7 @@ def save_half(steps: pd.DataFrame, budget: float) -> None:
         "dual-descent-half",
         steps,
         f"Price, spending and reward of {len(steps)} step rules at a budget of {budget:g}, in the "
-        "second half of the run.",
+        "second half of the run. The bound is the relaxed one for what is spent.",
         formats=".3f",
     )
 
@@ -283,10 +343,11 @@ def save_by_budget(by_budget: pd.DataFrame) -> None:
     farthest = by_budget["distance"].max()
     save_table(
         "dual-descent-budgets",
-        by_budget,
+        by_budget.drop(columns="reward / bound of the budget"),
         "Where the price ends for several budgets and two step rules, and what is spent and earned "
-        f"in the second half of the run. The largest distance from a multiplier is {farthest:.3f}.",
-        formats=".4f",
+        "in the second half of the run, the bound being that of what is spent. The largest "
+        f"distance from a multiplier is {farthest:.3f}.",
+        formats=dict.fromkeys(by_budget, ".4f") | {"reward / bound": ".3f"},
     )
 
 
@@ -314,7 +375,9 @@ def save_random(outcome: Sequence[tuple[float, float, float]], budget: float) ->
         {"replication": "number of the run", **columns},
     )
     mean, low, high = student_band(outcome)
-    rows = {"mean": mean, "95% from": low, "95% to": high}
+    differ = [apart(*ends, ".4f") for ends in zip(low, high, strict=True)]  # between the runs
+    rows = {"mean": mean, "95% from": np.where(differ, low, np.nan)}
+    rows["95% to"] = np.where(differ, high, np.nan)
     index = pd.Index(["cost per epoch", "reward per epoch", "price"], name="quantity")
     save_table(
         "dual-descent-random",

@@ -5,10 +5,12 @@ parameter with its type, its unit, the allowed range and a description:
 
     budget: int = 1  # sources per epoch; [1, N]; how many sources are crawled at each epoch
 
-A range is an interval (either bracket), a set of choices in braces, or the word ``any``. The
-parameter ``sources: str`` says that the notebook takes a reader's own table; ``book/_tables.yml``
-names what reads it, and what stands in its place: N in a range is the number of its rows.
-``trace: str`` says that it takes a reader's trace of publications.
+A range is an interval (either bracket), a set of choices in braces, or the word ``any``. An end of
+an interval may be the name of another number of the page, ``[1, size]``. A list is empty, or
+repeats a value, only where its default does. The parameter ``sources: str`` says that the notebook
+takes a reader's own table: its range is the name of what reads the table in ``book/_tables.yml``,
+which also names what stands in its place. N in a range is the number of its rows. ``trace: str``
+says that the notebook takes a reader's trace of publications.
 """
 
 from __future__ import annotations
@@ -31,10 +33,13 @@ from analysis.report.paths import BOOK
 from analysis.report.running.values import ParameterError, nearest, parse_value, read_values
 
 _LINE = re.compile(r"(?P<name>\w+): (?P<type>[\w\[\]]+) = (?P<default>.+?)  # (?P<help>.+)")
-_END = r"\s*(N|[-+]?inf|[-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*"
+_END = r"\s*([-+]?inf|[-+]?[\d.]+(?:[eE][-+]?\d+)?|[a-zA-Z]\w*)\s*"
 _INTERVAL = re.compile(rf"(?P<left>[\[(]){_END},{_END}(?P<right>[\])])")
 _SET = re.compile(r"\{[^{},]+(,[^{},]+)*\}")
-_N = re.compile(r"\bN\b")
+#: What stands for the number of rows of the reader's table.
+_ROWS = "N"
+#: Parameters that stand for a reader's own file.
+FILES = ("sources", "trace")
 #: Folders below ``book/`` that Sphinx reads beside the pages.
 ASIDE = ("_static", "_templates")
 _TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
@@ -56,25 +61,55 @@ class Parameter:
     allowed: str
     description: str
 
-    def check(self, value: Any, size: int) -> Any:
-        """Return `value` if it is of the type and in the range, `size` being the value of N.
+    @property
+    def ends(self) -> set[str]:
+        """Names of numbers that stand for an end of the range: N, or other parameters."""
+        found = _INTERVAL.fullmatch(self.allowed)
+        return {end for end in found.group(2, 3) if end[0].isalpha()} - {"inf"} if found else set()
+
+    def check(self, value: Any, numbers: Mapping[str, Any]) -> Any:
+        """Return `value` if it is of the type and in the range.
+
+        A list may be empty, or repeat a value, only where the default does.
+
+        Parameters
+        ----------
+        value : object
+            What a reader gave, or the default.
+        numbers : mapping of str to int or float
+            The numbers that names in the range stand for.
 
         Raises
         ------
         ParameterError
             Naming the parameter, the value and what is allowed.
         """
-        allowed = _N.sub(str(size), self.allowed)
+        allowed = self.allowed
+        for end in self.ends:
+            allowed = re.sub(rf"\b{end}\b", str(numbers[end]), allowed)
         base: Any = _TYPES[self.type.removeprefix("list[").removesuffix("]")]
         kind: Any = Annotated[base, _constraint(allowed, base)]
         try:
             adapter = TypeAdapter(list[kind] if self.type.startswith("list") else kind)
-            return adapter.validate_python(value, strict=True)
+            checked = adapter.validate_python(value, strict=True)
         except ValidationError as refused:
             (error, *_) = sorted(refused.errors(), key=lambda error: error["type"] in _OUTSIDE)
-        if error["type"] in _OUTSIDE:
-            raise ParameterError(f"{self.name} must be in {allowed}, got {error['input']!r:.80}")
-        raise ParameterError(f"{self.name} must be of type {self.type}, got {value!r:.80}")
+            if error["type"] in _OUTSIDE:
+                said = f"{self.name} must be in {allowed}, got {error['input']!r:.80}"
+            else:
+                said = f"{self.name} must be of type {self.type}, got {value!r:.80}"
+            raise ParameterError(said) from None
+        if isinstance(checked, list):
+            self._check_list(checked)
+        return checked
+
+    def _check_list(self, values: list[Any]) -> None:
+        """Refuse a list that is empty, or that repeats a value, unless the default does."""
+        if not values and self.default:
+            raise ParameterError(f"{self.name} must hold at least one value, got []")
+        twice = [value for place, value in enumerate(values) if value in values[:place]]
+        if twice and len(set(self.default)) == len(self.default):
+            raise ParameterError(f"{self.name} must hold each value once, got {values!r:.80}")
 
 
 @dataclass(frozen=True)
@@ -123,6 +158,15 @@ class Notebook:
                     if line.strip():
                         parameter = self._declared(line)
                         found[parameter.name] = parameter
+        plain = {
+            p.name for p in found.values() if p.type in {"int", "float"} and not p.ends - {_ROWS}
+        }
+        for parameter in found.values():
+            if unknown := parameter.ends - {_ROWS} - plain:
+                raise ParameterError(
+                    f"{self.path.name}: the range of {parameter.name} must name a number whose own "
+                    f"range names none, got {', '.join(sorted(unknown))}"
+                )
         return found
 
     @property
@@ -161,20 +205,21 @@ class Notebook:
             raise ParameterError("sources is no value among others: give the file with SOURCES=")
         if given.get("trace"):
             raise ParameterError("trace is no value among others: give the file with TRACE=")
-        size = 0
-        if any(_N.search(parameter.allowed) for parameter in self.parameters.values()):
-            size = len(_table("default")() if table is None else table)
-        return {
-            name: parameter.check(given.get(name, parameter.default), size)
-            for name, parameter in self.parameters.items()
-        }
+        numbers: dict[str, Any] = {}
+        if any(_ROWS in parameter.ends for parameter in self.parameters.values()):
+            numbers[_ROWS] = len(_table("default")() if table is None else table)
+        for parameter in sorted(self.parameters.values(), key=lambda p: bool(p.ends - {_ROWS})):
+            value = given.get(parameter.name, parameter.default)
+            file = parameter.name in FILES
+            numbers[parameter.name] = value if file else parameter.check(value, numbers)
+        return {name: numbers[name] for name in self.parameters}
 
     def describe(self) -> list[str]:
         """Return one phrase a parameter: name, type, range and default."""
         return [
             f"{p.name} ({p.type} in {p.allowed}, default {p.default!r})"
             for p in self.parameters.values()
-            if p.name not in {"sources", "trace"}
+            if p.name not in FILES
         ]
 
     def _declared(self, line: str) -> Parameter:
@@ -187,6 +232,8 @@ class Notebook:
             )
         default = parse_value(found["default"])
         unit, allowed, description = (part.strip() for part in parts)
+        if found["name"] in FILES:
+            return Parameter(found["name"], found["type"], default, unit, allowed, description)
         if allowed != "any" and not _INTERVAL.fullmatch(allowed) and not _SET.fullmatch(allowed):
             raise ParameterError(
                 f"{self.path.name}: the range of {found['name']} must be an interval, "
@@ -288,15 +335,15 @@ def profile_parameters(profile: str) -> dict[str, dict[str, Any]]:
     return values
 
 
-def read_table(path: str) -> Sized:
-    """Return a reader's own table, read by what ``book/_tables.yml`` names.
+def read_table(path: str, reader: str) -> Sized:
+    """Return a reader's own table, read by what ``book/_tables.yml`` names for a page's range.
 
     Raises
     ------
     ValueError
         Naming the file, the row, the column and the reason.
     """
-    table: Sized = _table("read")(path)
+    table: Sized = _table(reader)(path)
     return table
 
 

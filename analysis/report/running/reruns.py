@@ -46,7 +46,7 @@ def rerun_job(
     if sources_path:
         if not notebook.takes_sources:
             raise ParameterError(f"{name} takes no sources: leave SOURCES out")
-        table = read_table(sources_path)
+        table = read_table(sources_path, notebook.parameters["sources"].allowed)
         content = Path(sources_path).read_bytes()
     if trace_path:
         if not notebook.takes_trace:

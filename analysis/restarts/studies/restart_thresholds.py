@@ -6,7 +6,7 @@ on, and the last, one more than there are states, is never active.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -32,6 +32,20 @@ SAME = 1e-12
 THIRD_PENALTY = 2.5
 PENALTY = r"penalty $\lambda$ (cost per active epoch)"
 MONOTONE = "P stochastically monotone and c(x,0) - c(x,1) + b sum P c(.,1) non-decreasing"
+
+
+def by_route(indices: Mapping[str, ArrayLike]) -> pd.DataFrame:
+    """Return an index by the routes that compute it, as it is shown, 0/0 where one is not defined.
+
+    Parameters
+    ----------
+    indices : mapping of str to array_like, shape (K,)
+        Index of each state, by route.
+    """
+    values = np.array(list(indices.values()), dtype=float)
+    columns = pd.Index([f"state {k + 1}" for k in range(values.shape[1])])
+    shown = pd.DataFrame(values.round(4), pd.Index(list(indices), name="index by"), columns)
+    return shown.astype(object).where(np.isfinite(values), "0/0")
 
 
 def skipping_arm(second: float) -> RestartArm:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.policies import RoundRobinPolicy, WhittlePolicy
-from analysis.report import COLOURS, figure, save_figure, save_value
+from analysis.report import COLOURS, NONE, figure, save_figure, save_value
 from analysis.trace.bootstrap import block_weights, ratio_interval
 from analysis.trace.deployed import (
     EntryFrequency,
@@ -40,6 +40,8 @@ LABELS = {
     "oracle": "index, test-period rates",
     "feed": "index that sees contents",
 }
+BLOCK = 4
+"""Weeks in a row that the bootstrap draws; an interval takes two such blocks."""
 TO_DEPLOY = ("index", "shrunk", "forgetting", "fixed", "even", "robin")
 """What one can run without a feed or the future, at any budget."""
 
@@ -114,36 +116,80 @@ def compare(plan: Experiment, days: Sequence[float], draws: int, seed: int) -> p
         "feed": plan.seeing(np.maximum(plan.trained, lowest)),
     }
     base = played["index"].weeks
-    weights = block_weights(base.size, min(4, base.size), draws, np.random.default_rng([seed, 2]))
+    if not base.sum() > 0:
+        raise ValueError(
+            "trace must have items in its test period that a visit can find, got none: the index "
+            "policy collects nothing there"
+        )
+    weights = None
+    if base.size >= 2 * BLOCK:
+        weights = block_weights(base.size, BLOCK, draws, np.random.default_rng([seed, 2]))
     rows = []
     for key, outcome in played.items():
-        ratio = ratio_interval(outcome.weeks, base, weights)
-        save_value(f"your-trace-{key}", ratio[0], interval=ratio[1:], replications=draws)
+        ratio = ratio_with_interval(outcome.weeks, base, weights)
+        known = {} if np.isnan(ratio[1]) else {"interval": ratio[1:], "replications": draws}
+        save_value(f"your-trace-{key}", ratio[0], **known)
         rows.append((key, *ratio, outcome.used, 1 - outcome.stale))
     save_value("your-trace-memory", memory / 24.0)
+    save_value("your-trace-weeks", base.size)
+    save_value("your-trace-enough-weeks", weights is not None)
     table = pd.DataFrame(rows, columns=["policy", "ratio", "low", "high", "used", "fresh"])
     best = table[table["policy"].isin(TO_DEPLOY)].set_index("policy")["ratio"].idxmax()
     save_value("your-trace-best", list(LABELS).index(str(best)))
     return table
 
 
+def ratio_with_interval(
+    numerator: Floats, denominator: Floats, weights: Floats | None
+) -> tuple[float, float, float]:
+    """Ratio of two totals, with its block-bootstrap interval where the weeks bear one.
+
+    Parameters
+    ----------
+    numerator, denominator : ndarray, shape (weeks,)
+        Weekly values.
+    weights : ndarray, shape (draws, weeks), optional
+        From `block_weights`; none where there are too few weeks.
+
+    Returns
+    -------
+    ratio, low, high : float
+        The ends are nan where there is no interval: without weights, where a sample holds nothing
+        to divide by, and where all samples are alike.
+    """
+    if weights is not None and (weights @ denominator > 0).all():
+        ratio, low, high = ratio_interval(numerator, denominator, weights)
+        if high - low > 1e-12 * ratio:
+            return ratio, low, high
+    return float(numerator.sum() / denominator.sum()), np.nan, np.nan
+
+
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Lay the comparison out for the page."""
+    """Lay the comparison out for the page, a dash where there is no interval."""
     names = {
         "ratio": "reward / index", "low": "low", "high": "high",
         "used": "budget spent", "fresh": "time up to date",
     }  # fmt: skip
-    return table.assign(policy=table["policy"].map(LABELS)).set_index("policy")[
-        list(names)
-    ].rename(columns=names).round(3)  # fmt: skip
+    laid = table.assign(policy=table["policy"].map(LABELS)).set_index("policy")[list(names)]
+    return with_dashes(laid.rename(columns=names).round(3))
+
+
+def with_dashes(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame to be shown, with a dash for each number that is not finite."""
+    return frame.astype(object).where(frame.map(_is_shown), NONE)
+
+
+def _is_shown(value: object) -> bool:
+    return not isinstance(value, float) or bool(np.isfinite(value))
 
 
 def draw(table: pd.DataFrame, plan: Experiment) -> None:
     """Draw the comparison."""
     fig, axis = figure(height=3.6)
     place = np.arange(len(table))[::-1]
-    errors = [table["ratio"] - table["low"], table["high"] - table["ratio"]]
-    axis.errorbar(table["ratio"], place, xerr=np.maximum(errors, 0), fmt="o", color=COLOURS[0])
+    errors = np.array([table["ratio"] - table["low"], table["high"] - table["ratio"]])
+    bars = np.maximum(np.nan_to_num(errors), 0)  # none where there is no interval
+    axis.errorbar(table["ratio"], place, xerr=bars, fmt="o", color=COLOURS[0])
     axis.axvline(1, color="black", linewidth=0.8)
     axis.set(xlim=(0, None), yticks=place, xlabel="reward / index with trained rates")
     axis.set_yticklabels([LABELS[key] for key in table["policy"]])
@@ -151,12 +197,13 @@ def draw(table: pd.DataFrame, plan: Experiment) -> None:
         f"{LABELS[key]} {ratio:.2f}"
         for key, ratio in zip(table["policy"], table["ratio"], strict=True)
     )
+    ends = "block-bootstrap 95% intervals" if table["low"].notna().any() else "no intervals"
     save_figure(
         "your-trace-policies",
         fig,
         table,
         caption=f"Value collected from {len(plan.trace)} sources in the test period, in units of "
-        "the index policy with trained rates; block-bootstrap 95% intervals.",
+        f"the index policy with trained rates; {ends}.",
         alt=f"Ratios to the index policy with trained rates: {told}.",
     )
 
@@ -204,6 +251,7 @@ def draw_schedule(table: pd.DataFrame) -> None:
     axis.set(xlabel="items per day", ylabel="visits per day")
     never = len(table) - len(some)
     save_value("your-trace-never", never)
+    save_value("your-trace-some-never", never > 0)
     save_value("your-trace-visited", len(some))
     save_figure(
         "your-trace-schedule",
@@ -212,10 +260,15 @@ def draw_schedule(table: pd.DataFrame) -> None:
         caption=f"The recommended schedule: visits per day against items per day. {never} of "
         f"{len(table)} sources are never visited at this budget. The data of this figure is the "
         "schedule, one row a source.",
-        alt=f"Visits from {some['visits_per_day'].min():.2g} to "
-        f"{some['visits_per_day'].max():.2g} a day. {how_visits_rise(some)}{never} of {len(table)} "
-        "sources are not visited.",
+        alt=f"{how_many_visits(some['visits_per_day'])} {how_visits_rise(some)}{never} of "
+        f"{len(table)} sources are not visited.",
     )
+
+
+def how_many_visits(visits: pd.Series) -> str:
+    """Say how many visits a day the sources get."""
+    least, most = f"{visits.min():.2g}", f"{visits.max():.2g}"
+    return f"{least} visits a day." if least == most else f"Visits from {least} to {most} a day."
 
 
 def how_visits_rise(visited: pd.DataFrame) -> str:
@@ -230,13 +283,26 @@ def how_visits_rise(visited: pd.DataFrame) -> str:
 
 
 def doubled_budget(plan: Experiment, days: Sequence[float]) -> None:
-    """Keep where the visits of a doubled budget go: to sources visited before, or to new ones."""
+    """Keep where the visits of a doubled budget go: to sources visited before, or to new ones.
+
+    A budget of more than half of the sources cannot be doubled: a source has one visit an epoch at
+    most.
+    """
+    can = 2 * plan.budget <= len(plan.trace)
+    save_value("your-trace-can-double", can)
+    if not can:
+        save_value("your-trace-doubled-some-new", False)
+        save_value("your-trace-doubled-none-new", False)
+        return
     now, more = (
         schedule(replace(plan, budget=budget), days).set_index("source")["visits_per_day"]
-        for budget in (plan.budget, min(2 * plan.budget, len(plan.trace)))
+        for budget in (plan.budget, 2 * plan.budget)
     )
     gained = more - now
     never = now[now == 0].index
+    some = bool((more[never] > 0).any())
+    save_value("your-trace-doubled-some-new", some)
+    save_value("your-trace-doubled-none-new", not some)
     save_value("your-trace-doubled-new", int((more[never] > 0).sum()))
     save_value("your-trace-doubled-share", float(gained[never].sum() / gained.sum()))
     save_value("your-trace-doubled-fewer", int((gained < -1e-9).sum()))

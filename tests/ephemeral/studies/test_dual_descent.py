@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.ephemeral import dual_descent, four_sources, relaxed_problem
+from analysis.ephemeral import Sources, dual_descent, four_sources, relaxed_problem
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.studies import dual_descent as study
 from tests.support import assert_turns, verdicts
@@ -77,3 +77,25 @@ def test_an_interval_of_multipliers_is_told_from_a_single_one():
 def test_a_price_that_has_not_arrived_does_not_keep_the_budget():
     assert study.keeps_budget(2.002, 2.0)
     assert not study.keeps_budget(2.1, 2.0)
+
+
+def test_a_run_earns_no_more_than_the_bound_of_what_it_spends():
+    """Where the price has not arrived it spends, and earns, more than the budget allows."""
+    halves = Sources([10, 5, 2.5, 1.25], [1, 0.5, 0.25, 0.125], [0.5] * 4)
+    for sources in (four_sources(), halves, replace(halves, cost=np.array([2.0, 1.0, 1.0, 3.0]))):
+        rows = study.descend_by_budget(study.cases_of(sources), 1500, [(5.0, 0.6), (0.1, 1.0)])
+        assert (rows["reward / bound of the budget"] > 1.001).any()
+        assert (rows["reward / bound"] < 1.0005).all()
+    assert study.bound_of_cost(halves, 0.0) == 0.0
+    assert study.bound_of_cost(halves, 4.1) == pytest.approx(halves.u.sum())
+
+
+def test_a_source_at_which_nothing_appears_has_no_share():
+    share = study.collected_share(Sources([10.0, 0.0], [1.0, 1.0], [0.5, 0.5]), 1.0)
+    assert share[1] == 0
+    assert 0 < share[0] <= 1
+
+
+def test_steps_are_not_compared_with_themselves():
+    assert study.and_most({"a": 2.0, "b": 3.0}, "a") == ", and by 3.000 with b"
+    assert study.and_most({"a": 3.0, "b": 2.9999}, "b") == ", and by no more with any other"

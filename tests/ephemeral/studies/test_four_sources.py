@@ -13,12 +13,14 @@ from analysis.ephemeral.sources import Sources, four_sources
 from analysis.ephemeral.studies.four_sources import (
     Results,
     chance_of_a_hit,
+    gaps_in_words,
     greedy_content,
     predicates,
     rounding_to,
     scan_averages,
 )
 from analysis.ephemeral.studies.four_sources.claims import claims
+from analysis.ephemeral.studies.four_sources.pictures import rhythm, still_apart, value_in_words
 from analysis.published import printed_number
 from tests.support import assert_all_turn, verdicts
 
@@ -104,13 +106,69 @@ def test_the_slides_greedy_rank_is_the_content_at_each_age():
     np.testing.assert_allclose(greedy_content(sources, ages), sources.state_at_age(ages))
 
 
-def test_sentences_turn_with_the_budgets_and_the_rewards():
-    def rewards(*whittle):
-        columns = {"M = 1": [whittle[0], 2.0], "M = 2": [whittle[1], 3.0]}
-        return pd.DataFrame(columns, index=["whittle", "greedy"])
+def rewards_of(index, greedy):
+    return pd.DataFrame({"M = 2": [index, greedy]}, index=["whittle", "greedy"])
 
-    alike = predicates((1, 2), rewards(2.0, 3.3))
-    assert (alike["two-budgets"], alike["greedy-alike"]) == (True, True)
-    other = predicates((2, 2), rewards(2.0, 3.3))
-    assert (other["two-budgets"], other["greedy-alike"]) == (False, False)
-    assert other["over-greedy"] == pytest.approx(0.1)
+
+@pytest.mark.parametrize(
+    ("size", "index", "greedy", "alike", "over"),
+    [
+        (4, 3.0, 3.0, True, 0.0),
+        (4, 3.3, 3.0, False, 0.1),
+        (4, 2.7, 3.0, False, -0.1),
+        (2, 3.0, 3.0, False, 0.0),  # all sources are crawled: nothing to choose
+        (4, 0.0, 0.0, True, 0.0),  # nothing to earn
+        (4, 3.0, 0.0, False, 1.0),
+    ],
+)
+def test_sentences_turn_with_the_budgets_and_the_rewards(size, index, greedy, alike, over):
+    said = predicates(size, (2, 2), rewards_of(index, greedy))
+    assert not said["two-budgets"]
+    assert said["greedy-alike"] is alike
+    assert [said[k] for k in ("all-crawled", "greedy-alike", "greedy-apart")].count(True) == 1
+    assert said["all-crawled"] is (size == 2)
+    assert said["over-greedy"] == pytest.approx(over)
+    assert predicates(4, (2, 3), rewards_of(1.0, 1.0))["two-budgets"]
+
+
+@pytest.mark.parametrize(
+    ("gaps", "said"),
+    [
+        ((), "never crawled"),
+        ((1, 2, 2), "1, 2, 2"),
+        ((1,) * 400 + (2,) * 30, "400 of 1, 30 of 2"),
+        (tuple(range(3, 90)), "87, from 3 to 89"),
+    ],
+)
+def test_gaps_are_listed_while_they_can_be_read(gaps, said):
+    assert gaps_in_words(gaps) == said
+
+
+@pytest.mark.parametrize(
+    ("utility", "decay", "said"),
+    [
+        ([2, 1, 3], [0.3, 0.2, 0.4], "An item of c starts highest, one of b lowest; interest in b"),
+        (
+            [2, 2, 1],
+            [0.3, 0.3, 0.4],
+            "An item of a and b starts highest, one of c lowest; interest in a and b",
+        ),
+        (
+            [1, 1, 1],
+            [0.3, 0.3, 0.3],
+            "The items of all sources start alike; interest lasts equally long in all.",
+        ),
+        ([1, 1, 1], [0.3, 0.3, 0.2], "start alike; interest in c lasts longest."),
+        ([2], [0.5], "An item is worth 2 at first, and half of it after 1.39."),
+    ],
+)
+def test_captions_name_who_is_highest_and_not_one_of_several_that_are_alike(utility, decay, said):
+    sources = Sources(np.ones(len(decay)), np.array(utility, float), np.array(decay))
+    assert said in value_in_words(sources, ["a", "b", "c"][: len(decay)])
+
+
+def test_a_cycle_of_one_epoch_has_no_plural():
+    assert rhythm(1) == "The crawls are the same at every epoch"
+    assert rhythm(7) == "The crawls repeat with period 7"
+    assert still_apart([1.0, 1.004]) == "differ by less than 0.01"
+    assert still_apart([1.0, 1.12]) == "still differ by 0.12"

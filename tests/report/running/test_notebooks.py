@@ -64,7 +64,7 @@ def book(tmp_path, monkeypatch):
     (tmp_path / "_toc.yml").write_text("parts: []", encoding="utf-8")
     (tmp_path / "reader_tables.py").write_text(TABLES)
     monkeypatch.syspath_prepend(tmp_path)
-    tables = "sources: {read: 'reader_tables:read', default: 'reader_tables:default'}"
+    tables = "sources: {any: 'reader_tables:read', default: 'reader_tables:default'}"
     (tmp_path / "_tables.yml").write_text(tables)
     return tmp_path
 
@@ -188,6 +188,54 @@ def test_ranges_hold_at_their_ends(page, name, inside, outside):
             notebook.resolve({name: value})
 
 
+@pytest.mark.parametrize("name", ["costs", "order", "names"])
+def test_an_empty_list_and_a_repeated_value_are_refused_by_name(page, name):
+    notebook = page()
+    (value, _) = [*notebook.parameters[name].default, None][:2]
+    with pytest.raises(ParameterError, match=f"{name} must hold at least one value, got"):
+        notebook.resolve({name: []})
+    with pytest.raises(ParameterError, match=f"{name} must hold each value once, got"):
+        notebook.resolve({name: [value, value]})
+
+
+def test_a_list_is_empty_or_repeats_a_value_where_its_default_does(page):
+    notebook = page(
+        "one: list[int] = []  # none; any; a list\ntwo: list[int] = [1, 1]  # none; any; b"
+    )
+    assert notebook.resolve({"two": [3, 3]}) == {"one": [], "two": [3, 3]}
+
+
+def test_every_list_of_every_page_is_refused_where_it_is_empty():
+    """By its name, before a kernel starts; pages that take an empty list say what it stands for."""
+    for notebook in notebooks.all_notebooks().values():
+        for name, parameter in notebook.parameters.items():
+            if parameter.type.startswith("list") and parameter.default:
+                with pytest.raises(ParameterError, match=f"{name} must hold at least one value"):
+                    notebook.resolve({name: []})
+            elif parameter.type.startswith("list"):
+                assert "empty" in parameter.description, (notebook.name, name)
+
+
+def test_a_range_may_end_at_another_number_of_the_page(page):
+    lines = (
+        "few: int = 2  # none; [1, size); fewer than size\nsize: int = 3  # none; [1, 9]; a size"
+    )
+    notebook = page(lines)
+    assert notebook.resolve({"few": 8, "size": 9}) == {"few": 8, "size": 9}
+    with pytest.raises(ParameterError, match=re.escape("few must be in [1, 3), got 3")):
+        notebook.resolve({"few": 3})
+    with pytest.raises(ParameterError, match=re.escape("size must be in [1, 9], got 10")):
+        notebook.resolve({"few": 3, "size": 10})
+
+
+@pytest.mark.parametrize(
+    "other", ["", "size: str = a  # none; any; no number", "size: int = 2  # none; [1, few]; b"]
+)
+def test_a_range_that_ends_at_no_number_is_refused(page, other):
+    with pytest.raises(ParameterError, match="the range of few must name a number"):
+        page(f"few: int = 2  # none; [1, size]; a range\n{other}").parameters  # noqa: B018
+
+
 def test_the_message_gives_value_and_range_in_numbers(page):
     with pytest.raises(ParameterError, match=re.escape("budget must be in [1, 4], got 5")):
         page().resolve({"budget": 5})
@@ -203,7 +251,7 @@ def test_n_is_the_number_of_the_readers_sources(page):
 
 def test_what_reads_a_table_is_named_beside_the_pages(book, tmp_path):
     (tmp_path / "my.csv").write_text("a\nb\nc\n")
-    assert len(read_table(str(tmp_path / "my.csv"))) == 3
+    assert len(read_table(str(tmp_path / "my.csv"), "any")) == 3
 
 
 def test_a_default_may_be_too_large_for_fewer_sources(page):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from analysis.report.running.notebooks import all_notebooks
 from analysis.restarts import whittle_index
 from analysis.restarts.instances.generators import (
     STRUCTURED_KERNELS,
@@ -63,3 +64,15 @@ def test_bad_names_and_sizes_are_refused():
                 kernel(4, stay)
     with pytest.raises(ValueError, match="count must be an integer of at least 1, got 0"):
         slide_arms("shock", 0, 5, np.random.default_rng(0))
+
+
+def test_pages_take_the_names_of_the_generators():
+    """What a page declares as its choices is what `random_kernel` knows."""
+    declared = {
+        (notebook.name, name): parameter.allowed
+        for notebook in all_notebooks().values()
+        for name, parameter in notebook.parameters.items()
+        if name in {"kernel", "kernels", "named"}
+    }
+    assert len(declared) == 5
+    assert set(declared.values()) == {f"{{{', '.join(kernel_names())}}}"}

@@ -13,6 +13,7 @@ from analysis.restarts.instances.generators import (
 )
 from analysis.restarts.studies.restart_thresholds import (
     a_crossing,
+    by_route,
     claims,
     compare_cycles,
     crossings_of_four,
@@ -115,3 +116,8 @@ def test_lines_of_states_that_are_never_visited_do_not_cross():
     assert a_crossing(lines, 3) == 4
     always = thresholds(slide_arm(random_kernel("lazy-simplex", 5, np.random.default_rng(1))), 0.9)
     assert [a_crossing(always, k) for k in range(5)] == list(range(5))
+
+
+def test_a_ratio_that_is_not_defined_is_shown_as_such():
+    shown = by_route({"ratio": [-1.5, np.nan], "definition": [-1.5, 2.00004]})
+    assert shown.to_numpy().tolist() == [[-1.5, "0/0"], [-1.5, 2.0]]

@@ -7,7 +7,7 @@ be traced to the choices that give it, and `chance_of_a_hit` says what such a tr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,8 @@ from analysis.ephemeral.sources import Sources
 Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-9
+#: Gaps that a cell of a table lists one by one.
+_LISTED = 40
 #: What the sum of n terms is divided by: their number, or the last epoch as in (4) of the report.
 DIVISORS = {"epochs": 0, "epochs - 1": -1}
 
@@ -112,11 +114,13 @@ def greedy_content(sources: Sources, ages: Floats) -> Floats:
     return np.asarray(worth * -np.expm1(-sources.decay_rate * elapsed))
 
 
-def predicates(budgets: tuple[int, int], rewards: pd.DataFrame) -> dict[str, float]:
+def predicates(size: int, budgets: tuple[int, int], rewards: pd.DataFrame) -> dict[str, float]:
     """Return what sentences of the page rest on.
 
     Parameters
     ----------
+    size : int
+        Number of sources.
     budgets : tuple of int
         The two budgets.
     rewards : pandas.DataFrame
@@ -125,16 +129,39 @@ def predicates(budgets: tuple[int, int], rewards: pd.DataFrame) -> dict[str, flo
     Returns
     -------
     dict
-        ``two-budgets``, whether they differ; with the first of them ``greedy-alike``, whether
-        greedy earns what the index policy earns, and ``over-greedy``, by how much that earns more.
+        ``two-budgets``, whether they differ; with the first of them ``all-crawled``, whether every
+        source is crawled at every epoch; ``greedy-alike``, whether greedy earns what the index
+        policy earns though there is a choice, and ``greedy-apart``, whether it does not; and
+        ``over-greedy``, by how much the index policy earns more, relative to its own reward where
+        greedy earns nothing.
     """
     first = rewards[f"M = {budgets[0]}"]
-    over = float(first["whittle"] / first["greedy"] - 1)
+    index, greedy = float(first["whittle"]), float(first["greedy"])
+    over = (index - greedy) / (greedy or index or 1.0)
+    choice, alike = budgets[0] < size, abs(over) < _ROUNDING
     return {
         "two-budgets": budgets[0] != budgets[1],
-        "greedy-alike": abs(over) < _ROUNDING,
-        "over-greedy": over if abs(over) >= _ROUNDING else 0.0,
+        "all-crawled": not choice,
+        "greedy-alike": choice and alike,
+        "greedy-apart": choice and not alike,
+        "over-greedy": 0.0 if alike else over,
     }
+
+
+def gaps_in_words(gaps: Sequence[int]) -> str:
+    """List the gaps between crawls of a source; where there are too many, say how often each is.
+
+    Parameters
+    ----------
+    gaps : sequence of int
+        Epochs between two crawls, in their order over one period.
+    """
+    if len(gaps) <= _LISTED:
+        return ", ".join(map(str, gaps)) or "never crawled"
+    lengths, often = np.unique(gaps, return_counts=True)
+    if lengths.size <= _LISTED // 2:
+        return ", ".join(f"{often[k]} of {lengths[k]}" for k in range(lengths.size))
+    return f"{len(gaps)}, from {lengths[0]} to {lengths[-1]}"
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.ephemeral.simulation import Cycle, simulate
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.studies.drawing import draw_source, trajectory_frame
+from analysis.ephemeral.studies.drawing import (
+    SHOWN,
+    draw_source,
+    shown_in_words,
+    trajectory_frame,
+)
 from analysis.published import printed_number
 from analysis.report import (
     COLOURS,
     as_markdown,
     as_mathtext,
     as_plain,
+    counted,
     figure,
     is_document_run,
+    listed,
     save_figure,
 )
 
@@ -44,18 +53,44 @@ def save_content_value(sources: Sources) -> None:
     axis.set(xlabel="time since publication (time units)", ylabel="value of an item")
     axis.set_xlim(0, times[-1])
     axis.legend()
-    order = [labels[i] for i in np.argsort(-sources.mean_utility)]
-    slowest = labels[int(np.argmin(sources.decay_rate))]
+    names = {"caption": list(map(as_markdown, labels)), "alt": list(map(as_plain, labels))}
+    said = {part: value_in_words(sources, some) for part, some in names.items()}
     save_figure(
         "four-sources-content-value",
         fig,
         pd.DataFrame({"time": times, **dict(zip(labels, value, strict=True))}),
-        caption="The value of one item of each source against its age. An item of "
-        f"{as_markdown(order[0])} starts highest; interest in {as_markdown(slowest)} lasts "
-        f"longest.{_redraws('Figure 1 of the report')}",
-        alt=f"Exponentially falling curves, one a source. At publication {as_plain(order[0])} is "
-        f"highest and {as_plain(order[-1])} lowest; {as_plain(slowest)} falls most slowly.",
+        caption=f"The value of one item of each source against its age. {said['caption']}"
+        f"{_redraws('Figure 1 of the report')}",
+        alt=f"Exponentially falling curves, one a source. {said['alt']}",
     )
+
+
+def value_in_words(sources: Sources, labels: Sequence[str]) -> str:
+    """Say which items start highest and lowest, and in which interest lasts longest.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    labels : sequence of str
+        What each of them is called.
+    """
+    utility, decay = sources.mean_utility, sources.decay_rate
+    if len(sources) == 1:
+        half = np.log(2) / decay[0]
+        return f"An item is worth {utility[0]:g} at first, and half of it after {half:.3g}."
+    if np.ptp(utility) == 0:
+        start = "The items of all sources start alike"
+    else:
+        high, low = (
+            listed([label for label, at in zip(labels, utility == end, strict=True) if at])
+            for end in (utility.max(), utility.min())
+        )
+        start = f"An item of {high} starts highest, one of {low} lowest"
+    if np.ptp(decay) == 0:
+        return f"{start}; interest lasts equally long in all."
+    long = [label for label, at in zip(labels, decay == decay.min(), strict=True) if at]
+    return f"{start}; interest in {listed(long)} lasts longest."
 
 
 def save_states(
@@ -77,7 +112,7 @@ def save_states(
     of : str
         The document's figure.
     """
-    labels, shown = _labels(sources), range(min(len(sources), 6))
+    labels, shown = _labels(sources), range(min(len(sources), SHOWN))
     run = simulate(sources, "whittle", budget, horizon, initial_state=initial_state)
     shares = [
         f"crawled at {f:.0%} of the epochs" if f else "never crawled" for f in cycle.frequency
@@ -88,20 +123,25 @@ def save_states(
         axes[i, 0].set_title(f"{as_mathtext(labels[i])}: {shares[i]}", fontsize="small")
     axes[-1, 0].set_xlabel("epoch")
     fig.supylabel("expected content (value units)", fontsize="medium")
-    said = "; ".join(
-        f"{as_plain(label)} {share}" for label, share in zip(labels, shares, strict=True)
-    )
+    said = "; ".join(f"{as_plain(labels[i])} {shares[i]}" for i in shown)
     save_figure(
         id,
         fig,
         trajectory_frame(sources, run),
-        caption="Content of each source and crawls (dots) under the index policy with "
-        f"$M = {budget}$, from {initial_state} sources. The crawls repeat with period "
-        f"{cycle.period}; the dotted line is $u^*$.{_redraws(of)}",
-        alt=f"Saw-tooth curves of the content of {len(shown)} sources over {horizon} epochs with "
-        f"{budget} crawled at each. In the long run the crawls repeat every {cycle.period} epochs: "
-        f"{said}.",
+        caption=f"Content of {shown_in_words(sources)} and crawls (dots) under the index policy "
+        f"with $M = {budget}$, from {initial_state} sources. {rhythm(cycle.period)}; the dotted "
+        f"line is $u^*$.{_redraws(of)}",
+        alt=f"Saw-tooth curves of the content of {counted(len(shown), 'source')} over "
+        f"{counted(horizon, 'epoch')} with {budget} crawled at each. In the long run: {said}. "
+        f"{rhythm(cycle.period)}.",
     )
+
+
+def rhythm(period: int) -> str:
+    """Say how the crawls of a cycle repeat."""
+    if period == 1:
+        return "The crawls are the same at every epoch"
+    return f"The crawls repeat with period {period}"
 
 
 def save_running_average(
@@ -145,7 +185,13 @@ def save_running_average(
         pd.DataFrame({"epochs": epochs, **{f"from {k}": v for k, v in running.items()}}),
         caption=f"Average reward of the index policy over the first $n$ epochs, $M = {budget}$, "
         f"from three initial states. All tend to {long_run:.2f}; after {epochs[-1]} epochs they "
-        f"still differ by {np.ptp([v[-1] for v in running.values()]):.2f}.",
+        f"{still_apart([v[-1] for v in running.values()])}.",
         alt="Three curves of the running average, from empty, fresh and full sources, approach the "
         f"long-run value {long_run:.2f}.",
     )
+
+
+def still_apart(averages: Sequence[float]) -> str:
+    """Say by how much averages differ, as far as two decimals tell."""
+    apart = float(np.ptp(averages))
+    return f"still differ by {apart:.2f}" if apart >= 0.005 else "differ by less than 0.01"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.studies.model_and_index.formula import KINDS, Cases
 from analysis.ephemeral.theory.printed import printed_eta
-from analysis.report import COLOURS, figure, save_figure
+from analysis.report import COLOURS, figure, rounded, save_figure
 
 Floats = NDArray[np.float64]
 
@@ -112,13 +112,25 @@ def save_gap(source: int, level: float, price: Floats, moved: Floats) -> None:
         fig,
         pd.DataFrame({"subsidy": price, "value": moved, "sum": price + moved}),
         caption=f"The gap in the report's proof of its Lemma 4, for source {source} at "
-        f"$x = 0.8\\,u^*$: the value function falls with the subsidy, at up to {-steepest:.2f} for "
-        "each unit. With the subsidy added it never falls, so the state passes from active (below "
-        "$x$) to passive once.",
-        alt=f"Two curves against the subsidy. The value one epoch later falls, with steepest slope "
-        f"{steepest:.2f}; the same value plus the subsidy rises throughout and crosses the level x "
-        "once.",
+        f"$x = 0.8\\,u^*$: {falls_in_words(steepest)}. With the subsidy added it never falls, so "
+        "the state passes from active (below $x$) to passive once.",
+        alt=f"Two curves against the subsidy. For the value one epoch later, "
+        f"{falls_in_words(steepest)}; the same value plus the subsidy rises throughout and crosses "
+        "the level x once.",
     )
+
+
+def falls_in_words(steepest: float) -> str:
+    """Say how steeply the value function falls with the subsidy.
+
+    Parameters
+    ----------
+    steepest : float
+        Its least slope.
+    """
+    if steepest > -0.005:  # interest is gone within an epoch: the state hardly matters
+        return "the value function falls with the subsidy by less than 0.01 for each unit"
+    return f"the value function falls with the subsidy, at up to {-steepest:.2f} for each unit"
 
 
 def save_curve(source: int, one: Sources, curves: pd.DataFrame, orbit: pd.DataFrame) -> None:
@@ -163,12 +175,12 @@ def save_curve(source: int, one: Sources, curves: pd.DataFrame, orbit: pd.DataFr
         fig,
         curves,
         caption=f"The index of source {source}. On the orbit (dots) all forms agree. Between its "
-        f"points the short form is too small, by less than {worst:.2f} between $u$ and $u^*$ (that "
-        "is $\\alpha u/C$, which it comes as near as one likes). From $u^*$ on Theorem 1 of the "
-        "report gives 0, and the short form, with $\\eta = 0$, the right $x/C$.",
+        f"points the short form is too small, by less than {rounded(worst)} between $u$ and $u^*$ "
+        "(that is $\\alpha u/C$, which it comes as near as one likes). From $u^*$ on Theorem 1 of "
+        "the report gives 0, and the short form, with $\\eta = 0$, the right $x/C$.",
         alt=f"A convex rising curve, the index, with {len(orbit)} dots on it. A dashed saw-tooth "
-        f"curve touches it at the dots and drops by up to {worst:.1f} after each. Above u* a line "
-        "at zero shows the printed theorem.",
+        f"curve touches it at the dots and drops by up to {rounded(worst, 1)} after each. Above u* "
+        "a line at zero shows the printed theorem.",
     )
 
 

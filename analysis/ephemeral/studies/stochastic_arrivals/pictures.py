@@ -10,7 +10,12 @@ import pandas as pd
 from analysis.ephemeral.simulation import Trajectory
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.simulation import Comparison
-from analysis.ephemeral.studies.drawing import draw_source, trajectory_frame
+from analysis.ephemeral.studies.drawing import (
+    SHOWN,
+    draw_source,
+    shown_in_words,
+    trajectory_frame,
+)
 from analysis.ephemeral.studies.stochastic_arrivals import FORMS, printed_rewards
 from analysis.ephemeral.studies.values import rewards_by_run
 from analysis.report import (
@@ -18,8 +23,10 @@ from analysis.report import (
     as_markdown,
     as_mathtext,
     as_plain,
+    counted,
     figure,
     is_document_run,
+    moves,
     save_data,
     save_figure,
 )
@@ -42,7 +49,7 @@ def save_states(sources: Sources, run: Trajectory, budget: int, *, short: bool) 
         Whether it was played by the Remark's short form.
     """
     labels = [f"source {name}" for name in sources.names or ()]
-    shown = range(min(len(sources), 6))
+    shown = range(min(len(sources), SHOWN))
     shares = run.crawled.mean(axis=1)
     fig, axes = figure(len(shown), 1, height=1 + 1.25 * len(shown), sharex=True, squeeze=False)
     for i in shown:
@@ -59,11 +66,11 @@ def save_states(sources: Sources, run: Trajectory, budget: int, *, short: bool) 
         f"stochastic-arrivals-states{'-short' if short else ''}",
         fig,
         trajectory_frame(sources, run),
-        caption="Content of each source and crawls (dots) with random arrivals, exponential "
-        f"utilities and $M = {budget}$, by {how}. The dotted line is $u^*$."
+        caption=f"Content of {shown_in_words(sources)} and crawls (dots) with random arrivals, "
+        f"exponential utilities and $M = {budget}$, by {how}. The dotted line is $u^*$."
         + (" The arrivals are those of the figure before." if short else "")
         + (instead if is_document_run() and not short else ""),
-        alt=f"Ragged saw-tooth curves of the content of {len(shown)} sources over "
+        alt=f"Ragged saw-tooth curves of the content of {counted(len(shown), 'source')} over "
         f"{run.reward.size} epochs, {budget} crawled at each. Share of epochs with a crawl: "
         f"{said}.",
     )
@@ -128,9 +135,8 @@ def save_frequency(
         caption=f"How often {as_markdown(label)} is crawled at $M = {budget}$ when utilities have "
         "gamma laws of growing variability (1 is the exponential law). Bands: 95% over "
         f"{replications} runs.",
-        alt="Two curves against variability on a logarithmic axis. By Theorem 1 the frequency goes "
-        f"from {ends[0][0]:.2f} to {ends[0][1]:.2f}, by the short form from {ends[1][0]:.2f} to "
-        f"{ends[1][1]:.2f}.",
+        alt="Two curves against variability on a logarithmic axis. By Theorem 1 the frequency "
+        f"{moves(*ends[0], '.2f')}, by the short form it {moves(*ends[1], '.2f')}.",
     )
 
 
@@ -163,7 +169,7 @@ def save_variation(
         columns = {"law": family, "squared coefficient of variation": variations[family]}
         mean, half = [e.value for e in values], [e.half_width for e in values]
         frames.append(pd.DataFrame({**columns, "mean": mean, "half width": half}))
-        said.append(f"{family} utilities from {mean[0]:.1f} to {mean[-1]:.1f}")
+        said.append(f"with {family} utilities it {moves(mean[0], mean[-1], '.1f')}")
     axis.axhline(greedy, color="black", linewidth=1, linestyle=":", label="greedy, any law")
     if is_document_run():
         for (name, reward), height in zip(printed_rewards().items(), (4, -11), strict=True):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.colors import ListedColormap
 
-from analysis.report import COLOURS, figure, is_document_run, save_figure
+from analysis.report import COLOURS, counted, figure, is_document_run, listed, save_figure
 from analysis.robots.studies.robots_controlled import Results, are_curves, curves_rise, hits
 
 
@@ -86,7 +86,24 @@ def save_references(found: Results, printed: Sequence[int]) -> None:
         fig,
         pd.DataFrame(data, columns=["gamma", "updates", "reference states"]),
         caption="Where Proposition 4 stops, for every state that can be its reference. Dashed: "
-        f"{dashed}, which {', '.join(map(str, counts))} of the states give.",
+        f"{dashed}, {who_gives(counts, [model.gamma for model in found.models])}.",
         alt=f"Histograms of the number of updates over all reference states. Dashed is {dashed}, "
-        f"which {', '.join(map(str, counts))} states give.",
+        f"{who_gives(counts, [model.gamma for model in found.models])}.",
     )
+
+
+def who_gives(counts: Sequence[int], gammas: Sequence[float]) -> str:
+    """Say how many reference states give a number of updates.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        How many do, by weight.
+    gammas : sequence of float
+        The weights.
+    """
+    said = [
+        f"{counted(count, 'state') if count else 'no state'} at γ = {gamma:g}"
+        for count, gamma in zip(counts, gammas, strict=True)
+    ]
+    return f"which is that of {listed(said)}"

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.report import COLOURS, Claim, figure, save_figure, save_value
+from analysis.report import COLOURS, Claim, counted, figure, moves, save_figure, save_value, span
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.general import mg1k
 from analysis.robots.general.fleet import FleetControl, RobotKind, optimal_fleet
@@ -78,7 +78,9 @@ def save_predicates(found: Variability, steps: Floats, critical: float) -> None:
     for name, k in (("low", low), ("high", high)):
         save_value(f"robots-general-{name}-first", int(found.numbers[k, 0]))
         save_value(f"robots-general-{name}-last", int(found.numbers[k, -1]))
-    save_value("robots-general-starves-more", bool((steps > 0).all()))
+    save_value("robots-general-several-weights", low != high)
+    save_value("robots-general-several-variations", steps.size > 0)
+    save_value("robots-general-starves-more", bool(steps.size > 0 and (steps > 0).all()))
     save_value("robots-general-loads-fall", falls_below_critical(found, critical))
 
 
@@ -236,10 +238,11 @@ def save_variation(found: Variability, arrival_rate: float, capacity: int, criti
         axis.set(xlabel="squared coefficient of variation", ylabel=name)
     axes[0].set_ylim(top=1.28 * found.loads.max())
     axes[0].legend(fontsize="small", ncols=3)
+    extremes = dict.fromkeys((int(np.argmin(found.gammas)), int(np.argmax(found.gammas))))
     ends = [
-        f"at γ = {found.gammas[k]:g} the best number goes from {found.numbers[k, 0]} robots to "
-        f"{found.numbers[k, -1]}"
-        for k in (int(np.argmin(found.gammas)), int(np.argmax(found.gammas)))
+        f"at γ = {found.gammas[k]:g} the best number of robots "
+        + moves(int(found.numbers[k, 0]), int(found.numbers[k, -1]), "d")
+        for k in extremes
     ]
     save_figure(
         "robots-general-variation",
@@ -249,9 +252,8 @@ def save_variation(found: Variability, arrival_rate: float, capacity: int, criti
         f"indexing times with gamma law, $K = {capacity}$, $\\mu = 1$, $\\lambda = "
         f"{arrival_rate:g}$. The grey line marks exponential times, where $\\gamma(K) = "
         f"{critical:.2f}$ separates loads below one from loads above.",
-        alt="One line a weight. From the least to the most variable times, "
-        + "; ".join(ends)
-        + ".",
+        alt=f"{counted(len(found.gammas), 'line')}, one a weight. From the least to the most "
+        f"variable times, {'; '.join(ends)}.",
     )
 
 
@@ -270,17 +272,17 @@ def save_laws(laws: Sequence[ServiceLaw], gamma: float, capacity: int) -> dict[s
     axis.set(xlabel="load ρ", ylabel="cost per unit of time\n(in lost pages)", ylim=(0, None))
     axis.legend(fontsize="small")
     same = [best[law.name] for law in laws[1:]]
-    ends = f"{min(same):.2f} to {max(same):.2f}"
+    ends = span(min(same), max(same), ".2f")
     save_figure(
         "robots-general-laws",
         fig,
         pd.DataFrame(data),
         caption=f"Cost against load at $K = {capacity}$, $\\gamma = {gamma:g}$, for exponential "
         "times and for three laws with the same mean and the same variance, "
-        f"{laws[1].variation:g} times that of the exponential. Marks are the best loads: from "
-        f"{ends} for the three.",
+        f"{laws[1].variation:g} times that of the exponential. Marks are the best loads: {ends} "
+        "for the three.",
         alt="Four curves that fall and then rise. The lowest points of the three of equal "
-        f"variance lie at loads from {ends}; exponential times have theirs at "
+        f"variance lie at loads of {ends}; exponential times have theirs at "
         f"{best[laws[0].name]:.2f}.",
     )
     return best
@@ -334,8 +336,8 @@ def save_fleet(scan: pd.DataFrame, gamma: float, capacity: int) -> None:
         caption=f"Two kinds: fast robots (rate {FAST_RATE:g}, at most {FAST}) whose running cost "
         f"varies, slow ones (rate {SLOW.arrival_rate:g}, at most {SLOW.available}, cost "
         f"{SLOW.running_cost:g}); $K = {capacity}$, $\\gamma = {gamma:g}$, $\\mu = 1$. A fixed "
-        f"fleet drops all fast robots from a cost of {leaves:g} on; control saves {saved.min():.0%}"
-        f" to {saved.max():.0%} of the cost.",
+        f"fleet drops all fast robots from a cost of {leaves:g} on; control saves "
+        f"{span(saved.min(), saved.max(), '.0%')} of the cost.",
         alt="Left: the fixed numbers of the two kinds change by jumps as the fast kind becomes "
         "dearer, the mean numbers under control change more gradually. Right: the controlled fleet "
         "costs less than the fixed one throughout.",

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.patches import Circle, Rectangle
 from numpy.typing import NDArray
 
-from analysis.report import COLOURS, figure, is_document_run, save_figure
+from analysis.report import COLOURS, counted, figure, is_document_run, moves, save_figure
 from analysis.robots.static.mm1k import (
     critical_gamma,
     large_capacity_robots,
@@ -106,7 +106,7 @@ def save_numbers_by_weight(capacities: Sequence[int], ratio: float) -> None:
         numbers = np.array([optimal_robots(1 / ratio, float(g), k) for g in grid])
         data[f"N, K = {k}"] = numbers
         numbers_at_end[k] = int(numbers[-1])
-        ends.append(f"from {numbers[0]} to {numbers[-1]} at K = {k}")
+        ends.append(f"{moves(int(numbers[0]), int(numbers[-1]), 'd')} at K = {k}")
         axis.step(grid, numbers, where="mid", linestyle=style, color=colour, label=f"K = {k}")
     axis.axhline(ratio, color="grey", linewidth=0.8)
     axis.set(xlabel="weight of starvation γ (μ = 1)", ylabel="best number of robots")
@@ -118,8 +118,8 @@ def save_numbers_by_weight(capacities: Sequence[int], ratio: float) -> None:
         caption=f"{_redraws('Figure 2')}Best number of robots against the weight of starvation, "
         f"$\\mu/\\lambda = {ratio:g}$ (grey line). A larger weight never needs fewer robots. "
         f"{most_at_small_queues(numbers_at_end)}",
-        alt=f"Rising staircases, one a capacity. From the smallest weight to γ = {grid[-1]:g} the "
-        "best number goes " + ", ".join(ends) + ".",
+        alt=f"Staircases that never fall, one a capacity. From the smallest weight to γ = "
+        f"{grid[-1]:g} the best number {', '.join(ends)}.",
     )
 
 
@@ -152,7 +152,7 @@ def save_capacity(weights: Sequence[float], ratio: float, largest: int) -> None:
     axis.axhline(ratio, color="grey", linewidth=0.8)
     axis.set(ylabel="best number of robots")
     axis.legend()
-    ends = [f"from {n[0]} to {n[-1]} at γ = {g:g}" for g, n in numbers.items()]
+    ends = [f"{moves(int(n[0]), int(n[-1]), 'd')} at γ = {g:g}" for g, n in numbers.items()]
     save_figure(
         "robots-static-capacity",
         fig,
@@ -160,9 +160,8 @@ def save_capacity(weights: Sequence[float], ratio: float, largest: int) -> None:
         caption=f"{_redraws('Figure 4')}Best number of robots against the capacity at "
         f"$\\mu/\\lambda = {ratio:g}$ (grey line): one of the two roundings of the best load times "
         "$\\mu/\\lambda$.",
-        alt=f"Staircases against the capacity. From K = 2 to K = {largest} the best number goes "
-        + ", ".join(ends)
-        + ".",
+        alt=f"Staircases against the capacity. From K = 2 to K = {largest} the best number "
+        f"{', '.join(ends)}.",
     )
 
 
@@ -206,6 +205,6 @@ def save_large_capacity(weights: Sequence[float]) -> None:
         caption=_redraws("Figure 5")
         + "Best number of robots in the limit of a large queue, by (16) of the draft: "
         "$\\mu/\\lambda$ rounded up or down, and the weight of starvation decides which way.",
-        alt="Two staircases around the diagonal: the weight of starvation decides where the number "
-        "is rounded down and where up.",
+        alt=f"{counted(len(weights), 'staircase')} around the diagonal: the weight of starvation "
+        "decides where the number is rounded down and where up.",
     )

@@ -1,0 +1,70 @@
+"""A reader's own sources, as pages that count sources read them.
+
+A page whose budget is a number of sources has no use for costs: it would crawl by an index per unit
+of a cost that nobody pays, and earn less than with costs of one. So it refuses them.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+
+from analysis.ephemeral.sources import Sources
+
+Path = str | PathLike[str]
+
+#: Most sources of which the joint ages of an exact chain fit into memory.
+MOST = 5
+
+
+def counted_sources(path: Path, period: float = 1.0) -> Sources:
+    """Read sources for a page whose budget is a number of sources.
+
+    Parameters
+    ----------
+    path : path-like
+        A CSV file, as `Sources.from_csv` reads it.
+    period : float
+        T, time between two decision epochs.
+
+    Raises
+    ------
+    ValueError
+        Naming the file and the reason: as `Sources.from_csv` does, or a cost that is not one.
+    """
+    sources = Sources.from_csv(path, period)
+    for name, cost in zip(sources.names or (), sources.cost, strict=True):
+        if cost != 1:
+            raise ValueError(
+                f"{path}: cost must be 1, or left out, on a page whose budget is a number of "
+                f"sources, got {cost:g} for source {name!r}; dual-descent takes costs"
+            )
+    return sources
+
+
+def compared_sources(path: Path, period: float = 1.0) -> Sources:
+    """Read two or more sources for a page that counts sources and compares them.
+
+    Raises
+    ------
+    ValueError
+        As `counted_sources` does, or if there is one source only.
+    """
+    return _of_number(counted_sources(path, period), path, None)
+
+
+def few_sources(path: Path, period: float = 1.0) -> Sources:
+    """Read two to five sources for a page that counts sources and follows their joint ages.
+
+    Raises
+    ------
+    ValueError
+        As `counted_sources` does, or if there are fewer or more sources.
+    """
+    return _of_number(counted_sources(path, period), path, MOST)
+
+
+def _of_number(sources: Sources, path: Path, most: int | None) -> Sources:
+    if len(sources) < 2 or (most is not None and len(sources) > most):
+        allowed = "at least 2" if most is None else f"2 to {most}"
+        raise ValueError(f"{path}: there must be {allowed} sources, got {len(sources)}")
+    return sources

@@ -1,0 +1,113 @@
+"""The check of finished pages catches what it is for, and lets pass what looks like it."""
+
+import pytest
+from bs4 import BeautifulSoup
+
+from tests.book.finished import LONGEST, faults
+
+
+def page(inside):
+    return BeautifulSoup(f"<article>{inside}</article>", "lxml").select_one("article")
+
+
+def table(*rows, caption="A table."):
+    """Return a numbered table as pages have it: the first row heads the others."""
+
+    def line(cells, tag):
+        return "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in cells) + "</tr>"
+
+    body = "".join(line(row, "td") for row in rows[1:])
+    head = line(rows[0], "th")
+    inside = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+    return f'<figure class="repro-table" id="t"><figcaption>{caption}</figcaption>{inside}</figure>'
+
+
+def kinds(inside):
+    return {line.partition(": ")[0] for line in faults(page(inside))}
+
+
+FAULTS = {
+    "no number": [
+        "<p>It earns nan per epoch.</p>",
+        '<img alt="Costs go from 2 to inf.">',
+        "<figcaption>Thresholds: nan, 3.</figcaption>",
+        '<div class="cell_output"><pre>ratio 0.5 NaN</pre></div>',
+        table(["policy", "loss"], ["index", "nan"]),
+    ],
+    "an empty list": ["<p>These states: [].</p>", '<img alt="which [ ] give">'],
+    "a share of nothing": ["<p>In 0 of 0 steps it falls.</p>", "<li>0 of the 0 runs.</li>"],
+    "a zero with a sign": [
+        "<p>It loses -0.00 per epoch.</p>",
+        "<p>changes by <span class='book-value'>-0.0%</span> here</p>",
+        "<p>−0.00 in all</p>",
+        table(["policy", "loss"], ["index", "-0.00"]),
+    ],
+    "a dictionary": ["<p>states {'ratio': [1.5]}</p>", '<img alt="counts {1: 5}">'],
+    "one, counted as many": [
+        "<p>The crawls repeat every 1 epochs.</p>",
+        "<p>who crawl <span>1</span> sources an epoch</p>",
+        '<img alt="Curves of 1 sources.">',
+    ],
+    "an empty cell": [
+        table(["policy", "loss"], ["index", ""]),
+        table(["policy", ""], ["index", "1"]),
+        "<table><tbody><tr><td> </td></tr></tbody></table>",
+    ],
+    f"a cell of {LONGEST + 1} letters": [table(["gaps"], ["1" * (LONGEST + 1)])],
+    "an interval of width zero": [
+        "<p>It earns 2.50 ± 0.00 per epoch.</p>",
+        "<p>The best number goes from 5 to 5.</p>",
+        "<p>between 1.0% and 1.0% of it</p>",
+        '<img alt="Staircases from 1 to 1 robot.">',
+        table(["policy", "low", "high"], ["index", "0.98", "0.98"]),
+        table(["policy", "mean", "95% from", "95% to"], ["index", "1", "0.5", "0.5"]),
+        table(["quantity", "gain low", "gain high"], ["index", "2%", "2%"]),
+    ],
+    "a reward above its bound": [
+        "<p>It earns 100.4% of the relaxed bound.</p>",
+        "<p>102% of its bound</p>",
+        table(["budget", "reward / bound"], ["M = 1", "1.0005"]),
+        table(["epochs", "share of the relaxed bound"], ["100", "101.2%"]),
+        table(["budget", "reward", "bound"], ["1", "89.095", "88.775"]),
+        table(["reward per epoch", "M = 1"], ["relaxed bound", "260.39"], ["index", "260.50"]),
+    ],
+}
+RIGHT = [
+    "<p>Nancy found information in finance.</p>",
+    "<p>[1, 2] and f([x])</p>",
+    "<p>10 of 0.5, 0 of 40, and 0 of 0.5</p>",
+    "<p>from -0.05 to -0.004 and 10-0</p>",
+    "<p>At M = 1 sources wait; source 1 runs first; 21 epochs; 1 epoch; 0.1 epochs</p>",
+    "<p>2.50 ± 0.01, ±0.004</p>",
+    "<p>from 5 to 50, from 1 to 1.5, between 2 and 2%, from 0.98 to 0.989</p>",
+    "<p>99.9% of the relaxed bound, 100% of the bound, 100.0% of its bound</p>",
+    '<p><span class="math">[] nan -0 0 of 0</span> and <code>nan []</code></p>',
+    '<div class="cell_input"><pre>x = [] # nan</pre></div>',
+    '<aside class="book-rerun"><p>gammas = []</p><table><tr><td></td></tr></table></aside>',
+    table(["policy", "loss"], ["index", "–"], ["other", "1" * LONGEST]),
+    table(["policy", "low", "high"], ["index", "–", "–"], ["other", "0.98", "0.99"]),
+    table(["budget", "reward / bound"], ["M = 1", "1.0000"], ["M = 2", "–"]),
+    table(["budget", "reward", "bound"], ["1", "88.7", "88.775"]),
+    table(["reward per epoch", "M = 1"], ["relaxed bound", "260.39"], ["fluid formula", "264.1"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("fault", "inside"), [(fault, one) for fault, pages in FAULTS.items() for one in pages]
+)
+def test_each_fault_is_caught_alone(fault, inside):
+    assert kinds(inside) == {fault}
+
+
+@pytest.mark.parametrize("inside", RIGHT)
+def test_what_only_looks_like_a_fault_passes(inside):
+    assert kinds(inside) == set()
+
+
+def test_a_fault_is_told_with_the_words_around_it():
+    (line,) = faults(page("<p>Of the runs shown here 0 of 0 diverge.</p>"))
+    assert line == "a share of nothing: Of the runs shown here 0 of 0 diverge."
+
+
+def test_inner_blocks_are_read_once():
+    assert len(faults(page("<ul><li>All <p>nan</p> and more</li></ul>"))) == 1

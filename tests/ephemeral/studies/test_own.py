@@ -1,0 +1,46 @@
+"""A reader's own sources: pages that count sources refuse what they would not use."""
+
+import pytest
+
+from analysis.ephemeral.studies.own import compared_sources, counted_sources, few_sources
+
+HEAD = "name,arrival_rate,mean_utility,decay_rate"
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Write a table of so many sources, with costs where they are given."""
+
+    def write(size, costs=()):
+        rows = [f"feed {n},{n + 1},1.0,0.5" for n in range(size)]
+        rows = [f"{row},{cost}" for row, cost in zip(rows, costs, strict=True)] if costs else rows
+        path = tmp_path / "my.csv"
+        path.write_text("\n".join([HEAD + ",cost" * bool(costs), *rows]))
+        return path
+
+    return write
+
+
+def test_costs_other_than_one_are_refused_by_the_name_of_the_source(table):
+    path = table(3, [1, 1.0, 2.5])
+    with pytest.raises(ValueError, match=r"my\.csv: cost must be 1.* got 2\.5 for source 'feed 2'"):
+        counted_sources(path)
+    assert len(counted_sources(table(3, [1, 1, 1]))) == 3
+    assert counted_sources(table(2), 0.5).period == 0.5
+
+
+@pytest.mark.parametrize(
+    ("read", "taken", "refused", "said"),
+    [
+        (counted_sources, (1, 40), (), ""),
+        (compared_sources, (2, 40), (1,), "at least 2 sources, got 1"),
+        (few_sources, (2, 5), (1, 6), "2 to 5 sources, got"),
+    ],
+)
+def test_the_number_of_sources_is_refused_where_a_page_cannot_do_with_it(
+    table, read, taken, refused, said
+):
+    assert [len(read(table(size))) for size in taken] == list(taken)
+    for size in refused:
+        with pytest.raises(ValueError, match=said):
+            read(table(size))
