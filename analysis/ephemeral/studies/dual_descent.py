@@ -341,13 +341,14 @@ def save_by_budget(by_budget: pd.DataFrame) -> None:
         As `descend_by_budget` returns it.
     """
     farthest = by_budget["distance"].max()
+    shown = by_budget.drop(columns="reward / bound of the budget")
     save_table(
         "dual-descent-budgets",
-        by_budget.drop(columns="reward / bound of the budget"),
+        shown,
         "Where the price ends for several budgets and two step rules, and what is spent and earned "
         "in the second half of the run, the bound being that of what is spent. The largest "
         f"distance from a multiplier is {farthest:.3f}.",
-        formats=dict.fromkeys(by_budget, ".4f") | {"reward / bound": ".3f"},
+        formats=dict.fromkeys(map(str, shown), ".4f") | {"reward / bound": ".3f"},
     )
 
 

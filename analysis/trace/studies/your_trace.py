@@ -127,8 +127,13 @@ def compare(plan: Experiment, days: Sequence[float], draws: int, seed: int) -> p
     rows = []
     for key, outcome in played.items():
         ratio = ratio_with_interval(outcome.weeks, base, weights)
-        known = {} if np.isnan(ratio[1]) else {"interval": ratio[1:], "replications": draws}
-        save_value(f"your-trace-{key}", ratio[0], **known)
+        known = bool(np.isfinite(ratio[1]))
+        save_value(
+            f"your-trace-{key}",
+            ratio[0],
+            interval=ratio[1:] if known else None,
+            replications=draws if known else None,
+        )
         rows.append((key, *ratio, outcome.used, 1 - outcome.stale))
     save_value("your-trace-memory", memory / 24.0)
     save_value("your-trace-weeks", base.size)

@@ -136,7 +136,8 @@ def save_frequency(
         "gamma laws of growing variability (1 is the exponential law). Bands: 95% over "
         f"{replications} runs.",
         alt="Two curves against variability on a logarithmic axis. By Theorem 1 the frequency "
-        f"{moves(*ends[0], '.2f')}, by the short form it {moves(*ends[1], '.2f')}.",
+        f"{moves(ends[0][0], ends[0][1], '.2f')}, by the short form it "
+        f"{moves(ends[1][0], ends[1][1], '.2f')}.",
     )
 
 
