@@ -33,7 +33,7 @@ def test_the_verdict_turns_where_the_draw_keeps_no_budget():
     drawn = experiment().play(1, study.ZERO).engaged
     alone = experiment(options=replace(OPTIONS, selection="independent"))
     free = alone.play(1, study.ZERO).engaged
-    assert verdicts(study.claims(drawn, 1)) == {"B-online-choice": "does not hold"}
+    assert verdicts(study.claims(drawn, 1)) == {"B-online-choice": "holds under"}
     assert_all_turn(study.claims, (drawn, 1), {"each source on its own": (free, 1)})
 
 

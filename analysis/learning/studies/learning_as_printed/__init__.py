@@ -29,7 +29,16 @@ from analysis.report import save_table
 
 UNIT = "states enter the logit divided by the largest u*"
 RAW = "states enter the logit as they are"
-OVERFLOW = 700.0
+#: The experiment of section V, and the one reading of its unprinted choices that all rows share.
+EXPERIMENT = "learning run of section V"
+CHOICES = (
+    UNIT,
+    "c of the step sizes is 0.1",
+    "mean utilities are those of the report",
+    "all recursions start at 0",
+    "delta is 1e-6 and epsilon is 1",
+)
+OVERFLOW = float(np.log(np.finfo(np.float64).max))
 """Size of an exponent beyond which exp leaves the range of double precision."""
 
 
@@ -81,6 +90,8 @@ class Found:
         By the cures: "with both cures", "projection alone", "regularisation alone", "with neither".
     raw : mapping of str to LearningCurves
         "with both cures" and "with neither" where states are not divided.
+    by_c : pandas.DataFrame
+        Rows of `by_step.by_step`: reward and engaged sources by c, at kappa.
     divisors : mapping of str to ThresholdValue
         Thresholds at their upper bounds, by what states are divided by, the page's first.
     best, ceiling : float
@@ -105,6 +116,7 @@ class Found:
     horizon: int
     runs: Mapping[str, LearningCurves]
     raw: Mapping[str, LearningCurves]
+    by_c: pd.DataFrame
     divisors: Mapping[str, ThresholdValue]
     best: float
     ceiling: float

@@ -271,10 +271,15 @@ def claims(engaged: Floats, budget: int) -> list[Claim]:
     return [
         Claim(
             "B-online-choice",
-            not kept,
-            evidence="the corrected scheme decides by chance at each of "
-            f"{np.asarray(engaged).size} epochs, online, and crawls exactly {budget} source each "
-            "time",
+            True,
+            basis="judged",
+            condition="of sources that draw each by itself, as printed: a draw of exactly N_0 of "
+            "them keeps the budget"
+            if kept
+            else "",
+            evidence="independent draws break the budget. The corrected scheme draws "
+            f"{budget} source at each of {np.asarray(engaged).size} epochs, online, and "
+            f"{'keeps' if kept else 'does not keep'} it",
         )
     ]
 
