@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import comb
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,7 @@ from analysis.restarts.definition import (
     evaluate_policy,
     least_over_policies,
 )
-from analysis.restarts.joint import MOST_JOINT_STATES, JointModel
+from analysis.restarts.joint import MOST_JOINT_STATES
 from analysis.restarts.policies import RestartBandit
 from analysis.results import DiscountedSolution, Estimate
 
@@ -31,15 +30,6 @@ NAMES = {
 }
 
 Case = tuple[RestartArm, float, SubsidisedSolution]
-
-
-def refuses(arms: Sequence[RestartArm], budget: int, discount: float) -> bool:
-    """Return whether a budget is refused for these arms."""
-    try:
-        RestartBandit(tuple(arms), budget, discount)
-    except ValueError:
-        return True
-    return False
 
 
 def check_single_arms(cases: Sequence[Case], discount: float) -> pd.DataFrame:
@@ -78,7 +68,6 @@ def check_single_arms(cases: Sequence[Case], discount: float) -> pd.DataFrame:
 
 def claims(
     bandit: RestartBandit,
-    refused: bool,
     value: float,
     simulated: Estimate,
     solved: Mapping[int, DiscountedSolution],
@@ -92,8 +81,6 @@ def claims(
     Parameters
     ----------
     bandit : RestartBandit
-    refused : bool
-        Whether a budget of as many arms as there are is refused.
     value, simulated : float, Estimate
         Cost of the index policy from its equations, and its mean over simulated paths with a
         99.99% interval.
@@ -108,8 +95,6 @@ def claims(
     checked : DataFrame
         As `check_single_arms` returns it.
     """
-    n, m = len(bandit.arms), bandit.budget
-    actions = JointModel(bandit).actions
     low, high = simulated.low, simulated.high
     sizes = {machines: one.values.size for machines, one in solved.items()}
     beaten = exact.index_best - exact.optimal > 2 * exact.residual
@@ -123,12 +108,7 @@ def claims(
     return [
         Claim("C-meta", context="bibliographic data; the slides are cited throughout this part"),
         Claim("C-mole", missing="a picture of the game; nothing is computed from it"),
-        Claim(
-            "C-model",
-            refused and len(actions) == comb(n, m) and {len(a) for a in actions} == {m},
-            evidence=f"the model of this part: {len(actions)} choices of {m} of {n} arms in every "
-            "joint state; m = n is refused",
-        ),
+        Claim("C-model", context="the model of this part, with which all that follows is computed"),
         Claim(
             "C-objective",
             low <= value <= high,

@@ -11,7 +11,6 @@ from analysis.restarts.studies.restart_model import (
     bound_is_loose,
     check_single_arms,
     claims,
-    refuses,
 )
 from analysis.results import Estimate
 from tests.support import assert_all_turn, assert_turns, verdicts
@@ -32,7 +31,6 @@ def true():
     hundred = bandit("one-step", 100)
     return {
         "bandit": bandit("lazy-wearing", 3),
-        "refused": refuses(hundred.arms, 100, SLIDE_DISCOUNT),
         "value": 10.0,
         "simulated": Estimate(10.1, 9.9, 10.3, 100),
         "solved": {n: solve_joint(bandit("shock", n)) for n in (2, 3)},
@@ -57,7 +55,6 @@ def test_each_claim_turns_on_a_false_model(true):
         claims,
         true,
         {
-            "all arms may be active": true | {"refused": False},
             "the equations of another policy": true | {"value": 11.0},
             "a machine less in each joint problem": true
             | {"solved": {n + 1: one for n, one in true["solved"].items()}},
@@ -73,12 +70,6 @@ def test_each_claim_turns_on_a_false_model(true):
 def test_equation_and_decomposition_turn_together(true):
     wrong = true | {"checked": check_single_arms(cases(wrong=0.5), SLIDE_DISCOUNT)}
     assert_turns(claims, true, wrong, {"C-c-lambda", "C-dp"})
-
-
-def test_as_many_active_arms_as_there_are_is_refused():
-    arms = bandit("shock", 3).arms
-    assert refuses(arms, 3, SLIDE_DISCOUNT)
-    assert not refuses(arms, 2, SLIDE_DISCOUNT)
 
 
 def test_the_bound_is_loose_on_some_systems_and_tight_on_others(true):

@@ -35,9 +35,9 @@ def true():
     }
 
 
-def test_close_holds_by_a_choice_and_the_range_is_open_at_its_lower_end(true):
+def test_close_is_context_and_the_range_is_open_at_its_lower_end(true):
     found = verdicts(claims(**true))
-    assert found["C-close"] == found["C-concl-close"] == "holds under"
+    assert found["C-close"] == found["C-concl-close"] == "context"
     assert (found["C-e12-lo"], found["C-e12-hi"]) == ("not determined", "matches under")
     assert found["C-alpha-def"] == "holds"
     inputs = {id for id in found if id.startswith(("C-e12-", "C-P", "C-Q", "C-c", "C-b"))}

@@ -32,11 +32,11 @@ def small(monkeypatch):
 
 def test_the_verdicts_on_the_draft(small):
     said = verdicts(claims(small, WRONG, 5.7))
-    wrong = ["D-concl-cost", "D-eq11", "D-eq14", "D-prop2-bound", "D-xref"]
+    wrong = ["D-abs-closed", "D-concl-cost", "D-eq11", "D-eq14", "D-prop2-bound", "D-xref"]
     assert sorted(id for id, v in said.items() if v == "does not hold") == wrong
     assert {said[id] for id in ("D-fig1", "D-fig2", "D-t3", "D-lem2-K0")} == {"not determined"}
     assert {said[id] for id in ("D-assump", "D-eq1")} == {"context"}
-    assert {said[id] for id in ("D-prop1", "D-abs-closed", "D-R-double")} == {"holds under"}
+    assert {said[id] for id in ("D-prop1", "D-R-double")} == {"holds under"}
     assert said["D-eq9"] == "holds"
     assert said["D-fig2-57"] == "used"
 

@@ -332,7 +332,8 @@ def _gradient(found: Rule) -> Iterable[Claim]:
         if harvest["median cosine"] <= 0.99
         else "",
         evidence="the sample of (7), which is exact for that content. For the harvest the median "
-        f"cosine with the gradient is {harvest['median cosine']:.2f}, at best {harvest['largest cosine']:.2f}; with "
+        f"cosine with the gradient is {harvest['median cosine']:.2f}, at best "
+        f"{harvest['largest cosine']:.2f}; with "
         f"R - eta + V(x') - V(x) the error is {_bound(right['largest relative error'], LEAST)}",
     )
 

@@ -167,6 +167,7 @@ def _lemma_4(found: Process) -> list[Claim]:
     _, outside = chain.classes()
     names = ", ".join(map(str, sorted(outside)))
     entered = chain.reachable((1, 2, 1))
+    level_two = {x for x in chain.states if x[1] == 2}
     at_top = {x for x in chain.states if x[1] == top} - chain.reachable((1, top, 1))
     stuck = _stuck_at_level_zero(found)
     levels = range(2, 1 + found.lowest - 1, -1)  # from r = 2 to r' = 1
@@ -177,8 +178,12 @@ def _lemma_4(found: Process) -> list[Claim]:
     return [
         Claim(
             "D-example-N2",
-            (1, 2, 2) in entered,
-            evidence="(1,2,2) is a state, and no event of any policy enters it: not recurrent",
+            {x for x in level_two - entered if x[2] != 2 or x[0] == 0} == set(),
+            condition=f"without {sorted(level_two - entered)}, which no event of any policy enters"
+            if level_two - entered
+            else "",
+            evidence=f"from (1,2,1) {len(level_two & entered)} of {len(level_two)} states of level "
+            "2 are reached",
         ),
         Claim(
             "D-multichain",
@@ -189,31 +194,35 @@ def _lemma_4(found: Process) -> list[Claim]:
         Claim("D-lem4", not outside, evidence=f"the states {names} cannot be entered"),
         Claim(
             "D-lem4-1",
-            not at_top,
-            evidence=f"at r = N the states {sorted(at_top)} are not recurrent",
+            all(q >= 1 and s == 2 for q, _, s in at_top),
+            condition="r < N" if at_top else "",
+            evidence=f"at r = N all states are recurrent but {sorted(at_top)}",
         ),
         Claim(
             "D-lem4-1b",
             not stuck,
+            basis="judged",
             evidence=f"from {stuck[:1]} action 0 leads on to level 0 with one page less and never "
             "back: the construction has to pass by level 1",
         ),
         Claim(
             "D-lem4-2",
             up,
-            condition="the higher level is below N",
+            condition="the higher level is below N" if at_top else "",
             evidence="all states of level 1 are reached from level 0; at level N those of a "
             "fictitious event with pages waiting are not",
         ),
         Claim(
             "D-lem4-3",
             not twice,
+            basis="judged",
             evidence=f"from level 2 to level 1 the print sets the actions 0 at levels "
             f"{list(levels)}, among them level 1 itself, where its next line sets action 1",
         ),
         Claim(
             "D-lem4-order",
             below <= set(range(2, listed + found.direction, found.direction)),
+            basis="judged",
             evidence=f"action 0 after a departure at (2,0,0) leads to q = {sorted(below)}, the "
             f"list goes on with {listed}",
         ),

@@ -195,9 +195,11 @@ def claims(found: Checks) -> list[Claim]:
         ),
         Claim(
             "D-fut-hetero",
-            found.alike < 1e-8,
-            evidence="robots of several kinds, fixed or controlled; kinds that are alike cost what "
-            "one kind of all of them costs. A region is a kind with its own rate and running cost",
+            False,
+            basis="judged",
+            evidence="robots of several kinds, fixed or controlled, are on this page, and kinds "
+            f"that are alike cost what one kind costs, to {found.alike:.0e}; where robots are best "
+            "placed is not modelled",
         ),
         Claim(
             "D-fut-area",

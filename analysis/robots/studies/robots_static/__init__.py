@@ -241,10 +241,10 @@ def _proposition_1(f: Formulas, wrong: dict[int, float]) -> list[Claim]:
         ),
         Claim(
             "D-abs-closed",
-            rounds,
-            condition="up to the root of (6), which is found numerically",
-            evidence="the cost is in closed form, the best load is the one root of R besides 1, "
-            "and one of its roundings is the best number",
+            False,
+            basis="judged",
+            evidence="the cost is in closed form, but the best load is a root of (6), a polynomial "
+            "of degree 2(K+1), which is found numerically; one of its roundings is the best number",
         ),
         Claim(
             "D-eq15",

@@ -16,7 +16,8 @@ TRUE = study.Checks(1e-14, 1e-9, 0, 6, 1e-12, 0.0)
 
 def test_the_announced_work_is_done():
     said = verdicts(study.claims(TRUE))
-    assert [said[f"D-fut-{name}"] for name in ("general", "hetero", "area")] == ["done"] * 3
+    assert said["D-fut-general"] == said["D-fut-area"] == "done"
+    assert said["D-fut-hetero"] == "open"  # where robots are best placed is not modelled
     assert said["D-concl-mg1k"] == "does not hold"
     assert said["D-concl-companion"] == "context"
 
@@ -27,7 +28,6 @@ def test_the_announced_work_is_done():
         ({"closed": 1e-3}, "D-fut-general"),
         ({"balance": 1e-3}, "D-fut-general"),
         ({"misses": 3}, "D-fut-general"),
-        ({"alike": 1e-3}, "D-fut-hetero"),
         ({"neighbours": -1e-6}, "D-fut-area"),
     ],
 )
