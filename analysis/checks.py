@@ -1,14 +1,29 @@
-"""Argument checks that every part of the package shares: one sentence, naming what is wrong."""
+"""Argument checks that every part of the package shares: one sentence, naming what is wrong.
+
+A number is what Python and NumPy call real: int, float, Fraction, NumPy's integers and floats, and
+an array of them without axes. Truth values, text, complex numbers, dates, spans of time, masked and
+structured arrays are none, although NumPy makes numbers of most of them. What is returned is a
+plain int or float, or an array of int64 or float64 in C order, whatever was given: models and
+compiled code take that value, not the one that was given.
+"""
 
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Rational, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+LARGEST = 2**63 - 1
+"""The largest integer of an int64 array."""
+LONGEST = 160
+"""Characters of a wrong value that a message shows."""
+DEEPEST = 64
+"""Axes that an array may have in NumPy."""
 
 
 def check_number(
@@ -25,31 +40,47 @@ def check_number(
     Raises
     ------
     ValueError
-        If `value` is not a real number or lies outside the interval.
+        If `value` is not a real number, lies outside the interval, or is finite and too large for
+        a float.
     """
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    number = float(value) if real else math.nan
+    real = _real(value)
+    try:
+        number = math.nan if real is None else float(real)
+    except OverflowError:
+        number = math.inf
+    if math.isinf(number) and real not in (math.inf, -math.inf):
+        raise ValueError(f"{name} must be a number that a float can hold, got {shown(value)}")
     above = number > low if low_open else number >= low
     below = number < high if high_open else number <= high
     if not (above and below):  # nor is it where the number is nan
         allowed = interval_text(low, high, low_open, high_open)
-        raise ValueError(f"{name} must be a number in {allowed}, got {value!r}")
+        raise ValueError(f"{name} must be a number in {allowed}, got {shown(value)}")
     return number
 
 
-def check_integer(name: str, value: Any, low: int, high: int | None = None) -> int:
+def check_integer(name: str, value: Any, low: int, high: float = LARGEST) -> int:
     """Return `value` as an int in [low, high], or raise naming it.
+
+    Parameters
+    ----------
+    name : str
+        What the value is called in the message.
+    value : int, or what is equal to one without being a float
+    low, high : int
+        Ends of the range. `high` is the largest int64 unless given; ``math.inf`` for no bound, as
+        for seeds.
 
     Raises
     ------
     ValueError
         If `value` is not an integer or lies outside the range.
     """
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole or value < low or (high is not None and value > high):
-        allowed = f"of at least {low}" if high is None else f"in [{low}, {high}]"
-        raise ValueError(f"{name} must be an integer {allowed}, got {value!r}")
-    return int(value)
+    number = _whole(value)
+    if number is None or not low <= number <= high:
+        bounded = high < LARGEST or (number or 0) > LARGEST
+        allowed = f"in [{low}, {high}]" if bounded else f"of at least {low}"
+        raise ValueError(f"{name} must be an integer {allowed}, got {shown(value)}")
+    return number
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
@@ -61,7 +92,7 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
         If `value` is not one of `choices`.
     """
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {shown(value)}")
     return str(value)
 
 
@@ -75,7 +106,7 @@ def check_kind(name: str, value: Any, *kinds: type | None) -> None:
     """
     if not isinstance(value, tuple(type(None) if kind is None else kind for kind in kinds)):
         wanted = " or ".join("None" if kind is None else kind.__name__ for kind in kinds)
-        raise ValueError(f"{name} must be of class {wanted}, got {value!r:.200}")
+        raise ValueError(f"{name} must be of class {wanted}, got {shown(value)}")
 
 
 def check_array(
@@ -86,44 +117,81 @@ def check_array(
     *,
     low_open: bool = False,
     high_open: bool = False,
+    finite: bool = True,
 ) -> NDArray[np.float64]:
-    """Return `values` as a float64 array with every entry finite and inside the interval.
+    """Return a copy of `values` as float64 in C order, every entry in the interval and finite.
+
+    With ``finite=False`` entries may be infinite where the interval is.
 
     Raises
     ------
     ValueError
         Naming the argument, the first offending entry and its position.
     """
+    given = _numbers(values)
+    if given is None:
+        raise ValueError(f"{name} must be an array of numbers, got {shown(values)}")
     try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be an array of numbers, got {values!r}") from None
-    inside = np.isfinite(array)
+        with np.errstate(over="ignore"):  # of a longer float: infinite below
+            array = np.array(given, dtype=np.float64, order="C")
+    except OverflowError:
+        raise ValueError(
+            f"{name} must be an array of numbers that a float can hold, got {shown(values)}"
+        ) from None
+    inside = np.isfinite(array) if finite else ~np.isnan(array)
     inside &= array > low if low_open else array >= low
     inside &= array < high if high_open else array <= high
     if not inside.all():
         position = tuple(int(i) for i in np.argwhere(~inside)[0])
         place = f"{name}[{', '.join(map(str, position))}]" if position else name
         allowed = interval_text(low, high, low_open, high_open)
-        raise ValueError(f"{place} must be a finite number in {allowed}, got {array[position]}")
+        number = "a finite number" if finite else "a number"
+        raise ValueError(f"{place} must be {number} in {allowed}, got {array[position]}")
     return array
 
 
 def check_integers(name: str, values: ArrayLike) -> NDArray[np.int64]:
-    """Return `values` as an int64 array; numbers with a point are not integers.
+    """Return a copy of `values` as int64 in C order; numbers with a point are not integers.
 
     Raises
     ------
     ValueError
-        If an entry is not an integer.
+        If an entry is not an integer, or none that an int64 can hold.
     """
-    try:
-        array = np.asarray(values)
-    except ValueError:  # rows of different lengths
-        array = np.empty(0)
-    if array.dtype.kind not in "iu":
-        raise ValueError(f"{name} must be an array of integers, got {values!r:.200}")
-    return array.astype(np.int64)
+    array = _numbers(values)
+    whole = array is not None and (
+        all(_whole(value) is not None for value in array.flat)
+        if array.dtype.kind == "O"
+        else array.dtype.kind != "f"
+    )
+    if array is None or not whole:
+        raise ValueError(f"{name} must be an array of integers, got {shown(values)}")
+    if array.size and not -LARGEST - 1 <= array.min() <= array.max() <= LARGEST:
+        raise ValueError(
+            f"{name} must be an array of integers in [-2**63, 2**63 - 1], got {shown(values)}"
+        )
+    return np.array(array, dtype=np.int64, order="C")
+
+
+def check_truths(name: str, values: ArrayLike) -> NDArray[np.bool_]:
+    """Return a copy of `values` as an array of truth values; the numbers 0 and 1 are such.
+
+    Raises
+    ------
+    ValueError
+        If an entry is neither true nor false.
+    """
+    array = _array(values, str, bytes, np.ma.MaskedArray)
+    kind = "" if array is None else array.dtype.kind
+    if array is None or kind not in "biuf" or not np.isin(array, (0, 1)).all():
+        raise ValueError(f"{name} must hold true or false (1 or 0), got {shown(values)}")
+    return np.array(array, dtype=np.bool_, order="C")
+
+
+def set_fields(instance: Any, **values: Any) -> None:
+    """Set fields of a frozen dataclass to their checked values, as its `__post_init__` may."""
+    for name, value in values.items():
+        object.__setattr__(instance, name, value)
 
 
 def interval_text(low: float, high: float, low_open: bool, high_open: bool) -> str:
@@ -131,3 +199,73 @@ def interval_text(low: float, high: float, low_open: bool, high_open: bool) -> s
     left = "(" if low_open or math.isinf(low) else "["
     right = ")" if high_open or math.isinf(high) else "]"
     return f"{left}{low:g}, {high:g}{right}"
+
+
+def shown(value: Any) -> str:
+    """Write a wrong value for a message: its `repr` in one line of at most `LONGEST` characters."""
+    text = " ".join(_REPR.repr(value).split())
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+
+
+class _Repr(reprlib.Repr):
+    """`repr` of the ends of a text and of the first entries of a list."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxstring, self.maxother = 3, LONGEST, LONGEST
+
+    def repr_int(self, x: int, level: int) -> str:
+        """Write an int, also one of more digits than Python writes."""
+        try:
+            return super().repr_int(x, level)
+        except ValueError:
+            return f"an integer of {x.bit_length()} bits"
+
+
+_REPR = _Repr()
+
+
+def _real(value: Any) -> Real | None:
+    """Return the real number that `value` is, or None."""
+    if type(value) is np.ndarray and value.ndim == 0:
+        value = value[()]
+    wrong = isinstance(value, bool | np.timedelta64) or not isinstance(value, Real)
+    return None if wrong else value
+
+
+def _whole(value: Any) -> int | None:
+    """Return the integer that `value` is, or None."""
+    real = _real(value)
+    if isinstance(real, Rational) and real.denominator == 1:
+        return int(real.numerator)
+    return None
+
+
+def _numbers(values: ArrayLike) -> NDArray[Any] | None:
+    """Return `values` as an array of integers, floats or objects that are numbers, or None."""
+    array = _array(values, bool, np.bool_, str, bytes, np.ma.MaskedArray)
+    if array is None:
+        return None
+    fits = array.dtype.kind in "iuf" or (
+        array.dtype.kind == "O" and all(_real(value) is not None for value in array.flat)
+    )
+    return array if fits else None
+
+
+def _array(values: Any, *refused: type) -> NDArray[Any] | None:
+    """Return what NumPy makes of `values`, or None where they hold something of these classes."""
+    if _holds(values, refused):
+        return None
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError):  # rows of different lengths
+        return None
+
+
+def _holds(values: Any, kinds: tuple[type, ...], depth: int = 0) -> bool:
+    """Return whether lists, or the arrays in them, hold something of these classes."""
+    if not isinstance(values, list | tuple) or depth > DEEPEST:
+        inside = isinstance(values, np.ndarray) and issubclass(values.dtype.type, kinds)
+        return inside or isinstance(values, kinds)
+    plain = all(issubclass(k, Real) and not issubclass(k, kinds) for k in set(map(type, values)))
+    return not plain and any(_holds(value, kinds, depth + 1) for value in values)

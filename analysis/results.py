@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -46,6 +47,10 @@ class Estimate:
     def of(cls, values: ArrayLike, level: float = 0.95) -> Estimate:
         """Estimate a mean with Student's interval.
 
+        Its coverage is `level` for normal values and tends to it as their number grows. For few
+        values of a skewed law it is less: of exponential values 0.95 is 0.88 at 3 and 5 of them,
+        0.90 at 10 and 0.93 at 30; of lognormal ones (sigma 1) 0.83, 0.82, 0.84 and 0.88.
+
         Parameters
         ----------
         values : array_like
@@ -74,14 +79,25 @@ class Estimate:
         Parameters
         ----------
         values : array_like
-            One number a replication, at least two; ``inf`` stands for "not within the horizon".
+            One number a replication, at least `least_for_median` of them: six for a level of 0.95;
+            ``inf`` stands for "not within the horizon".
         level : float
             Least coverage, in (0, 1).
+
+        Raises
+        ------
+        ValueError
+            If there are too few values for the level, one is no number, or the level is out of
+            range.
+
+        Examples
+        --------
+        >>> Estimate.median_of([1, 2, 3, 4, 5, 6])
+        Estimate(value=3.5, low=1.0, high=6.0, replications=6)
         """
-        check_number("level", level, 0, 1, low_open=True, high_open=True)
-        ordered = np.sort(np.asarray(values, dtype=np.float64).ravel())
-        if ordered.size < 2 or np.isnan(ordered).any():
-            raise ValueError(f"values must hold at least two numbers and no nan, got {values!r}")
+        least = least_for_median(level)
+        ordered = np.sort(check_array("values", values, finite=False).ravel())
+        check_integer("replications of values", ordered.size, least)
         from scipy.stats import binom  # takes longer to load than all else here
 
         below = max(int(binom.ppf((1 - level) / 2, ordered.size, 0.5)) - 1, 0)
@@ -97,6 +113,25 @@ class Estimate:
     def half_width(self) -> float:
         """Half the length of the interval."""
         return (self.high - self.low) / 2
+
+
+def least_for_median(level: float = 0.95) -> int:
+    """Return how many values an interval of the median between order statistics takes.
+
+    From the least to the largest of n values it covers the median with probability 1 - 2^(1-n).
+
+    Parameters
+    ----------
+    level : float
+        Least coverage, in (0, 1).
+
+    Examples
+    --------
+    >>> least_for_median(0.95), 1 - 2.0**-5, 1 - 2.0**-4
+    (6, 0.96875, 0.9375)
+    """
+    level = check_number("level", level, 0, 1, low_open=True, high_open=True)
+    return max(2, math.ceil(1 - math.log2(1 - level)))
 
 
 def student_band(values: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
@@ -126,7 +161,7 @@ def student_band(values: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats
     ([2.0], [-0.484], [4.484])
     """
     sample = check_array("values", values)
-    check_number("level", level, 0, 1, low_open=True, high_open=True)
+    level = check_number("level", level, 0, 1, low_open=True, high_open=True)
     check_integer("replications of values", sample.shape[0] if sample.ndim else 0, 2)
     mean = sample.mean(axis=0)
     error = sample.std(axis=0, ddof=1) / np.sqrt(sample.shape[0])

@@ -18,6 +18,7 @@ The environment variable LOKY_MAX_CPU_COUNT bounds the local processes from outs
 
 from __future__ import annotations
 
+import math
 import os
 import queue
 import sys
@@ -32,7 +33,7 @@ from joblib import Parallel, cpu_count, delayed, parallel_config
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from tqdm import tqdm
 
-from analysis.checks import check_integer, check_kind, check_number
+from analysis.checks import check_integer, check_kind, check_number, shown
 
 RETRIES = 3
 """How often work that was lost with a worker process is done again before giving up."""
@@ -106,15 +107,15 @@ def sweep(
     2
     """
     if not callable(function):
-        raise TypeError(f"function must be callable as function(point, rng), got {function!r:.200}")
+        raise TypeError(f"function must be callable as function(point, rng), got {shown(function)}")
     check_kind("points", points, Iterable)
     check_kind("scheduler", scheduler, str, None)
     check_kind("progress", progress, bool, str)
     check_kind("common_random_numbers", common_random_numbers, bool)
-    check_integer("seed", seed, 0)
-    check_integer("replications", replications, 1)
+    seed = check_integer("seed", seed, 0, math.inf)
+    replications = check_integer("replications", replications, 1)
     jobs = cpu_count() if jobs is None else check_integer("jobs", jobs, 1)
-    check_number("patience", patience, 0, low_open=True)
+    patience = check_number("patience", patience, 0, low_open=True)
     points = list(points)
     address = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")
     places = [(p, r) for p in range(len(points)) for r in range(replications)]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.results import Estimate, student_band
+from analysis.results import Estimate, least_for_median, student_band
 
 samples = st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=30).filter(lambda v: np.ptp(v) > 1e-3)
 
@@ -44,8 +44,36 @@ def test_the_interval_of_a_median_covers_at_least_as_often_as_it_says():
 
 
 def test_a_median_may_lie_beyond_the_horizon():
-    found = Estimate.median_of([1.0, np.inf, np.inf, np.inf, 2.0])
+    found = Estimate.median_of([1.0, np.inf, np.inf, np.inf, np.inf, 2.0])
     assert found.value == found.high == np.inf
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.9375, 0.95, 0.96875, 0.99, 0.999])
+def test_an_interval_of_a_median_is_refused_where_it_cannot_cover_often_enough(level):
+    least = least_for_median(level)
+    assert 1 - 2.0 ** (1 - least) >= level
+    assert least == 2 or 1 - 2.0 ** (2 - least) < level
+    assert Estimate.median_of(np.arange(least), level).interval == (0.0, least - 1.0)
+    with pytest.raises(ValueError, match=f"replications of values must be an integer .* {least}"):
+        Estimate.median_of(np.arange(least - 1), level)
+
+
+@pytest.mark.parametrize("size", [6, 7, 9, 14, 30])
+def test_an_interval_of_a_median_is_the_shortest_that_covers(size):
+    """The coverage of the interval between the r-th values from both ends is binomial."""
+    low, high = Estimate.median_of(np.arange(size)).interval
+    below = int(low)
+    assert high == size - 1 - below
+    assert 1 - 2 * stats.binom.cdf(below, size, 0.5) >= 0.95
+    assert 1 - 2 * stats.binom.cdf(below + 1, size, 0.5) < 0.95
+
+
+@pytest.mark.parametrize(
+    "values", [[1.0] * 6 + [np.nan], ["1"] * 7, [True] * 7, np.ma.array([1.0] * 7)]
+)
+def test_what_is_no_number_has_no_median(values):
+    with pytest.raises(ValueError, match="values"):
+        Estimate.median_of(values)
 
 
 def test_a_band_is_the_estimate_entry_by_entry():

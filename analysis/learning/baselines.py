@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_integer, check_kind, check_number
+from analysis.checks import check_integer, check_kind, check_number, set_fields
 from analysis.ephemeral.kernels import pass_epoch
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
@@ -61,10 +61,13 @@ class JointQOptions:
     explore: float = 300.0
 
     def __post_init__(self) -> None:
-        check_integer("oldest", self.oldest, 2)
-        check_number("step", self.step, 0, 1, low_open=True)
-        check_number("patience", self.patience, 0, low_open=True, high_open=True)
-        check_number("explore", self.explore, 0, low_open=True, high_open=True)
+        set_fields(
+            self,
+            oldest=check_integer("oldest", self.oldest, 2),
+            step=check_number("step", self.step, 0, 1, low_open=True),
+            patience=check_number("patience", self.patience, 0, low_open=True, high_open=True),
+            explore=check_number("explore", self.explore, 0, low_open=True, high_open=True),
+        )
 
 
 class _JointState(NamedTuple):
@@ -102,8 +105,8 @@ class JointQ:
 
     def __init__(self, arms: int, budget: int, options: JointQOptions | None = None) -> None:
         check_kind("options", options, JointQOptions, None)
-        check_integer("arms", arms, 1)
-        check_integer("budget", budget, 1, arms)
+        arms = check_integer("arms", arms, 1)
+        budget = check_integer("budget", budget, 1, arms)
         self.options = options or JointQOptions()
         sets = np.array(list(combinations(range(arms), budget)), dtype=np.int64)
         entries = self.options.oldest**arms * len(sets)
@@ -122,7 +125,7 @@ class JointQ:
     @property
     def _constants(self) -> tuple[int, float, float, float]:
         o = self.options
-        return int(o.oldest), float(o.step), float(o.patience), float(o.explore)
+        return o.oldest, o.step, o.patience, o.explore
 
     def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
         """Return the best set of arms by the table, or a random one."""
@@ -137,7 +140,7 @@ class JointQ:
 
     def play(self, sources: Sources, content: Floats, budget: int, rng: np.random.Generator) -> Run:
         """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""
-        stream = by_epoch(sources, content, budget)
+        stream, budget = by_epoch(sources, content, budget)
         check_integer("the number of sources", len(sources), self._age.size, self._age.size)
         check_integer("budget", budget, self._state.sets.shape[1], self._state.sets.shape[1])
         known = (sources.alpha, sources.decay, sources.u_star)
@@ -173,7 +176,7 @@ class AgeBlindUcb:
     """
 
     def __init__(self, arms: int) -> None:
-        check_integer("arms", arms, 1)
+        arms = check_integer("arms", arms, 1)
         self._state = _UcbState(
             np.zeros(arms, dtype=np.int64), np.zeros(arms), np.zeros(1), np.zeros(1, dtype=np.int64)
         )
@@ -190,7 +193,7 @@ class AgeBlindUcb:
 
     def play(self, sources: Sources, content: Floats, budget: int, rng: np.random.Generator) -> Run:
         """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""
-        stream = by_epoch(sources, content, budget)
+        stream, budget = by_epoch(sources, content, budget)
         check_integer("the number of sources", len(sources), *(self._state.pairs.size,) * 2)
         known = (sources.alpha, sources.decay, sources.u_star)
         return constant_run(_ucb_play(self._state, *known, stream, budget), budget)

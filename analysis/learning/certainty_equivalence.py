@@ -47,7 +47,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_choice, check_integer, check_kind, check_number
+from analysis.checks import check_choice, check_integer, check_kind, check_number, set_fields
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.learning import _certainty_kernel as kernel
@@ -89,12 +89,18 @@ class CertaintyEquivalenceOptions:
 
     def __post_init__(self) -> None:
         check_choice("exploration", self.exploration, EXPLORATIONS)
-        check_integer("forced", self.forced, 2)
-        check_number("confidence", self.confidence, 0, low_open=True, high_open=True)
-        check_number("slowest", self.slowest, 0, low_open=True, high_open=True)
-        check_number("fastest", self.fastest, self.slowest, low_open=True, high_open=True)
-        check_integer("points", self.points, 16)
-        check_number("memory", self.memory, 0, low_open=True)
+        slowest = check_number("slowest", self.slowest, 0, low_open=True, high_open=True)
+        set_fields(
+            self,
+            forced=check_integer("forced", self.forced, 2),
+            confidence=check_number(
+                "confidence", self.confidence, 0, low_open=True, high_open=True
+            ),
+            slowest=slowest,
+            fastest=check_number("fastest", self.fastest, slowest, low_open=True, high_open=True),
+            points=check_integer("points", self.points, 16),
+            memory=check_number("memory", self.memory, 0, low_open=True),
+        )
 
 
 class CertaintyEquivalence:
@@ -125,7 +131,7 @@ class CertaintyEquivalence:
 
     def __init__(self, arms: int, options: CertaintyEquivalenceOptions | None = None) -> None:
         check_kind("options", options, CertaintyEquivalenceOptions, None)
-        check_integer("arms", arms, 1)
+        arms = check_integer("arms", arms, 1)
         self.options = options or CertaintyEquivalenceOptions()
         self._model = _model(self.options)
         grid = (arms, self.options.points)
@@ -182,7 +188,7 @@ class CertaintyEquivalence:
 
     def play(self, sources: Sources, content: Floats, budget: int, rng: np.random.Generator) -> Run:
         """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""
-        stream = by_epoch(sources, content, budget)
+        stream, budget = by_epoch(sources, content, budget)
         check_integer("the number of sources", len(sources), self._age.size, self._age.size)
         known = (sources.alpha, sources.decay, sources.u_star)
         played = kernel.play(self._model, self._state, *known, stream, budget, rng)
@@ -201,6 +207,6 @@ def _model(options: CertaintyEquivalenceOptions) -> kernel.Model:
         kernel.index_table(log_mu, TABLED),
         EXPLORATIONS.index(options.exploration),
         options.forced,
-        float(options.confidence),
-        float(options.memory),
+        options.confidence,
+        options.memory,
     )

@@ -108,8 +108,8 @@ class LearningCurves:
             Start of the first window whose average reaches `fraction` times the index policy's
             average over the second half of the horizon; ``inf`` where there is none.
         """
-        check_number("fraction", fraction, 0, 1, low_open=True)
-        check_integer("window", window, 1, self.reference.size)
+        fraction = check_number("fraction", fraction, 0, 1, low_open=True)
+        window = check_integer("window", window, 1, self.reference.size)
         goal = fraction * self.reference[self.reference.size // 2 :].mean()
         sums = np.cumsum(np.pad(self.expected, ((0, 0), (1, 0))), axis=1)
         average = (sums[:, window:] - sums[:, :-window]) / window
@@ -167,7 +167,7 @@ def compare_learners(
     (2, 100)
     """
     check_kind("learners", learners, Mapping)
-    check_integer("budget", budget, 1)
+    budget = check_integer("budget", budget, 1)
     return compare_at_budgets(
         sources,
         {budget: learners},
@@ -207,17 +207,18 @@ def compare_at_budgets(
     check_kind("sources", sources, Sources)
     check_kind("learners", learners, Mapping)
     check_kind("utility", utility, Utility, None)
-    check_integer("horizon", horizon, 2)
-    check_integer("replications", replications, 2)
+    horizon = check_integer("horizon", horizon, 2)
+    replications = check_integer("replications", replications, 2)
+    checked = {}
     for budget, made in learners.items():
         check_kind("learners", made, Mapping)
-        check_integer("budget", budget, 1, len(sources))
-    point = (sources, {m: dict(made) for m, made in learners.items()}, horizon, utility)
+        checked[check_integer("budget", budget, 1, len(sources))] = dict(made)
+    point = (sources, checked, horizon, utility)
     played = sweep(
         _replication, [point], seed=seed, replications=replications, jobs=jobs, progress=progress
     )[0]
     compared = {}
-    for budget, made in learners.items():
+    for budget, made in checked.items():
         reference = index_rewards(sources, budget, horizon)
         compared[budget] = {
             name: _gather([runs[budget][name] for runs in played], reference) for name in made
@@ -245,8 +246,8 @@ def index_rewards(sources: Sources, budget: int, horizon: int) -> Floats:
     ndarray, shape (T,)
     """
     check_kind("sources", sources, Sources)
-    check_integer("budget", budget, 1, len(sources))
-    check_integer("horizon", horizon, 1)
+    budget = check_integer("budget", budget, 1, len(sources))
+    horizon = check_integer("horizon", horizon, 1)
     steps, first = play_ages(
         sources, WhittlePolicy(sources), budget, np.ones(len(sources), int), horizon
     )
@@ -286,6 +287,6 @@ def _gather(runs: list[Run], reference: Floats) -> LearningCurves:
 
 
 def _blocks(values: Floats, block: int) -> Floats:
-    check_integer("block", block, 1, values.shape[1])
+    block = check_integer("block", block, 1, values.shape[1])
     count = values.shape[1] // block
     return values[:, : count * block].reshape(values.shape[0], count, block).mean(axis=2)

@@ -142,8 +142,8 @@ def mean_content(sources: Sources, horizon: int) -> Floats:
     return np.repeat(sources.u[:, None], check_integer("horizon", horizon, 1), axis=1)
 
 
-def by_epoch(sources: Sources, content: Floats, budget: int) -> Floats:
-    """Check a stream of arrivals and a budget; return the stream epoch by epoch, shape (T, N).
+def by_epoch(sources: Sources, content: Floats, budget: int) -> tuple[Floats, int]:
+    """Check a stream of arrivals and a budget; return the stream with epochs first, and the budget.
 
     Raises
     ------
@@ -151,11 +151,11 @@ def by_epoch(sources: Sources, content: Floats, budget: int) -> Floats:
         If a content is negative or not finite, the shape is not (N, T), or the budget is not in
         [1, N].
     """
-    check_integer("budget", budget, 1, len(sources))
+    budget = check_integer("budget", budget, 1, len(sources))
     array = check_array("content", content, 0)
     if array.ndim != 2 or array.shape[0] != len(sources) or array.shape[1] == 0:
         raise ValueError(f"content must have shape ({len(sources)}, T), got {array.shape}")
-    return np.ascontiguousarray(array.T)
+    return np.ascontiguousarray(array.T), budget
 
 
 def play(
@@ -208,7 +208,7 @@ def play(
     check_kind("sources", sources, Sources)
     check_kind("learner", learner, Learner)
     check_kind("rng", rng, np.random.Generator)
-    check_integer("budget", budget, 1, len(sources))
+    budget = check_integer("budget", budget, 1, len(sources))
     check_choice("initial_state", initial_state, ("fresh", "empty"))
     environment = Environment(sources, content, observed=False, initial_state=initial_state)
     reward, expected = np.zeros(environment.horizon), np.zeros(environment.horizon)

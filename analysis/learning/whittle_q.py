@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_integer, check_kind, check_number
+from analysis.checks import check_integer, check_kind, check_number, set_fields
 from analysis.ephemeral.kernels import pass_epoch
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
@@ -68,11 +68,14 @@ class WhittleQOptions:
     explore: float = 300.0
 
     def __post_init__(self) -> None:
-        check_integer("oldest", self.oldest, 2)
-        check_number("step", self.step, 0, 1, low_open=True)
-        check_number("patience", self.patience, 0, low_open=True, high_open=True)
-        check_number("subsidy_step", self.subsidy_step, 0, 1, low_open=True)
-        check_number("explore", self.explore, 0, low_open=True, high_open=True)
+        set_fields(
+            self,
+            oldest=check_integer("oldest", self.oldest, 2),
+            step=check_number("step", self.step, 0, 1, low_open=True),
+            patience=check_number("patience", self.patience, 0, low_open=True, high_open=True),
+            subsidy_step=check_number("subsidy_step", self.subsidy_step, 0, 1, low_open=True),
+            explore=check_number("explore", self.explore, 0, low_open=True, high_open=True),
+        )
 
 
 class _Model(NamedTuple):
@@ -123,12 +126,10 @@ class WhittleQ:
 
     def __init__(self, arms: int, options: WhittleQOptions | None = None) -> None:
         check_kind("options", options, WhittleQOptions, None)
-        check_integer("arms", arms, 1)
+        arms = check_integer("arms", arms, 1)
         self.options = options or WhittleQOptions()
         o = self.options
-        self._model = _Model(
-            float(o.step), float(o.patience), float(o.subsidy_step), float(o.explore)
-        )
+        self._model = _Model(o.step, o.patience, o.subsidy_step, o.explore)
         self._state = _State(
             np.zeros((arms, o.oldest, 2, o.oldest)),
             np.zeros((arms, o.oldest)),
@@ -157,7 +158,7 @@ class WhittleQ:
 
     def play(self, sources: Sources, content: Floats, budget: int, rng: np.random.Generator) -> Run:
         """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""
-        stream = by_epoch(sources, content, budget)
+        stream, budget = by_epoch(sources, content, budget)
         check_integer("the number of sources", len(sources), self._age.size, self._age.size)
         known = (sources.alpha, sources.decay, sources.u_star)
         played = _play(self._model, self._state, *known, stream, budget, rng)

@@ -1,7 +1,8 @@
-"""The one check that every robot model repeats."""
+"""The checks that robot models repeat."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from analysis.checks import check_number
@@ -10,3 +11,14 @@ from analysis.checks import check_number
 def positive(name: str, value: Any) -> float:
     """Return `value` as a float, or raise ValueError unless it is positive and finite."""
     return check_number(name, value, 0.0, low_open=True, high_open=True)
+
+
+def held(what: str, value: float, **arguments: float) -> float:
+    """Return `value`, or raise ValueError if it is beyond what a float can hold.
+
+    The message names the result, `what`, and the arguments that it comes from.
+    """
+    if not math.isfinite(value):
+        names, given = ", ".join(arguments), ", ".join(f"{x:g}" for x in arguments.values())
+        raise ValueError(f"{names} must leave {what} a number that a float can hold, got {given}")
+    return value

@@ -48,8 +48,8 @@ def shot_noise(rate: float, decay: float, horizon: int, rng: np.random.Generator
     -------
     ndarray, shape (T,)
     """
-    check_number("rate", rate, 0, low_open=True)
-    check_number("decay", decay, 0, low_open=True)
+    rate = check_number("rate", rate, 0, low_open=True, high_open=True)
+    decay = check_number("decay", decay, 0, low_open=True)
     count = rng.poisson(rate, check_integer("horizon", horizon, 1))
     worth = np.exp(-decay * rng.random(int(count.sum())))
     sums = np.bincount(np.repeat(np.arange(horizon), count), weights=worth, minlength=horizon)
@@ -79,7 +79,7 @@ def windowed_content(
     miss : ndarray, shape (T - 1,)
         X(n+1) - alpha X(n+) - xi(n+1), where X(n+) is 0 after a crawl.
     """
-    check_integer("lifetime", lifetime, 1)
+    lifetime = check_integer("lifetime", lifetime, 1)
     alpha, horizon = np.exp(-decay), arrivals.size
     taken = -1
     content, miss = np.empty(horizon), np.empty(horizon - 1)
@@ -114,8 +114,8 @@ def thinning_error(rate: float, share: float, most: int = 60) -> float:
     -------
     float
     """
-    check_number("rate", rate, 0, low_open=True)
-    check_number("share", share, 0, 1, low_open=True, high_open=True)
+    rate = check_number("rate", rate, 0, low_open=True, high_open=True)
+    share = check_number("share", share, 0, 1, low_open=True, high_open=True)
     worst = 0.0
     for k in range(check_integer("most", most, 0) + 1):
         j = np.arange(k + 1)

@@ -72,8 +72,8 @@ class FrozenPolicy:
         check_kind("sources", sources, Sources)
         check_kind("options", options, LspeOptions)
         size = len(sources)
-        check_integer("budget", budget, 1, size)
-        check_integer("cap", cap, 2)
+        budget = check_integer("budget", budget, 1, size)
+        cap = check_integer("cap", cap, 2)
         if options.selection != "one-of-n":
             raise ValueError(
                 f"options.selection must be 'one-of-n' for a frozen policy, got "
@@ -123,7 +123,7 @@ class FrozenPolicy:
             the optimum lies at infinity, where the policy no longer draws.
         """
         start = self._coefficients(q)
-        check_integer("iterations", iterations, 1)
+        iterations = check_integer("iterations", iterations, 1)
 
         def cost(flat: Floats) -> tuple[float, Floats]:
             point = start.copy()

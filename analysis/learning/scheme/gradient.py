@@ -91,7 +91,7 @@ class ThresholdChain:
         check_kind("options", options, LspeOptions)
         size = len(sources)
         check_integer("the number of sources", size, 2, 3)
-        check_integer("cap", cap, 2, 400 if size == 2 else 12)
+        cap = check_integer("cap", cap, 2, 400 if size == 2 else 12)
         coefficients = check_coefficients(q, sources)
         constants = model(sources, options)
         ages = np.array(list(product(range(1, cap + 1), repeat=size)))
@@ -203,8 +203,8 @@ def gradient_check(
     """
     check_kind("sources", sources, Sources)
     check_kind("options", options, LspeOptions)
-    check_number("step", step, 0, low_open=True, high_open=True)
-    check_number("value_shift", value_shift, low_open=True, high_open=True)
+    step = check_number("step", step, 0, low_open=True, high_open=True)
+    value_shift = check_number("value_shift", value_shift, low_open=True, high_open=True)
     if options.projected:
         raise ValueError("options.projected must be False for a gradient check, got True")
     point = check_coefficients(q, sources)

@@ -36,7 +36,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_array, check_choice, check_integer, check_kind, check_number
+from analysis.checks import (
+    check_array,
+    check_choice,
+    check_integer,
+    check_kind,
+    check_number,
+    set_fields,
+)
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats, Ints, Run, by_epoch
@@ -137,14 +144,18 @@ class LspeOptions:
         check_choice("features", self.features, FEATURES)
         check_choice("regulariser", self.regulariser, REGULARISERS)
         check_choice("averaging", self.averaging, AVERAGINGS)
-        for name in ("kappa", "regularisation", "initial_matrix", "limit"):
-            check_number(name, getattr(self, name), 0, low_open=True, high_open=True)
-        check_number("offset", self.offset, low_open=True, high_open=True)
         check_kind("projected", self.projected, bool)
-        check_number("step", self.step, *STEP_RANGE, low_open=True, high_open=True)
-        check_number("value_step", self.value_step, 0, 1, low_open=True)
-        if self.scale is not None:
-            check_number("scale", self.scale, 0, low_open=True, high_open=True)
+        positive = ["kappa", "regularisation", "initial_matrix", "limit"]
+        positive += [] if self.scale is None else ["scale"]
+        for name in positive:
+            value = check_number(name, getattr(self, name), 0, low_open=True, high_open=True)
+            set_fields(self, **{name: value})
+        set_fields(
+            self,
+            offset=check_number("offset", self.offset, low_open=True, high_open=True),
+            step=check_number("step", self.step, *STEP_RANGE, low_open=True, high_open=True),
+            value_step=check_number("value_step", self.value_step, 0, 1, low_open=True),
+        )
         if self.gradient == "every arm" and self.selection != "independent":
             raise ValueError(
                 "gradient must be 'own arm' with selection 'one-of-n': (8) is of independent arms, "
@@ -263,7 +274,7 @@ class Lspe:
 
         `sources` generates the rewards; the learner was made with what it believes of them.
         """
-        stream = by_epoch(sources, content, budget)
+        stream, budget = by_epoch(sources, content, budget)
         check_integer("the number of sources", len(sources), *(len(self.sources),) * 2)
         known = (sources.alpha, sources.decay, sources.u_star)
         *earned, crawls = kernel.play(self._model, self._state, *known, stream, budget, rng)
@@ -316,7 +327,7 @@ class GreedyThresholdPolicy:
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Ints:
         """Return the `budget` arms of largest x_i - T_i(x_{-i}), by their ages."""
-        check_integer("budget", budget, 1, len(self.sources))
+        budget = check_integer("budget", budget, 1, len(self.sources))
         x = self.sources.state_at_age(observation.age) / self._model.scale
         level = np.empty(x.size)
         kernel.thresholds(self._model, self.q, x, level)
@@ -339,19 +350,19 @@ def check_coefficients(q: Floats, sources: Sources) -> Floats:
 
 def model(sources: Sources, options: LspeOptions) -> kernel.Model:
     """Collect what the compiled scheme needs, states divided by the scale."""
-    scale = float(sources.u_star.max()) if options.scale is None else float(options.scale)
+    scale = float(sources.u_star.max()) if options.scale is None else options.scale
     return kernel.Model(
         sources.alpha,
         sources.decay,
         sources.u / scale,
         sources.u_star / scale,
         scale,
-        float(options.kappa),
-        float(options.offset),
-        float(options.step),
-        float(options.value_step),
-        float(options.regularisation),
-        float(options.limit),
+        options.kappa,
+        options.offset,
+        options.step,
+        options.value_step,
+        options.regularisation,
+        options.limit,
         options.projected,
         SELECTIONS.index(options.selection),
         REWARDS.index(options.reward),

@@ -6,6 +6,7 @@ the scheme alone; replication r draws from the same stream under all options.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,10 +94,10 @@ def learned(
     """
     check_kind("sources", sources, Sources)
     check_kind("options", options, LspeOptions)
-    check_integer("horizon", horizon, 5)
-    check_integer("replications", replications, 2)
-    check_integer("seed", seed, 0)
-    check_integer("budget", budget, 1, len(sources))
+    horizon = check_integer("horizon", horizon, 5)
+    replications = check_integer("replications", replications, 2)
+    seed = check_integer("seed", seed, 0, math.inf)
+    budget = check_integer("budget", budget, 1, len(sources))
     unit = sources.u_star.max() if options.scale is None else options.scale
     first = initial_thresholds
     if first is not None:

@@ -98,8 +98,8 @@ def soft_threshold_value(
     True
     """
     check_kind("sources", sources, Sources)
-    check_number("kappa", kappa, 0, low_open=True, high_open=True)
-    check_number("offset", offset, low_open=True, high_open=True)
+    kappa = check_number("kappa", kappa, 0, low_open=True, high_open=True)
+    offset = check_number("offset", offset, low_open=True, high_open=True)
     unit = _unit(sources, scale)
     levels = _one_each("threshold", sources, threshold)
     value = [
@@ -184,9 +184,9 @@ def best_soft_thresholds(
     """
     check_kind("sources", sources, Sources)
     check_kind("projected", projected, bool)
-    check_number("kappa", kappa, 0, low_open=True, high_open=True)
-    check_number("offset", offset, low_open=True, high_open=True)
-    check_number("engaged", engaged, 0, len(sources), low_open=True, high_open=True)
+    kappa = check_number("kappa", kappa, 0, low_open=True, high_open=True)
+    offset = check_number("offset", offset, low_open=True, high_open=True)
+    engaged = check_number("engaged", engaged, 0, len(sources), low_open=True, high_open=True)
     unit = _unit(sources, scale)
     reach = unit * (offset + 40.0 / kappa)  # beyond it a crawl is certain, or as good as excluded
     low = sources.u if projected else -reach * np.ones(len(sources))

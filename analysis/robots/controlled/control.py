@@ -79,7 +79,7 @@ class RobotControl(ControlledQueue):
             If the limit is reached, or rounding leaves a residual that is not rounding.
         """
         check_choice("method", method, METHODS)
-        check_integer("max_iterations", max_iterations, 1)
+        max_iterations = check_integer("max_iterations", max_iterations, 1)
         first = description.line_policy(*self.shape, self.service_rate / self.arrival_rate)
         found = None
         if method != "sparse":

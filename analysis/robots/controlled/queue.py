@@ -6,18 +6,22 @@ solvers need to know of the rates they read here, as one rate for each q and one
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_integer
+from analysis.checks import check_array, check_integer, check_truths
 from analysis.robots.checks import positive
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+
+LARGEST_MODEL = 100_000_000
+"""States of a model, (K + 1) (N + 1)."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,10 @@ class ControlledQueue:
         object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 1))
         for name in ("arrival_rate", "service_rate", "gamma"):
             object.__setattr__(self, name, positive(name, getattr(self, name)))
+        if (states := math.prod(self.shape)) > LARGEST_MODEL:
+            raise ValueError(
+                f"robots and capacity must make at most {LARGEST_MODEL} states, got {states}"
+            )
         if self.speedup is not None:
             object.__setattr__(self, "speedup", self._checked_speedup(self.speedup))
 
@@ -124,11 +132,8 @@ class ControlledQueue:
         ValueError
             If the shape is not (K + 1, N + 1) or an entry is not true or false.
         """
-        checked = check_array(name, table)
-        if checked.shape != self.shape:
-            raise ValueError(f"{name} must have shape {self.shape}, got {checked.shape}")
-        if not np.isin(checked, (0.0, 1.0)).all():
-            raise ValueError(f"{name} must hold true or false (1 or 0), got {table!r}")
-        policy = checked.astype(np.bool_)
+        policy = check_truths(name, table)
+        if policy.shape != self.shape:
+            raise ValueError(f"{name} must have shape {self.shape}, got {policy.shape}")
         policy[0, 0] = True
         return policy

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from analysis.checks import check_integer, check_kind, check_number
+from analysis.checks import check_integer, check_kind, check_number, shown
 from analysis.mdp.average import policy_iteration
 from analysis.mdp.chains import stationary_law
 from analysis.robots.checks import positive
@@ -40,6 +40,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LARGEST_CHOICE = 5_000_000
+LARGEST_MODEL = 1_000_000
+"""States of a controlled queue with several kinds of robots."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class RobotKind:
 def _checked(kinds: Sequence[RobotKind]) -> tuple[RobotKind, ...]:
     check_kind("kinds", kinds, Sequence)
     if not kinds or not all(isinstance(kind, RobotKind) for kind in kinds):
-        raise ValueError(f"kinds must be one RobotKind or more, got {kinds!r}")
+        raise ValueError(f"kinds must be one RobotKind or more, got {shown(kinds)}")
     return tuple(kinds)
 
 
@@ -173,7 +175,7 @@ class FleetControl:
     Parameters
     ----------
     kinds : sequence of RobotKind
-        The kinds; the state space has (K + 1) prod (N_i + 1) states.
+        The kinds; the state space has (K + 1) prod (N_i + 1) states, at most a million.
     service_rate : float
         Pages indexed per unit of time.
     capacity : int
@@ -203,8 +205,11 @@ class FleetControl:
         object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 1))
         for name in ("service_rate", "gamma"):
             object.__setattr__(self, name, positive(name, getattr(self, name)))
-        if not isinstance(self.substitution, bool):
-            raise ValueError(f"substitution must be True or False, got {self.substitution!r}")
+        check_kind("substitution", self.substitution, bool)
+        if (states := math.prod(self.shape)) > LARGEST_MODEL:
+            raise ValueError(
+                f"kinds and capacity must make at most {LARGEST_MODEL} states, got {states}"
+            )
 
     @property
     def shape(self) -> tuple[int, ...]:

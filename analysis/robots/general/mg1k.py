@@ -14,25 +14,44 @@ and with load rho = Lambda/mu the time averages are (Gross and Harris 1998, sect
     E[losses] = pi_0 E(A - K + 1)+ + sum_{i=1}^{K-1} pi_i E(A - K + i)+.
 
 The law of S enters through Poisson probabilities averaged over it, so it is kept as a weighted set
-of points (`ServiceLaw`): exact for constants, tanh-sinh nodes of the quantile function otherwise.
+of points (`ServiceLaw`): exact for constants, tanh-sinh nodes of the quantile function otherwise,
+down to tails of 1e-297. Whether they are enough shows where every second one, or all but the
+longest time, give another answer.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 from scipy.optimize import minimize_scalar
-from scipy.special import gammainc, gammaincc
+from scipy.special import gammainc
 
-from analysis.checks import check_integer, check_kind, check_number
+from analysis.checks import check_array, check_integer, check_kind, check_number, set_fields, shown
+from analysis.results import NotConverged
 from analysis.robots.checks import positive
 
 Floats = NDArray[np.float64]
+
+NODES = 60
+"""Nodes of tanh-sinh quadrature for each unit of its variable."""
+REACH = 364
+"""Nodes on each side of 0: the last ones are at probabilities of 1e-296."""
+RULES_APART = 1e-4, 1e-10
+"""Most by which every second node, and all but the last one, may differ: relative errors.
+
+The error of a tanh-sinh rule is about the square of that of half its nodes.
+"""
+LARGEST_CAPACITY = 10_000
+"""Places of the queue: each has a table over all nodes."""
+LARGEST_CHOICE = 10_000
+"""Numbers of robots that are compared."""
+TINY = 1e-290
+"""Below it the product of two probabilities has few digits left."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +68,9 @@ class ServiceLaw:
         Squared coefficient of variation (infinite where the variance is).
     points, weights : ndarray, shape (nodes,)
         Times and their probabilities.
+    coarse : ndarray, shape (nodes,), optional
+        Weights of a rule of half as many nodes, by which the error of the other is known; None if
+        the points are the law itself.
 
     Examples
     --------
@@ -63,15 +85,34 @@ class ServiceLaw:
     variation: float
     points: Floats = field(repr=False)
     weights: Floats = field(repr=False)
+    coarse: Floats | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        points = check_array("points", self.points, 0)
+        rules = {"weights": self.weights} | ({} if self.coarse is None else {"coarse": self.coarse})
+        for name, rule in rules.items():
+            weights = check_array(name, rule, 0)
+            if weights.shape != points.shape or not math.isclose(weights.sum(), 1, rel_tol=1e-9):
+                raise ValueError(
+                    f"{name} must be probabilities, one for each of {points.size} points, "
+                    f"got {weights.size} of sum {weights.sum():g}"
+                )
+            set_fields(self, **{name: weights})
+        set_fields(
+            self,
+            mean=positive("mean", self.mean),
+            variation=check_number("variation", self.variation, 0),
+            points=points,
+        )
 
 
 def _tanh_sinh() -> tuple[Floats, Floats, Floats]:
     """Return lower-tail and upper-tail probabilities and weights of tanh-sinh quadrature."""
-    t = np.linspace(-4.4, 4.4, 529)
+    t = np.arange(-REACH, REACH + 1) / NODES
     argument = 0.5 * math.pi * np.sinh(t)
     lower = 1.0 / (1.0 + np.exp(-2.0 * argument))
     upper = 1.0 / (1.0 + np.exp(2.0 * argument))
-    weights = math.pi * np.cosh(t) * lower * upper * (t[1] - t[0])
+    weights = math.pi * np.cosh(t) * lower * upper / NODES
     return lower, upper, weights
 
 
@@ -84,7 +125,8 @@ def _by_quantiles(
 ) -> ServiceLaw:
     lower, upper, weights = _tanh_sinh()
     points = np.concatenate([quantile(lower[lower < 0.5]), upper_quantile(upper[lower >= 0.5])])
-    return ServiceLaw(name, mean, variation, points, weights / weights.sum())
+    coarse = np.where(np.arange(weights.size) % 2 == 0, weights, 0.0)
+    return ServiceLaw(name, mean, variation, points, weights / weights.sum(), coarse / coarse.sum())
 
 
 def exponential(mean: float = 1.0) -> ServiceLaw:
@@ -105,7 +147,7 @@ def erlang(stages: int, mean: float = 1.0) -> ServiceLaw:
     """Return the sum of `stages` exponential times, of total mean `mean`."""
     stages, mean = check_integer("stages", stages, 1), positive("mean", mean)
     law = gamma_law(1.0 / stages, mean)
-    return ServiceLaw(f"Erlang-{stages}", mean, law.variation, law.points, law.weights)
+    return replace(law, name=f"Erlang-{stages}")
 
 
 def gamma_law(variation: float, mean: float = 1.0) -> ServiceLaw:
@@ -137,14 +179,14 @@ def hyperexponential(variation: float, mean: float = 1.0) -> ServiceLaw:
     mean = positive("mean", mean)
     share = 0.5 * (1.0 + math.sqrt((variation - 1.0) / (variation + 1.0)))
     unit = exponential()
-    points = [unit.points * mean / (2.0 * p) for p in (share, 1.0 - share)]
-    weights = [unit.weights * p for p in (share, 1.0 - share)]
+    parts = np.array([share, 1.0 - share])
     return ServiceLaw(
         f"hyper-exponential, variation {variation:g}",
         mean,
         variation,
-        np.concatenate(points),
-        np.concatenate(weights),
+        np.outer(0.5 * mean / parts, unit.points).ravel(),
+        np.outer(parts, unit.weights).ravel(),
+        None if unit.coarse is None else np.outer(parts, unit.coarse).ravel(),
     )
 
 
@@ -166,7 +208,7 @@ def from_scipy(law: stats.rv_frozen, name: str = "user's own") -> ServiceLaw:
     """
     if not isinstance(getattr(law, "dist", None), stats.rv_continuous):
         raise ValueError(
-            f"law must be a frozen continuous distribution of scipy.stats, got {law!r}"
+            f"law must be a frozen continuous distribution of scipy.stats, got {shown(law)}"
         )
     mean = float(law.mean())
     if not (math.isfinite(mean) and mean > 0):
@@ -184,16 +226,19 @@ def from_scipy(law: stats.rv_frozen, name: str = "user's own") -> ServiceLaw:
     return result
 
 
-def _departure_law(none: float, above: Floats) -> Floats:
-    """Return the law left behind by departures; above[j] is P(A > j), none is P(A = 0)."""
-    size = above.size
-    law = np.zeros(size)
+def _departure_law(none: Floats, above: Floats) -> Floats:
+    """Return the law left behind by departures, shape (K, rules).
+
+    above[j] is P(A > j), none is P(A = 0), by each rule.
+    """
+    law = np.zeros_like(above)
     law[0] = 1.0
-    for j in range(size - 1):
-        law[j + 1] = (law[0] * above[j] + law[1 : j + 1] @ above[j:0:-1]) / none
-        if law[j + 1] > 1e200:
+    for j in range(len(above) - 1):
+        reached = law[0] * above[j] + (law[1 : j + 1] * above[j:0:-1]).sum(axis=0)
+        law[j + 1] = reached / none
+        if (law[j + 1] > 1e200).any():
             law[: j + 2] /= law[j + 1]
-    return law / law.sum()
+    return law / law.sum(axis=0)
 
 
 @dataclass(frozen=True)
@@ -205,7 +250,7 @@ class GeneralQueue:
     arrival_rate : float
         Pages that all robots together bring per unit of time, positive.
     capacity : int
-        Places in the queue, at least 2.
+        Places in the queue, from 1 to ten thousand, the one in service included.
     service : ServiceLaw
         Law of the indexing times.
 
@@ -224,7 +269,9 @@ class GeneralQueue:
     def __post_init__(self) -> None:
         check_kind("service", self.service, ServiceLaw)
         object.__setattr__(self, "arrival_rate", positive("arrival_rate", self.arrival_rate))
-        object.__setattr__(self, "capacity", check_integer("capacity", self.capacity, 2))
+        object.__setattr__(
+            self, "capacity", check_integer("capacity", self.capacity, 1, LARGEST_CAPACITY)
+        )
         if float(self.service.weights @ np.exp(-self.arrival_rate * self.service.points)) < 1e-280:
             raise ValueError(
                 "arrival_rate must leave an indexing time without arrivals a chance above 1e-280, "
@@ -236,26 +283,46 @@ class GeneralQueue:
         """Load rho, arrivals per mean indexing time."""
         return self.arrival_rate * self.service.mean
 
-    def _arrivals(self) -> tuple[float, Floats, Floats]:
-        """Return P(A = 0), P(A > j) for j < K, and E(A - m)+ for m = 1..K-1."""
+    def _arrivals(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return P(A = 0), P(A > j) and E(A - j)+ for j < K, by each rule of quadrature."""
         counts = np.arange(self.capacity)[:, None]
         expected = self.arrival_rate * self.service.points
         # Poisson(x) exceeds j with the regularised incomplete gamma probability P(j + 1, x).
         above = gammainc(counts + 1.0, expected)
-        beyond = counts[1:]
-        overflow = expected * gammainc(beyond, expected) - beyond * gammainc(beyond + 1.0, expected)
-        weights = self.service.weights
-        none = float(gammaincc(1.0, expected) @ weights)
-        return none, above @ weights, np.maximum(overflow, 0.0) @ weights
+        at_least = np.vstack([np.ones_like(expected), above[:-1]])
+        overflow = np.maximum(expected * at_least - counts * above, 0.0)
+        return np.exp(-expected) @ weights, above @ weights, overflow @ weights
 
     def measures(self) -> tuple[float, float]:
-        """Return the starvation probability and the loss rate."""
-        none, above, overflow = self._arrivals()
+        """Return the starvation probability and the loss rate.
+
+        Each is 0 where it is below what a float can hold.
+
+        Raises
+        ------
+        NotConverged
+            If the points of the law of indexing times are too few for eight digits.
+        """
+        rules = [self.service.weights]
+        if self.service.coarse is not None:
+            trimmed = self.service.weights.copy()
+            trimmed[self.service.points.argmax()] = 0.0
+            rules += [self.service.coarse, trimmed]
+        none, above, overflow = self._arrivals(np.stack(rules, axis=1))
         law = _departure_law(none, above)
-        starvation = law[0] / (law[0] + self.load)
+        starvation, busy = law[0] / (law[0] + self.load), self.load / (law[0] + self.load)
         # A service that finds i pages behind it (1 after an idle time) has K - i places free.
-        lost = law[0] * overflow[-1] + law[1:] @ overflow[::-1]
-        return float(starvation), float((1.0 - starvation) / self.service.mean * lost)
+        lost = law[0] * overflow[-1] + (law[1:] * overflow[:0:-1]).sum(axis=0)
+        losses = busy / self.service.mean * lost
+        for name, by_rule in (("starvation probability", starvation), ("loss rate", losses)):
+            apart = np.abs(by_rule[1:] - by_rule[0])
+            if (apart > np.array(RULES_APART)[: apart.size] * by_rule[0] + TINY).any():
+                raise NotConverged(
+                    f"the {name} of {self} is not known: {by_rule[0]:.3g} by the points of the law "
+                    f"of indexing times, {by_rule[1]:.3g} by half of them, {by_rule[2]:.3g} "
+                    "without the longest time"
+                )
+        return float(starvation[0]), float(losses[0])
 
 
 def general_cost(arrival_rate: float, gamma: float, capacity: int, service: ServiceLaw) -> float:
@@ -289,6 +356,13 @@ def optimal_general_robots(
     service : ServiceLaw
         Law of the indexing times.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or more than ten thousand numbers can be best.
+    NotConverged
+        As `GeneralQueue.measures` does.
+
     Examples
     --------
     >>> from analysis.robots.general.mg1k import deterministic
@@ -299,6 +373,11 @@ def optimal_general_robots(
     arrival_rate = positive("arrival_rate", arrival_rate)
     best, least, number = 1, math.inf, 1
     while number * arrival_rate - 1.0 / service.mean < least:
+        if number > LARGEST_CHOICE:
+            raise ValueError(
+                f"arrival_rate must be so large that at most {LARGEST_CHOICE} numbers of robots "
+                f"can be best, got {arrival_rate:g}"
+            )
         cost = general_cost(number * arrival_rate, gamma, capacity, service)
         if cost < least:
             best, least = number, cost

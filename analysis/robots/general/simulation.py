@@ -155,7 +155,7 @@ def simulate_queue(
     """
     robots, capacity = check_integer("robots", robots, 1), check_integer("capacity", capacity, 2)
     arrival_rate, horizon = positive("arrival_rate", arrival_rate), positive("horizon", horizon)
-    check_number("warmup", warmup, 0.0, horizon, high_open=True)
+    warmup = check_number("warmup", warmup, 0.0, horizon, high_open=True)
     shape = (capacity + 1, robots + 1)
     table = np.ones(shape, dtype=np.bool_) if policy is None else np.asarray(policy)
     if table.shape != shape:

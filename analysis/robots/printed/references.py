@@ -18,7 +18,16 @@ from numpy.typing import NDArray
 
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl
-from analysis.robots.printed.relative import STEP, TOLERANCE, checked_run, operator
+from analysis.robots.printed.relative import (
+    CHANGES,
+    HIDDEN,
+    ROUNDING,
+    STEP,
+    TOLERANCE,
+    change_of,
+    checked_run,
+    operator,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -46,19 +55,24 @@ class ReferenceRuns:
 
 
 @njit(cache=True)
-def _settled(old: Floats, new: Floats, states: Ints, at: int, first: int, tolerance: float) -> int:
-    """Return -1 if the stopping rule holds for a reference state, else where it does not.
+def _settled(
+    old: Floats, new: Floats, states: Ints, at: int, first: int, tolerance: float, rounding: float
+) -> int:
+    """Return -1 if the stopping rule holds for a reference state, -2 if rounding hides whether.
 
-    The search begins at position `first`, where it failed the last time.
+    Else return where it does not hold; the search begins at position `first`, where it failed the
+    last time.
     """
-    base, moved = old[at], new[at] - old[at]
+    base, moved, found = old[at], new[at] - old[at], -1
     for k in range(states.size):
         position = (first + k) % states.size
         x = states[position]
-        change = abs(new[x] - old[x] - moved)
-        if change > 0.0 and not change < tolerance * abs(old[x] - base):
+        change = change_of(old[x] - base, new[x] - old[x] - moved, tolerance, rounding)
+        if change == CHANGES:
             return position
-    return -1
+        if change == HIDDEN:
+            found = -2
+    return found
 
 
 @njit(cache=True)
@@ -70,7 +84,10 @@ def _run_all(
     tolerance: float,
     max_updates: int,
 ) -> tuple[Ints, Floats]:
-    """Return updates and cost for each of the states (flat numbers) as the reference."""
+    """Return updates and cost for each of the states (flat numbers) as the reference.
+
+    The updates are -1 at the limit, -2 where rounding hides whether the rule holds.
+    """
     h = np.zeros(shape)
     old, new = np.zeros(h.size), np.zeros(h.size)
     updates = np.full(states.size, -1)
@@ -86,15 +103,16 @@ def _run_all(
         if waiting == 0 or update > max_updates:
             break
         offset = flat_image[states[0]] - flat[states[0]]
+        rounding = ROUNDING * np.abs(image).max()
         for x in states:
             old[x] = flat[x]
             flat[x] = (1.0 - step) * old[x] + step * (flat_image[x] - offset)
             new[x] = flat[x]
         for k in range(states.size):
-            if updates[k] < 0:
-                failed[k] = _settled(old, new, states, states[k], failed[k], tolerance)
+            if updates[k] == -1:
+                failed[k] = _settled(old, new, states, states[k], failed[k], tolerance, rounding)
                 if failed[k] < 0:
-                    updates[k] = update
+                    updates[k] = update if failed[k] == -1 else -2
                     waiting -= 1
     return updates, cost
 
@@ -120,9 +138,10 @@ def every_reference(
     ValueError
         As `proposition_4` does.
     NotConverged
-        If the limit is reached for some reference state.
+        If the limit is reached for some reference state, or rounding hides where the rule begins to
+        hold.
     """
-    step, tolerance = checked_run(model, step, tolerance, max_updates)
+    step, tolerance, max_updates = checked_run(model, step, tolerance, max_updates)
     shape = (3, *model.shape)
     inside = np.ones(shape, dtype=np.bool_)
     inside[0, 0], inside[1, :, 0], inside[2, 0, 0] = False, False, False
@@ -132,7 +151,8 @@ def every_reference(
     if (updates < 0).any():
         raise NotConverged(
             f"Proposition 4's stopping rule did not hold in {max_updates} updates for "
-            f"{int((updates < 0).sum())} reference states"
+            f"{int((updates == -1).sum())} reference states, and rounding hides where it begins to "
+            f"hold for {int((updates == -2).sum())}"
         )
     all_updates, all_costs = np.full(shape, -1), np.full(shape, np.nan)
     all_updates[inside], all_costs[inside] = updates, cost

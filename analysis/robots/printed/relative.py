@@ -11,6 +11,9 @@ h_0 = 0
 
 until ``max |(h_{k+1} - h_k)/h_k| < 1e-5`` over the states, those where both are 0 left out (the
 reference always is one).  The optimal cost is then T h(x_hat), not tau T h(x_hat) as printed.
+
+Relative values smaller than rounding count as 0.  Where rounding hides whether the rule holds, the
+run ends with an error.
 """
 
 from __future__ import annotations
@@ -21,7 +24,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_integer, check_integers, check_kind, check_number
+from analysis.checks import (
+    check_array,
+    check_integer,
+    check_integers,
+    check_kind,
+    check_number,
+    shown,
+)
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl
 
@@ -30,6 +40,10 @@ Bools = NDArray[np.bool_]
 
 #: The draft's tau, and the bound of its stopping rule.
 STEP, TOLERANCE = 0.99999, 1e-5
+#: Most that rounding changes a difference of two values by, as a share of the largest value.
+ROUNDING = 2.0**-48
+#: What `change_of` finds.
+SETTLED, CHANGES, HIDDEN = 0, 1, 2
 
 
 @dataclass(frozen=True)
@@ -102,6 +116,17 @@ def operator(h: Floats, arrival_rate: float, service_rate: float, gamma: float) 
 
 
 @njit(cache=True)
+def change_of(old: float, change: float, tolerance: float, rounding: float) -> int:
+    """Return whether the stopping rule holds for one state, or whether rounding hides it."""
+    old, change = abs(old), abs(change)
+    if old <= rounding and change <= rounding:
+        return SETTLED
+    if change + rounding < tolerance * (old - rounding):
+        return SETTLED
+    return CHANGES if change - rounding >= tolerance * (old + rounding) else HIDDEN
+
+
+@njit(cache=True)
 def _run(
     h: Floats,
     arrival_rate: float,
@@ -112,36 +137,40 @@ def _run(
     tolerance: float,
     max_updates: int,
 ) -> tuple[Floats, int]:
-    """Iterate from h, in place, until the stopping rule holds; updates is -1 at the limit."""
+    """Iterate from h, in place, until the stopping rule holds.
+
+    The updates are -1 at the limit, -2 where rounding hides whether the rule holds.
+    """
     shape = h.shape
     for update in range(1, max_updates + 1):
         image = operator(h, arrival_rate, service_rate, gamma)
         offset = image[reference]
-        largest = 0.0
+        rounding = ROUNDING * np.abs(image).max()
+        state = SETTLED
         for s in range(3):
             for q in range(1 if s == 0 else 0, shape[1]):
                 for r in range(1 if s == 1 or q == 0 else 0, shape[2]):
                     old = h[s, q, r]
                     new = (1.0 - step) * old + step * (image[s, q, r] - offset)
                     h[s, q, r] = new
-                    if new != old:
-                        largest = max(largest, abs(new - old) / abs(old) if old else np.inf)
-        if largest < tolerance:
-            return h, update
+                    if state != CHANGES:
+                        found = change_of(old, new - old, tolerance, rounding)
+                        state = found if found != SETTLED else state
+        if state != CHANGES:
+            return h, update if state == SETTLED else -2
     return h, -1
 
 
 def checked_run(
     model: RobotControl, step: float, tolerance: float, max_updates: int
-) -> tuple[float, float]:
-    """Return tau and the bound of the stopping rule, or raise ValueError."""
+) -> tuple[float, float, int]:
+    """Return tau, the bound of the stopping rule and the limit, or raise ValueError."""
     check_kind("model", model, RobotControl)
     if model.speedup is not None:
         raise ValueError(f"model must be without a speedup, got {model.speedup}")
     step = check_number("step", step, 0, 1, low_open=True, high_open=True)
     tolerance = check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
-    check_integer("max_updates", max_updates, 1)
-    return step, tolerance
+    return step, tolerance, check_integer("max_updates", max_updates, 1)
 
 
 def proposition_4(
@@ -177,7 +206,7 @@ def proposition_4(
         If an argument is out of range, `reference` is no state, or the model has a speedup, which
         the draft's process has not.
     NotConverged
-        If the limit is reached.
+        If the limit is reached, or rounding hides where the rule begins to hold.
 
     Examples
     --------
@@ -186,9 +215,9 @@ def proposition_4(
     >>> round(run.cost, 4)
     0.5751
     """
-    step, tolerance = checked_run(model, step, tolerance, max_updates)
+    step, tolerance, max_updates = checked_run(model, step, tolerance, max_updates)
     if check_integers("reference", reference).shape != (3,):
-        raise ValueError(f"reference must be a state (q, r, s), got {reference!r}")
+        raise ValueError(f"reference must be a state (q, r, s), got {shown(reference)}")
     q, r, s = reference
     inside = 0 <= q <= model.capacity and 0 <= r <= model.robots and s in (0, 1, 2)
     if not inside or (s == 0 and q == 0) or (s == 1 and r == 0) or (q == r == 0):
@@ -207,8 +236,10 @@ def proposition_4(
             )
         first[0, 0], first[1, :, 0], first[2, 0, 0] = 0.0, 0.0, 0.0
     h, updates = _run(first, *rates, (s, q, r), step, tolerance, max_updates)
-    if updates < 0:
+    if updates == -1:
         raise NotConverged(f"Proposition 4's stopping rule did not hold in {max_updates} updates")
+    if updates < 0:
+        raise NotConverged("rounding hides where Proposition 4's stopping rule begins to hold")
     event_rate = model.arrival_rate * model.robots + model.service_rate
     ahead = _next_event(h, model.arrival_rate, model.service_rate, event_rate)
     cost = float(operator(h, *rates)[s, q, r])

@@ -23,9 +23,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from analysis.checks import check_array, check_integer, check_number
-from analysis.robots.checks import positive
+from analysis.robots.checks import held, positive
 
 Floats = NDArray[np.float64]
+
+LARGEST_CAPACITY = 10_000_000
+"""Places of a queue whose best load is searched for: each evaluation sums over them."""
+LARGEST_TURN = 2**18
+"""Capacity up to which it is looked for where the best load turns."""
 
 
 def _log_load(rho: ArrayLike) -> Floats:
@@ -104,8 +109,16 @@ def loss_rate(rho: ArrayLike, capacity: int, service_rate: float = 1.0) -> float
     0.1
     """
     service_rate = positive("service_rate", service_rate)
-    full = np.asarray(full_probability(rho, capacity))
-    return _plain(np.asarray(rho, dtype=np.float64) * service_rate * full)
+    load = check_array("rho", rho, 0)
+    with np.errstate(over="ignore"):
+        loss = np.asarray(full_probability(load, capacity)) * service_rate * load
+    held(
+        "the loss rate",
+        float(loss.max(initial=0.0)),
+        rho=float(load.max(initial=0.0)),
+        service_rate=service_rate,
+    )
+    return _plain(loss)
 
 
 def static_cost(
@@ -136,7 +149,10 @@ def static_cost(
     """
     gamma = positive("gamma", gamma)
     empty = np.asarray(starvation_probability(rho, capacity))
-    return _plain(gamma * empty + np.asarray(loss_rate(rho, capacity, service_rate)))
+    with np.errstate(over="ignore"):
+        cost = gamma * empty + np.asarray(loss_rate(rho, capacity, service_rate))
+    held("the cost", float(cost.max(initial=0.0)), gamma=gamma, service_rate=service_rate)
+    return _plain(cost)
 
 
 def critical_gamma(capacity: int, service_rate: float = 1.0) -> float:
@@ -148,7 +164,18 @@ def critical_gamma(capacity: int, service_rate: float = 1.0) -> float:
     1.2
     """
     capacity = check_integer("capacity", capacity, 1)
-    return positive("service_rate", service_rate) * (capacity + 2) / capacity
+    service_rate = positive("service_rate", service_rate)
+    critical = service_rate * (capacity + 2) / capacity
+    return held("gamma(K)", critical, service_rate=service_rate)
+
+
+def _log_ratio(gamma: float, service_rate: float) -> float:
+    """Return log(gamma/mu), or raise ValueError unless both are positive."""
+    gamma, service_rate = positive("gamma", gamma), positive("service_rate", service_rate)
+    ratio = gamma / service_rate
+    if 0.0 < ratio < math.inf:
+        return math.log(ratio)
+    return math.log(gamma) - math.log(service_rate)
 
 
 def _log_sum(log_terms: Floats) -> float:
@@ -172,7 +199,7 @@ def optimal_load(gamma: float, capacity: int, service_rate: float = 1.0) -> floa
     gamma : float
         Weight of starvation, positive.
     capacity : int
-        Places in the queue, at least 1.
+        Places in the queue, from 1 to ten million.
     service_rate : float
         Pages indexed per unit of time, positive.
 
@@ -181,8 +208,8 @@ def optimal_load(gamma: float, capacity: int, service_rate: float = 1.0) -> floa
     >>> round(optimal_load(1.2, 10), 4)
     1.0
     """
-    capacity = check_integer("capacity", capacity, 1)
-    target = math.log(positive("gamma", gamma) / positive("service_rate", service_rate))
+    capacity = check_integer("capacity", capacity, 1, LARGEST_CAPACITY)
+    target = _log_ratio(gamma, service_rate)
     # log h_K has a slope of at least 1 in x, and is log((K+2)/K) at x = 0.
     gap = target - math.log((capacity + 2) / capacity)
     if gap == 0.0:
@@ -194,7 +221,9 @@ def optimal_load(gamma: float, capacity: int, service_rate: float = 1.0) -> floa
         xtol=1e-15,
         rtol=8.9e-16,
     )
-    return math.exp(x)
+    with np.errstate(over="ignore"):
+        load = float(np.exp(x))
+    return held("the best load", load, gamma=gamma, service_rate=service_rate)
 
 
 def optimal_robots(
@@ -221,9 +250,12 @@ def optimal_robots(
     20
     """
     arrival_rate = positive("arrival_rate", arrival_rate)
+    service_rate = positive("service_rate", service_rate)
+    rates = {"arrival_rate": arrival_rate, "service_rate": service_rate}
+    held("lambda / mu", arrival_rate / service_rate, **rates)
     robots = optimal_load(gamma, capacity, service_rate) * service_rate / arrival_rate
-    low = max(1, math.floor(robots))
-    high = max(1, math.ceil(robots))
+    held("N", robots, gamma=gamma, **rates)
+    low, high = max(1, math.floor(robots)), max(1, math.ceil(robots))
     costs = [
         static_cost(n * arrival_rate / service_rate, gamma, capacity, service_rate)
         for n in (low, high)
@@ -242,6 +274,12 @@ def turning_capacity(gamma: float, service_rate: float = 1.0) -> int:
         Weight of starvation, above `service_rate`.
     service_rate : float
         Pages indexed per unit of time, positive.
+
+    Raises
+    ------
+    ValueError
+        If gamma is not above mu, or so little above it that K_0, which is about 4 mu/(gamma - mu),
+        is beyond 2^18.
 
     Examples
     --------
@@ -262,6 +300,11 @@ def turning_capacity(gamma: float, service_rate: float = 1.0) -> int:
     # Once it falls it falls for ever (Lemma 2), so that bisection finds the turn.
     high = 2
     while not falls(high):
+        if high >= LARGEST_TURN:
+            raise ValueError(
+                f"gamma must be so far above service_rate that the best load turns at a capacity "
+                f"below {high}, got {gamma:.17g} for {service_rate:g}"
+            )
         high *= 2
     low = high // 2
     while high - low > 1:
@@ -288,7 +331,7 @@ def limiting_drift(gamma: float, service_rate: float = 1.0) -> float:
     >>> round(limiting_drift(2.0), 4)
     1.0357
     """
-    target = math.log(positive("gamma", gamma) / positive("service_rate", service_rate))
+    target = _log_ratio(gamma, service_rate)
 
     def log_a(x: float) -> float:
         if abs(x) < 0.5:  # by its series, since e^x - 1 - x cancels
@@ -297,6 +340,8 @@ def limiting_drift(gamma: float, service_rate: float = 1.0) -> float:
                 total += term
                 term *= x / k
             return math.log(total / 2.0)
+        if x > 40.0:  # e^x, which may be beyond a float, is all that counts
+            return x - 2.0 * math.log(x)
         return math.log(abs(math.expm1(x) - x)) - 2.0 * math.log(abs(x))
 
     bound = abs(target) + 3.0
@@ -316,8 +361,12 @@ def limiting_cost(x: float, gamma: float, service_rate: float = 1.0) -> float:
     gamma, service_rate = positive("gamma", gamma), positive("service_rate", service_rate)
     x = check_number("x", x, low_open=True, high_open=True)
     if x == 0.0:
-        return gamma + service_rate
-    return x * (gamma + service_rate * math.exp(x)) / math.expm1(x)
+        cost = gamma + service_rate
+    elif x > 0.0:  # with e^-x, which cannot be too large
+        cost = x * (gamma * math.exp(-x) + service_rate) / -math.expm1(-x)
+    else:
+        cost = x * (gamma + service_rate * math.exp(x)) / math.expm1(x)
+    return held("the cost", cost, x=x, gamma=gamma, service_rate=service_rate)
 
 
 def infinite_capacity_cost(rho: float, gamma: float, service_rate: float = 1.0) -> float:
@@ -330,7 +379,8 @@ def infinite_capacity_cost(rho: float, gamma: float, service_rate: float = 1.0) 
     """
     gamma, service_rate = positive("gamma", gamma), positive("service_rate", service_rate)
     rho = check_number("rho", rho, 0, high_open=True)
-    return gamma * max(0.0, 1.0 - rho) + service_rate * max(0.0, rho - 1.0)
+    cost = gamma * max(0.0, 1.0 - rho) + service_rate * max(0.0, rho - 1.0)
+    return held("the cost", cost, rho=rho, service_rate=service_rate)
 
 
 def large_capacity_robots(arrival_rate: float, gamma: float, service_rate: float = 1.0) -> int:
@@ -353,7 +403,11 @@ def large_capacity_robots(arrival_rate: float, gamma: float, service_rate: float
     20
     """
     arrival_rate = positive("arrival_rate", arrival_rate)
-    balanced = positive("service_rate", service_rate) / arrival_rate
+    service_rate = positive("service_rate", service_rate)
+    balanced = service_rate / arrival_rate
+    held("mu / lambda", balanced, service_rate=service_rate, arrival_rate=arrival_rate)
+    if balanced <= 1.0:
+        return 1
     up, down = math.ceil(balanced), math.floor(balanced)
     costs = [infinite_capacity_cost(n / balanced, gamma, service_rate) for n in (up, down)]
-    return max(1, up if costs[0] <= costs[1] else down)
+    return up if costs[0] <= costs[1] else down

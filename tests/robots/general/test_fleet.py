@@ -159,7 +159,7 @@ def test_wrong_fleets_are_refused():
         optimal_fleet([], 1.0, 3)
     with pytest.raises(ValueError, match="kinds must be of class Sequence, got 3"):
         FleetControl(3, 1.0, 3, 1.0)
-    with pytest.raises(ValueError, match="substitution must be True or False, got 'any'"):
+    with pytest.raises(ValueError, match="substitution must be of class bool, got 'any'"):
         FleetControl([RobotKind(0.1, 1)], 1.0, 3, 1.0, substitution="any")
     with pytest.raises(ValueError, match="combinations, got"):
         optimal_fleet([RobotKind(0.1, 3000), RobotKind(0.1, 3000)], 1.0, 3)

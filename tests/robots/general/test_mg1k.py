@@ -12,7 +12,7 @@ from analysis.robots.general import mg1k
 from analysis.robots.static import mm1k
 
 loads = st.floats(0.05, 4)
-capacities = st.integers(2, 25)
+capacities = st.integers(1, 25)
 
 
 def phase_type_measures(
@@ -143,7 +143,7 @@ def test_fewer_robots_when_indexing_varies_more_and_loss_weighs_more():
         (lambda: mg1k.from_scipy(stats.pareto(1.001)), "quadrature"),
         (lambda: mg1k.hyperexponential(0.5), r"variation must be a number in \[1, inf\), got 0.5"),
         (lambda: mg1k.erlang(0), "stages must be an integer of at least 1, got 0"),
-        (lambda: mg1k.general_cost(1.0, 1.0, 1, mg1k.exponential()), "capacity must be an integer"),
+        (lambda: mg1k.general_cost(1.0, 1.0, 0, mg1k.exponential()), "capacity must be an integer"),
         (lambda: mg1k.general_cost(0.0, 1.0, 3, mg1k.exponential()), "arrival_rate must be"),
         (lambda: mg1k.general_cost(1.0, 0.0, 3, mg1k.exponential()), "gamma must be"),
         (lambda: mg1k.general_cost(1e4, 1.0, 3, mg1k.deterministic()), "above 1e-280"),

@@ -17,7 +17,7 @@ from analysis.learning.environment import Floats
 from analysis.learning.studies.learners import side_by_side
 from analysis.learning.whittle_q import WhittleQOptions
 from analysis.report import COLOURS, figure, save_data, save_figure, save_table, save_value
-from analysis.results import Estimate, student_band
+from analysis.results import Estimate, least_for_median, student_band
 
 Runs = Mapping[int, Mapping[str, LearningCurves]]
 
@@ -170,7 +170,7 @@ def save_losses(id: str, runs: Mapping[str, LearningCurves], size: int, budget: 
         table(runs),
         f"Loss against the index policy, {size} sources, $M = {budget}$: over all epochs with half "
         "a 95% interval, over the last fifth, epochs to 95% and 99% of its long-run reward (median "
-        "and 95% interval), and runs that diverged.",
+        f"and 95% interval, which takes {least_for_median()} runs), and runs that diverged.",
         formats={"loss (%)": ".3f", "± (95%)": ".2g", "last fifth (%)": ".3f"},
     )
 
@@ -360,6 +360,10 @@ def _lost_so_far(curves: LearningCurves) -> tuple[Floats, Floats]:
 
 
 def _steps(values: Floats) -> str:
+    """Write the median, with its 95% interval where there are enough runs for one."""
+    if values.size < least_for_median():
+        median = float(np.median(values))
+        return f"{median:.0f}" if np.isfinite(median) else "never"
     found = Estimate.median_of(values)
     middle, low, high = (
         f"{v:.0f}" if np.isfinite(v) else "never" for v in (found.value, found.low, found.high)
