@@ -86,7 +86,7 @@ class Results:
     discounted: Discounted
     equations: EquationResiduals
     checks: pd.DataFrame
-    finite: tuple[float, float]
+    finite: tuple[float, float, float]
     solved: pd.DataFrame
     fall: float
     index: IndexChecks
