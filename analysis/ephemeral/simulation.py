@@ -18,10 +18,13 @@ from analysis.checks import check_array, check_choice, check_integer, check_kind
 from analysis.ephemeral.policies import Observation, Policy, named_policy
 from analysis.ephemeral.sources import Sources
 from analysis.mdp.cycles import follow_to_cycle
+from analysis.results import NotConverged
 
 Ints = NDArray[np.int64]
 
 INITIAL_STATES = ("empty", "fresh", "full")
+OLDEST = 2**62
+"""Ages count no further: no run is so long, and one epoch more is an integer still."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,10 @@ class Trajectory:
     state: NDArray[np.float64]
     crawled: NDArray[np.bool_]
     reward: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        arms, horizon = self.state.shape
+        return f"Trajectory(N={arms}, horizon={horizon}, average_reward={self.average_reward:.6g})"
 
     @property
     def average_reward(self) -> float:
@@ -199,7 +206,7 @@ def long_run_cycle(
     ------
     ValueError
         If the budget is out of range.
-    RuntimeError
+    NotConverged
         If no cycle shows within `max_epochs`.
 
     Examples
@@ -216,7 +223,12 @@ def long_run_cycle(
     chooser = named_policy(policy, sources) if isinstance(policy, str) else policy
     steps, first = play_ages(sources, chooser, budget, np.zeros(len(sources), int), max_epochs)
     if first is None:
-        raise RuntimeError(f"no cycle within max_epochs = {max_epochs} epochs; raise max_epochs")
+        slowest = float(sources.decay.min())
+        raise NotConverged(
+            f"no ages came twice within max_epochs = {max_epochs} epochs (the slowest source keeps "
+            f"exp(-{slowest:.3g}) of its content in one); raise max_epochs, or average over a run "
+            "of `simulate`"
+        )
     crawls = tuple(tuple(arms.tolist()) for arms, _ in steps[first:])
     counts = np.bincount(np.concatenate(crawls).astype(int), minlength=len(sources))
     mean = float(np.mean([reward for _, reward in steps[first:]]))
@@ -252,7 +264,7 @@ def play_ages(
         The epoch from which on they repeat; None if no ages came twice.
     """
     # The age of 1 alone tells who was crawled last.
-    oldest = np.maximum(sources.settled_age.astype(np.int64), 2)
+    oldest = np.clip(sources.settled_age, 2, OLDEST).astype(np.int64)
     hidden = np.full(len(sources), np.nan)
 
     def step(age: Ints) -> tuple[tuple[Ints, float], Ints]:

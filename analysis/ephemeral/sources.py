@@ -29,8 +29,18 @@ from analysis.checks import check_array, check_kind, check_number
 if TYPE_CHECKING:
     import pandas as pd
 
+FADING = 1e-100, 1e100
+"""Least and greatest mu T. Outside, content and index leave the range of floating-point numbers."""
+SHOWN = 10
+"""Sources that a table of them shows."""
 ROUNDING = 1e-12
 """Share of a budget by which rounding may let a sum of costs miss it: 0.1 + 0.2 fits in 0.3."""
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that no one may write to any more."""
+    array.setflags(write=False)
+    return array
 
 
 class _Numerals(Sequence[str]):
@@ -113,34 +123,74 @@ class Sources:
             raise ValueError(f"names must have {size} entries, one a source, got {len(names)}")
         arrays = {**rates, "cost": np.broadcast_to(cost, size).copy()}
         for name, array in arrays.items():
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+            object.__setattr__(self, name, read_only(array))
         period = check_number("period", self.period, 0, low_open=True, high_open=True)
         object.__setattr__(self, "period", period)
         object.__setattr__(self, "names", names)
+        self._check_range()
+
+    def _check_range(self) -> None:
+        """Refuse rates of which content or index leave the range of floating-point numbers."""
+        with np.errstate(over="ignore", under="ignore"):
+            decay = self.decay_rate * self.period
+            limit = self.arrival_rate * self.mean_utility / self.decay_rate
+            largest = np.maximum(limit, limit / self.cost)
+        low, high = FADING
+        if not ((decay >= low) & (decay <= high)).all():
+            i = int(np.argmin((decay >= low) & (decay <= high)))
+            raise ValueError(
+                f"decay_rate[{i}] times the period must be in [{low:g}, {high:g}], got {decay[i]:g}"
+            )
+        if not np.isfinite(largest).all():
+            i = int(np.argmin(np.isfinite(largest)))
+            raise ValueError(
+                "arrival_rate * mean_utility / decay_rate must be a finite number, also for each "
+                f"unit of cost, got {self.arrival_rate[i]:g} * {self.mean_utility[i]:g} / "
+                f"{self.decay_rate[i]:g} at a cost of {self.cost[i]:g} for source {i}"
+            )
 
     def __len__(self) -> int:
         return self.arrival_rate.size
 
+    def __repr__(self) -> str:
+        return f"Sources(N={len(self)}, period={self.period:g})"
+
+    def _repr_html_(self) -> str:
+        """Table of the first sources, for notebooks."""
+        import pandas as pd
+
+        columns = ("arrival_rate", "mean_utility", "decay_rate", "cost")
+        head = {name: getattr(self, name)[:SHOWN] for name in columns}
+        assert self.names is not None
+        table = pd.DataFrame(head, index=pd.Index(list(self.names[:SHOWN]), name="source"))
+        rest = f", {SHOWN} shown" if len(self) > SHOWN else ""
+        return f"{table.to_html()}<p>{len(self)} sources, period {self.period:g}{rest}</p>"
+
+    def __reduce__(self) -> tuple[type[Sources], tuple[Any, ...]]:
+        """Build copies and pickles anew, so that their arrays are read-only, too."""
+        names = None if isinstance(self.names, _Numerals) else self.names
+        rates = (self.arrival_rate, self.mean_utility, self.decay_rate, self.cost)
+        return Sources, (*rates, self.period, names)
+
     @cached_property
     def decay(self) -> NDArray[np.float64]:
         """mu_i T, how far interest fades in one epoch; shape (N,)."""
-        return self.decay_rate * self.period
+        return read_only(self.decay_rate * self.period)
 
     @cached_property
     def alpha(self) -> NDArray[np.float64]:
         """exp(-mu_i T), the share of content that is left after one epoch; shape (N,)."""
-        return np.exp(-self.decay)
+        return read_only(np.exp(-self.decay))
 
     @cached_property
     def u(self) -> NDArray[np.float64]:
         """Expected content one epoch after a crawl, equation (1); shape (N,)."""
-        return -np.expm1(-self.decay) * self.u_star
+        return read_only(-np.expm1(-self.decay) * self.u_star)
 
     @cached_property
     def u_star(self) -> NDArray[np.float64]:
         """Limit of the expected content of a source that is never crawled; shape (N,)."""
-        return self.arrival_rate * self.mean_utility / self.decay_rate
+        return read_only(self.arrival_rate * self.mean_utility / self.decay_rate)
 
     @property
     def settled_age(self) -> NDArray[np.float64]:
@@ -162,13 +212,21 @@ class Sources:
         return -np.expm1(-self.decay * np.asarray(age)) * self.u_star
 
     def subset(self, places: slice | NDArray[Any]) -> Sources:
-        """Return some of the sources, chosen as NumPy chooses; they are numbered anew."""
+        """Return some of the sources, chosen as NumPy chooses.
+
+        They keep the names that they were given; names that are numbers by default start anew.
+        """
+        names = None
+        if not isinstance(self.names, _Numerals):
+            assert self.names is not None
+            names = [self.names[place] for place in np.arange(len(self))[places].tolist()]
         return Sources(
             self.arrival_rate[places],
             self.mean_utility[places],
             self.decay_rate[places],
             self.cost[places],  # type: ignore[index]
             self.period,
+            names,
         )
 
     @classmethod

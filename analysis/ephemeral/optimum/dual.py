@@ -47,6 +47,12 @@ class DualRun:
     spent: Floats
     reward: Floats
 
+    def __repr__(self) -> str:
+        return (
+            f"DualRun(horizon={self.subsidy.size}, last subsidy={self.subsidy[-1]:.6g}, "
+            f"average reward={self.reward.mean():.6g})"
+        )
+
 
 def dual_descent(
     sources: Sources,

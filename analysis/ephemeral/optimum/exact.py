@@ -132,24 +132,25 @@ def optimal_cycle(
     """
     sets = feasible_sets(sources, budget)
     tolerance = check_number("tolerance", tolerance, 0, 1, low_open=True, high_open=True)
-    check_number("max_states", max_states, 1)
+    most = check_number("max_states", max_states, 1)
     relaxed = relaxed_problem(sources, budget)
     due = np.where(np.isfinite(relaxed.age), relaxed.age, 1)
     oldest = np.maximum(1, np.ceil(-np.log(tolerance / 100) / sources.decay))
-    margin, gap = 2, np.inf
+    margin, known = 2, ""
     while True:
-        last_age = np.minimum(due + margin, oldest).astype(np.int64)
-        if np.prod(last_age.astype(float)) > max_states:
+        oldest_kept = np.minimum(due + margin, oldest)
+        if (states := float(np.prod(oldest_kept))) > most:
             raise NotConverged(
-                f"the bounds on the optimum still differ by {gap:.1e} (relative), and more ages "
-                f"need more than max_states = {max_states} joint ages"
+                f"the optimum to a relative {tolerance:g} needs {states:.2g} joint ages{known}; "
+                f"raise max_states = {max_states} or the tolerance, or take `relaxed_bound`"
             )
+        last_age = oldest_kept.astype(np.int64)
         average_reward, crawls = _solve(sources, sets, last_age, optimistic=False)
         upper = min(_solve(sources, sets, last_age, optimistic=True)[0], relaxed.bound)
         upper = max(upper, average_reward)  # they may cross by rounding alone
-        gap = (upper - average_reward) / upper if upper > 0 else 0.0
-        if gap <= tolerance:
+        if upper - average_reward <= tolerance * upper:
             return Optimum(average_reward, upper, crawls, last_age)
+        known = f" (with fewer it lies in [{average_reward:.6g}, {upper:.6g}])"
         margin *= 2
 
 

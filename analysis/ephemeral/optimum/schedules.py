@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from analysis.checks import check_array, check_integer
 from analysis.ephemeral.policies import Arms, Observation
 from analysis.ephemeral.simulation import Cycle
-from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.sources import Sources, read_only
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -53,7 +53,7 @@ class SchedulePolicy:
             raise ValueError(
                 f"schedule must be truth values of shape (N, epochs), got {self.schedule!r}"
             )
-        object.__setattr__(self, "schedule", schedule)
+        object.__setattr__(self, "schedule", read_only(schedule.copy()))
 
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None

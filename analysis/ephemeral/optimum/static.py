@@ -22,7 +22,7 @@ from scipy.optimize import brentq
 from analysis.checks import check_array
 from analysis.ephemeral.kernels import one_minus_short_exp
 from analysis.ephemeral.policies import Arms, Observation
-from analysis.ephemeral.sources import ROUNDING, Sources, check_budget
+from analysis.ephemeral.sources import ROUNDING, Sources, check_budget, read_only
 
 Floats = NDArray[np.float64]
 EPSILON = float(np.finfo(float).eps)
@@ -154,7 +154,8 @@ class RandomPolicy:
     frequency: Floats
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "frequency", check_array("frequency", self.frequency, 0, 1))
+        frequency = check_array("frequency", self.frequency, 0, 1)
+        object.__setattr__(self, "frequency", read_only(frequency))
 
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None

@@ -35,7 +35,7 @@ def spread_ages(sources: Sources, budget: float, rng: np.random.Generator) -> ND
         some = sources.subset(part)
     share = float(some.cost.sum() / sources.cost.sum())
     due = due_ages(sources, relaxed_problem(some, budget * share).subsidy)
-    due = np.minimum(due, np.ceil(10.0 / sources.decay))
+    due = np.minimum(np.minimum(due, np.ceil(10.0 / sources.decay)), NEVER)
     return 1 + np.floor(rng.random(len(sources)) * due).astype(np.int64)
 
 
@@ -81,26 +81,25 @@ def limits(min_age: int | ArrayLike, max_age: int | ArrayLike | None, count: int
     return Limits(least, most)
 
 
-def limits_with(have: Limits, total: int, more: Limits, count: int) -> Limits:
-    """Return the limits of `total` sources and of `count` more that come after them.
+def limits_with(have: Limits, total: int, numbers: NDArray[np.int64], some: Limits) -> Limits:
+    """Return the limits of all `total` sources with those of some, new or old, set anew.
 
     Minimal ages stay one number while they are all the same; maximal ages stay away while there
     are none.
     """
-    same = np.unique(np.append(have.least, more.least))
-    least = same if same.size == 1 else _joined(have.least, total, more.least, count, 0)
-    if have.most.size or more.most.size:
-        return Limits(least, _joined(have.most, total, more.most, count, NEVER))
+    same = np.unique(np.append(have.least, some.least))
+    least = same if same.size == 1 else _merged(have.least, total, numbers, some.least, 0)
+    if have.most.size or some.most.size:
+        return Limits(least, _merged(have.most, total, numbers, some.most, NEVER))
     return Limits(least, have.most)
 
 
-def _joined(have: Ints, total: int, more: Ints, count: int, none: int) -> Ints:
-    """Return the limits of all, one a number, from those of some and of those after them."""
-    parts = (have, total), (more, count)
-    default = np.array([none], np.int32)
-    return np.concatenate(
-        [np.broadcast_to(part if part.size else default, size) for part, size in parts]
-    )
+def _merged(have: Ints, total: int, numbers: NDArray[np.int64], some: Ints, none: int) -> Ints:
+    """Return limits one a number; where there are none, `none` stands for them."""
+    merged = np.full(max(total, int(numbers.max()) + 1), none, np.int32)
+    merged[:total] = have if have.size else none
+    merged[numbers] = some if some.size else none
+    return merged
 
 
 def load(cost: Floats, most: NDArray[np.int32]) -> float:

@@ -63,16 +63,10 @@ class SavedPart(Part):
         """Return how many epochs passed between the saved state and the first one here."""
         return self._missed
 
-    def save(self) -> None:
-        """Save the state beside the last one, then in its place."""
-        aside = self.path.with_suffix(".new")
-        self.scheduler.save(aside)
-        aside.replace(self.path)
-
-    def save_and_crawl(self, quota: float) -> float:
+    def save_and_crawl(self, quota: float, floor: float) -> float:
         """Save the state, and crawl."""
-        self.save()
-        return self.crawl(quota)
+        self.scheduler.save(self.path)
+        return self.crawl(quota, floor)
 
 
 class Cluster:
@@ -133,15 +127,15 @@ class ClusterMachines:
             self._begin(part, [workers[part % len(workers)]]) for part in range(len(paths))
         ]
 
-    def demand(self, subsidy: float) -> Floats:
-        """Return the claim of each part at a subsidy."""
-        return np.array(self._ask("demand", [(subsidy,)] * len(self._paths)))
+    def demand(self, subsidies: Floats, most_cost: float) -> Floats:
+        """Return the demand of each part at some subsidies."""
+        return np.array(self._ask("demand", [(subsidies, most_cost)] * len(self._paths)))
 
-    def crawl(self, quotas: Floats) -> Floats:
+    def crawl(self, quotas: Floats, floor: float) -> Floats:
         """Let each part crawl for its quota; return their marginal indices."""
         saving = self._epoch % self._cluster.save_every == 0
         method = "save_and_crawl" if saving else "crawl"
-        marginal = self._ask(method, [(quota,) for quota in quotas.tolist()])
+        marginal = self._ask(method, [(quota, floor) for quota in quotas.tolist()])
         self._spent.append(quotas)
         self._epoch += 1
         return np.array(marginal)

@@ -21,13 +21,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING
-from zipfile import BadZipFile
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_choice, check_integer, check_kind, check_number
+from analysis.checks import (
+    check_array,
+    check_choice,
+    check_integer,
+    check_integers,
+    check_kind,
+    check_number,
+)
 from analysis.ephemeral.scheduler import calendar as kernel
 from analysis.ephemeral.scheduler import epoch as epoch_kernel
 from analysis.ephemeral.scheduler.admission import (
@@ -40,6 +46,7 @@ from analysis.ephemeral.scheduler.admission import (
     whole_numbers,
 )
 from analysis.ephemeral.scheduler.budget import ROOM, Choice, choose
+from analysis.ephemeral.scheduler.state import State, read_state, write_state
 from analysis.ephemeral.scheduler.threshold import Threshold
 from analysis.ephemeral.sources import Sources
 
@@ -48,12 +55,14 @@ if TYPE_CHECKING:
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+NO_MAXIMAL_AGES = np.empty(0, np.int32)
 
 
 class Scheduler:
     """Crawl sources in order of Whittle index, at a cost per crawl and not per source.
 
-    Sources are numbered from 0 in the order in which they came; a number is never used again.
+    Sources are numbered from 0 in the order in which they came. `add` gives a new number, or one of
+    a removed source where that is asked for.
 
     Parameters
     ----------
@@ -150,13 +159,15 @@ class Scheduler:
         arrays = (*self._calendar, *self._limits, *ranked, self._cost)
         return sum(array.nbytes for array in arrays)
 
-    def crawl(self, budget: float | None = None) -> tuple[Numbers, Floats]:
+    def crawl(self, budget: float | None = None, *, floor: float = 0.0) -> tuple[Numbers, Floats]:
         """Crawl the sources of this epoch, and go on to the next.
 
         Parameters
         ----------
         budget : float, optional
             Budget of this epoch alone, if it is another.
+        floor : float
+            Sources of a smaller index are not crawled in this epoch, unless they are overdue.
 
         Returns
         -------
@@ -168,22 +179,23 @@ class Scheduler:
         Raises
         ------
         ValueError
-            If the budget is negative or not finite.
+            If the budget or the floor is negative or not finite.
         """
         budget = self.budget if budget is None else budget
         budget = check_number("budget", budget, 0, high_open=True)
-        ranked = self._rank_bucket()
-        cut, tie, count = self._select(ranked, budget)
+        floor = check_number("floor", floor, 0, high_open=True)
+        ranked = self._rank_bucket(self._limits.most)
+        cut, tie, count = self._select(ranked, budget, floor)
         want, room = budget, budget * ROOM
         state = (self._calendar, self.epoch, self._cost, self._limits)
-        while self._threshold.above(cut) and self.threshold > 0:
+        while self._threshold.above(max(cut, floor)) and self.threshold > 0:
             want *= 1.3
             if not self._threshold.lower(want, room, *state):
                 break  # the budget is below every cost, or everyone waits for a minimal age
-            ranked = self._rank_bucket()
-            cut, tie, count = self._select(ranked, budget)
+            ranked = self._rank_bucket(self._limits.most)
+            cut, tie, count = self._select(ranked, budget, floor)
         self.marginal_index = cut
-        self._threshold.follow(cut, count, ranked, self.epoch)
+        self._threshold.follow(max(cut, floor), count, ranked, self.epoch)
         numbers, rewards = np.empty(count, np.int64), np.empty(count)
         epoch_kernel.settle(
             self._calendar,
@@ -202,21 +214,45 @@ class Scheduler:
         self.epoch += 1
         return numbers, rewards
 
-    def demand(self, subsidy: float) -> float:
+    def demand(self, subsidy: ArrayLike, *, most_cost: float = np.inf) -> Any:
         """Cost of all sources that may be crawled now and have an index of at least `subsidy`.
 
-        It is the answer of a part of a crawler to the multiplier that all parts share.
+        It is the answer of a part of a crawler to the multiplier that all parts share. Sources
+        below their minimal age do not count. A source at its maximal age counts by its index, as
+        all others do, so that the demand never rises with the subsidy.
+
+        Parameters
+        ----------
+        subsidy : float or array_like
+            Not negative.
+        most_cost : float
+            Only sources count that cost no more.
+
+        Returns
+        -------
+        float or ndarray
+            One cost for each subsidy.
+
+        Raises
+        ------
+        ValueError
+            If a subsidy or the cost is negative or not a number.
         """
-        subsidy = check_number("subsidy", subsidy, 0)
-        if self._threshold.above(subsidy):
-            place = self._calendar, self.epoch
-            rules = self._cost, self._limits
-            return float(epoch_kernel.demand(*place, subsidy, *rules, np.inf)[0])
-        ranked = self._rank_bucket()
-        wanted = self._rank[:ranked] >= subsidy
-        if self._cost.size == 1:
-            return float(np.count_nonzero(wanted) * self._cost[0])
-        return float(self._cost[self._number[:ranked][wanted]].sum())
+        asked = check_array("subsidy", subsidy, 0)
+        most_cost = check_number("most_cost", most_cost, 0)
+        levels, place = np.unique(asked.ravel(), return_inverse=True)
+        if levels.size and self._threshold.above(levels[0]):
+            where, rules = (self._calendar, self.epoch), (self._cost, self._limits)
+            totals = epoch_kernel.demand(*where, levels, *rules, most_cost)[0]
+        else:
+            ranked = self._rank_bucket(NO_MAXIMAL_AGES)
+            number, rank = self._number[:ranked], self._rank[:ranked]
+            price = self._cost[number] if self._cost.size > 1 else np.full(ranked, self._cost[0])
+            price[price > most_cost] = 0.0
+            reached = np.searchsorted(levels, rank, side="right")
+            totals = np.bincount(reached, price, levels.size + 1)[:0:-1].cumsum()[::-1]
+        found = totals[place.ravel()].reshape(asked.shape)
+        return found if found.ndim else float(found)
 
     def reserve(self, count: int) -> None:
         """Make room for so many sources in all, so that adding them moves nothing in memory."""
@@ -230,26 +266,51 @@ class Scheduler:
         *,
         min_age: int | ArrayLike = 0,
         max_age: int | ArrayLike | None = None,
+        numbers: ArrayLike | None = None,
     ) -> Numbers:
-        """Take in more sources; see the class for the parameters. Returns their numbers."""
+        """Take in more sources, or again those that were removed.
+
+        Parameters
+        ----------
+        sources : Sources
+            What is taken in.
+        ages, min_age, max_age
+            As in the class.
+        numbers : array_like of int, optional
+            Numbers that removed sources had, to be given to these; new ones by default.
+
+        Returns
+        -------
+        ndarray of int
+            The numbers of the sources.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range, a number is in use or was never given, or the maximal
+            ages ask for more than the budget.
+        """
+        check_kind("sources", sources, Sources)
         count, first = len(sources), self._total
         ages = whole_numbers("ages", ages, count, 0)
         some = limits(min_age, max_age, count)
-        numbers = np.arange(first, first + count)
-        cost = costs_with(self._cost, first, numbers, sources.cost)
-        merged = limits_with(self._limits, first, some, count)
+        given = np.arange(first, first + count)
+        if numbers is not None:
+            given = self._free_numbers(numbers, count)
+        cost = costs_with(self._cost, first, given, sources.cost)
+        merged = limits_with(self._limits, first, given, some)
         self._check_load("max_age", cost, merged.most)
         self._cost, self._limits = cost, merged
-        self._size, self._total = self._size + count, first + count
+        self._size, self._total = self._size + count, max(first, int(given.max()) + 1)
         self._calendar = kernel.with_room(self._calendar, self._size)
         for start in range(0, count, CHUNK):
             part = slice(start, min(start + CHUNK, count))
             entries = np.empty(part.stop - start, self._calendar.pool.dtype)
             set_rates(entries, sources, part)
-            entries["number"] = np.arange(first + start, first + part.stop)
+            entries["number"] = given[part]
             entries["last"] = self.epoch - (ages[part] if ages.size > 1 else ages)
             kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._limits)
-        return numbers
+        return given
 
     def remove(self, numbers: ArrayLike) -> None:
         """Drop sources, by number.
@@ -336,17 +397,25 @@ class Scheduler:
         return pd.concat(frames, ignore_index=True)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the whole state to a NumPy archive (.npz), from which `load` goes on."""
-        with open(path, "wb") as file:
-            np.savez(
-                file,
-                entries=self._extract(np.ones(self._total, dtype=bool), leave=True),
-                cost=self._cost,
-                least=self._limits.least,
-                most=self._limits.most,
-                counts=np.array([self.epoch, self._total]),
-                levels=np.array([self.budget, self.threshold]),
-            )
+        """Write the whole state to a NumPy archive (.npz), from which `load` goes on.
+
+        A file of that name is replaced once the new one is complete: a process that is killed while
+        it saves leaves the old state.
+
+        Raises
+        ------
+        ValueError
+            If the budget was set to what is none.
+        """
+        budget = check_number("budget", self.budget, 0, high_open=True)
+        everyone = np.ones(self._total, dtype=bool)
+        write_state(
+            path,
+            State(
+                self._extract(everyone, leave=True), self._cost, self._limits,
+                self.epoch, self._total, budget, self.threshold,
+            ),
+        )  # fmt: skip
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Scheduler:
@@ -355,23 +424,18 @@ class Scheduler:
         Raises
         ------
         ValueError
-            If the file does not hold a saved scheduler.
+            If the file does not hold a saved scheduler, or was changed since.
         """
+        state = read_state(path)
         self = cls.__new__(cls)
-        try:
-            with np.load(path, allow_pickle=False) as saved:
-                entries, self._cost = saved["entries"], saved["cost"]
-                self._limits = kernel.Limits(saved["least"], saved["most"])
-                self.epoch, self._total = (int(count) for count in saved["counts"])
-                self.budget, level = (float(number) for number in saved["levels"])
-        except (KeyError, ValueError, EOFError, BadZipFile) as error:
-            raise ValueError(f"{path} must be a file that `save` wrote") from error
-        self._size, self.marginal_index = entries.size, np.nan
-        self._threshold = Threshold(level)
+        self._cost, self._limits = state.cost, state.limits
+        self.epoch, self._total, self.budget = state.epoch, state.total, state.budget
+        self._size, self.marginal_index = state.entries.size, np.nan
+        self._threshold = Threshold(state.level)
         self._have_room(0)
-        precision = kernel.precision_of(entries)
+        precision = kernel.precision_of(state.entries)
         self._calendar = kernel.with_room(kernel.empty_calendar(precision), self._size)
-        kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._limits)
+        kernel.insert(self._calendar, state.entries, self.epoch, self.threshold, self._limits)
         return self
 
     def _check_load(self, name: str, cost: Floats, most: NDArray[np.int32]) -> None:
@@ -383,16 +447,31 @@ class Scheduler:
                 f"{self.budget:g} an epoch, got {asked:g} for all sources together"
             )
 
-    def _rank_bucket(self) -> int:
+    def _rank_bucket(self, most: NDArray[np.int32]) -> int:
         size = kernel.bucket_size(self._calendar, self.epoch)
         if size > self._rank.size:
             self._have_room(min(size + size // 4, self._size))
         arrays = (self._number, self._rank, self._content)
-        epoch_kernel.rank_bucket(self._calendar, self.epoch, self._limits.most, *arrays)
+        epoch_kernel.rank_bucket(self._calendar, self.epoch, most, *arrays)
         return size
 
-    def _select(self, size: int, budget: float) -> Choice:
-        return choose(budget, self._number[:size], self._rank[:size], self._cost)
+    def _select(self, size: int, budget: float, floor: float) -> Choice:
+        rank = self._rank[:size]
+        if floor > 0:
+            rank[rank < floor] = epoch_kernel.WAITING
+        return choose(budget, self._number[:size], rank, self._cost)
+
+    def _free_numbers(self, numbers: ArrayLike, count: int) -> Numbers:
+        """Check numbers that are to be given again, one for each of `count` sources."""
+        given = check_integers("numbers", numbers).ravel()
+        if given.shape != (count,) or np.unique(given).size != count:
+            raise ValueError(f"numbers must be {count} different integers, got {numbers!r:.200}")
+        wanted = np.zeros(self._total, dtype=bool)
+        for number in given.tolist():
+            wanted[check_integer("numbers", number, 0, self._total - 1)] = True
+        if (used := self._extract(wanted, leave=True)["number"]).size:
+            raise ValueError(f"numbers must be those of removed sources, got {used[0]}")
+        return given
 
     def _extract(self, wanted: NDArray[np.bool_], leave: bool) -> NDArray[np.void]:
         count = min(int(np.count_nonzero(wanted)), self._size)

@@ -120,18 +120,19 @@ def settle(
 def demand(
     calendar: Calendar,
     epoch: int,
-    theta: float,
+    levels: Floats,
     cost: Floats,
     limits: Limits,
     most_cost: float,
     every: int = 1,
-) -> tuple[float, float]:
-    """Cost of all sources that may be crawled now and have an index of at least theta.
+) -> tuple[Floats, float]:
+    """Cost of all sources that may be crawled now and have an index of at least each level.
 
-    Only sources count that cost at most `most_cost`. Also returns their largest index. From one
-    block in `every` the cost of all is estimated; the largest index is then that of those seen.
+    The levels must rise. Only sources count that cost at most `most_cost`. Also returns their
+    largest index. From one block in `every` the cost of all is estimated; the largest index is then
+    that of those seen.
     """
-    total = largest = 0.0
+    totals, largest = np.zeros(levels.size), 0.0
     seen = 0
     for bucket in range(RING + 1):
         block, size = calendar.head[bucket], calendar.fill[bucket]
@@ -145,8 +146,11 @@ def demand(
                     decay = np.float64(entry.decay)
                     index = entry.limit * shares(decay, bend_of(decay), float(age))[0]
                     largest = max(largest, index)
-                    if index >= theta:
-                        total += price
+                    reached = np.searchsorted(levels, index, side="right")
+                    if reached > 0:
+                        totals[reached - 1] += price
             seen += 1
             block, size = calendar.link[block], BLOCK
-    return total * every, largest
+    for k in range(levels.size - 1, 0, -1):
+        totals[k - 1] += totals[k]
+    return totals * every, largest

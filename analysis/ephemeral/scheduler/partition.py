@@ -2,7 +2,7 @@
 
 The relaxed problem splits into one problem a source under a common subsidy (report, section 3), so
 a crawler splits the same way. Every machine runs the index policy on its own sources; what must be
-agreed is how much of the budget each may spend. In every epoch
+agreed is how much of the budget each may spend. Where all crawls cost the same, in every epoch
 
 1. the coordinator sends the subsidy lambda;
 2. each part answers with its claim: the cost of its sources whose index is at least lambda;
@@ -10,9 +10,17 @@ agreed is how much of the budget each may spend. In every epoch
 4. each part crawls, and answers with its marginal index, at which its quota ran out;
 5. the next lambda is the average of the marginal indices, weighted with the quotas.
 
-The budget holds in every epoch. The parts crawl what one machine would, up to sources whose index
-lies between the parts' marginal indices. A part sends and receives four numbers an epoch, whatever
-the number of its sources; what it crawled stays with it until it is asked for.
+A part sends and receives four numbers an epoch, whatever the number of its sources; what it crawled
+stays with it until it is asked for. The budget holds in every epoch. An epoch need not crawl the
+sources that one machine would: the parts stop at marginal indices of their own, near the average.
+Over many epochs every source is crawled about as often, and that is what is earned.
+
+Where costs differ, a share of the budget need not pay for the source that comes first, however
+often it is offered. The coordinator then looks for the index at which the budget of all parts runs
+out, by asking for their demand at several subsidies at once (`SEARCH` of them, about ten times an
+epoch, fewer where what is left of the budget pays for no source). Each part's quota is what its
+sources above that index cost, and the parts crawl what one machine would; of sources of one and the
+same index in several parts, those of the first part come first.
 
 The parts live in this process, or each in a process of a Dask cluster (see `cluster`). The protocol
 and the crawls are the same.
@@ -21,30 +29,35 @@ and the crawls are the same.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_kind, check_number
 from analysis.ephemeral.scheduler.admission import whole_numbers
+from analysis.ephemeral.scheduler.budget import ROOM
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.sources import Sources
 
 Floats = NDArray[np.float64]
 Crawl = tuple[NDArray[np.int64], Floats]
 NUMBERS_EXCHANGED = 4
-"""Subsidy and quota to a part, claim and marginal index from it, eight bytes each."""
+"""Subsidy and quota to a part, claim and marginal index from it, eight bytes each: equal costs."""
+SEARCH = 256
+"""Subsidies at which the parts are asked for their demand at once, where costs differ."""
+STEPS = (1.01, 1.1, 2.0)
+"""How far from the last subsidy the next is looked for, at first."""
 
 
 class Machines(Protocol):
     """The parts of a crawler, wherever they are; a row or an entry a part."""
 
-    def demand(self, subsidy: float) -> Floats:
-        """Return the claim of each part at a subsidy."""
+    def demand(self, subsidies: Floats, most_cost: float) -> Floats:
+        """Return the demand of each part at some subsidies, shape (parts, subsidies)."""
 
-    def crawl(self, quotas: Floats) -> Floats:
-        """Let each part crawl for its quota; return their marginal indices."""
+    def crawl(self, quotas: Floats, floor: float) -> Floats:
+        """Let each part crawl for its quota down to an index; return their marginal indices."""
 
     def crawled(self) -> list[Crawl]:
         """Return what each part crawled last: its own numbers, and the expected rewards."""
@@ -70,13 +83,13 @@ class Part:
         self.scheduler = scheduler
         self._crawled: Crawl = np.empty(0, np.int64), np.empty(0)
 
-    def demand(self, subsidy: float) -> float:
-        """Return the cost of its sources whose index is at least the subsidy."""
-        return self.scheduler.demand(subsidy)
+    def demand(self, subsidies: Floats, most_cost: float) -> Floats:
+        """Return the cost of its sources whose index is at least each subsidy."""
+        return np.asarray(self.scheduler.demand(subsidies, most_cost=most_cost))
 
-    def crawl(self, quota: float) -> float:
-        """Crawl for a quota and return the marginal index."""
-        self._crawled = self.scheduler.crawl(quota)
+    def crawl(self, quota: float, floor: float) -> float:
+        """Crawl for a quota, no source of an index below the floor; return the marginal index."""
+        self._crawled = self.scheduler.crawl(quota, floor=floor)
         return self.scheduler.marginal_index
 
     def crawled(self) -> Crawl:
@@ -95,14 +108,14 @@ class InProcess:
     def __init__(self, parts: Iterator[Scheduler]) -> None:
         self.parts = [Part(scheduler) for scheduler in parts]
 
-    def demand(self, subsidy: float) -> Floats:
-        """Return the claim of each part at a subsidy."""
-        return np.array([part.demand(subsidy) for part in self.parts])
+    def demand(self, subsidies: Floats, most_cost: float) -> Floats:
+        """Return the demand of each part at some subsidies."""
+        return np.array([part.demand(subsidies, most_cost) for part in self.parts])
 
-    def crawl(self, quotas: Floats) -> Floats:
+    def crawl(self, quotas: Floats, floor: float) -> Floats:
         """Let each part crawl for its quota; return their marginal indices."""
         pairs = zip(self.parts, quotas.tolist(), strict=True)
-        return np.array([part.crawl(quota) for part, quota in pairs])
+        return np.array([part.crawl(quota, floor) for part, quota in pairs])
 
     def crawled(self) -> list[Crawl]:
         """Return what each part crawled last."""
@@ -123,8 +136,8 @@ class PartitionedScheduler:
     ages : int or array_like of int, shape (N,)
         Epochs since the last crawl of each source.
     exchange : bool
-        Share one multiplier; otherwise every machine keeps a quota in proportion to the cost of its
-        sources.
+        Share one multiplier; otherwise every machine keeps a quota in proportion to the number of
+        its sources, which must all cost the same.
     place : Place, optional
         Where the machines are, such as a `cluster.Cluster`; all in this process by default.
 
@@ -133,14 +146,14 @@ class PartitionedScheduler:
     machines : Machines
         The parts.
     subsidy : float
-        The multiplier for the next epoch.
+        The multiplier for the next epoch, ``nan`` before the first crawl.
     quotas : ndarray
         Budget of each part in the last epoch, 0 before the first.
 
     Raises
     ------
     ValueError
-        If an argument is out of range.
+        If an argument is out of range, or costs differ and `exchange` is False.
     """
 
     def __init__(
@@ -160,6 +173,9 @@ class PartitionedScheduler:
         self.budget = check_number("budget", budget, 0, low_open=True, high_open=True)
         self.exchange = exchange
         self.unit = float(sources.cost[0]) if np.ptp(sources.cost) == 0 else 0.0
+        if not (exchange or self.unit):
+            raise ValueError("exchange must be True where costs differ, got False")
+        self._cheapest = float(sources.cost.min())
         age = np.broadcast_to(whole_numbers("ages", ages, len(sources), 0), len(sources))
         count = int(where.max()) + 1
         if where.min() < 0 or np.bincount(where).min() == 0:
@@ -173,13 +189,17 @@ class PartitionedScheduler:
         self.subsidy = np.nan
 
     def advance(self) -> None:
-        """Crawl on every machine, and leave what was crawled there: four numbers a part."""
+        """Crawl on every machine, and leave what was crawled there."""
+        if not self.unit:
+            self.quotas, self.subsidy = self._quotas_of_one()
+            self.machines.crawl(self.quotas, self.subsidy)
+            return
         if self.exchange and np.isfinite(self.subsidy):
-            claims = self.machines.demand(self.subsidy)
+            claims = self.machines.demand(np.array([self.subsidy]), np.inf)[:, 0]
             if claims.sum() > 0:
                 self._claims = claims
         self.quotas = self._share(self._claims)
-        marginal = self.machines.crawl(self.quotas)
+        marginal = self.machines.crawl(self.quotas, 0.0)
         told = np.isfinite(marginal) & (marginal > 0) & (self.quotas > 0)
         if told.any():
             self.subsidy = float(np.average(marginal[told], weights=self.quotas[told]))
@@ -192,18 +212,83 @@ class PartitionedScheduler:
         return np.concatenate(numbers), np.concatenate([rewards for _, rewards in crawls])
 
     def _share(self, claims: Floats) -> Floats:
-        """Share the budget in proportion to the claims; in whole crawls, if all cost the same.
+        """Share the budget in proportion to the claims, in whole crawls of one cost.
 
         The crawls that rounding down leaves over go to the parts that it has cost the most so far,
         this epoch and before, so that over many epochs every part gets its share.
         """
         share = claims / claims.sum()
-        if not self.unit:
-            return self.budget * share
-        crawls = np.floor(self.budget / self.unit * (1 + 1e-12))
+        crawls = np.floor(self.budget / self.unit * ROOM)
         whole = np.floor(crawls * share)
         self._owed += crawls * share - whole
         first = np.argsort(-self._owed, kind="stable")[: int(crawls - whole.sum())]
         whole[first] += 1
         self._owed[first] -= 1
         return whole * self.unit
+
+    def _quotas_of_one(self) -> tuple[Floats, float]:
+        """Return what each part spends if they crawl what one machine would, and down to where.
+
+        The demand at subsidy `low` exceeds the budget and that at `high` does not; between the two
+        floating-point numbers the search goes on until they are neighbours, so that the sources in
+        between have one index, or until what is left pays for no source.
+        """
+        low, above, high, within = self._bracket()
+        while high - low > 1 and self._left(within) >= self._cheapest:
+            inner = np.unique([low + (high - low) * k // (SEARCH + 1) for k in range(SEARCH + 1)])
+            inner = inner[inner > low]
+            demand = self._demand(inner.view(np.float64))
+            over = int(np.count_nonzero(self._left(demand) < 0))  # it falls: these come first
+            if over:
+                low, above = int(inner[over - 1]), demand[:, over - 1]
+            if over < inner.size:
+                high, within = int(inner[over]), demand[:, over]
+        if high - low > 1 or above is None:
+            return within, _number(high)
+        quotas, left = within.copy(), self._left(within)
+        for part, tied in enumerate(above - within):
+            quotas[part] += min(tied, left)
+            left -= min(tied, left)
+        return quotas, _number(low)
+
+    def _bracket(self) -> tuple[int, Floats | None, int, Floats]:
+        """Return subsidies between which the budget runs out, and the demand at each.
+
+        Subsidies are the bits of a floating-point number; as integers they have the same order.
+        """
+        nothing = np.zeros(len(self.members))
+        if not np.isfinite(self.subsidy):
+            everything = self._demand(np.zeros(1))[:, 0]
+            if self._left(everything) >= 0:
+                return -1, None, 0, everything
+            return 0, everything, _bits(np.inf), nothing
+        at = self.subsidy
+        demand = self._demand(np.array([at]))[:, 0]
+        rising = self._left(demand) < 0
+        for step in (*STEPS, np.inf):
+            last, known = at, demand
+            at = self.subsidy * step if rising else self.subsidy / step
+            if not np.isfinite(at):
+                return _bits(last), known, _bits(np.inf), nothing
+            demand = self._demand(np.array([at]))[:, 0]
+            if rising and self._left(demand) >= 0:
+                return _bits(last), known, _bits(at), demand
+            if not rising and self._left(demand) < 0:
+                return _bits(at), demand, _bits(last), known
+        return -1, None, 0, demand
+
+    def _demand(self, subsidies: Floats) -> Floats:
+        """Ask all parts for their demand; sources that cost more than the budget do not count."""
+        return self.machines.demand(subsidies, self.budget * ROOM)
+
+    def _left(self, demand: Floats) -> Any:
+        """Return what is left of the budget; rounding may bring it a little below zero."""
+        return self.budget * ROOM - demand.sum(axis=0)
+
+
+def _bits(number: float) -> int:
+    return int(np.float64(number).view(np.int64))
+
+
+def _number(bits: int) -> float:
+    return float(np.int64(bits).view(np.float64))

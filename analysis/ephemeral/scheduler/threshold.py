@@ -76,7 +76,8 @@ class Threshold:
         Only sources count that cost no more than the budget. If there is none that may be crawled
         now, no threshold helps: nothing is changed, and the answer is False.
         """
-        total, high = epoch_kernel.demand(calendar, epoch, 0.0, cost, limits, budget)
+        totals, high = epoch_kernel.demand(calendar, epoch, np.zeros(1), cost, limits, budget)
+        total = totals[0]
         if total == 0.0:
             return False
         # Sources that are due at the level, of which one in `every` is looked at.
@@ -86,7 +87,9 @@ class Threshold:
         if total > want:
             for _ in range(60):
                 middle = 0.5 * (low + high)
-                total, _ = epoch_kernel.demand(calendar, epoch, middle, cost, limits, budget, every)
+                level = np.array([middle])
+                totals, _ = epoch_kernel.demand(calendar, epoch, level, cost, limits, budget, every)
+                total = totals[0]
                 if total >= want:
                     low = middle
                 else:

@@ -38,7 +38,7 @@ from scipy.linalg import solve_triangular
 
 from analysis.checks import check_integer, check_kind, check_number
 from analysis.ephemeral.arrivals import Arrivals, Utility
-from analysis.ephemeral.sources import Sources, check_budget
+from analysis.ephemeral.sources import Sources, check_budget, read_only
 from analysis.ephemeral.stochastic.content_law import content_law
 from analysis.ephemeral.stochastic.simulation import IndexTable
 from analysis.results import NotConverged
@@ -69,6 +69,16 @@ class StochasticIndex:
     waiting: Floats
     frequency: Floats
     error: float
+
+    def __post_init__(self) -> None:
+        for array in (self.state, self.index, self.waiting, self.frequency):
+            read_only(array)
+
+    def __repr__(self) -> str:
+        return (
+            f"StochasticIndex(points={self.state.size}, states up to {self.state[-1]:.6g}, "
+            f"error={self.error:.1g})"
+        )
 
     @property
     def indexable(self) -> bool:

@@ -22,7 +22,7 @@ from analysis.ephemeral.environment import Environment, check_lifetime, check_ob
 from analysis.ephemeral.kernels import RULES, TABLE, play
 from analysis.ephemeral.policies import Policy
 from analysis.ephemeral.simulation import initial_content
-from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.sources import Sources, read_only
 from analysis.results import Estimate
 
 Floats = NDArray[np.float64]
@@ -44,8 +44,9 @@ class IndexTable:
     step: Floats
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", check_array("values", self.values))
-        object.__setattr__(self, "step", check_array("step", self.step, 0, low_open=True))
+        step = check_array("step", self.step, 0, low_open=True)
+        object.__setattr__(self, "values", read_only(check_array("values", self.values)))
+        object.__setattr__(self, "step", read_only(step))
         if self.values.ndim != 2 or self.step.shape != self.values.shape[:1]:
             raise ValueError(
                 "values must have shape (N, points) and step shape (N,), "
@@ -74,6 +75,12 @@ class RandomRun:
     frequency: Floats
     warm_up: int
 
+    def __repr__(self) -> str:
+        return (
+            f"RandomRun(N={self.frequency.size}, horizon={self.reward.size}, "
+            f"warm_up={self.warm_up}, average_reward={self.average_reward:.6g})"
+        )
+
     @property
     def average_reward(self) -> float:
         """Reward per epoch after the warm-up."""
@@ -94,6 +101,11 @@ class Comparison:
 
     rewards: dict[str, Floats]
     frequencies: dict[str, Floats]
+
+    def __repr__(self) -> str:
+        means = (f"{name}: {values.mean():.6g}" for name, values in self.rewards.items())
+        replications = max((values.size for values in self.rewards.values()), default=0)
+        return f"Comparison({', '.join(means)}; replications={replications})"
 
     def reward(self, policy: str) -> Estimate:
         """Average reward of a policy."""

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_integer, check_number
 from analysis.ephemeral.arrivals import Arrivals, Utility
-from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.sources import Sources, read_only
 from analysis.ephemeral.stochastic.content_law import content_law
 from analysis.mdp import policy_iteration, solve_discounted
 from analysis.results import AverageSolution, DiscountedSolution, NotConverged
@@ -54,6 +54,10 @@ class RandomSource:
     cost: float
     chain: Floats
     excess: Floats
+
+    def __post_init__(self) -> None:
+        for array in (self.state, self.chain, self.excess):
+            read_only(array)
 
     def ahead(self, value: Floats) -> Floats:
         """E V(alpha x + U) for each content x; shape (points,). Entry 0 is E V(U)."""

@@ -91,6 +91,19 @@ def test_what_was_forgotten_once_is_not_counted_again():
 
 
 @pytest.mark.process
+def test_sources_of_unequal_costs_are_crawled_as_by_one_scheduler(client, tmp_path):
+    rng = np.random.default_rng(1)
+    cost = np.r_[np.full(4, 6.0), np.ones(36)]
+    sources = Sources(np.r_[60.0, 61.0, 62.0, 63.0, rng.lognormal(0, 1, 36)], np.ones(40),
+                      np.full(40, 0.2), cost=cost)  # fmt: skip
+    place = Cluster(client, tmp_path)
+    scheduler = PartitionedScheduler(sources, np.arange(40) % PARTS, 12, place=place)
+    one = Scheduler(sources, 12)
+    for _ in range(12):
+        np.testing.assert_array_equal(*(np.sort(s.crawl()[0]) for s in (one, scheduler)))
+
+
+@pytest.mark.process
 def test_a_part_without_a_saved_state_is_given_up(client, model, tmp_path):
     def gone():
         raise OSError("the worker is gone")

@@ -67,7 +67,7 @@ def columns(sources):
     small = sources.decay < 0.5  # exp(-y) - 1 + y without cancellation, by another series
     terms = [(-sources.decay) ** n / np.prod(np.arange(1.0, n + 1)) for n in range(24, 1, -1)]
     bend = np.where(small, np.sum(terms, axis=0), np.expm1(-sources.decay) + sources.decay)
-    return sources.u_star / sources.cost, sources.decay, bend, sources.cost.copy()
+    return sources.u_star / sources.cost, sources.decay.copy(), bend, sources.cost.copy()
 
 
 def same_crawl(scheduler, reference, budget=None):
@@ -389,6 +389,85 @@ def test_demand_counts_sources_by_their_index():
         assert scheduler.demand(subsidy) == pytest.approx(expected)
 
 
+@given(data=st.data(), costs=st.booleans(), limited=st.booleans())
+@settings(max_examples=50)
+def test_demand_has_one_rule(data, costs, limited):
+    """By brute force: a source counts from its minimal age on, by its index, overdue or not."""
+    size = data.draw(st.integers(1, 30))
+    sources = data.draw(some_sources(size, costs))
+    seed = data.draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    least, ages = rng.integers(0, 6, size), rng.integers(0, 90, size)
+    limits = {"min_age": least, "max_age": rng.integers(20, 60, size) if limited else None}
+    scheduler = Scheduler(sources, float(sources.cost.sum()) / 3, ages, **limits)
+    limit, decay, _, cost = columns(sources)
+    bend = np.array([bend_of(one) for one in decay])
+    for _ in range(data.draw(st.integers(0, 12))):
+        scheduler.crawl()
+        age = scheduler.ages
+        index = index_at_age(limit, decay, bend, age.astype(float))
+        levels = np.concatenate([[0.0, 1.7, 1e3], index[:5], np.nextafter(index[:5], np.inf)])
+        dearest = rng.choice([np.inf, 1.0])
+        may = (age >= least) & (cost <= dearest)
+        expected = [cost[may & (index >= level)].sum() for level in levels]
+        found = scheduler.demand(levels, most_cost=dearest)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        unsorted = Scheduler(sources, float(sources.cost.sum()), age, **limits)
+        np.testing.assert_allclose(unsorted.demand(levels, most_cost=dearest), found, rtol=1e-12)
+        assert scheduler.demand(levels[3], most_cost=dearest) == pytest.approx(found[3])
+
+
+def test_demand_falls_where_sources_are_overdue():
+    """Overdue sources count by their index: they are crawled first, whatever the subsidy."""
+    sources = Sources(np.full(30, 5.0), np.ones(30), np.full(30, 0.5))
+    scheduler = Scheduler(sources, 4, np.arange(30) + 1, max_age=12)
+    for _ in range(20):
+        scheduler.crawl()
+    index = whittle_index_at_age(sources, scheduler.ages)
+    levels = np.linspace(0, 2 * index.max(), 50)
+    expected = [np.count_nonzero(index >= level) for level in levels]
+    np.testing.assert_array_equal(scheduler.demand(levels), expected)
+    assert scheduler.demand([]).shape == (0,)
+    assert scheduler.demand(levels.reshape(5, 10)).shape == (5, 10)
+
+
+@pytest.mark.parametrize("costs", [False, True])
+def test_a_floor_leaves_out_what_is_below(costs):
+    rng = np.random.default_rng(0)
+    cost = rng.choice([1.0, 2.0], 300) if costs else 1.0
+    sources = many_sources(300, cost=cost)
+    scheduler, reference = Scheduler(sources, 20), FullSort(sources, 20)
+    for epoch in range(60):
+        index = index_at_age(reference.limit, reference.decay, reference.bend, reference.age)
+        floor = float(np.sort(index)[-8]) if epoch % 2 else 0.0
+        reference.least = np.where(index >= floor, 0, np.inf)
+        expected, _ = reference.crawl()
+        numbers, _ = scheduler.crawl(floor=floor)
+        np.testing.assert_array_equal(np.sort(numbers), np.sort(expected))
+    assert scheduler.threshold > epoch_kernel.WAITING
+
+
+def test_a_removed_source_comes_back_under_its_number():
+    scheduler, twin = (
+        Scheduler(four_sources(), 1, min_age=2),
+        Scheduler(four_sources(), 1, min_age=2),
+    )
+    for _ in range(30):
+        ages = scheduler.ages
+        scheduler.remove([2, 0])
+        again = four_sources().subset(np.array([0, 2]))
+        assert scheduler.add(again, ages[[0, 2]], min_age=2, numbers=[0, 2]).tolist() == [0, 2]
+        np.testing.assert_array_equal(scheduler.ages, twin.ages)
+        for one, other in zip(scheduler.crawl(), twin.crawl(), strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert len(scheduler) == scheduler.ages.size == 4
+    scheduler.remove(1)
+    dear = Sources([1.0], [1.0], [1.0], cost=[0.5])
+    scheduler.add(dear, 7, min_age=0, max_age=9, numbers=[1])
+    assert scheduler.ages[1] == 7
+    assert scheduler.add(dear).tolist() == [4]
+
+
 def test_memory_is_at_most_64_bytes_a_source():
     count = 1_000_000
     sources = many_sources(count)
@@ -412,6 +491,21 @@ def test_memory_is_at_most_64_bytes_a_source():
         (lambda: Scheduler(four_sources(), 1, max_age=3), r"max_age must not .* ask for more than"),
         (lambda: Scheduler(four_sources(), 1, min_age=9, max_age=8), "min_age must not be above"),
         (lambda: Scheduler(four_sources(), 1).crawl(-1), r"budget must be .*, got -1"),
+        (lambda: Scheduler(four_sources(), 1).crawl(floor=-1), r"floor must be .*, got -1"),
+        (lambda: Scheduler(four_sources(), 1).demand(-1.0), r"subsidy must be .*, got -1"),
+        (lambda: Scheduler(four_sources(), 1).demand(1.0, most_cost=np.nan), "most_cost must be"),
+        (
+            lambda: Scheduler(four_sources(), 1).add(four_sources(), numbers=[0, 1, 2, 3]),
+            "numbers must be those of removed sources, got 0",
+        ),
+        (
+            lambda: Scheduler(four_sources(), 1).add(four_sources(), numbers=[4, 5, 6, 7]),
+            r"numbers must be an integer in \[0, 3\], got 4",
+        ),
+        (
+            lambda: Scheduler(four_sources(), 1).add(four_sources(), numbers=[1, 1, 2, 3]),
+            "numbers must be 4 different integers",
+        ),
         (lambda: Scheduler(four_sources(), 1).remove(4), r"numbers must be .* \[0, 3\], got 4"),
         (lambda: Scheduler(four_sources(), 1).remove([1, 1]), "numbers must differ, got 1 twice"),
         (lambda: Scheduler(four_sources(), 1).rerate([1], four_sources()), "one entry for each"),

@@ -79,15 +79,82 @@ def test_fixed_quotas_average_to_the_exact_shares():
     np.testing.assert_array_equal(spent, [150, 90, 60])
 
 
-def test_costs_keep_to_the_budget():
-    rng = np.random.default_rng(3)
-    cost = rng.choice([0.5, 1.0, 3.0], 2_000)
-    sources = Sources(*rng.lognormal([[0], [0], [-3]], 1, (3, 2_000)), cost=cost)
-    scheduler = PartitionedScheduler(sources, np.arange(2_000) % 5, 60)
-    for _ in range(80):
-        numbers, _ = scheduler.crawl()
-        assert cost[numbers].sum() <= 60 * (1 + 1e-9)
-    assert cost[numbers].sum() > 60 - 5 * 3.0  # each part may leave less than one crawl's cost
+def unequal_costs(seed):
+    """Random sources of unequal costs, a split of them, and a budget."""
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(2, 60))
+    ways = rng.choice([0.5, 1.0, 3.0, 7.0], size), rng.lognormal(0, 1, size)
+    few = rng.choice([1.0, 1.0 + 1e-4], size)
+    few[0], few[-1] = 1.0, 1.0 + 1e-4
+    cost = [*ways, few][seed % 3]
+    sources = Sources(*rng.lognormal([[0], [0], [-2]], 1, (3, size)), cost=cost)
+    parts = int(rng.integers(1, min(size, 8) + 1))
+    part = np.r_[np.arange(parts), rng.integers(0, parts, size - parts)]
+    return sources, part, float(rng.uniform(0.02, 1.1) * cost.sum())
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_parts_of_unequal_costs_crawl_what_one_scheduler_would(seed):
+    sources, part, budget = unequal_costs(seed)
+    one, many = Scheduler(sources, budget), PartitionedScheduler(sources, part, budget)
+    for _ in range(40):
+        np.testing.assert_array_equal(*(np.sort(s.crawl()[0]) for s in (one, many)))
+        assert many.quotas.sum() <= budget * (1 + 1e-9)
+
+
+def test_parts_pay_for_sources_that_cost_more_than_their_share():
+    """Four dear sources, each in a part that has a tenth of the budget."""
+    rate, cost = np.r_[np.full(4, 60.0), np.ones(36)], np.r_[np.full(4, 6.0), np.ones(36)]
+    sources = Sources(rate, np.ones(40), np.full(40, 0.2), cost=cost)
+    parts = PartitionedScheduler(sources, np.arange(40) % 10, 12)
+    found = []
+    for scheduler in (Scheduler(sources, 12), parts):
+        crawls = [scheduler.crawl() for _ in range(400)]
+        counts = np.bincount(np.concatenate([numbers for numbers, _ in crawls]), minlength=40)
+        reward = sum(rewards.sum() for _, rewards in crawls) / 400
+        found.append((reward, counts @ cost / 400, counts[:4].sum()))
+    (reward, spent, dear), (other, same, as_often) = found
+    assert reward == pytest.approx(198.44, abs=0.01)
+    assert other == pytest.approx(reward, rel=0.01)
+    assert (same, as_often) == (pytest.approx(spent, rel=1e-12), pytest.approx(dear, rel=0.01))
+
+
+@pytest.mark.parametrize("parts", [1, 3, 7])
+def test_ties_between_parts_spend_and_earn_what_one_scheduler_does(parts):
+    """All sources of one cost are alike: every epoch's last place is a tie over all parts."""
+    cost = np.r_[np.full(30, 1.0), np.full(12, 3.0)]
+    sources = Sources(np.r_[np.full(30, 2.0), np.full(12, 8.0)], np.ones(42), np.full(42, 0.1),
+                      cost=cost)  # fmt: skip
+    schedulers = Scheduler(sources, 7.5), PartitionedScheduler(sources, np.arange(42) % parts, 7.5)
+    earned, spent = np.zeros(2), np.zeros(2)
+    for _ in range(200):
+        for i, scheduler in enumerate(schedulers):
+            numbers, rewards = scheduler.crawl()
+            earned[i] += rewards.sum()
+            spent[i] += cost[numbers].sum()
+            assert cost[numbers].sum() <= 7.5
+    assert earned[1] == pytest.approx(earned[0], rel=0.01)
+    assert spent[1] == pytest.approx(spent[0], rel=0.01)
+
+
+def test_a_budget_that_pays_for_all_or_for_none():
+    sources = Sources([1.0, 2.0, 3.0], [1.0] * 3, [0.1] * 3, cost=[1.0, 2.0, 4.0])
+    parts = PartitionedScheduler(sources, [0, 1, 1], 7.0)
+    for _ in range(3):
+        assert np.sort(parts.crawl()[0]).tolist() == [0, 1, 2]
+    parts.budget = 0.9
+    for _ in range(3):
+        assert parts.crawl()[0].size == 0
+    parts.budget = 3.0
+    one = Scheduler(sources, 3.0, ages=[4, 4, 4])
+    for _ in range(20):
+        np.testing.assert_array_equal(*(np.sort(s.crawl()[0]) for s in (one, parts)))
+
+
+def test_fixed_quotas_of_unequal_costs_are_refused():
+    sources = Sources([1.0] * 4, [1.0] * 4, [0.1] * 4, cost=[1.0, 1.0, 1.0, 1.0001])
+    with pytest.raises(ValueError, match="exchange must be True where costs differ, got False"):
+        PartitionedScheduler(sources, [0, 0, 1, 1], 2, exchange=False)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,119 @@
+"""The state of a scheduler in a file, checked before compiled code sees it.
+
+Compiled loops trust the numbers of an entry: one that points beyond the arrays would read and write
+memory that is not theirs. So a state is read only as it was written (the file holds a digest of all
+its arrays), and only if every array is what a scheduler can hold.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.ephemeral.scheduler.calendar import NEVER, Floats, Limits, precision_of
+from analysis.files import replacing
+
+LATEST = 2**31 - 1
+"""Largest number of an epoch, or of a source, that an entry can hold."""
+
+
+class State(NamedTuple):
+    """All that a scheduler goes on from.
+
+    `entries` are those of its calendar, in any order; `cost` and `limits` hold one number for all
+    sources or one a number; `epoch` is that to come, `total` the numbers given so far, `level` the
+    threshold.
+    """
+
+    entries: NDArray[np.void]
+    cost: Floats
+    limits: Limits
+    epoch: int
+    total: int
+    budget: float
+    level: float
+
+
+def write_state(path: str | PathLike[str], state: State) -> None:
+    """Write a state to a NumPy archive, in place of one that may be there."""
+    arrays = {
+        "entries": state.entries,
+        "cost": state.cost,
+        "least": state.limits.least,
+        "most": state.limits.most,
+        "counts": np.array([state.epoch, state.total], np.int64),
+        "levels": np.array([state.budget, state.level]),
+    }
+    with replacing(path) as file:
+        np.savez(file, allow_pickle=False, digest=_digest(arrays), **arrays)
+
+
+def read_state(path: str | PathLike[str]) -> State:
+    """Read a state.
+
+    Raises
+    ------
+    ValueError
+        If the file was not written by `write_state`, or holds what no scheduler can.
+    """
+    with open(path, "rb") as file:
+        try:
+            with np.load(file, allow_pickle=False) as saved:
+                arrays = {name: saved[name] for name in saved.files}
+            digest = arrays.pop("digest")
+            if digest.dtype != np.uint8 or not np.array_equal(digest, _digest(arrays)):
+                raise ValueError("it was changed since")
+            return _checked(arrays)
+        except Exception as error:  # whatever a damaged archive makes of its reader
+            raise ValueError(f"{path} must be a file that `save` wrote: {error}") from error
+
+
+def _digest(arrays: dict[str, NDArray[Any]]) -> NDArray[np.uint8]:
+    """Digest of the names, kinds, shapes and contents of arrays."""
+    digest = sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.descr} {array.shape}\n".encode())
+        digest.update(array.data)
+    return np.frombuffer(digest.digest(), np.uint8)
+
+
+def _checked(arrays: dict[str, NDArray[Any]]) -> State:
+    """Return the state that the arrays hold, or raise ValueError naming the one that is wrong."""
+    entries, cost = arrays["entries"], arrays["cost"]
+    least, most = arrays["least"], arrays["most"]
+    counts, levels = arrays["counts"], arrays["levels"]
+    precision_of(entries)
+    _require("counts", counts.dtype == np.int64 and counts.shape == (2,))
+    epoch, total = counts.tolist()
+    _require("counts", 0 <= epoch <= LATEST and entries.size <= total <= LATEST)
+    _require("levels", levels.dtype == np.float64 and levels.shape == (2,))
+    budget, level = levels.tolist()
+    _require("levels", 0 <= budget < np.inf and level >= 0)
+    _require("cost", cost.dtype == np.float64 and cost.shape in {(1,), (total,)})
+    _require("cost", np.isfinite(cost).all() and (cost > 0).all())
+    _require("least", least.dtype == np.int32 and least.shape in {(1,), (total,)})
+    _require("least", ((least >= 0) & (least <= NEVER)).all())
+    _require("most", most.dtype == np.int32 and most.shape in {(0,), (total,)})
+    _require("most", ((most >= 1) & (most <= NEVER)).all())
+    _require("most", most.size == 0 or (least <= most).all())
+    _require("entries", entries.ndim == 1)
+    number, last = entries["number"], entries["last"]
+    _require("number", ((number >= 0) & (number < total)).all())
+    seen = np.zeros(total, dtype=bool)
+    seen[number] = True
+    _require("number", np.count_nonzero(seen) == entries.size)
+    _require("last", ((last >= -NEVER) & (last <= epoch)).all())
+    limit, decay = entries["limit"], entries["decay"]
+    _require("limit", (np.isfinite(limit) & (limit >= 0)).all())
+    _require("decay", (np.isfinite(decay) & (decay > 0)).all())
+    return State(entries, cost, Limits(least, most), epoch, total, budget, level)
+
+
+def _require(name: str, right: Any) -> None:
+    if not right:
+        raise ValueError(f"{name} is not what a scheduler can hold")
