@@ -52,7 +52,7 @@ live: $(READY)  ## crawl feeds on this machine for a minute, policies side by si
 serve: $(READY)  ## serve the built book on this machine (PORT=8000)
 	@$(REPORT) serve --port "$$PORT"
 
-pdf: $(READY)  ## one PDF of the whole book (needs Debian's chromium)
+pdf: $(READY)  ## one PDF of the whole book, and one of the paper on the switching curve (needs Debian's chromium)
 	@$(REPORT) pdf
 
 release: $(READY)  ## one archive of the book, its PDF, data and reports, with its SHA-256 (BASEURL=https://... DIRTY=1)

@@ -58,8 +58,9 @@ def run_notebook(name: str, assignments: str, sources_path: str, trace_path: str
 
 
 def make_pdf(profile: str) -> Path:
-    """Print the whole book to one PDF; what has changed is built first."""
+    """Print the whole book to one PDF, and its papers; what has changed is built first."""
     # What reads a PDF takes long to load, and no other command needs it.
+    from analysis.report.publishing.papers import print_papers
     from analysis.report.publishing.printing import find_browser, print_book
 
     build = build_folder(profile)
@@ -68,7 +69,8 @@ def make_pdf(profile: str) -> Path:
     with locked(build):
         page = render_single(build)
         print_book(page, build / "book.pdf", this_edition())
-    print(f"pdf: {shown(build / 'book.pdf')}")
+        printed = print_papers(page, build, this_edition())
+    print(f"pdf: {', '.join(shown(path) for path in (build / 'book.pdf', *printed))}")
     return build / "book.pdf"
 
 
@@ -80,7 +82,8 @@ def publish(profile: str, *, dirty: bool = False) -> None:
     try:
         make_pdf(profile)
     except RuntimeError as error:
-        (build / "book.pdf").unlink(missing_ok=True)
+        for path in build.glob("*.pdf"):
+            path.unlink()
         print(f"the archive has no PDF: {error}")
     if this_edition() != edition:
         raise RuntimeError("the tree has changed since the release was begun: begin again")

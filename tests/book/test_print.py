@@ -11,6 +11,7 @@ import pytest
 from pypdf import PdfReader
 
 from analysis.report.paths import BUILD
+from analysis.report.publishing.papers import papers
 from analysis.report.publishing.printing import outline
 
 pytestmark = pytest.mark.slow
@@ -61,3 +62,11 @@ def test_no_link_in_it_leads_to_a_file_of_a_machine(printed):
     addresses = [str(action["/URI"]) for action in actions if "/URI" in action]
     assert addresses
     assert [a for a in addresses if not a.startswith(("https://", "http://", "mailto:"))] == []
+
+
+def test_each_paper_is_printed_on_four_to_six_pages():
+    for name in papers():
+        path = BUILD / f"{name}.pdf"
+        if not path.exists():
+            pytest.skip("there is no printed paper: run 'make pdf' first")
+        assert 4 <= len(PdfReader(path).pages) <= 6, name

@@ -24,8 +24,8 @@ from analysis.report.run import write_json
 
 #: Files of the repository that belong to a release.
 SOURCES = ("README.md", "LICENSE", "CHANGELOG.md", "requirements.lock")
-#: Files of a build that do; of the site, all but the hash of what it was made from.
-BUILT = ("book.pdf", "manifest.json", "scorecard.csv", "errata.csv")
+#: Files of a build that do, and its PDFs; of the site, all but the hash of what it was made from.
+BUILT = ("manifest.json", "scorecard.csv", "errata.csv")
 
 
 def check_edition(edition: Edition, *, dirty: bool = False) -> None:
@@ -75,6 +75,7 @@ def make_release(found: Collation, build: Path, edition: Edition) -> Path:
         files = {f"replication/{p.relative_to(more / 'replication')}": p for p in _files(more)}
         files |= {f"html/{p.relative_to(build / 'html')}": p for p in _files(build / "html")}
         files |= {path: build / path for path in BUILT if (build / path).exists()}
+        files |= {path.name: path for path in build.glob("*.pdf")}
         files["CITATION.cff"] = build / "html/CITATION.cff"
         files |= {path: ROOT / path for path in SOURCES}
         hashes = {path: _sha256(files[path].read_bytes()) for path in sorted(files)}

@@ -42,7 +42,8 @@ def draw_diagram(sequence: OptimalSequence, gammas: Sequence[float], arrival_rat
     )
     if index.size <= MOST_NUMBERS and capacity < MOST_COLUMNS:
         for (r, q), value in np.ndenumerate(index):
-            words = "0" if value == 0 else "∞" if np.isinf(value) else f"{value:.2g}"
+            digits = 1 if value < 0.01 else 2
+            words = "∞" if np.isinf(value) else f"{value:.{digits}g}"
             axis.text(q, r, words, ha="center", va="center", fontsize=8)
     _outline(axis, sequence, gammas)
     fig.colorbar(mesh, ax=axis, label="index: weight γ from which a robot is started")
@@ -176,7 +177,7 @@ def draw_envelope(sequence: OptimalSequence, gammas: Sequence[float]) -> None:
         xlabel="weight of starvation γ (μ = 1)", ylabel="cost per unit of time\n(in lost pages)"
     )
     axis.set(xlim=(0, 1.03 * high), ylim=(0, 1.25 * lowest.max()))
-    axis.legend(loc="upper left")
+    axis.legend(loc="lower right")
     distinct = len({(f"{loss:.10g}", f"{starved:.10g}") for loss, starved in costs})
     save_value("robots-curve-policies", len(sequence))
     save_value("robots-curve-lines", distinct)
