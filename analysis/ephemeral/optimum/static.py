@@ -205,5 +205,6 @@ def _water_fill(
     often, seldom = frequencies(low), frequencies(high)
     more, less = (float((sources.cost * f).sum()) for f in (often, seldom))
     share = (budget - less) / (more - less) if more > less else 1.0
+    share = min(max(share, 0.0), 1.0)  # `more` may lie below the budget by a rounding
     f = share * often + (1.0 - share) * seldom
     return StaticOptimum(f, reward(sources, f), high)

@@ -162,3 +162,15 @@ def test_a_schedule_is_played_over_and_over():
 def test_wrong_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call(four_sources())
+
+
+def test_no_frequency_is_above_one_by_a_rounding():
+    rng = np.random.default_rng(2)
+    for _ in range(60):
+        size = int(rng.integers(2, 12))
+        sources = Sources(
+            rng.uniform(1, 300, size), rng.uniform(0, 2, size), rng.uniform(0.02, 2, size)
+        )
+        for budget in {1, size // 2, size - 1}:
+            for optimum in (random_frequencies, fluid_frequencies):
+                assert optimum(sources, budget).frequency.max() <= 1
