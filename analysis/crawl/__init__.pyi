@@ -1,20 +1,25 @@
 from .due import due_dates, export, write_dates
 from .feeds import Reply, Site, random_faults, random_site
-from .frontier import Frontier, Outcome
-from .policies import CalendarPolicy
-from .reader import Reading, Unreadable, read_feed
+from .frontier import CrawlState, Frontier, Outcome, SourceState
+from .policies import IndexPolicy
+from .reader import FeedReader, Reading, Unreadable, read_feed
 from .server import FeedServer, check_local
 from .store import Store
+from .turn import TurnPolicy
 
 __all__ = [
-    "CalendarPolicy",
+    "CrawlState",
+    "FeedReader",
     "FeedServer",
     "Frontier",
+    "IndexPolicy",
     "Outcome",
     "Reading",
     "Reply",
     "Site",
+    "SourceState",
     "Store",
+    "TurnPolicy",
     "Unreadable",
     "check_local",
     "due_dates",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import shutil
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from threading import Thread
 from typing import Any
 
 
@@ -15,6 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; print one sentence and return 1 when it cannot be done."""
     options = _parser().parse_args(arguments)
     if options.command == "scrapy":
+        Thread(target=_end_with, args=(options.open_end, options.remove), daemon=True).start()
         return run_scrapy(json.loads(options.settings))
     try:
         from analysis.crawl.live import Demonstration, live, report
@@ -54,6 +58,15 @@ def run_scrapy(crawls: list[dict[str, Any]]) -> int:
     return 1 if failures else 0
 
 
+def _end_with(open_end: int, folder: str | None) -> None:
+    """End this process as soon as the other end of a pipe is closed; remove a folder then."""
+    while os.read(open_end, 1):
+        pass
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
+    os._exit(1)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m analysis.crawl", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -70,6 +83,8 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--seed", type=int, default=0, help="of the site")
     child = commands.add_parser("scrapy", help="run crawls whose settings are given as JSON")
     child.add_argument("settings")
+    child.add_argument("--with", type=int, dest="open_end", help="pipe that ends with the parent")
+    child.add_argument("--remove", help="folder to remove then")
     return parser
 
 

@@ -7,7 +7,10 @@ the next fetch and take what is due. At a threshold theta on the index a source 
 
 so its date is that of its last fetch and k_i epochs. Dates at the multiplier of the relaxed problem
 ask for the budget on average; written anew after every fetch, they are the index policy whose
-budget holds on average only. A source that is never due gets the longest interval.
+budget holds on average only. Sources whose index at k_i is that multiplier tie: the solution of the
+relaxed problem fetches them part of the time at k_i and part of it at the next longer age, with
+frequency f_i in all, and their interval is 1 / f_i epochs, between the two. A source that is never
+due gets the longest interval.
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ from analysis.ephemeral.sources import Sources
 
 LONGEST = 90 * 86_400.0
 """Seconds to the next fetch at most: Nutch's own db.fetch.interval.max, 90 days."""
+FARTHEST = 1e10
+"""Seconds from the present within which all dates lie: some three centuries."""
 KINDS = ("nutch", "stormcrawler")
 
 
@@ -56,11 +61,12 @@ def due_dates(
     seconds : float
         Length of an epoch.
     budget : float, optional
-        Fetches in an epoch: the threshold is then the multiplier of the relaxed problem.
+        Fetches in an epoch: the threshold is then the multiplier of the relaxed problem, and the
+        intervals ask for exactly so many, sources that are never due apart.
     threshold : float, optional
         The threshold itself, such as `Scheduler.marginal_index`, in place of the budget.
     longest : float
-        Most seconds between two fetches.
+        Most seconds between two fetches, at most `FARTHEST`.
 
     Returns
     -------
@@ -91,13 +97,16 @@ def due_dates(
     if (budget is None) == (threshold is None):
         raise ValueError("either budget or threshold must be given, and not both")
     check_number("seconds", seconds, 0, low_open=True, high_open=True)
-    check_number("longest", longest, seconds, high_open=True)
-    if threshold is None:
-        assert budget is not None
-        threshold = relaxed_problem(sources, budget).subsidy
-    due = due_ages(sources, threshold)
-    interval = np.round(np.minimum(due * seconds, longest))
-    left = np.round(interval - age * seconds)
+    check_number("longest", longest, seconds, FARTHEST)
+    if budget is not None:
+        relaxed = relaxed_problem(sources, budget)
+        with np.errstate(divide="ignore"):
+            due, epochs = relaxed.age, 1.0 / relaxed.frequency
+    else:
+        assert threshold is not None
+        due = epochs = due_ages(sources, threshold)
+    interval = np.round(np.minimum(epochs * seconds, longest))
+    left = np.round(np.maximum(interval - age * seconds, -FARTHEST))
     date = now.tz_convert("UTC").floor("s") + pd.to_timedelta(left, unit="s")
     columns = {"due_age": due, "interval": interval.astype(np.int64), "next_fetch": date}
     return pd.DataFrame({"url": list(urls), **columns, "overdue": left < 0})

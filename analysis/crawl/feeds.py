@@ -50,6 +50,8 @@ class Reply:
         Content.
     delay : float
         Seconds that pass before the answer; ``inf`` for none at all.
+    time : float or None
+        Unix time of the answer by the crawler's clock, None where nobody says.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     delay: float = 0.0
+    time: float | None = None
 
 
 class Site:

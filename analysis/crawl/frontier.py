@@ -3,38 +3,53 @@
 The frontier asks a policy (or a learner) for as many sources as the budget allows and tells it what
 was found. Beyond the model it knows what a real crawler meets:
 
-* A *crawl delay* of D seconds on a host is a minimal age: with an epoch of T seconds, D > T, the
-  host's sources rest until ceil(D / T) epochs after a fetch of any of them; with D <= T at most
-  floor(T / D) of them are fetched in an epoch. A host of unknown rules is asked once in an epoch.
+* A *crawl delay* of D seconds on a host: with an epoch of T seconds, D > T, the host's sources rest
+  until ceil(D / T) epochs after a fetch of any of them; with D <= T at most floor(T / D) of them
+  are fetched in an epoch. A host of unknown rules is asked once in an epoch.
 * A *failed* fetch (an error, a time-out, no feed) has cost its place in the budget and taught
   nothing. The source's age goes on, for what is there is still there; the source is left alone for
   1, 2, 4, ... epochs after the first, second, third, ... failure in a row, at most `patience`.
-* A source that robots.txt *forbids* is not asked again.
+* A source that robots.txt *forbids* is left alone in the same way, and for a day at least
+  (RFC 9309, section 2.4: rules are not used for longer).
+* A source that is *gone* (HTTP status 410) is not asked again until `revive` is called.
+* A fetch or its host may ask for *rest*; what is asked for counts up to `longest` seconds.
+* A fetch that is still under way when its epoch is closed is *late*: its source is not chosen
+  again before it ends, and what it finds counts for the epoch in which it ends.
 
-A source that may not be fetched is shown to the policy at age 0, where nothing can have arrived and
-every index is zero; if the policy wants it all the same (a learner that has to try every source),
-the policy is asked for as many more.
+The policy sees the true age of every source. Those that it names are taken in its own order of
+preference, which is that of its choices for budgets of 1, 2, 3, ...; sources that may not be
+fetched, and those of a host that has no place left, are passed over. Sources at their maximal age
+come before all others, the longest overdue first.
+
+Sources and hosts are known by their names (a source's is its address, as a rule), so that a state
+can be restored to another list: sources that are new are as never crawled, and those that are gone
+from the list are kept aside until they come back.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_integer, check_number
-from analysis.ephemeral.policies import Observation, Policy
+from analysis.checks import check_choice, check_integer, check_number
+from analysis.crawl.turn import TurnPolicy
+from analysis.ephemeral.policies import Observation, Policy, RoundRobinPolicy
 
 Arms = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-FOUND, FAILED, FORBIDDEN = "found", "failed", "forbidden"
+FOUND, FAILED, FORBIDDEN, GONE = KINDS = "found", "failed", "forbidden", "gone"
 """How a fetch can end."""
+DAY = 86_400.0
+LONGEST = 7 * DAY
+"""Seconds of rest that a site can ask for at most, unless said otherwise."""
+NEVER = 2**62
+"""An age that no source reaches."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +60,7 @@ class Outcome:
     ----------
     source : int
         Number of the source.
-    kind : {"found", "failed", "forbidden"}
+    kind : {"found", "failed", "forbidden", "gone"}
         Whether anything was learned.
     status : int
         HTTP status, 0 where no answer came.
@@ -54,9 +69,22 @@ class Outcome:
     items : int
         Number of new items.
     memory : str
-        What the reader remembers of the source from now on.
+        What is remembered of the source from now on, if anything was found.
     delay : float or None
         Crawl delay that robots.txt of its host states, in seconds, 0 for none; None if unknown.
+    rest, host_rest : float
+        Seconds for which the source, or all of its host, asks to be left alone.
+
+    Raises
+    ------
+    ValueError
+        If a number is negative or not finite.
+
+    Examples
+    --------
+    >>> from analysis.crawl import Outcome
+    >>> Outcome(3, "found", reward=1.5).items
+    0
     """
 
     source: int
@@ -66,6 +94,75 @@ class Outcome:
     items: int = 0
     memory: str = ""
     delay: float | None = None
+    rest: float = 0.0
+    host_rest: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_choice("kind", self.kind, KINDS)
+        for name in ("source", "status", "items"):
+            object.__setattr__(self, name, check_integer(name, getattr(self, name), 0))
+        for name in ("reward", "delay", "rest", "host_rest"):
+            if (value := getattr(self, name)) is not None:
+                check_number(name, value, 0, high_open=True)
+
+
+@dataclass(frozen=True)
+class SourceState:
+    """What a frontier knows of one source.
+
+    Attributes
+    ----------
+    last : int
+        Epoch of the last fetch; negative for fetches before the first epoch.
+    failures : int
+        Failures in a row.
+    rest_until : int
+        Epoch before which it is left alone.
+    kind : str
+        How the last fetch ended, empty before the first.
+    memory : str
+        What is remembered of it.
+    learned : bytes
+        Its share of what the policy has learned.
+    """
+
+    last: int
+    failures: int = 0
+    rest_until: int = 0
+    kind: str = ""
+    memory: str = ""
+    learned: bytes = b""
+
+
+@dataclass(frozen=True)
+class CrawlState:
+    """All that the next epoch of a crawl depends on.
+
+    Attributes
+    ----------
+    epoch : int
+        Number of the next epoch.
+    seconds : float
+        Length of an epoch.
+    rng : dict
+        State of the random numbers.
+    policy : str
+        Name of the policy's class.
+    learned : bytes
+        What the policy has learned of no source in particular.
+    sources : dict of str to SourceState
+        By name, those that have left the list among them.
+    hosts : dict of str to (float or None, int)
+        Crawl delay in seconds, None while unknown, and the epoch from which on a host may be asked.
+    """
+
+    epoch: int
+    seconds: float
+    rng: dict[str, Any]
+    policy: str
+    learned: bytes
+    sources: dict[str, SourceState]
+    hosts: dict[str, tuple[float | None, int]]
 
 
 class Frontier:
@@ -74,9 +171,11 @@ class Frontier:
     Parameters
     ----------
     policy : Policy
-        What chooses; if it has an ``update`` it is told what was found.
-    hosts : array_like of int, shape (N,)
-        Host of each source, from 0.
+        What chooses. If it has a method ``update`` it is told what was found, and if it has a
+        method ``asked`` it is told which sources are fetched. `RoundRobinPolicy` is replaced by
+        `TurnPolicy`.
+    hosts : sequence
+        Host of each of the N sources, by any name.
     budget : int
         Fetches in an epoch, from 1 to N.
     rng : numpy.random.Generator
@@ -87,22 +186,23 @@ class Frontier:
         Length of an epoch.
     patience : int
         Most epochs for which a failing source is left alone.
+    longest : float
+        Most seconds of rest, crawl delays among them, that a site can ask for.
+    names : sequence of str, optional
+        A name for each source; their numbers by default.
+    min_age, max_age : int or array_like of int, shape (N,)
+        Age below which a source is not fetched, and age from which on it comes before all others.
 
     Attributes
     ----------
     epoch : int
         Number of the epoch that is open, or to come.
     age, failures, rest_until : ndarray of int, shape (N,)
-        Epochs since the last fetch; failures in a row; epoch before which a source that failed is
-        left alone.
-    forbidden : ndarray of bool, shape (N,)
-        Sources that robots.txt forbids.
-    crawl_delay : ndarray, shape (hosts,)
-        Seconds between two fetches of a host, ``nan`` while unknown.
-    host_free : ndarray of int, shape (hosts,)
-        Epoch from which on a host may be asked.
+        Epochs since the last fetch; failures in a row; epoch before which a source is left alone.
+    kind : list of str
+        How the last fetch of each source ended, empty before the first.
     memory : list of str
-        The reader's memory of each source.
+        What is remembered of each source.
 
     Raises
     ------
@@ -113,31 +213,45 @@ class Frontier:
     def __init__(
         self,
         policy: Policy,
-        hosts: ArrayLike,
+        hosts: Sequence[Hashable],
         budget: int,
         *,
         rng: np.random.Generator,
         ages: int | ArrayLike = 1,
         seconds: float = 1.0,
         patience: int = 64,
+        longest: float = LONGEST,
+        names: Sequence[str] | None = None,
+        min_age: int | ArrayLike = 0,
+        max_age: int | ArrayLike = NEVER,
     ) -> None:
-        self.policy, self.rng = policy, rng
-        self.hosts = np.asarray(hosts, dtype=np.int64)
-        size = self.hosts.size
+        size = len(hosts)
+        self.policy = TurnPolicy(size) if isinstance(policy, RoundRobinPolicy) else policy
+        self.rng = rng
         self.budget = check_integer("budget", budget, 1, size)
         self.seconds = check_number("seconds", seconds, 0, low_open=True, high_open=True)
         self.patience = check_integer("patience", patience, 1)
+        self.longest = check_number("longest", longest, 0, high_open=True)
+        self.names = [str(i) for i in range(size)] if names is None else list(names)
+        self.number = {name: i for i, name in enumerate(self.names)}
+        if len(self.number) != size:
+            raise ValueError(f"names must be {size} different ones, got {len(self.number)}")
         self.epoch = 0
-        self.age = np.broadcast_to(np.asarray(ages, dtype=np.int64), size).copy()
-        if (self.age < 0).any():
-            raise ValueError(f"ages must be at least 0, got {self.age.min()}")
+        self.age = _ages("ages", ages, size).copy()
+        self._least = _ages("min_age", min_age, size)
+        self._most = _ages("max_age", max_age, size)
+        if (self._most < np.maximum(self._least, 1)).any():
+            raise ValueError("max_age must be at least 1 and not below min_age")
         self.failures = np.zeros(size, dtype=np.int64)
         self.rest_until = np.zeros(size, dtype=np.int64)
-        self.forbidden = np.zeros(size, dtype=bool)
-        self.crawl_delay = np.full(int(self.hosts.max()) + 1, np.nan)
-        self.host_free = np.zeros(self.crawl_delay.size, dtype=np.int64)
+        self.kind = [""] * size
         self.memory = [""] * size
+        self._host: list[str] = [str(host) for host in hosts]
+        self._delay: dict[str, float] = {}  # seconds, of the hosts whose rules are known
+        self._free: dict[str, int] = {}  # epoch from which on a host may be asked
+        self._aside: dict[str, SourceState] = {}  # sources that have left the list
         self._waiting: set[int] = set()
+        self._late: set[int] = set()
         self._outcomes: list[Outcome] = []
 
     @property
@@ -146,10 +260,22 @@ class Frontier:
         return bool(self._waiting)
 
     @property
+    def late(self) -> frozenset[int]:
+        """Sources whose fetch was not over when its epoch was."""
+        return frozenset(self._late)
+
+    @property
     def available(self) -> NDArray[np.bool_]:
         """Which sources may be fetched in this epoch."""
-        rested = (self.rest_until <= self.epoch) & (self.host_free[self.hosts] <= self.epoch)
-        return rested & ~self.forbidden
+        free = np.array([self._free.get(host, 0) <= self.epoch for host in self._host])
+        here = np.array([kind != GONE for kind in self.kind])
+        here[list(self._late)] = False
+        return here & free & (self.rest_until <= self.epoch) & (self.age >= self._least)
+
+    @property
+    def crawl_delay(self) -> dict[str, float]:
+        """Seconds between two fetches of each host whose rules are known, by its name."""
+        return dict(self._delay)
 
     def choose(self) -> Arms:
         """Open the epoch: return the sources to fetch, in increasing order.
@@ -159,10 +285,12 @@ class Frontier:
         if self._waiting:
             raise RuntimeError(f"epoch {self.epoch} is not over: {len(self._waiting)} fetches left")
         arms = self._ask()
+        if hasattr(self.policy, "asked"):
+            self.policy.asked(arms)
         self._waiting = set(arms.tolist())
         self._outcomes = []
         if not self._waiting:
-            self._close()
+            self._end([])
         return arms
 
     def settle(self, outcome: Outcome) -> None:
@@ -171,17 +299,36 @@ class Frontier:
         Raises
         ------
         ValueError
-            If the source is not to be fetched in this epoch, or was settled before.
+            If the source is not to be fetched in this epoch and is not late, or was settled before.
         """
-        if outcome.source not in self._waiting:
+        source = outcome.source
+        if source in self._late:
+            self._late.remove(source)
+            self._outcomes.append(outcome)
+            if not self._waiting:  # between two epochs
+                self._learn([outcome])
+        elif source in self._waiting:
+            outcomes = [*self._outcomes, outcome]
+            if len(self._waiting) == 1:
+                self._end(outcomes)
+            self._outcomes = outcomes
+            self._waiting.remove(source)
+        else:
             raise ValueError(
-                f"source must be one of {sorted(self._waiting)} in epoch {self.epoch}, "
-                f"got {outcome.source}"
+                f"source must be one of {sorted(self._waiting | self._late)} in epoch "
+                f"{self.epoch}, got {source}"
             )
-        self._waiting.remove(outcome.source)
-        self._outcomes.append(outcome)
-        if not self._waiting:
-            self._close()
+
+    def close(self) -> None:
+        """End the epoch although fetches are under way: these are late."""
+        if self._waiting:
+            self._end(self._outcomes)
+            self._late |= self._waiting
+            self._waiting = set()
+
+    def expect(self, source: int) -> None:
+        """Take a source for late: something is under way that no epoch of this frontier began."""
+        self._late.add(check_integer("source", source, 0, self.age.size - 1))
 
     @property
     def outcomes(self) -> list[Outcome]:
@@ -195,117 +342,248 @@ class Frontier:
         self.epoch += check_integer("epochs", epochs, 0)
         self.age += epochs
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Return all that the next epoch depends on, as arrays; an epoch must not be open."""
-        if self._waiting:
-            raise RuntimeError(f"epoch {self.epoch} is not over")
-        texts = {"memory": self.memory, "rng": self.rng.bit_generator.state}
-        arrays = {name: getattr(self, name) for name in _ARRAYS}
-        arrays |= {f"policy_{name}": array for name, array in _policy_state(self.policy).items()}
-        text = np.frombuffer(json.dumps(texts, sort_keys=True).encode(), dtype=np.uint8)
-        return arrays | {"epoch": np.array(self.epoch), "text": text}
+    def revive(self, source: int) -> None:
+        """Ask a source again that is gone, forbidden or resting."""
+        self.failures[source] = self.rest_until[source] = 0
+        self.kind[source] = ""
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go back to a state.
+    def move(self, source: int, host: Hashable) -> None:
+        """Count a source for another host from now on."""
+        self._host[source] = str(host)
+
+    def state(self) -> CrawlState:
+        """Return all that the next epoch depends on; an epoch must not be open.
 
         Raises
         ------
         ValueError
-            If it is the state of another set of sources or of another policy.
+            If the policy learns but cannot be saved.
         """
-        for name in _ARRAYS:
-            own = getattr(self, name)
-            if name not in state or state[name].shape != own.shape:
-                raise ValueError(f"state must be that of {self.age.size} sources and their hosts")
-            own[...] = state[name]
-        texts = json.loads(bytes(state["text"]))
-        self.epoch = int(state["epoch"])
-        self.memory = list(texts["memory"])
-        self.rng.bit_generator.state = texts["rng"]
-        kept = {name.removeprefix("policy_"): state[name] for name in state if "policy_" in name}
-        wanted = _policy_state(self.policy)
-        if {n: a.shape for n, a in kept.items()} != {n: a.shape for n, a in wanted.items()}:
-            raise ValueError(f"state must be that of a {type(self.policy).__name__}")
-        if kept:
-            self.policy.restore(kept)  # type: ignore[attr-defined]
+        if self._waiting:
+            raise RuntimeError(f"epoch {self.epoch} is not over")
+        each, whole = _learned(self.policy, self.age.size)
+        sources = {
+            name: SourceState(
+                last=int(self.epoch - self.age[i]),
+                failures=int(self.failures[i]),
+                rest_until=int(self.rest_until[i]),
+                kind=self.kind[i],
+                memory=self.memory[i],
+                learned=b"".join(array[i].tobytes() for array in each.values()),
+            )
+            for name, i in self.number.items()
+        }
+        hosts = self._delay.keys() | self._free.keys()
+        return CrawlState(
+            epoch=self.epoch,
+            seconds=self.seconds,
+            rng=dict(self.rng.bit_generator.state),
+            policy=type(self.policy).__name__,
+            learned=b"".join(array.tobytes() for array in whole.values()),
+            sources=self._aside | sources,
+            hosts={host: (self._delay.get(host), self._free.get(host, 0)) for host in hosts},
+        )
+
+    def restore(self, state: CrawlState) -> None:
+        """Go back to a state, that of another list of sources if need be.
+
+        Raises
+        ------
+        ValueError
+            If it is the state of another policy or of epochs of another length, or impossible.
+        """
+        if state.seconds != self.seconds:
+            raise ValueError(f"seconds must be those of the state, {state.seconds:g}")
+        known = {name: state.sources[name] for name in self.names if name in state.sources}
+        self._restore_policy(state, known)
+        self.epoch = check_integer("epoch", state.epoch, 0)
+        for name, source in known.items():
+            i = self.number[name]
+            self.age[i] = check_integer("age", state.epoch - source.last, 0, NEVER)
+            self.failures[i] = check_integer("failures", source.failures, 0, NEVER)
+            self.rest_until[i] = check_integer("rest_until", source.rest_until, 0, NEVER)
+            self.kind[i] = check_choice("kind", source.kind, ("", *KINDS))
+            self.memory[i] = source.memory
+        self.rng.bit_generator.state = state.rng
+        for host, (delay, free) in state.hosts.items():
+            self._free[host] = check_integer("free", free, 0, NEVER)
+            if delay is not None:
+                self._delay[host] = check_number("delay", delay, 0, high_open=True)
+        self._aside = {n: s for n, s in state.sources.items() if n not in self.number}
+
+    def _restore_policy(self, state: CrawlState, known: Mapping[str, SourceState]) -> None:
+        """Hand the policy what it had learned; of new sources it knows what it knew at first."""
+        each, whole = _learned(self.policy, self.age.size)
+        row = sum(array[0].nbytes for array in each.values())
+        sizes = {len(source.learned) for source in known.values()}
+        total = sum(array.nbytes for array in whole.values())
+        if (
+            state.policy != type(self.policy).__name__
+            or sizes - {row}
+            or len(state.learned) != total
+        ):
+            raise ValueError(
+                f"state must be that of a {type(self.policy).__name__}, got one of {state.policy}"
+            )
+        place = 0
+        for array in whole.values():
+            _fill(array, state.learned[place : place + array.nbytes])
+            place += array.nbytes
+        for name, source in known.items():
+            place = 0
+            for array in each.values():
+                one = array[self.number[name] : self.number[name] + 1]
+                _fill(one, source.learned[place : place + one.nbytes])
+                place += one.nbytes
+        if each or whole:
+            self.policy.restore(each | whole)  # type: ignore[attr-defined]
 
     def _ask(self) -> Arms:
-        """Ask the policy for sources until the budget is spent on such as may be fetched."""
-        available, size = self.available, self.age.size
-        state = np.full(size, np.nan)
-        seen = Observation(self.epoch, np.where(available, self.age, 0), state)
-        asked = self.budget
-        while True:
-            arms = np.asarray(self.policy.select(seen, asked, self.rng), dtype=np.int64)
-            taken = self._one_by_one(arms[available[arms]])
-            short = self.budget - taken.size
-            if short <= 0 or arms.size < asked or asked == size:
-                return np.sort(taken[: self.budget])
-            asked = min(asked + short, size)
+        """Take sources in the policy's order of preference until the budget is spent."""
+        size = self.age.size
+        seen = Observation(self.epoch, self.age.copy(), np.full(size, np.nan))
+        draws = self.rng.bit_generator.state
+        answers: dict[int, Arms] = {0: np.empty(0, dtype=np.int64)}
 
-    def _one_by_one(self, arms: Arms) -> Arms:
-        """Leave out the younger of several sources of a host that allows fewer in an epoch."""
-        with np.errstate(divide="ignore"):
-            allowed = np.floor(self.seconds / self.crawl_delay)
-        allowed[~(allowed >= 1)] = 1  # one where the delay is longer than an epoch, or unknown
-        arms = arms[np.lexsort((arms, -self.age[arms]))]
-        taken = np.zeros(allowed.size)
-        kept = []
-        for arm, host in zip(arms.tolist(), self.hosts[arms].tolist(), strict=True):
-            if taken[host] < allowed[host]:
-                taken[host] += 1
-                kept.append(arm)
-        return np.sort(np.array(kept, dtype=np.int64))
+        def first(count: int) -> Arms:
+            if count not in answers:
+                self.rng.bit_generator.state = draws  # the same draws, whatever the number
+                answers[count] = np.asarray(self.policy.select(seen, count, self.rng), np.int64)
+            return answers[count]
 
-    def _close(self) -> None:
-        """Tell the learner, move all ages on, and go to the next epoch."""
-        found = [outcome for outcome in self.outcomes if outcome.kind == FOUND]
-        arms = np.array([outcome.source for outcome in found], dtype=np.int64)
-        if hasattr(self.policy, "update") and arms.size:
-            self.policy.update(arms, np.array([outcome.reward for outcome in found]))
-        for outcome in self._outcomes:
-            source, host = outcome.source, self.hosts[outcome.source]
-            if outcome.delay is not None:
-                self.crawl_delay[host] = outcome.delay
-            if outcome.kind == FORBIDDEN:
-                self.forbidden[source] = True
-                continue
-            delay = float(self.crawl_delay[host])
-            gap = 1 if math.isnan(delay) else max(math.ceil(delay / self.seconds), 1)
-            self.host_free[host] = self.epoch + gap
-            if outcome.kind == FAILED:
-                self.failures[source] += 1
-                wait = min(2 ** min(int(self.failures[source]) - 1, 62), self.patience)
-                self.rest_until[source] = self.epoch + wait
-            else:
-                self.failures[source] = 0
-                self.memory[source] = outcome.memory
-                self.age[source] = 0
+        places = _Places(self.budget, self._host, self._room(), self.available, self.age)
+        overdue = np.flatnonzero(self.age >= self._most)
+        places.take(overdue[np.argsort((self._most - self.age)[overdue], kind="stable")])
+        few, many = 0, places.left
+        while places.left and few < size:
+            _take_in_order(places, first, few, many)
+            if first(many).size < many:
+                break  # the policy wants no more
+            few, many = many, min(2 * many, size)
+        return np.sort(np.array(places.taken, dtype=np.int64))
+
+    def _room(self) -> dict[str, int]:
+        """How many fetches each host allows in one epoch, for those that allow a number."""
+        room = dict.fromkeys(self._host, 1)  # its rules are unknown
+        for host, delay in self._delay.items():
+            most = self.seconds / delay * (1 + 1e-12) if delay > 0 else np.inf
+            room[host] = max(int(min(most, NEVER)), 1)
+        return room
+
+    def _epochs(self, seconds: float) -> int:
+        """Return the least number of epochs that last so many seconds, at most `longest`."""
+        return math.ceil(min(min(seconds, self.longest) / self.seconds * (1 - 1e-12), NEVER // 2))
+
+    def _end(self, outcomes: list[Outcome]) -> None:
+        """Take in what was found, move all ages on, and go to the next epoch.
+
+        Where the policy raises, nothing has changed.
+        """
+        self._learn(sorted(outcomes, key=lambda outcome: outcome.source))
         self.age += 1
         self.epoch += 1
 
+    def _learn(self, outcomes: list[Outcome]) -> None:
+        """Tell the policy what was found; note ages, delays, failures and rests."""
+        found = [outcome for outcome in outcomes if outcome.kind == FOUND]
+        if hasattr(self.policy, "update") and found:
+            arms = np.array([outcome.source for outcome in found], dtype=np.int64)
+            self.policy.update(arms, np.array([outcome.reward for outcome in found]))
+        for outcome in outcomes:
+            self._note_host(outcome)
+            source, rest = outcome.source, self._epochs(outcome.rest)
+            self.kind[source] = outcome.kind
+            if outcome.kind == FOUND:
+                self.failures[source] = 0
+                self.memory[source] = outcome.memory
+                self.age[source] = 0
+            else:
+                self.failures[source] += 1
+                wait = min(2 ** min(int(self.failures[source]) - 1, 62), self.patience)
+                day = self._epochs(DAY) if outcome.kind == FORBIDDEN else 0
+                rest = max(rest, wait, day)
+            self.rest_until[source] = self.epoch + rest
 
-_ARRAYS = ("age", "failures", "rest_until", "forbidden", "crawl_delay", "host_free")
+    def _note_host(self, outcome: Outcome) -> None:
+        host = self._host[outcome.source]
+        if outcome.delay is not None:
+            self._delay[host] = min(outcome.delay, self.longest)
+        rest = self._epochs(outcome.host_rest)
+        if outcome.kind != FORBIDDEN:  # else nothing but robots.txt was asked for
+            rest = max(rest, self._epochs(self._delay.get(host, 0.0)), 1)
+        self._free[host] = max(self._free.get(host, 0), self.epoch + rest)
 
 
-def _policy_state(policy: Policy) -> dict[str, NDArray[Any]]:
-    """Return what a policy has learned; policies without ``update`` have nothing to keep."""
+@dataclass
+class _Places:
+    """The places of an epoch: so many in all, so many on each host, for sources that are free."""
+
+    left: int
+    host: list[str]
+    room: dict[str, int]
+    free: NDArray[np.bool_]
+    age: Arms
+    taken: list[int] = field(default_factory=list)
+
+    def among(self, arms: Arms) -> Arms:
+        """Return those of some sources for which there may be a place."""
+        open_ = [i for i in arms[self.free[arms]].tolist() if self.room[self.host[i]] > 0]
+        return np.array(open_, dtype=np.int64)
+
+    def hold(self, arms: Arms) -> bool:
+        """Return whether there are places for all of some sources."""
+        count: dict[str, int] = {}
+        for i in arms.tolist():
+            count[self.host[i]] = count.get(self.host[i], 0) + 1
+        return arms.size <= self.left and all(self.room[h] >= n for h, n in count.items())
+
+    def take(self, arms: Arms) -> None:
+        """Give places to sources in their order, as long as there are any."""
+        for i in arms.tolist():
+            if self.left and self.free[i] and self.room[self.host[i]] > 0:
+                self.taken.append(i)
+                self.free[i] = False
+                self.left -= 1
+                self.room[self.host[i]] -= 1
+
+
+def _take_in_order(places: _Places, first: Callable[[int], Arms], few: int, many: int) -> None:
+    """Give places to the sources that are among the first `many` and not among the first `few`.
+
+    Where there is no place for all of them, those in the first half come before the others.
+    """
+    new = places.among(np.setdiff1d(first(many), first(few), assume_unique=True))
+    if many - few <= 1 or places.hold(new):
+        places.take(new[np.argsort(-places.age[new], kind="stable")])
+        return
+    middle = (few + many) // 2
+    _take_in_order(places, first, few, middle)
+    _take_in_order(places, first, middle, many)
+
+
+def _ages(name: str, ages: int | ArrayLike, size: int) -> Arms:
+    array = np.broadcast_to(np.asarray(ages, dtype=np.int64), size)
+    if (array < 0).any():
+        raise ValueError(f"{name} must be at least 0, got {array.min()}")
+    return array
+
+
+def _fill(array: NDArray[Any], content: bytes) -> None:
+    array[...] = np.frombuffer(content, dtype=array.dtype).reshape(array.shape)
+
+
+def _learned(policy: Policy, size: int) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
+    """Return what a policy has learned of each source, and of none in particular.
+
+    Arrays that have as many rows as there are sources have one for each.
+    """
     if hasattr(policy, "state"):
-        return dict(policy.state())
+        arrays = {name: np.array(array) for name, array in sorted(policy.state().items())}
+        each = {n: a for n, a in arrays.items() if a.ndim and len(a) == size}
+        return each, {n: a for n, a in arrays.items() if n not in each}
     if hasattr(policy, "update"):
         raise ValueError(
             f"policy must have state() and restore() to survive a restart, "
             f"as a {type(policy).__name__} that learns has not"
         )
-    return {}
-
-
-def to_line(outcome: Outcome, epoch: int) -> str:
-    """Write an outcome as one line of JSON; numbers come back to the last digit."""
-    return json.dumps({"epoch": epoch, **asdict(outcome)}) + "\n"
-
-
-def from_line(line: str) -> tuple[int, Outcome]:
-    """Read what `to_line` wrote: the epoch and the outcome."""
-    fields = json.loads(line)
-    return int(fields.pop("epoch")), Outcome(**fields)
+    return {}, {}

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from analysis.checks import check_integer, check_number
 from analysis.crawl.feeds import START, random_site
 from analysis.crawl.server import ADDRESS, FeedServer
-from analysis.crawl.store import Store
+from analysis.crawl.store import read_log
 from analysis.crawl.transport import child, write_sources
 from analysis.ephemeral.policies import Observation, Policy, named_policy
 from analysis.ephemeral.simulation import simulate
@@ -42,7 +42,7 @@ POLICIES = {
 SECONDS = 3600
 """An epoch in seconds of the site's clock."""
 BATCHES = 10
-GRACE = 60.0
+GRACE = 180.0
 """Seconds that the crawlers may take to start, and to end after the last epoch."""
 
 
@@ -143,7 +143,7 @@ def live(given: Demonstration) -> dict[str, Any]:
         write_sources(folder / "sources.csv", sources, server.urls())
         print(f"page: {page.address}", flush=True)
         crawls = [_settings(given, folder, policy) for policy in POLICIES.values()]
-        with child(crawls) as process:
+        with child(crawls, around) as process:
             try:
                 while process.poll() is None and time.monotonic() < deadline:
                     page.state = summary(given, folder)
@@ -165,7 +165,7 @@ def summary(given: Demonstration, folder: Path) -> dict[str, Any]:
     """Return what the page shows, from the logs of the crawls."""
     found, rows = {}, []
     for name, policy in POLICIES.items():
-        log = Store(folder / policy).frame()
+        log = read_log(folder / policy)
         epochs = log["epoch"].to_numpy(dtype=np.int64)
         reward = np.bincount(epochs, log["reward"], given.epochs).astype(np.float64)
         reached = int(epochs.max()) + 1 if len(log) else 0
@@ -232,8 +232,11 @@ def expected_value(given: Demonstration, policy: str, made: NDArray[np.bool_]) -
 
 def batch_ratio(
     one: NDArray[np.float64], other: NDArray[np.float64], batches: int = BATCHES
-) -> tuple[float, float, float]:
+) -> tuple[float, float, float] | None:
     """Ratio of two sums with a 95% interval, from batches of epochs by the jackknife.
+
+    There is none where all of the second sum, or nothing of it, comes from one batch, nor where the
+    batches do not differ: on a machine too busy to crawl, say.
 
     Parameters
     ----------
@@ -244,13 +247,18 @@ def batch_ratio(
 
     Returns
     -------
-    ratio, low, high : float
+    (ratio, low, high) : tuple of float, or None
     """
     check_integer("batches", batches, 2, one.size)
     edges = np.linspace(0, one.size, batches + 1).astype(int)[:-1]
     sums = np.add.reduceat(one, edges), np.add.reduceat(other, edges)
+    left = other.sum() - sums[1]
+    if not (left > 1e-12 * other.sum()).all():
+        return None
     ratio = float(one.sum() / other.sum())
-    without = (one.sum() - sums[0]) / (other.sum() - sums[1])
+    without = (one.sum() - sums[0]) / left
+    if np.ptp(without) == 0:
+        return None
     return ratio, *Estimate.of(batches * ratio - (batches - 1) * without).interval
 
 
@@ -334,4 +342,6 @@ def report(state: dict[str, Any]) -> Sequence[str]:
             f"index : round robin {middle:.3f}, 95% interval {low:.3f} to {high:.3f}; "
             f"predicted {state['predicted']:.3f}, {inside}"
         )
+    else:
+        lines.append("index : round robin: no ratio, too little was found in too few epochs")
     return lines

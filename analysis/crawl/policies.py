@@ -8,9 +8,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.checks import check_integer
+from analysis.crawl.turn import TurnPolicy
+from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.optimum.static import RandomPolicy
-from analysis.ephemeral.policies import Observation, RoundRobinPolicy, WhittlePolicy
-from analysis.ephemeral.scheduler.core import Scheduler
+from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.learning.certainty_equivalence import CertaintyEquivalence
 from analysis.trace.deployed import (
@@ -21,58 +23,52 @@ from analysis.trace.deployed import (
 )
 
 Arms = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
-class CalendarPolicy:
-    """The index policy by `Scheduler`, kept in step with the ages that the crawl says.
+class IndexPolicy:
+    """The Whittle index policy by age, which sorts the sources once an epoch.
 
-    `Scheduler` takes it that every source that it names was crawled. Here sources fail, or may not
-    be fetched (age 0): those are taken out of its calendar, and put back at their true age.
+    It chooses what `WhittlePolicy` does, and answers at once where the crawl asks for more sources
+    in the same epoch.
 
     Parameters
     ----------
     sources : Sources
         N sources.
-    budget : int
-        Fetches in an epoch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.crawl import IndexPolicy
+    >>> from analysis.ephemeral import Observation, four_sources
+    >>> seen = Observation(0, np.array([1, 1, 20, 1]), np.full(4, np.nan))
+    >>> IndexPolicy(four_sources()).select(seen, 1).tolist()
+    [0]
     """
 
-    def __init__(self, sources: Sources, budget: int) -> None:
-        self._sources = sources
-        self._scheduler = Scheduler(sources, budget)
-        self._number = np.arange(len(sources))  # of each source in the scheduler, -1 for absent
-        self._source = np.arange(len(sources))  # behind each number
-        self._epoch = -1
+    def __init__(self, sources: Sources) -> None:
+        self.sources = sources
+        self._seen: Observation | None = None
 
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
         """Return the `budget` sources of largest index at their ages."""
-        if observation.epoch == self._epoch:  # asked for more: the calendar has gone on already
-            return WhittlePolicy(self._sources).select(observation, budget)
-        self._epoch = observation.epoch
-        self._follow(observation.age)
-        numbers, _ = self._scheduler.crawl(budget)
-        return np.sort(self._source[numbers])
+        check_integer("budget", budget, 1, len(self.sources))
+        if observation is not self._seen:
+            self._seen = observation
+            self._order = np.argsort(-self.index(observation.age), kind="stable")
+        return np.sort(self._order[:budget])
 
-    def _follow(self, age: Arms) -> None:
-        """Make the calendar hold the sources of positive age, each at its age."""
-        here = self._number >= 0
-        wrong = here.copy()
-        wrong[here] = self._scheduler.ages[self._number[here]] != age[here]
-        if wrong.any():
-            self._scheduler.remove(self._number[wrong])
-            self._number[wrong] = -1
-        back = np.flatnonzero((self._number < 0) & (age > 0))
-        if back.size:
-            numbers = self._scheduler.add(self._sources.subset(back), age[back])
-            self._number[back] = numbers
-            self._source = np.concatenate([self._source, back])
+    def index(self, age: Arms) -> Floats:
+        """Return the index of each source at its age."""
+        return whittle_index_at_age(self.sources, age)
 
 
-def index(sources: Sources, budget: int, seconds: float) -> CalendarPolicy:
+def index(sources: Sources, budget: int, seconds: float) -> IndexPolicy:
     """Return the Whittle index policy for known sources."""
-    return CalendarPolicy(sources, budget)
+    return IndexPolicy(sources)
 
 
 def learned_index(sources: Sources, budget: int, seconds: float) -> CertaintyEquivalence:
@@ -95,6 +91,6 @@ def nutch_adaptive(sources: Sources, budget: int, seconds: float) -> NutchAdapti
     return NutchAdaptive(len(sources), seconds)
 
 
-def round_robin(sources: Sources, budget: int, seconds: float) -> RoundRobinPolicy:
-    """Return the policy that fetches what has waited longest."""
-    return RoundRobinPolicy()
+def round_robin(sources: Sources, budget: int, seconds: float) -> TurnPolicy:
+    """Return round robin: the sources that were chosen longest ago come first."""
+    return TurnPolicy(len(sources))

@@ -2,70 +2,73 @@
 
 ``SCHEDULER = "analysis.crawl.scheduler.EpochScheduler"`` makes Scrapy ask a policy of this package.
 It has to be the scheduler: Scrapy's queues order requests once and for all, and an index rises with
-age. Requests that a spider or a redirect adds wait in line behind those of the epoch.
+age. Requests that a spider adds wait in line behind those of the epoch.
 
-Settings, beside Scrapy's own (of which ``JOBDIR`` keeps the state, ``ROBOTSTXT_OBEY``,
-``ROBOTSTXT_PARSER``, ``ROBOTSTXT_USER_AGENT`` and ``USER_AGENT`` say what of robots.txt holds, and
-delays, time-outs and concurrency mean what they always mean):
+`analysis.crawl.settings` lists the settings of its own. Of Scrapy's, ``JOBDIR`` keeps the state,
+``ROBOTSTXT_OBEY``, ``ROBOTSTXT_PARSER``, ``ROBOTSTXT_USER_AGENT`` and ``USER_AGENT`` say what of
+robots.txt holds, ``REDIRECT_MAX_TIMES`` how many redirects are followed; delays, time-outs and
+concurrency mean what they always mean.
 
-=================  =====================================================================
-CRAWL_SOURCES      CSV file: name, url, arrival_rate, mean_utility, decay_rate per epoch
-CRAWL_BUDGET       fetches in an epoch
-CRAWL_PERIOD       seconds from one epoch to the next (3600)
-CRAWL_EPOCHS       epochs after which the crawl ends (none: Scrapy's own limits)
-CRAWL_POLICY       function ``(sources, budget, seconds) -> policy`` (`policies.index`)
-CRAWL_READER       function ``(reply, memory) -> Reading`` (`reader.read_feed`)
-CRAWL_CLOCK        "real", or "virtual": epochs follow at once and requests say the time
-CRAWL_START        Unix time of epoch 0 in virtual time
-CRAWL_SEED         seed of policies that draw (0)
-CRAWL_PATIENCE     most epochs for which a failing source is left alone (64)
-=================  =====================================================================
+Nothing is asked of a host but what its robots.txt allows, redirect targets included, and nothing
+sooner than its crawl delay after the request before: the scheduler follows redirects itself and
+asks for robots.txt itself, so that both hold for every request of it. The fetches of an epoch are
+spread over its length. In real time an epoch ends when the next one begins: what is under way then
+is late and counts for the next. In virtual time an epoch takes as long as it takes.
 
-A failed fetch is not repeated within its epoch (`RetryMiddleware` leaves it alone): the frontier
-knows when to come back. In real time an epoch that takes longer than its period makes the next ones
-fall out; ages count them.
+A fetch is settled when Scrapy's scraper has done with its response, so that its items have left the
+pipelines, and the files of ``FEEDS`` are flushed. A kill before that makes the fetch again: items
+are delivered at least once. What one kill can repeat is what was under way: at most as many
+responses as ``CONCURRENT_REQUESTS`` and the scraper hold at a time.
 """
 
 from __future__ import annotations
 
+import heapq
+import itertools
+import logging
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import numpy as np
-import pandas as pd
-from scrapy import Request, Spider
+from scrapy import Request, Spider, signals
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
+from scrapy.exceptions import StopDownload
+from scrapy.extensions.feedexport import FeedExporter
 from scrapy.http import Headers, Response
-from scrapy.robotstxt import RobotParser
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.job import job_dir
-from scrapy.utils.misc import build_from_crawler, load_object
 from twisted.python.failure import Failure
 
-from analysis.checks import check_choice, check_integer, check_number
-from analysis.crawl.feeds import START, Reply
-from analysis.crawl.frontier import FAILED, FORBIDDEN, FOUND, Frontier, Outcome
-from analysis.crawl.reader import Unreadable, conditions
+from analysis.checks import check_integer
+from analysis.crawl.exchange import MOVED, MOVED_FOR_GOOD, Memory, fresh_for, retry_after
+from analysis.crawl.feeds import Reply
+from analysis.crawl.frontier import FAILED, FORBIDDEN, FOUND, GONE, Frontier, Outcome
+from analysis.crawl.hosts import (
+    MOST_ROBOTS,
+    Network,
+    Robots,
+    authority_of,
+    host_of,
+    plain_address,
+)
+from analysis.crawl.reader import Unreadable
 from analysis.crawl.server import TIME_HEADER
+from analysis.crawl.settings import SourceList, crawl_settings, read_sources
+from analysis.crawl.status import Summary
 from analysis.crawl.store import Log, Store
-from analysis.ephemeral.sources import Sources
 
-DEFAULTS: dict[str, Any] = {
-    "CRAWL_PERIOD": 3600.0,
-    "CRAWL_EPOCHS": None,
-    "CRAWL_POLICY": "analysis.crawl.policies.index",
-    "CRAWL_READER": "analysis.crawl.reader.read_feed",
-    "CRAWL_CLOCK": "real",
-    "CRAWL_START": START,
-    "CRAWL_SEED": 0,
-    "CRAWL_PATIENCE": 64,
-}
-ANSWERS = [304, *range(400, 600)]
-"""Statuses, beside success, that the reader judges."""
+MOST_BYTES = 10 * 1024 * 1024
+"""Bytes of a body, as sent and unpacked, beyond which a fetch fails."""
+ROBOTS_HOPS = 5
+"""Redirects of a robots.txt that are followed (RFC 9309, section 2.3.1.2)."""
+
+logger = logging.getLogger(__name__)
 
 
 class FeedSpider(Spider):
@@ -77,6 +80,31 @@ class FeedSpider(Spider):
         """Bring no requests."""
         return
         yield
+
+
+@dataclass(frozen=True)
+class Job:
+    """One request that is to be made: for the page of a source, or for a robots.txt.
+
+    Attributes
+    ----------
+    url : str
+        Address to ask.
+    source : str
+        Name of the source; empty for a robots.txt.
+    authority : str
+        Whose robots.txt it is; empty for a page.
+    hops : int
+        Redirects that led here.
+    moved : str
+        Where permanent redirects alone have led, empty for nowhere.
+    """
+
+    url: str
+    source: str = ""
+    authority: str = ""
+    hops: int = 0
+    moved: str = ""
 
 
 class EpochScheduler(BaseScheduler):
@@ -93,8 +121,6 @@ class EpochScheduler(BaseScheduler):
         The state of the crawl.
     store : Log
         What was fetched; on disk if there is a ``JOBDIR``.
-    urls : list of str
-        Address of each source.
 
     Raises
     ------
@@ -104,40 +130,29 @@ class EpochScheduler(BaseScheduler):
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        settings = crawler.settings
-        get = lambda name: settings.get(name, DEFAULTS.get(name))  # noqa: E731
-        sources, self.urls = read_sources(get("CRAWL_SOURCES"))
-        budget = check_integer("CRAWL_BUDGET", _number(get("CRAWL_BUDGET")), 1, len(self.urls))
-        self._period = check_number(
-            "CRAWL_PERIOD", _number(get("CRAWL_PERIOD")), 0, low_open=True, high_open=True
-        )
-        epochs = get("CRAWL_EPOCHS")
-        self._epochs = None if epochs is None else check_integer("CRAWL_EPOCHS", _number(epochs), 0)
-        clock = check_choice("CRAWL_CLOCK", get("CRAWL_CLOCK"), ("real", "virtual"))
-        self._virtual = clock == "virtual"
-        self._read = load_object(get("CRAWL_READER"))
-        self._start = check_integer("CRAWL_START", _number(get("CRAWL_START")), 0)
-        hosts = [urlsplit(url).netloc for url in self.urls]
-        self._hosts = list(dict.fromkeys(hosts))
-        self.frontier = Frontier(
-            load_object(get("CRAWL_POLICY"))(sources, budget, self._period),
-            [self._hosts.index(host) for host in hosts],
-            budget,
-            rng=np.random.default_rng(_number(get("CRAWL_SEED"))),
-            seconds=self._period,
-            patience=check_integer("CRAWL_PATIENCE", _number(get("CRAWL_PATIENCE")), 1),
-        )
-        self._obey = settings.getbool("ROBOTSTXT_OBEY")
-        if not self._obey:
-            self.frontier.crawl_delay[:] = 0.0
-        self._rules: dict[int, RobotParser] = {}
-        self._delays: dict[int, float] = {}
-        folder = job_dir(settings)
+        self._given = given = crawl_settings(crawler.settings)
+        self._obey = crawler.settings.getbool("ROBOTSTXT_OBEY")
+        self._hops = crawler.settings.getint("REDIRECT_MAX_TIMES")
+        self._robots = Robots(crawler, given.longest_rest)
+        self._network = Network(given.local_addresses)
+        self._version = _version(given.sources)
+        listed = read_sources(given.sources)
+        check_integer("CRAWL_BUDGET", given.budget, 1, len(listed.urls))
+        self.frontier = self._frontier(listed)
+        folder = job_dir(crawler.settings)
         self.store = Store(folder) if folder else Log()
-        self._queue: deque[Request] = deque()
+        self._queue: list[tuple[float, int, Job]] = []  # by the time from which on to ask
+        self._count = itertools.count()
+        self._parked: dict[str, list[Job]] = {}  # pages that wait for a robots.txt, by authority
+        self._ended: list[tuple[Any, str, dict[str, Any]]] = []  # items may be in a pipeline
+        self._released: deque[Request] = deque()
         self._others: deque[Request] = deque()
+        self._asked: dict[str, float] = {}  # time of the last page asked of each host
+        self._closed: dict[str, float] = {}  # time before which a source or host is left alone
+        self._delays: dict[str, float] = {}  # crawl delay of each host
+        self._before: list[Outcome] = []  # what ended in the open epoch before a kill
         self._began = 0.0
-        self._timer = False
+        self._alarm: tuple[float, Any] | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> EpochScheduler:
@@ -146,156 +161,391 @@ class EpochScheduler(BaseScheduler):
 
     def open(self, spider: Spider) -> None:
         """Go on where the crawl was stopped, if there is a state in ``JOBDIR``."""
-        self._spider = spider
+        self._crawler.signals.connect(self._received, signals.bytes_received)
         began = self.store.restore(self.frontier)
-        now = 0.0 if self._virtual else time.time()
-        self._began = now if began is None else began
-        if not self._done and self.store.finished(self.frontier.epoch):
+        self._began = self._now() if began is None else began
+        self._place(range(len(self.frontier.names)))
+        self._delays = dict(self.frontier.crawl_delay)
+        self._asked = dict.fromkeys(self._delays, self._now())  # it may have been just before
+        self._before = self.store.finished(self.frontier)
+        if self._before and not self._done:
             self._begin()  # what a kill has left of an epoch comes first
+
+    def close(self, reason: str) -> None:
+        """Settle what has left the pipelines, and close the files."""
+        self._settle_scraped()
+        self.store.close()
 
     def has_pending_requests(self) -> bool:
         """Whether the crawl goes on."""
-        return bool(self._queue or self._others or self.frontier.is_open or not self._done)
+        frontier = self.frontier
+        under_way = self._queue or self._released or self._others or self._ended
+        return bool(under_way or frontier.is_open or frontier.late or not self._done)
 
     def enqueue_request(self, request: Request) -> bool:
         """Put one of the epoch's requests first in line, and all others last."""
-        if "source" in request.meta:
-            self._queue.appendleft(request)
-        else:
-            self._others.append(request)
+        (self._released if "job" in request.meta else self._others).append(request)
         return True
 
     def next_request(self) -> Request | None:
         """Return a request of this epoch, or of the next one when its time has come."""
-        if not self._queue and not self.frontier.is_open and not self._done:
+        self._settle_scraped()
+        if self._released:
+            return self._released.popleft()
+        self._advance()
+        now = self._now()
+        while self._queue and (self._given.virtual or self._queue[0][0] <= now):
+            request = self._release(heapq.heappop(self._queue)[2])
+            if request is not None:
+                return request
             self._advance()
-        if self._queue:
-            return self._queue.popleft()
-        return self._others.popleft() if self._others else None
+        if self._others:
+            return self._others.popleft()
+        self._wait()
+        return None
 
     @property
     def _done(self) -> bool:
-        return self._epochs is not None and self.frontier.epoch >= self._epochs
+        epochs = self._given.epochs
+        return epochs is not None and self.frontier.epoch >= epochs
+
+    def _now(self) -> float:
+        """Return the Unix time, or that of the epoch in virtual time."""
+        if self._given.virtual:
+            return self._given.start + self.frontier.epoch * self._given.period
+        return time.time()
+
+    def _frontier(self, listed: SourceList) -> Frontier:
+        """Return a new frontier for a list of sources."""
+        given = self._given
+        budget = min(given.budget, len(listed.urls))
+        return Frontier(
+            given.policy(listed.sources, budget, given.period),
+            [host_of(url) for url in listed.urls],
+            budget,
+            rng=np.random.default_rng(given.seed),
+            seconds=given.period,
+            patience=given.patience,
+            longest=given.longest_rest,
+            names=listed.urls,
+            min_age=given.min_age,
+            max_age=given.max_age,
+        )
+
+    def _next_epoch(self) -> float:
+        """Return the time at which the next epoch begins."""
+        epoch = self.frontier.epoch + self.frontier.is_open
+        if self._given.epochs is not None and epoch >= self._given.epochs:
+            return np.inf  # nothing comes after the last one
+        return self._began + epoch * self._given.period
 
     def _advance(self) -> None:
-        """Begin the next epoch with anything to fetch, or wait for it."""
-        while not self._queue and not self.frontier.is_open and not self._done:
-            if not self._virtual:
-                gone = (time.time() - self._began) / self._period - self.frontier.epoch
-                if gone < 0:
-                    self._wake_after(-gone * self._period)
+        """Begin every epoch whose time has come, until one has something to fetch."""
+        while not self._done:
+            if self._given.virtual:
+                if self.frontier.is_open:
                     return
-                self.frontier.skip(int(gone))
+            elif self._now() < self._next_epoch():
+                return
+            elif self.frontier.is_open:
+                self.frontier.close()
+                self._save()
+            if not self._given.virtual:
+                self._look_for_changes()
+                gone = (self._now() - self._began) / self._given.period
+                self.frontier.skip(max(int(gone) - self.frontier.epoch, 0))
             if not self._done:
                 self._begin()
 
-    def _wake_after(self, delay: float) -> None:
-        """Come back at the next epoch: Scrapy asks again by itself every five seconds only."""
-        if not self._timer:
-            self._timer = True
-            call_later(delay + 1e-3, self._wake)
+    def _look_for_changes(self) -> None:
+        """Take over a list of sources that has changed; keep the old one where it cannot be read.
 
-    def _wake(self) -> None:
-        self._timer = False
-        engine = self._crawler.engine
-        if self._crawler.crawling and engine.spider is not None:
-            self._advance()
-            if self._queue:
-                engine.crawl(self._queue.popleft())
+        What is known of a source stays with it; one that is new is as never crawled.
+        """
+        version = _version(self._given.sources)
+        if version == self._version:
+            return
+        self._version = version
+        old = self.frontier
+        try:
+            new = self._frontier(read_sources(self._given.sources))
+            new.restore(old.state())
+        except (OSError, ValueError) as error:
+            logger.error("The list of sources stays as it was: %s", error)
+            return
+        for source in old.late:
+            if old.names[source] in new.number:
+                new.expect(new.number[old.names[source]])
+        self.frontier = new
+        self._place(range(len(new.names)))
+        logger.info("The list of sources has changed: %d sources", len(new.names))
 
     def _begin(self) -> None:
         """Open an epoch: queue what the policy chooses and was not fetched before a kill."""
-        epoch = self.frontier.epoch
-        chosen = self.frontier.choose().tolist()
-        before = self.store.finished(epoch) if chosen else []
+        frontier = self.frontier
+        ends = self._began + (frontier.epoch + 1) * self._given.period
+        chosen = frontier.choose().tolist()
+        before, self._before = self._before, []
         gone = {outcome.source for outcome in before}
-        self._queue.extend(self._first_request(i) for i in chosen if i not in gone)
+        self._spread([i for i in chosen if i not in gone], ends)
         for outcome in before:
-            self.frontier.settle(outcome)
-        if not self.frontier.is_open:
-            self.store.save(self.frontier, self.frontier.outcomes, epoch, self._began)
+            if outcome.source not in chosen:
+                frontier.expect(outcome.source)
+            frontier.settle(outcome)
+        if not frontier.is_open:
+            self._save()
 
-    def _first_request(self, source: int) -> Request:
-        """Return the request for robots.txt where its rules are not known, else for the feed."""
-        host = self.frontier.hosts[source]
-        if not self._obey or host in self._rules:
-            return self._feed_request(source)
-        parts = urlsplit(self.urls[source])
-        url = f"{parts.scheme}://{parts.netloc}/robots.txt"
-        return self._request(url, source, self._rules_arrived, {})
+    def _spread(self, sources: list[int], ends: float) -> None:
+        """Queue the fetches of an epoch: each host's evenly over its time, hosts one by one."""
+        now = self._now()
+        hosts: dict[str, list[Job]] = {}
+        for i in sources:
+            name, url = self.frontier.names[i], self._address(i)
+            job = Job(url, name, moved="" if url == name else url)
+            hosts.setdefault(host_of(job.url), []).append(job)
+        for place, jobs in enumerate(hosts.values()):
+            for k, job in enumerate(jobs):
+                share = (k + place / len(hosts)) / len(jobs)
+                self._push(job, now + share * max(ends - now, 0.0))
 
-    def _feed_request(self, source: int) -> Request:
-        headers = conditions(self.frontier.memory[source])
-        return self._request(self.urls[source], source, self._arrived, headers)
+    def _push(self, job: Job, due: float) -> None:
+        heapq.heappush(self._queue, (due, next(self._count), job))
 
-    def _request(self, url: str, source: int, callback: Any, headers: dict[str, str]) -> Request:
-        if self._virtual:
-            headers[TIME_HEADER] = f"{self._start + self.frontier.epoch * self._period:.0f}"
+    def _address(self, source: int) -> str:
+        """Return where a source is asked: where it has moved to, unless that failed."""
+        moved = Memory.read(self.frontier.memory[source]).moved
+        return (
+            moved if moved and not self.frontier.failures[source] else self.frontier.names[source]
+        )
+
+    def _place(self, sources: Iterable[int]) -> None:
+        """Count each source for the host at which it is asked."""
+        for i in sources:
+            self.frontier.move(i, host_of(self._address(i)))
+
+    def _release(self, job: Job) -> Request | None:
+        """Return the request of a job, unless something has to come first or it may not be made."""
+        now = self._now()
+        allowed = self._network.allows(job.url, lambda: self._push_now(job))
+        if allowed is None:
+            return None
+        if not allowed:
+            self._failed_job(job, "it is an address of a local network, or none")
+            return None
+        if job.source and self._obey:
+            rules = self._robots.rules(job.url, now)
+            if rules is None:
+                authority = authority_of(job.url)
+                if authority not in self._parked:
+                    self._push(Job(f"{authority}/robots.txt", authority=authority), now)
+                self._parked.setdefault(authority, []).append(job)
+                return None
+            if not self._robots.allows(rules, job.url):
+                self._settle(job.source, kind=FORBIDDEN, rest=rules.expires - now)
+                return None
+        if job.source and not self._given.virtual:
+            host = host_of(job.url)
+            after = self._asked.get(host, -np.inf) + self._delays.get(host, 0.0)
+            due = max(after, self._closed.get(host, 0.0), self._closed.get(job.source, 0.0))
+            if due > now:
+                self._push(job, due)
+                return None
+            self._asked[host] = now
+        return self._request(job)
+
+    def _push_now(self, job: Job) -> None:
+        """Queue a job whose address has been looked up."""
+        self._push(job, self._now())
+        self._wait()
+
+    def _request(self, job: Job) -> Request:
+        headers = {}
+        if job.source in self.frontier.number:
+            memory = self.frontier.memory[self.frontier.number[job.source]]
+            headers = Memory.read(memory).conditions(job.url)
+        if self._given.virtual:
+            headers[TIME_HEADER] = f"{self._now():.0f}"
         return Request(
-            url,
-            callback=callback,
+            job.url,
+            callback=self._arrived if job.source else self._rules_arrived,
             errback=self._failed,
             headers=headers,
             dont_filter=True,
             meta={
-                "source": source,
-                "handle_httpstatus_list": ANSWERS,
-                "dont_obey_robotstxt": True,  # this class has read it, crawl delay and all
-                "dont_retry": True,
+                "job": job,
+                "handle_httpstatus_all": True,
+                "dont_redirect": True,  # each address is checked here before it is asked
+                "dont_obey_robotstxt": True,
+                "dont_retry": True,  # the frontier knows when to come back
+                "dont_merge_cookies": True,
+                "download_maxsize": MOST_BYTES,
             },
         )
 
-    def _rules_arrived(self, response: Response) -> Iterator[Request]:
-        """Read robots.txt: 4xx allows everything, 5xx forbids it for now (RFC 9309)."""
-        source = response.meta["source"]
-        host = int(self.frontier.hosts[source])
-        if response.status >= 500:
-            self._settle(Outcome(source, FAILED, response.status))
-            return
-        body = response.body if 200 <= response.status < 300 else b""
-        parser = load_object(self._crawler.settings["ROBOTSTXT_PARSER"])
-        self._rules[host] = build_from_crawler(parser, self._crawler, body)
-        self._delays[host] = float(self._rules[host].crawl_delay(self._agent) or 0.0)
-        if self._rules[host].allowed(self.urls[source], self._agent):
-            yield self._feed_request(source)
+    def _received(self, data: bytes, request: Request) -> None:
+        """Stop the download of a robots.txt when enough of it is there."""
+        job = request.meta.get("job")
+        if job is not None and job.authority:
+            request.meta["received"] = request.meta.get("received", 0) + len(data)
+            if request.meta["received"] > MOST_ROBOTS:
+                raise StopDownload(fail=False)
+
+    def _rules_arrived(self, response: Response) -> Iterator[Any]:
+        """Take in a robots.txt, or follow its redirect; then the pages that wait for it go on."""
+        job = response.meta["job"]
+        target = _target(response)
+        if target and job.hops < ROBOTS_HOPS:
+            self._push(replace(job, url=target, hops=job.hops + 1), self._now())
         else:
-            self._settle(Outcome(source, FORBIDDEN, delay=self._delay(source)))
+            wait = retry_after(plain_headers(response.headers), self._now())
+            self._learn_rules(job.authority, response.status, response.body, wait)
+        return iter(())
+
+    def _learn_rules(self, authority: str, status: int, body: bytes, wait: float) -> None:
+        rules = self._robots.take(authority, status, body, self._now())
+        if rules is not None:
+            host = host_of(authority)
+            self._delays[host] = rules.delay
+        for job in self._parked.pop(authority, []):
+            if rules is None:
+                self._settle(job.source, kind=FAILED, status=max(status, 0), host_rest=wait)
+            else:
+                self._push(job, self._now())
 
     def _arrived(self, response: Response) -> Iterator[dict[str, Any]]:
-        """Read a feed, hand its new items on, and settle the fetch."""
-        source = response.meta["source"]
-        reply = Reply(response.status, plain_headers(response.headers), response.body)
-        try:
-            reading = self._read(reply, self.frontier.memory[source])
-        except Unreadable:
-            self._settle(Outcome(source, FAILED, response.status, delay=self._delay(source)))
+        """Read a feed or follow its redirect; hand new items on."""
+        job, now = response.meta["job"], self._now()
+        if response.status in MOVED:
+            self._follow(job, response)
             return
-        for item in reading.items:
-            yield {"source": source, "epoch": self.frontier.epoch, **item}
-        count, delay = len(reading.items), self._delay(source)
-        found = (response.status, reading.reward, count, reading.memory, delay)
-        self._settle(Outcome(source, FOUND, *found))
+        headers = plain_headers(response.headers)
+        found: dict[str, Any] = {"kind": FAILED, "status": response.status}
+        items: Iterable[dict[str, Any]] = ()
+        if response.status == 410:
+            found["kind"] = GONE
+        elif response.status in (429, 503):
+            found["host_rest"] = retry_after(headers, now)
+        elif job.source in self.frontier.number:
+            reply = Reply(response.status, headers, response.body, time=now)
+            found, items = self._read(job, reply, found)
+        try:
+            for item in items:
+                yield {"source": job.source, "epoch": self.frontier.epoch, **item}
+        except BaseException:  # a middleware of the spider has failed, or the crawl is ended
+            found = {"kind": FAILED, "status": response.status}
+            raise
+        finally:
+            self._ended.append((response.request, job.source, found))
+
+    def _read(
+        self, job: Job, reply: Reply, failed: dict[str, Any]
+    ) -> tuple[dict[str, Any], Iterable[dict[str, Any]]]:
+        """Return what a reply brings: how the fetch ended, and new items."""
+        memory = Memory.read(self.frontier.memory[self.frontier.number[job.source]])
+        try:
+            reading = self._given.reader(reply, memory.reader)
+            kept = replace(memory, reader=reading.memory, moved=job.moved)
+            if reply.status != 304:
+                tag, modified = (reply.headers.get(h, "") for h in ("etag", "last-modified"))
+                kept = replace(kept, url=job.url, tag=tag, modified=modified)
+            found: dict[str, Any] = {
+                "kind": FOUND,
+                "status": reply.status,
+                "reward": float(reading.reward),
+                "items": len(reading.items),
+                "memory": kept.text(),
+                "rest": max(fresh_for(reply.headers, self._now()), reading.rest),
+            }
+            Outcome(0, **found)  # raises where the reader's numbers are impossible
+        except Unreadable as error:
+            logger.info("%s: %s", job.url, error)
+        except Exception:
+            logger.exception("%s: the reader failed", job.url)
+        else:
+            return found, reading.items
+        return failed, ()
+
+    def _follow(self, job: Job, response: Response) -> None:
+        """Ask the target of a redirect in its turn."""
+        target = _target(response)
+        if target is None or job.hops >= self._hops:
+            self._settle(job.source, kind=FAILED, status=response.status)
+            return
+        for_good = response.status in MOVED_FOR_GOOD and (not job.hops or job.moved == job.url)
+        moved = target if for_good else job.moved
+        self._push(replace(job, url=target, hops=job.hops + 1, moved=moved), self._now())
 
     def _failed(self, failure: Failure) -> None:
-        """Settle a fetch that got no answer."""
-        source = failure.request.meta["source"]  # type: ignore[attr-defined]
-        self._settle(Outcome(source, FAILED, delay=self._delay(source)))
+        """Settle a request that got no answer."""
+        self._failed_job(failure.request.meta["job"], failure.getErrorMessage())  # type: ignore[attr-defined]
 
-    @property
-    def _agent(self) -> str:
-        settings = self._crawler.settings
-        return str(settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"])
+    def _failed_job(self, job: Job, reason: str) -> None:
+        logger.info("%s: %s", job.url, reason)
+        if job.source:
+            self._settle(job.source, kind=FAILED)
+        else:
+            self._learn_rules(job.authority, 0, b"", 0.0)
 
-    def _delay(self, source: int) -> float | None:
-        """Crawl delay of a source's host in seconds, None while its rules are unknown."""
-        return self._delays.get(int(self.frontier.hosts[source]), None if self._obey else 0.0)
+    def _settle_scraped(self) -> None:
+        """Settle the fetches whose items have left the pipelines."""
+        if not self._ended:
+            return
+        slot = self._crawler.engine.scraper.slot if self._crawler.crawling else None
+        active = slot.active if slot else ()
+        over = [entry for entry in self._ended if entry[0] not in active]
+        if over and self._crawler.crawling:
+            _flush(self._crawler)
+        self._ended = [entry for entry in self._ended if entry[0] in active]
+        for _, source, found in over:
+            self._settle(source, **found)
 
-    def _settle(self, outcome: Outcome) -> None:
-        epoch = self.frontier.epoch
-        self.store.note(outcome, epoch)
-        self.frontier.settle(outcome)
-        if not self.frontier.is_open:
-            self.store.save(self.frontier, self.frontier.outcomes, epoch, self._began)
+    def _settle(self, name: str, **found: Any) -> None:
+        """Write down how the fetch of a source ended, and tell the frontier."""
+        frontier = self.frontier
+        if name not in frontier.number:
+            return  # it has left the list
+        source, epoch = frontier.number[name], frontier.epoch
+        host = host_of(self._address(source))
+        outcome = Outcome(source, delay=self._delays.get(host) if self._obey else 0.0, **found)
+        for place, rest in ((name, outcome.rest), (host, outcome.host_rest)):
+            if rest > 0:
+                self._closed[place] = self._now() + min(rest, self._given.longest_rest)
+        self.store.note(frontier, outcome)
+        frontier.settle(outcome)
+        if frontier.epoch > epoch:
+            self._save()
+
+    def _save(self) -> None:
+        """Let an epoch end: keep the state, and say how it went."""
+        self._place(outcome.source for outcome in self.frontier.outcomes)
+        self.store.save(self.frontier, self._began)
+        if self._crawler.crawling:
+            summary = Summary.of(self.frontier)
+            logger.info("%s", summary.line())
+            for name, value in summary.stats().items():
+                self._crawler.stats.set_value(f"crawl/{name}", value)
+
+    def _wait(self) -> None:
+        """Come back when there is something to do: Scrapy asks every five seconds only."""
+        if self._given.virtual:
+            return
+        due = min(self._next_epoch(), self._queue[0][0] if self._queue else np.inf)
+        if self._alarm and self._alarm[0] <= due and self._alarm[0] > self._now():
+            return
+        if self._alarm:
+            self._alarm[1].cancel()
+        self._alarm = None
+        if due < np.inf:
+            delay = max(due - self._now(), 0.0) + 1e-3
+            self._alarm = (due, call_later(delay, self._wake))
+
+    def _wake(self) -> None:
+        self._alarm = None
+        engine = self._crawler.engine
+        if self._crawler.crawling and engine.spider is not None and not engine.needs_backout():
+            request = self.next_request()
+            if request is not None:
+                engine.crawl(request)
 
 
 def plain_headers(headers: Headers) -> dict[str, str]:
@@ -307,42 +557,31 @@ def plain_headers(headers: Headers) -> dict[str, str]:
     }
 
 
-def read_sources(path: Any) -> tuple[Sources, list[str]]:
-    """Read sources and their addresses from a CSV file.
-
-    Returns
-    -------
-    sources : Sources
-        Rates per epoch.
-    urls : list of str
-
-    Raises
-    ------
-    ValueError
-        If there is no such file, or a row has no address or a rate out of range.
-    """
-    if not path:
-        raise ValueError("CRAWL_SOURCES must be a CSV file with the columns name, url and rates")
-    sources = Sources.from_csv(path)
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True)
-    if "url" not in frame.columns:
-        raise ValueError(f"{path}: column 'url' is missing")
-    for row, url in enumerate(frame["url"], 1):
-        if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).netloc:
-            raise ValueError(
-                f"{path}: row {row} below the header: url must be http(s), got {url!r}"
-            )
-    return sources, frame["url"].tolist()
-
-
-def _number(value: Any) -> Any:
-    """Return a setting as a number where it was given as text, as on Scrapy's command line."""
-    if not isinstance(value, str):
-        return value
+def _target(response: Response) -> str | None:
+    """Return where a redirect leads, None where it is none or leads out of HTTP."""
+    location = response.headers.get("location")
+    if response.status not in MOVED or not location:
+        return None
     try:
-        return int(value)
+        url = plain_address(urljoin(response.url, location.decode("latin-1")))
     except ValueError:
-        try:
-            return float(value)
-        except ValueError:
-            return value
+        return None
+    parts = urlsplit(url)
+    return url if parts.scheme in {"http", "https"} and parts.hostname else None
+
+
+def _flush(crawler: Crawler) -> None:
+    """Hand what the exporters of ``FEEDS`` have taken to the operating system."""
+    exporter = crawler.get_extension(FeedExporter)
+    for slot in exporter.slots if exporter else ():
+        if slot.file is not None:
+            slot.file.flush()
+
+
+def _version(path: Any) -> tuple[int, int] | None:
+    """Return what changes when a file does."""
+    try:
+        stat = Path(path).stat()
+    except (OSError, TypeError):
+        return None
+    return stat.st_mtime_ns, stat.st_size

@@ -1,61 +1,82 @@
-"""What a crawl keeps on disk, so that a kill at any time loses nothing and repeats nothing.
+"""What a crawl keeps on disk: its state and its log, in one SQLite database.
 
-Three files in one folder:
+Every fetch is written when it has ended and its items have left the pipeline, and the state at the
+end of an epoch; each in one transaction, so that a kill at any time leaves a whole state and the
+fetches since then. A crawl that is started again chooses the same sources for its open epoch and
+fetches those that are not among them. A fetch that was under way at the kill is made again: items
+are delivered at least once.
 
-* ``state.npz``, what the next epoch depends on, written aside and moved after every epoch;
-* ``fetches.jsonl``, one line a fetch, by epoch and source: the log of the crawl. The state holds
-  its length, so that lines of an epoch whose state was not written are cut off again;
-* ``journal.jsonl``, the fetches of the open epoch in the order in which they ended. A crawl that is
-  started again chooses the same sources for that epoch and fetches those that are not in it.
+SQLite writes ahead and does not wait for the disk: a power failure can cost the last fetches, which
+are then made again, but not the database.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from dataclasses import replace
-from io import BytesIO
+import json
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import fields
+from hashlib import blake2b
 from os import PathLike
 from pathlib import Path
-from zipfile import BadZipFile
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from analysis.crawl.frontier import Frontier, Outcome, from_line, to_line
-from analysis.files import write_aside
+from analysis.crawl.frontier import CrawlState, Frontier, Outcome, SourceState
 
 COLUMNS = ("epoch", "source", "kind", "status", "reward", "items")
-"""What the log says of a fetch."""
+"""What the log says of a fetch; a source is given by its name."""
+FILE = "crawl.sqlite"
+_SOURCE = tuple(field.name for field in fields(SourceState) if field.name != "learned")
+_OUTCOME = tuple(field.name for field in fields(Outcome) if field.name != "source")
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS crawl (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS source (
+  name TEXT PRIMARY KEY, last INTEGER NOT NULL, failures INTEGER NOT NULL,
+  rest_until INTEGER NOT NULL, kind TEXT NOT NULL, memory TEXT NOT NULL, learned BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS host (
+  name TEXT PRIMARY KEY, delay REAL, free INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS fetch (
+  epoch INTEGER NOT NULL, source TEXT NOT NULL, kind TEXT NOT NULL, status INTEGER NOT NULL,
+  reward REAL NOT NULL, items INTEGER NOT NULL, memory TEXT NOT NULL, delay REAL,
+  rest REAL NOT NULL, host_rest REAL NOT NULL, PRIMARY KEY (epoch, source)
+) WITHOUT ROWID;
+"""
 
 
 class Log:
     """The log of a crawl in memory alone, which ends with the process."""
 
     def __init__(self) -> None:
-        self._rows: list[tuple[int, Outcome]] = []
+        self._rows: list[tuple[Any, ...]] = []
 
     def restore(self, frontier: Frontier) -> float | None:
         """Say that the crawl is new."""
         return None
 
-    def finished(self, epoch: int) -> list[Outcome]:
+    def finished(self, frontier: Frontier) -> list[Outcome]:
         """Return nothing: no epoch is ever taken up again."""
         return []
 
-    def note(self, outcome: Outcome, epoch: int) -> None:
-        """Wait for the end of the epoch."""
+    def note(self, frontier: Frontier, outcome: Outcome) -> None:
+        """Keep how a fetch ended, before the frontier takes it in."""
+        name = frontier.names[outcome.source]
+        self._rows.append((frontier.epoch, name, *(getattr(outcome, c) for c in COLUMNS[2:])))
 
-    def save(
-        self, frontier: Frontier, outcomes: Sequence[Outcome], epoch: int, began: float
-    ) -> None:
-        """Keep the fetches of an epoch that is over."""
-        self._rows += [(epoch, outcome) for outcome in outcomes]
+    def save(self, frontier: Frontier, began: float) -> None:
+        """Let an epoch end: nothing of it is to be kept."""
+
+    def close(self) -> None:
+        """Let the crawl end."""
 
     def frame(self) -> pd.DataFrame:
         """Return the log: one row a fetch, by epoch and source."""
-        rows = [[epoch, *(getattr(o, name) for name in COLUMNS[1:])] for epoch, o in self._rows]
-        return pd.DataFrame(rows, columns=list(COLUMNS))
+        log = pd.DataFrame(self._rows, columns=list(COLUMNS))
+        return log.sort_values(["epoch", "source"], ignore_index=True)
 
 
 class Store(Log):
@@ -65,15 +86,31 @@ class Store(Log):
     ----------
     folder : path
         Created where it is missing.
+
+    Raises
+    ------
+    ValueError
+        If what is there is not the state of such a crawl.
     """
 
     def __init__(self, folder: str | PathLike[str]) -> None:
-        super().__init__()
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._state = self.folder / "state.npz"
-        self._log = self.folder / "fetches.jsonl"
-        self._journal = self.folder / "journal.jsonl"
+        self._path = self.folder / FILE
+        self._saved: dict[str, SourceState] = {}
+        self._since = 0  # epoch of the last state
+        if (self.folder / "state.npz").exists():
+            raise ValueError(
+                f"{self.folder} holds a crawl of an earlier version, which knew its sources by "
+                f"row: name another folder, or delete it"
+            )
+        try:
+            self._base = sqlite3.connect(self._path, isolation_level=None)
+            self._base.execute("PRAGMA journal_mode = WAL")
+            self._base.execute("PRAGMA synchronous = NORMAL")
+            self._base.executescript(_SCHEMA)
+        except sqlite3.Error as error:
+            raise self._refused(error) from error
 
     def restore(self, frontier: Frontier) -> float | None:
         """Bring a frontier to the state on disk; return when the crawl began, or None if it is new.
@@ -81,57 +118,156 @@ class Store(Log):
         Raises
         ------
         ValueError
-            If the files are not those of such a crawl, or the policy cannot be saved.
+            If the state is damaged or that of another policy, or the policy cannot be saved.
         """
         frontier.state()  # a policy that cannot be saved is refused now
-        if not self._state.exists():
-            self._log.unlink(missing_ok=True)
-            return None
         try:
-            with np.load(self._state, allow_pickle=False) as saved:
-                frontier.restore(saved)
-                length, began = int(saved["log_bytes"]), float(saved["began"])
-        except (KeyError, EOFError, BadZipFile, ValueError) as error:
-            raise ValueError(f"{self._state} is not the state of this crawl: {error}") from error
-        if length:
-            os.truncate(self._log, length)
-        else:
-            self._log.unlink(missing_ok=True)
+            kept = dict(self._rows_of("crawl"))
+            if not kept:
+                return None
+            state = CrawlState(
+                epoch=kept["epoch"],
+                seconds=kept["seconds"],
+                rng=json.loads(kept["rng"]),
+                policy=kept["policy"],
+                learned=_unsealed(kept["learned"]),
+                sources={
+                    name: SourceState(last, failures, rest, kind, memory, _unsealed(learned))
+                    for name, last, failures, rest, kind, memory, learned in self._rows_of("source")
+                },
+                hosts={name: (delay, free) for name, delay, free in self._rows_of("host")},
+            )
+            frontier.restore(state)
+            began = float(kept["began"])
+        except (KeyError, TypeError, ValueError, sqlite3.Error) as error:
+            raise self._refused(error) from error
+        self._saved, self._since = state.sources, state.epoch
         return began
 
-    def finished(self, epoch: int) -> list[Outcome]:
-        """Return the fetches of an epoch that ended before the crawl was stopped."""
-        if not self._journal.exists():
-            return []
-        content = self._journal.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]  # the last line may be half written
-        os.truncate(self._journal, len(whole))
-        lines = [from_line(line) for line in whole.decode().splitlines()]
-        return [outcome for number, outcome in lines if number == epoch]
+    def finished(self, frontier: Frontier) -> list[Outcome]:
+        """Return the fetches that ended after the state was saved, of sources that are there."""
+        text = f"SELECT source, {', '.join(_OUTCOME)} FROM fetch WHERE epoch >= ? ORDER BY source"
+        try:
+            rows = self._base.execute(text, (frontier.epoch,)).fetchall()
+            return [
+                Outcome(frontier.number[name], *values)
+                for name, *values in rows
+                if name in frontier.number
+            ]
+        except (TypeError, ValueError, sqlite3.Error) as error:
+            raise self._refused(error) from error
 
-    def note(self, outcome: Outcome, epoch: int) -> None:
-        """Note how a fetch of the open epoch ended, before anything else happens."""
-        with self._journal.open("ab") as file:
-            file.write(to_line(outcome, epoch).encode())
+    def note(self, frontier: Frontier, outcome: Outcome) -> None:
+        """Write how a fetch ended, before the frontier takes it in."""
+        values = [getattr(outcome, name) for name in _OUTCOME]
+        row = (frontier.epoch, frontier.names[outcome.source], *values)
+        self._put("fetch", [row])
 
-    def save(
-        self, frontier: Frontier, outcomes: Sequence[Outcome], epoch: int, began: float
-    ) -> None:
-        """Write the log of an epoch that is over, and the state after it."""
-        with self._log.open("ab") as file:
-            for outcome in outcomes:
-                file.write(to_line(replace(outcome, memory=""), epoch).encode())
-            file.flush()
-            os.fsync(file.fileno())
-            length = file.tell()
-        buffer = BytesIO()
-        extra = {"log_bytes": np.array(length), "began": np.array(began)}
-        np.savez(buffer, allow_pickle=False, **(frontier.state() | extra))
-        write_aside(self._state, buffer.getvalue())
-        self._journal.unlink(missing_ok=True)
+    def save(self, frontier: Frontier, began: float) -> None:
+        """Write the state after an epoch that is over."""
+        state = frontier.state()
+        changed = {n: s for n, s in state.sources.items() if self._saved.get(n) != s}
+        whole = {
+            "epoch": state.epoch,
+            "seconds": state.seconds,
+            "rng": json.dumps(state.rng, sort_keys=True),
+            "policy": state.policy,
+            "learned": _sealed(state.learned),
+            "began": began,
+        }
+        with self._base:
+            self._base.execute("BEGIN")
+            self._put(
+                "source",
+                (
+                    (n, *(getattr(s, c) for c in _SOURCE), _sealed(s.learned))
+                    for n, s in changed.items()
+                ),
+            )
+            self._put("host", ((name, *host) for name, host in state.hosts.items()))
+            self._put("crawl", whole.items())
+            over = (self._since, state.epoch)
+            self._base.execute("UPDATE fetch SET memory = '' WHERE epoch >= ? AND epoch < ?", over)
+        self._saved, self._since = state.sources, state.epoch
+
+    def close(self) -> None:
+        """Close the database."""
+        self._base.close()
 
     def frame(self) -> pd.DataFrame:
         """Return the log on disk: one row a fetch, by epoch and source."""
-        if not self._log.exists() or self._log.stat().st_size == 0:
-            return super().frame()
-        return pd.read_json(self._log, lines=True, precise_float=True)[list(COLUMNS)]
+        return _frame(self._base)
+
+    def contents(self) -> dict[str, list[tuple[Any, ...]]]:
+        """Return all rows of all tables, in order: equal for crawls that are equal to the bit."""
+        return {name: self._rows_of(name) for name in ("crawl", "source", "host", "fetch")}
+
+    def _rows_of(self, table: str) -> list[tuple[Any, ...]]:
+        return self._base.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall()
+
+    def _put(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        rows = list(rows)
+        if rows:
+            marks = ", ".join("?" * len(rows[0]))
+            self._base.executemany(f"REPLACE INTO {table} VALUES ({marks})", rows)
+
+    def _refused(self, error: Exception) -> ValueError:
+        return ValueError(f"{self._path} is not the state of this crawl: {error}")
+
+
+def read_log(folder: str | PathLike[str]) -> pd.DataFrame:
+    """Return the log of a crawl, which may be running: one row a fetch, by epoch and source.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of the crawl; the log is empty where there is none.
+
+    Returns
+    -------
+    pandas.DataFrame
+        epoch, source (its name), kind, status, reward, items.
+    """
+    path = Path(folder) / FILE
+    if not path.exists():
+        return pd.DataFrame(columns=list(COLUMNS))
+    with closing(sqlite3.connect(path)) as base:
+        base.executescript(_SCHEMA)
+        return _frame(base)
+
+
+def fetches_since_state(folder: str | PathLike[str]) -> int:
+    """Return how many fetches of a crawl have ended since its state was written.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of the crawl.
+
+    Returns
+    -------
+    int
+    """
+    log = read_log(folder)
+    if log.empty:
+        return 0
+    with closing(sqlite3.connect(Path(folder) / FILE)) as base:
+        row = base.execute("SELECT value FROM crawl WHERE name = 'epoch'").fetchone()
+    return int((log["epoch"] >= (row[0] if row else 0)).sum())
+
+
+def _sealed(content: bytes) -> bytes:
+    """Return arrays with a hash before them: compiled code must not see any that are damaged."""
+    return blake2b(content, digest_size=8).digest() + content
+
+
+def _unsealed(content: bytes) -> bytes:
+    """Return what `_sealed` was given, or raise."""
+    if _sealed(content[8:]) != content:
+        raise ValueError("what the policy has learned is damaged")
+    return content[8:]
+
+
+def _frame(base: sqlite3.Connection) -> pd.DataFrame:
+    text = f"SELECT {', '.join(COLUMNS)} FROM fetch ORDER BY epoch, source"
+    return pd.DataFrame(base.execute(text).fetchall(), columns=list(COLUMNS))

@@ -9,10 +9,12 @@ in virtual time both leave the same bytes.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,8 @@ LOCAL_SETTINGS: dict[str, Any] = {
     "LOG_LEVEL": "WARNING",
     "DOWNLOAD_TIMEOUT": 2.0,
     "CONCURRENT_REQUESTS": 8,
+    "COOKIES_ENABLED": False,  # Scrapy would ask public hosts whose cookies may go where
+    "CRAWL_LOCAL_ADDRESSES": True,
 }
 """Settings of every crawl of a site on this machine; the rest are Scrapy's."""
 
@@ -80,14 +84,38 @@ def crawl_over_http(crawls: Sequence[Mapping[str, Any]], *, timeout: float = 300
         raise RuntimeError(f"the crawl ended with {process.returncode}: {errors[-2000:]}")
 
 
-def child(crawls: Sequence[Mapping[str, Any]]) -> subprocess.Popen[str]:
-    """Start the process that `crawl_over_http` waits for."""
+@contextmanager
+def child(
+    crawls: Sequence[Mapping[str, Any]], folder: str | PathLike[str] | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    """Run the process that `crawl_over_http` waits for.
+
+    It ends when this one does, however that comes about: it reads from a pipe whose other end is
+    open here alone. Then it also removes `folder`, which this process would have removed.
+    """
+    watched, held = os.pipe()
     command = [sys.executable, "-m", "analysis.crawl", "scrapy", json.dumps(list(crawls))]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    command += ["--with", str(watched), *(["--remove", str(folder)] if folder else [])]
+    try:
+        with subprocess.Popen(
+            command,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+            pass_fds=(watched,),
+        ) as process:
+            yield process
+    finally:
+        os.close(held)
+        os.close(watched)
 
 
 def crawl_in_process(
-    site: Site, settings: Mapping[str, Any], *, folder: str | PathLike[str] | None = None
+    site: Site,
+    settings: Mapping[str, Any],
+    *,
+    folder: str | PathLike[str] | None = None,
+    urls: Sequence[str] | None = None,
 ) -> EpochScheduler:
     """Run one crawl in virtual time without Scrapy's engine.
 
@@ -99,15 +127,19 @@ def crawl_in_process(
         Settings of the crawl, beside `LOCAL_SETTINGS`; ``CRAWL_SOURCES`` may be left out.
     folder : path, optional
         ``JOBDIR``.
+    urls : sequence of str, optional
+        Addresses of the feeds, such as a `FeedServer` has them; `in_process_urls` by default.
 
     Returns
     -------
     EpochScheduler
         After its last epoch.
     """
+    urls = in_process_urls(site) if urls is None else urls
+    hosts = {urlsplit(url).port: host for url, host in zip(urls, site.hosts.tolist(), strict=True)}
     with tempfile.TemporaryDirectory() as around:
         path = Path(around) / "sources.csv"
-        write_sources(path, site.sources, in_process_urls(site))
+        write_sources(path, site.sources, urls)
         own = {"CRAWL_SOURCES": str(path), "CRAWL_PERIOD": site.seconds, "CRAWL_START": site.start}
         given = {**LOCAL_SETTINGS, **own, **settings, "CRAWL_CLOCK": "virtual"}
         crawler = Crawler(FeedSpider, given | ({"JOBDIR": str(folder)} if folder else {}))
@@ -117,7 +149,7 @@ def crawl_in_process(
     while scheduler.has_pending_requests():
         request = scheduler.next_request()
         if request is not None:
-            _fetch(site, request, scheduler, patience)
+            _fetch(site, hosts[urlsplit(request.url).port], request, patience)
     return scheduler
 
 
@@ -126,15 +158,15 @@ def in_process_urls(site: Site) -> list[str]:
     return [f"http://{ADDRESS}:{host + 1}/feed/{i}.xml" for i, host in enumerate(site.hosts)]
 
 
-def _fetch(site: Site, request: Request, scheduler: EpochScheduler, patience: float) -> None:
-    """Hand one request to the site, its reply to the callback, and new requests to the scheduler.
+def _fetch(site: Site, host: int, request: Request, patience: float) -> None:
+    """Hand one request to the site, and its reply to the callback.
 
     Items go nowhere: there is no pipeline.
     """
     headers = plain_headers(request.headers)
-    parts = urlsplit(request.url)
-    host = int(parts.port or 0) - 1
-    reply = site.reply(host, parts.path, headers, float(headers[TIME_HEADER.lower()]))
+    reply = site.reply(
+        host, urlsplit(request.url).path, headers, float(headers[TIME_HEADER.lower()])
+    )
     assert request.errback is not None
     if reply.delay > patience:
         failure = Failure(TimeoutError(f"no answer within {patience:g} s"))
@@ -143,6 +175,5 @@ def _fetch(site: Site, request: Request, scheduler: EpochScheduler, patience: fl
         return
     response = Response(request.url, reply.status, dict(reply.headers), reply.body, request=request)
     assert request.callback is not None
-    for result in request.callback(response):
-        if isinstance(result, Request):
-            scheduler.enqueue_request(result)
+    for _ in request.callback(response):
+        pass

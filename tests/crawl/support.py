@@ -3,6 +3,7 @@
 import numpy as np
 
 from analysis.crawl import random_site
+from analysis.crawl.store import Store
 from analysis.ephemeral import Sources
 
 POLICY = "analysis.crawl.policies."
@@ -29,3 +30,19 @@ def some_settings(site, budget=2, epochs=15, policy="index", **more):
         "DOWNLOAD_TIMEOUT": 3.0,
         **more,
     }
+
+
+def contents(folder):
+    """All that a crawl has kept."""
+    store = Store(folder)
+    rows = store.contents()
+    store.close()
+    return rows
+
+
+def crawl_log(folder):
+    """The log of a crawl of a local site, with the number of each source in place of its name."""
+    store = Store(folder)
+    log = store.frame()
+    store.close()
+    return log.assign(source=log["source"].str.extract(r"/feed/(\d+)\.xml")[0].astype(int))

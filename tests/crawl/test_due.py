@@ -53,6 +53,42 @@ def test_the_dates_ask_for_the_budget_on_average():
     assert (3600.0 / found["interval"]).sum() == pytest.approx(20.0, abs=1.0)
 
 
+@pytest.mark.parametrize(
+    ("sources", "budget"),
+    [
+        (Sources(np.ones(1000), np.ones(1000), np.full(1000, 0.3)), 150.0),
+        (Sources(np.repeat([1.0, 2.0], 500), np.ones(1000), np.full(1000, 0.3)), 130.0),
+        (Sources([250, 250, 100, 50], [1, 0.7, 1, 0.5], [0.7, 0.35, 0.5, 0.2]), 1.5),
+        (Sources(np.ones(10), np.ones(10), np.full(10, 0.3)), 10.0),
+        (Sources([3.0], [1.0], [0.5]), 0.3),
+    ],
+)
+def test_sources_that_tie_ask_for_exactly_the_budget(sources, budget):
+    found = dates(sources, budget=budget, seconds=1e6, longest=1e10)
+    assert (1e6 / found["interval"]).sum() == pytest.approx(budget, rel=1e-5)
+    assert (found["interval"] >= 1e6 * found["due_age"] * (1 - 1e-9)).all()
+
+
+def test_dates_are_whole_seconds_of_a_present_that_is_not():
+    present = NOW + pd.Timedelta("0.7s")
+    found = due_dates(some_sources(3), ["a", "b", "c"], [0, 1, 2], present, seconds=9.0, budget=1.0)
+    left = found["interval"] - 9 * np.arange(3)
+    assert (found["next_fetch"] == NOW + pd.to_timedelta(left, unit="s")).all()
+    assert dates(some_sources(3), seconds=0.5, longest=2.0)["interval"].max() <= 2
+
+
+def test_there_is_one_address_and_one_age_a_source():
+    for urls, ages in ((["a"], [1, 1]), (["a", "b"], [1]), (["a"], [1]), (["a"] * 3, [1, 1])):
+        with pytest.raises(ValueError, match="ages and urls must have 2 entries"):
+            due_dates(some_sources(2), urls, ages, NOW, seconds=1.0, budget=1.0)
+
+
+def test_a_source_that_was_never_fetched_is_overdue():
+    found = dates(some_sources(3), ages=[10**12, 1, 1])
+    assert found["overdue"].tolist()[0]
+    assert found["next_fetch"][0] < NOW
+
+
 def test_csv_and_json_lines_hold_the_same_and_parse(tmp_path):
     found = dates(some_sources(5))
     fields = {
@@ -79,6 +115,7 @@ def test_csv_and_json_lines_hold_the_same_and_parse(tmp_path):
         ({"threshold": 1.0}, "budget or threshold"),
         ({"seconds": 0.0}, "seconds"),
         ({"longest": 1.0}, "longest"),
+        ({"longest": 1e18}, "longest"),
         ({"ages": [1, 2, -1]}, "ages"),
     ],
 )

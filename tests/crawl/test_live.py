@@ -27,6 +27,18 @@ def test_the_interval_of_a_ratio_covers_it_as_often_as_it_says():
     assert abs(covered / 400 - 0.95) < 0.035
 
 
+@pytest.mark.parametrize("place", [slice(0, 0), slice(39, 40), slice(0, 4), slice(0, 40)])
+def test_where_there_is_no_ratio_there_is_none(place):
+    """All reward of round robin in the last of 40 epochs, in none, or the same in all."""
+    other = np.zeros(40)
+    other[place] = 2.0
+    assert batch_ratio(np.ones(40), other) is None
+    state = {"rows": [], "ratio": None}
+    assert report(state) == [
+        "index : round robin: no ratio, too little was found in too few epochs"
+    ]
+
+
 def test_the_clock_starts_when_it_is_first_asked():
     clock = Clock(epoch=0.5)
     time.sleep(0.01)

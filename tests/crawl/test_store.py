@@ -1,11 +1,19 @@
 """A kill at any moment: between any two writes the folder leads to the same crawl."""
 
+import importlib
+import inspect
+import shutil
+import sqlite3
+
+import numpy as np
 import pytest
 
-from analysis.crawl import store
-from analysis.crawl.store import Store, write_aside
+from analysis.crawl import Frontier, Outcome
+from analysis.crawl.frontier import FOUND
+from analysis.crawl.store import FILE, Store, read_log
 from analysis.crawl.transport import crawl_in_process
-from tests.crawl.support import some_settings, some_site
+from analysis.learning import CertaintyEquivalence
+from tests.crawl.support import contents, some_settings, some_site
 
 
 class Killed(BaseException):
@@ -28,47 +36,158 @@ def dying(function, after, before):
     return wrapped
 
 
-def killed(site, settings, folder):
-    with pytest.raises(Killed):
-        crawl_in_process(site, settings, folder=folder)
-
-
 @pytest.mark.parametrize("before", [True, False])
-@pytest.mark.parametrize(("call", "after"), [("note", 1), ("note", 8), ("save", 3)])
+@pytest.mark.parametrize(
+    ("call", "after"),
+    [("note", 1), ("note", 8), ("save", 3), ("_put", 4), ("_put", 5), ("_put", 11), ("_put", 12)],
+)
 def test_a_kill_before_or_after_a_write_changes_nothing(tmp_path, monkeypatch, call, after, before):
+    """Writes of one state are one transaction: `_put` is killed within it, too."""
     site = some_site(epochs=6)
     settings = some_settings(site, epochs=6, budget=3, policy="learned_index")
     crawl_in_process(site, settings, folder=tmp_path / "one")
     with monkeypatch.context() as patch:
         patch.setattr(Store, call, dying(getattr(Store, call), after, before))
-        killed(site, settings, tmp_path / "two")
+        with pytest.raises(Killed):
+            crawl_in_process(site, settings, folder=tmp_path / "two")
     crawl_in_process(site, settings, folder=tmp_path / "two")
-    for name in ("fetches.jsonl", "state.npz"):
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    assert contents(tmp_path / "two") == contents(tmp_path / "one")
 
 
-@pytest.mark.parametrize("after", [1, 4])
-def test_a_kill_between_the_log_and_the_state_changes_nothing(tmp_path, monkeypatch, after):
-    site = some_site(epochs=6)
-    settings = some_settings(site, epochs=6, budget=3)
-    crawl_in_process(site, settings, folder=tmp_path / "one")
-    with monkeypatch.context() as patch:
-        patch.setattr(store, "write_aside", dying(write_aside, after, before=True))
-        killed(site, settings, tmp_path / "two")
-    crawl_in_process(site, settings, folder=tmp_path / "two")
-    one, two = ((tmp_path / name / "fetches.jsonl").read_bytes() for name in ("one", "two"))
-    assert one == two
+def a_crawl(policy=None, size=3):
+    policy = policy or CertaintyEquivalence(size)
+    return Frontier(policy, list(range(size)), 1, rng=np.random.default_rng(0))
 
 
-def test_a_line_that_was_half_written_is_cut_off(tmp_path, monkeypatch):
-    site = some_site(epochs=6)
-    settings = some_settings(site, epochs=6, budget=3)
-    crawl_in_process(site, settings, folder=tmp_path / "one")
-    with monkeypatch.context() as patch:
-        patch.setattr(Store, "note", dying(Store.note, 8, before=False))
-        killed(site, settings, tmp_path / "two")
-    journal = tmp_path / "two" / "journal.jsonl"
-    journal.write_bytes(journal.read_bytes()[:-5])
-    crawl_in_process(site, settings, folder=tmp_path / "two")
-    one, two = ((tmp_path / name / "fetches.jsonl").read_bytes() for name in ("one", "two"))
-    assert one == two
+def some_folder(path):
+    """A folder with three epochs, and a fetch of the fourth."""
+    crawl, store = a_crawl(), Store(path)
+    store.restore(crawl)
+    for _ in range(3):
+        (source,) = crawl.choose().tolist()
+        outcome = Outcome(source, FOUND, reward=1.0, memory="m", delay=0.0)
+        store.note(crawl, outcome)
+        crawl.settle(outcome)
+        store.save(crawl, 5.0)
+    (source,) = crawl.choose().tolist()
+    store.note(crawl, Outcome(source, FOUND, memory="of the fourth"))
+    store.close()
+    return path / FILE
+
+
+def test_what_was_kept_comes_back(tmp_path):
+    some_folder(tmp_path)
+    crawl, store = a_crawl(), Store(tmp_path)
+    assert store.restore(crawl) == 5.0
+    assert crawl.epoch == 3
+    assert crawl.crawl_delay.keys() <= {"0", "1", "2"}
+    (outcome,) = store.finished(crawl)
+    assert outcome.memory == "of the fourth"
+    assert store.frame()["epoch"].tolist() == [0, 1, 2, 3]
+    memories = {row[6] for row in store.contents()["fetch"]}
+    assert memories == {"", "of the fourth"}  # those of epochs that are over are in the state
+
+
+def test_a_log_is_read_while_the_crawl_goes_on(tmp_path):
+    assert len(read_log(tmp_path)) == 0
+    crawl, store = a_crawl(), Store(tmp_path)
+    (source,) = crawl.choose().tolist()
+    store.note(crawl, Outcome(source, FOUND, reward=0.1 + 0.2))
+    assert read_log(tmp_path)["reward"].tolist() == [0.1 + 0.2]
+
+
+@pytest.mark.parametrize("length", [0, 100, 4096, 9000])
+def test_a_file_that_was_cut_is_refused_or_the_same_crawl(tmp_path, length):
+    path = some_folder(tmp_path)
+    whole = contents(tmp_path)
+    assert whole["fetch"]
+    path.write_bytes(path.read_bytes()[:length])
+    if length == 0:
+        assert Store(tmp_path).restore(a_crawl()) is None  # an empty file is a new crawl
+    else:
+        with pytest.raises(ValueError, match=FILE):
+            Store(tmp_path).restore(a_crawl())
+
+
+def test_two_hundred_altered_files_are_refused_or_lead_to_a_crawl(tmp_path):
+    """Whatever byte is wrong: a sentence that names the file, or a crawl; never another error."""
+    rng = np.random.default_rng(0)
+    good = some_folder(tmp_path / "good").read_bytes()
+    refused = 0
+    for number in range(200):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        altered = bytearray(good)
+        for place in rng.integers(0, len(good), 1 + number % 20):
+            altered[place] = rng.integers(0, 256)
+        (folder / FILE).write_bytes(altered)
+        crawl = a_crawl()
+        try:
+            store = Store(folder)
+            store.restore(crawl)
+            store.finished(crawl)
+            crawl.choose()
+            store.close()
+        except ValueError as error:
+            refused += str(folder / FILE) in str(error)
+        shutil.rmtree(folder)
+    assert refused > 20
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE source SET last = 99",
+        "UPDATE source SET failures = -1",
+        "UPDATE source SET rest_until = 'soon'",
+        "UPDATE source SET kind = 'lost'",
+        "UPDATE source SET learned = x'00'",
+        "UPDATE source SET memory = x'00' WHERE 0",
+        "UPDATE host SET free = -4",
+        "UPDATE host SET delay = 9e999",
+        "UPDATE crawl SET value = -1 WHERE name = 'epoch'",
+        "UPDATE crawl SET value = 'no json' WHERE name = 'rng'",
+        "UPDATE crawl SET value = '{}' WHERE name = 'rng'",
+        "UPDATE crawl SET value = x'00' WHERE name = 'learned'",
+        "DELETE FROM crawl WHERE name = 'began'",
+        "DROP TABLE source",
+        "UPDATE fetch SET kind = 'lost'",
+        "UPDATE fetch SET reward = -1",
+    ],
+)
+def test_a_state_that_is_impossible_is_refused_by_name(tmp_path, change):
+    path = some_folder(tmp_path)
+    with sqlite3.connect(path) as base:
+        base.execute(change)
+    base.close()
+    crawl = a_crawl()
+    if "WHERE 0" in change or change.startswith("DROP"):
+        Store(tmp_path).restore(crawl)
+        return
+    with pytest.raises(ValueError, match=FILE):  # noqa: PT012
+        store = Store(tmp_path)
+        store.restore(crawl)
+        store.finished(crawl)
+
+
+def test_what_an_earlier_version_left_is_refused(tmp_path):
+    (tmp_path / "state.npz").write_bytes(b"")
+    with pytest.raises(ValueError, match="an earlier version"):
+        Store(tmp_path)
+
+
+def test_another_policy_is_refused(tmp_path):
+    some_folder(tmp_path)
+    from analysis.crawl import TurnPolicy
+
+    with pytest.raises(ValueError, match="TurnPolicy"):
+        Store(tmp_path).restore(a_crawl(TurnPolicy(3)))
+
+
+def test_no_state_can_run_code(tmp_path):
+    """What the state holds is read as numbers, text and JSON; nothing here unpickles."""
+    source = (Store.__module__, Frontier.__module__)
+    for name in source:
+        text = inspect.getsource(importlib.import_module(name))
+        assert "pickle" not in text
+        assert "eval(" not in text

@@ -10,18 +10,17 @@ import pytest
 
 from analysis.crawl import FeedServer
 from analysis.crawl.feeds import CUT, ERROR, SILENCE
-from analysis.crawl.store import Store
+from analysis.crawl.store import fetches_since_state, read_log
 from analysis.crawl.transport import (
     child,
     crawl_in_process,
     crawl_over_http,
     write_sources,
 )
-from tests.crawl.support import some_settings, some_site, some_sources
+from tests.crawl.support import contents, some_settings, some_site, some_sources
 
 pytestmark = pytest.mark.process
 
-FILES = ("fetches.jsonl", "state.npz")
 ROBOTS = {1: "User-agent: *\nDisallow: /\n", 2: "User-agent: *\nCrawl-delay: 9000\n"}
 
 
@@ -53,7 +52,9 @@ def crawled(tmp_path_factory):
         write_sources(folder / "away.csv", some_sources(1), elsewhere)
         for policy in ("index", "learned_index"):
             settings = some_settings(site, policy=policy)
-            crawl_in_process(site, settings, folder=folder / f"{policy}-in-process")
+            crawl_in_process(
+                site, settings, folder=folder / f"{policy}-in-process", urls=server.urls()
+            )
             paths = {"CRAWL_SOURCES": str(folder / "sources.csv"), "JOBDIR": str(folder / policy)}
             crawls.append(settings | paths)
         paths = {"CRAWL_SOURCES": str(folder / "away.csv"), "JOBDIR": str(folder / "away")}
@@ -66,9 +67,7 @@ def crawled(tmp_path_factory):
 @pytest.mark.parametrize("policy", ["index", "learned_index"])
 def test_over_http_and_in_process_are_equal_to_the_byte(crawled, policy):
     folder, _ = crawled
-    for name in FILES:
-        in_process = (folder / f"{policy}-in-process" / name).read_bytes()
-        assert (folder / policy / name).read_bytes() == in_process
+    assert contents(folder / policy) == contents(folder / f"{policy}-in-process")
 
 
 def test_the_server_saw_no_forbidden_path_and_no_fetch_too_soon(crawled):
@@ -85,7 +84,7 @@ def test_the_server_saw_no_forbidden_path_and_no_fetch_too_soon(crawled):
 
 def test_a_redirect_to_another_machine_is_not_followed(crawled):
     folder, _ = crawled
-    log = Store(folder / "away").frame()
+    log = read_log(folder / "away")
     assert log["kind"].tolist() == ["failed"]
     assert log["status"].tolist() == [0]
 
@@ -101,20 +100,18 @@ def test_a_crawl_that_is_killed_and_started_again(tmp_path, capfd):
         settings |= {"CRAWL_SOURCES": str(tmp_path / "sources.csv"), "JOBDIR": str(folder)}
         with child([settings]) as process:
             deadline = time.monotonic() + 240
-            journal = folder / "journal.jsonl"
-            while len(server.served) < 40 or not (journal.exists() and journal.stat().st_size):
+            while len(server.served) < 40 or not fetches_since_state(folder):
                 assert time.monotonic() < deadline
                 assert process.poll() is None
                 time.sleep(0.002)
             process.kill()
         before = len(server.served)
-        done = len(Store(folder).frame())
+        done = len(read_log(folder))
         crawl_over_http([settings], timeout=120)
     assert capfd.readouterr().err == ""  # the server does not mind
-    assert 0 < done < len(Store(folder).frame())
-    for name in FILES:
-        assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
-    log = Store(folder).frame()
+    assert 0 < done < len(read_log(folder))
+    assert contents(folder) == contents(tmp_path / "whole")
+    log = read_log(folder)
     assert not log.duplicated(["epoch", "source"]).any()
     fetched = Counter((e.time, e.path) for e in server.served if e.path != "/robots.txt")
     twice = {key: count for key, count in fetched.items() if count > 1}

@@ -19,6 +19,7 @@ from analysis.checks import check_integer
 from analysis.crawl.feeds import ERROR, SILENCE, random_faults, random_site
 from analysis.crawl.frontier import FOUND
 from analysis.crawl.server import FeedServer
+from analysis.crawl.store import Store, fetches_since_state
 from analysis.crawl.transport import child, crawl_in_process, crawl_over_http, write_sources
 from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.policies import Policy
@@ -41,7 +42,6 @@ POLICIES = {
     "round robin": "round_robin",
 }
 SHORT = dict(zip(POLICIES, ("index", "learned", "fixed", "lambda", "nutch", "robin"), strict=True))
-FILES = ("fetches.jsonl", "state.npz")
 
 
 def feed_sources(size: int, rng: np.random.Generator) -> Sources:
@@ -233,7 +233,7 @@ def over_http(
     Raises
     ------
     RuntimeError
-        If the logs or the states are not equal to the byte.
+        If any value of the two logs or states differs.
     """
     rng = np.random.default_rng([seed, 7])
     faults = random_faults(len(sources), epochs, 0.1, rng)
@@ -249,23 +249,26 @@ def over_http(
     point = {"budget": budget, "epochs": epochs, "patience": 64}
     settings = _settings(point, "learned_index") | {"DOWNLOAD_TIMEOUT": 60.0}
     with tempfile.TemporaryDirectory() as around, FeedServer(site) as server:
-        folder = Path(around)
-        whole = crawl_in_process(site, settings, folder=folder / "in-process").store.frame()
-        write_sources(folder / "sources.csv", sources, server.urls())
+        folder, urls = Path(around), server.urls()
+        one = crawl_in_process(site, settings, folder=folder / "in-process", urls=urls).store
+        assert isinstance(one, Store)
+        whole, kept = one.frame(), one.contents()
+        one.close()
+        write_sources(folder / "sources.csv", sources, urls)
         settings["CRAWL_SOURCES"] = str(folder / "sources.csv")
         settings["JOBDIR"] = str(folder / "http")
         if kill:
             _kill_in_the_middle(server, settings, folder / "http", len(whole) // 2)
         crawl_over_http([settings])
-        for file in FILES:
-            one, other = ((folder / name / file).read_bytes() for name in ("in-process", "http"))
-            if one != other:
-                raise RuntimeError(f"{file} of the crawl over HTTP is not that in process")
-        size = sum((folder / "http" / file).stat().st_size for file in FILES)
+        other = Store(folder / "http")
+        differ = [name for name, rows in other.contents().items() if rows != kept[name]]
+        other.close()
+        if differ:
+            raise RuntimeError(f"the crawl over HTTP is not that in process: {', '.join(differ)}")
     kinds = whole["kind"].value_counts()
     return {
         "fetches": len(whole),
-        "bytes": size,
+        "values": sum(len(row) for rows in kept.values() for row in rows),
         "failed": int(kinds.get("failed", 0)),
         "forbidden": int(kinds.get("forbidden", 0)),
         "unchanged": int((whole["status"] == 304).sum()),
@@ -276,12 +279,11 @@ def _kill_in_the_middle(
     server: FeedServer, settings: Mapping[str, Any], folder: Path, fetches: int
 ) -> None:
     """Start a crawl and kill it (SIGKILL) while an epoch is open."""
-    before, journal = len(server.served), folder / "journal.jsonl"
+    before = len(server.served)
     deadline = time.monotonic() + 120
     with child([settings]) as process:
         while process.poll() is None and time.monotonic() < deadline:
-            half_way = len(server.served) - before >= fetches
-            if half_way and journal.exists() and journal.stat().st_size:
+            if len(server.served) - before >= fetches and fetches_since_state(folder):
                 break
             time.sleep(0.005)
         process.kill()

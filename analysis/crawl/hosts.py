@@ -1,0 +1,220 @@
+"""Whom a crawler asks: addresses and hosts as they are compared, robots.txt, and what is local.
+
+Two addresses are of one *host* if their names are equal, whatever the case, and their ports are,
+where 80 and 443 count as one: crawl delays hold for a host. robots.txt holds for one *authority*,
+which is scheme, name and port (RFC 9309, section 2.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+from scrapy.crawler import Crawler
+from scrapy.robotstxt import RobotParser
+from scrapy.utils.misc import build_from_crawler, load_object
+from twisted.internet.interfaces import IResolutionReceiver
+from w3lib.url import safe_url_string
+from zope.interface import implementer
+
+from analysis.crawl.frontier import DAY
+
+PORTS = {"http": 80, "https": 443}
+MOST_ROBOTS = 512 * 1024
+"""Bytes of a robots.txt that are read; RFC 9309, section 2.5, asks for 500 KiB at least."""
+UNREACHABLE_AGAIN = 3600.0
+"""Seconds for which old rules still hold where robots.txt cannot be read again."""
+
+
+def plain_address(url: str) -> str:
+    """Return an address in the form in which addresses are compared.
+
+    Escaped as a browser does, name in lower case, without the scheme's own port and the fragment.
+
+    Examples
+    --------
+    >>> plain_address("HTTP://Example.com:80/feed#new")
+    'http://example.com/feed'
+    """
+    parts = urlsplit(safe_url_string(url.strip()))
+    return parts._replace(netloc=_place(parts, PORTS), path=parts.path or "/", fragment="").geturl()
+
+
+def authority_of(url: str) -> str:
+    """Return scheme, name and port of an address, for which one robots.txt holds.
+
+    Examples
+    --------
+    >>> authority_of("http://Example.com:80/feed")
+    'http://example.com'
+    """
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{_place(parts, PORTS)}"
+
+
+def host_of(url: str) -> str:
+    """Return the name of an address's host, with its port unless it is 80 or 443.
+
+    Examples
+    --------
+    >>> host_of("https://Example.com/feed") == host_of("http://example.com:80/other")
+    True
+    """
+    parts = urlsplit(url)
+    return _place(parts, dict.fromkeys(PORTS, parts.port if parts.port in PORTS.values() else None))
+
+
+def _place(parts: SplitResult, usual: dict[str, int | None] | dict[str, int]) -> str:
+    """Return name and port, without the port that is usual for the scheme."""
+    name = (parts.hostname or "").rstrip(".")
+    name = f"[{name}]" if ":" in name else name
+    usual_here = parts.port is None or parts.port == usual.get(parts.scheme)
+    return name if usual_here else f"{name}:{parts.port}"
+
+
+@dataclass
+class Rules:
+    """What one robots.txt says, and until when it holds.
+
+    Attributes
+    ----------
+    parser : RobotParser
+        Scrapy's face of its parser.
+    delay : float
+        Crawl delay in seconds, 0 for none.
+    expires : float
+        Unix time from which on it has to be read again.
+    """
+
+    parser: RobotParser
+    delay: float
+    expires: float
+
+
+class Robots:
+    """The rules of all authorities, by RFC 9309.
+
+    Parameters
+    ----------
+    crawler : scrapy.crawler.Crawler
+        Whose settings say which parser and which name of the crawler are used.
+    longest : float
+        Most seconds of a crawl delay.
+    """
+
+    def __init__(self, crawler: Crawler, longest: float) -> None:
+        settings = crawler.settings
+        self._crawler, self._longest = crawler, longest
+        self._agent = str(settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"])
+        self._parser = load_object(settings["ROBOTSTXT_PARSER"])
+        self._rules: dict[str, Rules] = {}
+
+    def rules(self, url: str, now: float) -> Rules | None:
+        """Return the rules that hold for an address, None where they have to be read."""
+        rules = self._rules.get(authority_of(url))
+        return rules if rules and now < rules.expires else None
+
+    def allows(self, rules: Rules, url: str) -> bool:
+        """Return whether rules allow an address."""
+        return bool(rules.parser.allowed(url, self._agent))
+
+    def take(self, authority: str, status: int, body: bytes, now: float) -> Rules | None:
+        """Take in an answer for robots.txt: None where nothing of the authority may be asked.
+
+        4xx allows everything; 429, 5xx and no answer (status 0) forbid everything unless older
+        rules are known, which then hold for another hour (sections 2.3.1.3, 2.3.1.4 and 2.4).
+        """
+        if status == 429 or status >= 500 or status < 200:
+            if authority in self._rules:
+                self._rules[authority].expires = now + UNREACHABLE_AGAIN
+            return self._rules.get(authority)
+        text = body[:MOST_ROBOTS] if status < 300 else b""
+        parser = build_from_crawler(self._parser, self._crawler, text)
+        delay = min(float(parser.crawl_delay(self._agent) or 0.0), self._longest)
+        self._rules[authority] = Rules(parser, delay, now + DAY)
+        return self._rules[authority]
+
+
+class Network:
+    """Which addresses are of the public internet; names are looked up as Scrapy does it.
+
+    Scrapy keeps what a look-up finds (``DNSCACHE_ENABLED``), so that it then asks the address that
+    was checked here.
+
+    Parameters
+    ----------
+    everything : bool
+        Whether all addresses may be asked, and none has to be looked up.
+    """
+
+    def __init__(self, everything: bool) -> None:
+        self._everything = everything
+        self._verdicts: dict[str, bool] = {}
+
+    def allows(self, url: str, then: Callable[[], None]) -> bool | None:
+        """Return whether an address may be asked.
+
+        None while its name is looked up; `then` is called when that is over, and the answer known.
+        """
+        if self._everything:
+            return True
+        name = urlsplit(url).hostname or ""
+        try:
+            return is_public(name)
+        except ValueError:
+            pass
+        if name not in self._verdicts:
+            self._look_up(name, then)
+            return None
+        return self._verdicts.pop(name)
+
+    def _look_up(self, name: str, then: Callable[[], None]) -> None:
+        from twisted.internet import reactor
+
+        def found(addresses: list[str]) -> None:
+            self._verdicts[name] = bool(addresses) and all(map(is_public, addresses))
+            then()
+
+        reactor.nameResolver.resolveHostName(_Receiver(found), name)  # type: ignore[attr-defined]
+
+
+@implementer(IResolutionReceiver)
+class _Receiver:
+    """Collects the addresses of a name."""
+
+    def __init__(self, found: Callable[[list[str]], None]) -> None:
+        self._found, self._addresses = found, list[str]()
+
+    def resolutionBegan(self, resolution: Any) -> None:
+        """Nothing is known yet."""
+
+    def addressResolved(self, address: Any) -> None:
+        """Note down one address."""
+        self._addresses.append(address.host)
+
+    def resolutionComplete(self) -> None:
+        """Hand on what was found."""
+        self._found(self._addresses)
+
+
+def is_public(address: str) -> bool:
+    """Return whether an IP address is one of the public internet.
+
+    Raises
+    ------
+    ValueError
+        If it is no IP address.
+
+    Examples
+    --------
+    >>> is_public("192.168.1.1"), is_public("1.1.1.1")
+    (False, True)
+    """
+    found = ip_address(address)
+    inner: IPv4Address | IPv6Address = found
+    if isinstance(found, IPv6Address):
+        inner = found.ipv4_mapped or found.sixtofour or found
+    return inner.is_global and not inner.is_multicast

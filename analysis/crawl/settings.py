@@ -1,0 +1,180 @@
+"""The settings of a crawl and the list of its sources, checked before anything is fetched.
+
+=====================  =================================================================
+CRAWL_SOURCES          CSV file: name, url, arrival_rate, mean_utility, decay_rate per
+                       epoch; read again when it changes
+CRAWL_BUDGET           fetches in an epoch
+CRAWL_PERIOD           seconds from one epoch to the next (3600)
+CRAWL_EPOCHS           epochs after which the crawl ends (none: Scrapy's own limits)
+CRAWL_POLICY           function ``(sources, budget, seconds) -> policy`` (`policies.index`)
+CRAWL_READER           function ``(reply, memory) -> Reading`` (`FeedReader`)
+CRAWL_HALF_LIFE        seconds in which an item loses half of its worth (86400)
+CRAWL_CLOCK            "real", or "virtual": epochs follow at once, requests say the time
+CRAWL_START            Unix time of epoch 0 in virtual time
+CRAWL_SEED             seed of policies that draw (0)
+CRAWL_PATIENCE         most epochs for which a failing source is left alone (64)
+CRAWL_LONGEST_REST     most seconds of rest that a site can ask for (604800, a week)
+CRAWL_MIN_AGE          epochs between two fetches of a source at least (1)
+CRAWL_MAX_AGE          age in epochs from which on a source comes first (none)
+CRAWL_LOCAL_ADDRESSES  whether addresses outside the public internet are asked (no)
+=====================  =================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+from urllib.parse import urlsplit
+
+import pandas as pd
+from scrapy.settings import BaseSettings
+from scrapy.utils.misc import load_object
+
+from analysis.checks import check_choice, check_integer, check_number
+from analysis.crawl.feeds import START, Reply
+from analysis.crawl.frontier import LONGEST, NEVER
+from analysis.crawl.hosts import plain_address
+from analysis.crawl.reader import HALF_LIFE, FeedReader, Reading
+from analysis.ephemeral.sources import Sources
+
+
+@dataclass(frozen=True)
+class CrawlSettings:
+    """The settings of a crawl, as `crawl_settings` checks them; see the module."""
+
+    sources: str
+    budget: int
+    period: float
+    epochs: int | None
+    policy: Callable[[Sources, int, float], Any]
+    reader: Callable[[Reply, str], Reading]
+    virtual: bool
+    start: int
+    seed: int
+    patience: int
+    longest_rest: float
+    min_age: int
+    max_age: int
+    local_addresses: bool
+
+
+@dataclass(frozen=True)
+class SourceList:
+    """The sources of a crawl.
+
+    Attributes
+    ----------
+    sources : Sources
+        N sources, rates per epoch.
+    urls : list of str
+        Their addresses, each of which is there once.
+    """
+
+    sources: Sources
+    urls: list[str]
+
+
+def crawl_settings(settings: BaseSettings) -> CrawlSettings:
+    """Read and check the settings of a crawl.
+
+    Parameters
+    ----------
+    settings : scrapy.settings.BaseSettings
+        Of the crawler.
+
+    Returns
+    -------
+    CrawlSettings
+
+    Raises
+    ------
+    ValueError
+        Naming the setting, its value and what is allowed.
+    """
+
+    def get(name: str, default: Any = None) -> Any:
+        return _number(settings.get(name, default))
+
+    def whole(name: str, default: Any = None, low: int = 0) -> int:
+        return check_integer(name, get(name, default), low, NEVER)
+
+    def above_zero(name: str, default: float) -> float:
+        return check_number(name, get(name, default), 0, low_open=True, high_open=True)
+
+    reader = load_object(get("CRAWL_READER", FeedReader))
+    half_life = above_zero("CRAWL_HALF_LIFE", HALF_LIFE)
+    clock = check_choice("CRAWL_CLOCK", get("CRAWL_CLOCK", "real"), ("real", "virtual"))
+    epochs = get("CRAWL_EPOCHS")
+    longest = check_number(
+        "CRAWL_LONGEST_REST", get("CRAWL_LONGEST_REST", LONGEST), 0, high_open=True
+    )
+    return CrawlSettings(
+        sources=get("CRAWL_SOURCES"),
+        budget=whole("CRAWL_BUDGET", low=1),
+        period=above_zero("CRAWL_PERIOD", 3600.0),
+        epochs=None if epochs is None else whole("CRAWL_EPOCHS"),
+        policy=load_object(get("CRAWL_POLICY", "analysis.crawl.policies.index")),
+        reader=FeedReader(half_life) if reader is FeedReader else reader,
+        virtual=clock == "virtual",
+        start=whole("CRAWL_START", START),
+        seed=whole("CRAWL_SEED", 0),
+        patience=whole("CRAWL_PATIENCE", 64, 1),
+        longest_rest=longest,
+        min_age=whole("CRAWL_MIN_AGE", 1),
+        max_age=whole("CRAWL_MAX_AGE", NEVER, 1),
+        local_addresses=settings.getbool("CRAWL_LOCAL_ADDRESSES", False),
+    )
+
+
+def read_sources(path: str | PathLike[str]) -> SourceList:
+    """Read sources and their addresses from a CSV file.
+
+    Parameters
+    ----------
+    path : path
+        A file with the columns of `Sources.from_csv` and a column url.
+
+    Returns
+    -------
+    SourceList
+
+    Raises
+    ------
+    ValueError
+        If there is no such file, or a row has no address, one that another row has, or a rate out
+        of range.
+    """
+    if not path:
+        raise ValueError("CRAWL_SOURCES must be a CSV file with the columns name, url and rates")
+    sources = Sources.from_csv(path)
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True)
+    if "url" not in frame.columns:
+        raise ValueError(f"{path}: column 'url' is missing")
+    rows: dict[str, int] = {}
+    for row, url in enumerate(frame["url"], 1):
+        if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname:
+            raise ValueError(
+                f"{path}: row {row} below the header: url must be http(s), got {url!r}"
+            )
+        address = plain_address(url)
+        if address in rows:
+            raise ValueError(
+                f"{path}: row {row} below the header: url must be one that no other row has, "
+                f"got that of row {rows[address]}"
+            )
+        rows[address] = row
+    return SourceList(sources, list(rows))
+
+
+def _number(value: Any) -> Any:
+    """Return a setting as a number where it was given as text, as on Scrapy's command line."""
+    if not isinstance(value, str):
+        return value
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            pass
+    return value

@@ -1,0 +1,94 @@
+"""How a crawl goes: a summary after every epoch, as numbers, as one line, as text and as a page."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from analysis.crawl.frontier import FAILED, FORBIDDEN, FOUND, GONE, Frontier
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One epoch of a crawl, after its end.
+
+    Attributes
+    ----------
+    epoch : int
+        Its number.
+    spent, budget : int
+        Fetches that ended in it, and those that it may make.
+    found, not_modified, failed, forbidden, gone : int
+        How they ended; those of status 304 are among the found.
+    items : int
+        New items.
+    reward : float
+        What they are worth.
+    late : int
+        Fetches under way.
+    age : tuple of float
+        Median, 90% quantile and maximum of the ages of all sources.
+    index : tuple of float
+        The same of their indices, empty where the policy has none.
+    """
+
+    epoch: int
+    spent: int
+    budget: int
+    found: int
+    not_modified: int
+    failed: int
+    forbidden: int
+    gone: int
+    items: int
+    reward: float
+    late: int
+    age: tuple[float, ...]
+    index: tuple[float, ...]
+
+    @classmethod
+    def of(cls, frontier: Frontier) -> Summary:
+        """Summarise the epoch that a frontier has just ended."""
+        ended = frontier.outcomes
+        kinds = [outcome.kind for outcome in ended]
+        index = getattr(frontier.policy, "index", None)
+        return cls(
+            epoch=frontier.epoch - 1,
+            spent=len(ended),
+            budget=frontier.budget,
+            found=kinds.count(FOUND),
+            not_modified=sum(outcome.status == 304 for outcome in ended),
+            failed=kinds.count(FAILED),
+            forbidden=kinds.count(FORBIDDEN),
+            gone=kinds.count(GONE),
+            items=sum(outcome.items for outcome in ended),
+            reward=float(sum(outcome.reward for outcome in ended)),
+            late=len(frontier.late),
+            age=_quantiles(frontier.age),
+            index=_quantiles(index(frontier.age)) if index else (),
+        )
+
+    def line(self) -> str:
+        """Return one line for a log."""
+        return (
+            f"epoch {self.epoch}: {self.spent} of {self.budget} fetches, {self.found} found "
+            f"({self.not_modified} not modified), {self.failed} failed, {self.forbidden} "
+            f"forbidden, {self.gone} gone, {self.late} under way; {self.items} items worth "
+            f"{self.reward:.4g}; ages {self.age[0]:g} (median) to {self.age[2]:g}"
+        )
+
+    def stats(self) -> dict[str, float]:
+        """Return the numbers by name, for Scrapy's statistics."""
+        numbers = {name: value for name, value in asdict(self).items() if name not in _QUANTILES}
+        for name in _QUANTILES:
+            parts = zip(("median", "p90", "max"), getattr(self, name), strict=False)
+            numbers |= {f"{name}/{part}": value for part, value in parts}
+        return numbers
+
+
+_QUANTILES = ("age", "index")
+
+
+def _quantiles(values: np.ndarray) -> tuple[float, ...]:
+    return tuple(float(value) for value in np.quantile(values, [0.5, 0.9, 1.0]))

@@ -1,0 +1,66 @@
+"""Round robin for a crawl in which fetches fail and sources rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.checks import check_integer
+from analysis.ephemeral.policies import Observation
+
+Arms = NDArray[np.int64]
+
+
+class TurnPolicy:
+    """Fetch the sources in turn: those that were chosen longest ago come first.
+
+    The turn is kept here and not read off the ages, as `RoundRobinPolicy` reads it: the age of a
+    source goes on when its fetch fails, or when it may not be fetched at all. Without such trouble
+    the two policies choose the same sources.
+
+    Parameters
+    ----------
+    size : int
+        N, the number of sources.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.crawl import TurnPolicy
+    >>> from analysis.ephemeral import Observation
+    >>> seen = Observation(0, np.ones(3, dtype=int), np.full(3, np.nan))
+    >>> policy = TurnPolicy(3)
+    >>> policy.asked(np.array([0, 2]))
+    >>> policy.select(seen, 2).tolist()
+    [0, 1]
+    """
+
+    def __init__(self, size: int) -> None:
+        check_integer("size", size, 1)
+        self._chosen = np.arange(-size, 0)  # number of the choice that named each source last
+        self._choices = np.zeros(1, dtype=np.int64)
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the `budget` sources whose turn it is, by number."""
+        check_integer("budget", budget, 1, self._chosen.size)
+        return np.sort(np.argsort(self._chosen, kind="stable")[:budget])
+
+    def asked(self, arms: Arms) -> None:
+        """Take in which sources are fetched; in their turn they come after all others."""
+        order = arms[np.argsort(self._chosen[arms], kind="stable")]
+        self._chosen[order] = self._choices[0] + np.arange(order.size)
+        self._choices += order.size
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return what `restore` takes, as arrays."""
+        return {"chosen": self._chosen.copy(), "choices": self._choices.copy()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to what `state` returned."""
+        self._chosen[...] = state["chosen"]
+        self._choices[...] = state["choices"]

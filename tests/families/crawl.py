@@ -1,0 +1,268 @@
+"""Families for the crawler: its choices against rankings written anew, its readings by hand."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.crawl import (
+    CrawlState,
+    FeedReader,
+    Frontier,
+    IndexPolicy,
+    Outcome,
+    Reply,
+    Site,
+    Store,
+    TurnPolicy,
+    Unreadable,
+    due_dates,
+    export,
+    random_faults,
+    random_site,
+    read_feed,
+)
+from analysis.crawl.feeds import CUT, FINE
+from analysis.ephemeral import Observation, Sources, relaxed_problem, whittle_index_at_age
+
+NOW = pd.Timestamp("2026-03-01 12:00:00", tz="UTC")
+
+
+def ten_decades(size=40):
+    """Sources whose rates, worths and decays differ by ten decades."""
+    rng = np.random.default_rng(size)
+    rate, worth, decay = (10.0 ** rng.uniform(*ends, size) for ends in ((-5, 5), (-5, 5), (-9, 1)))
+    return Sources(rate, worth, decay)
+
+
+FAMILIES_OF_SOURCES = {
+    "rates over ten decades": ten_decades(),
+    "equal sources": Sources(np.ones(30), np.ones(30), np.full(30, 0.3)),
+    "near-ties": Sources(1 + 1e-13 * np.arange(30), np.ones(30), np.full(30, 0.3)),
+    "some that never publish": Sources(np.repeat([0.0, 1.0], 9), np.ones(18), np.full(18, 0.3)),
+    "one source": Sources([2.0], [1.0], [0.5]),
+    "slow decay": Sources(np.arange(1.0, 9), np.ones(8), 10.0 ** -np.arange(1.0, 9)),
+}
+
+
+def ages_of(size, seed=0):
+    rng = np.random.default_rng([seed, size])
+    return rng.integers(0, 10 ** rng.integers(1, 7, size))
+
+
+def index_ranks(sources):
+    """The chosen sources are those of largest index, by a sort in Python."""
+    age = ages_of(len(sources))
+    seen = Observation(0, age, np.full(len(sources), np.nan))
+    value = whittle_index_at_age(sources, age)
+    order = sorted(range(len(sources)), key=lambda i: (-value[i], i))
+    policy = IndexPolicy(sources)
+    for budget in {1, (len(sources) + 1) // 2, len(sources)}:
+        assert policy.select(seen, budget).tolist() == sorted(order[:budget])
+
+
+def dates_ask_for(sources, share):
+    """The intervals ask for the frequencies of the relaxed problem, and in all for the budget."""
+    size = len(sources)
+    budget = share * size
+    urls, ages = [str(i) for i in range(size)], np.zeros(size)
+    found = due_dates(sources, urls, ages, NOW, seconds=1e6, budget=budget, longest=1e10)
+    relaxed = relaxed_problem(sources, budget)
+    often = found["interval"].to_numpy() < 1e10  # the others come as seldom as may be
+    asked = (1e6 / found["interval"])[often].to_numpy()
+    assert asked == pytest.approx(relaxed.frequency[often], rel=1e-6)
+    assert (relaxed.frequency[~often] <= 1.001e-4).all()
+    assert (relaxed.frequency[often] <= 1 / relaxed.age[often] * (1 + 1e-9)).all()
+
+
+def crawl_by_hosts(sources, hosts, delay, budget):
+    """Each place goes to the largest index that may be fetched: ranked anew for every place."""
+    size = len(sources)
+    where = np.arange(size) % hosts
+    crawl = Frontier(IndexPolicy(sources), where.tolist(), budget, rng=np.random.default_rng(0))
+    free, known = np.zeros(hosts), np.zeros(hosts, dtype=bool)
+    for epoch in range(12):
+        value = whittle_index_at_age(sources, crawl.age)
+        room = np.where(known & (delay < 1), np.inf if delay == 0 else 1 // max(delay, 1e-9), 1)
+        room[free > epoch] = 0
+        taken = []
+        for i in sorted(range(size), key=lambda i: (-value[i], i)):
+            if len(taken) < budget and room[where[i]] > 0:
+                taken.append(i)
+                room[where[i]] -= 1
+        assert crawl.choose().tolist() == sorted(taken), epoch
+        for i in taken:
+            crawl.settle(Outcome(i, "found", delay=delay))
+            free[where[i]], known[where[i]] = epoch + max(np.ceil(delay), 1), True
+
+
+def turns(trouble):
+    """All that may be fetched have their turn: after N / M epochs each was asked once."""
+    policy, asked = TurnPolicy(12), []
+    crawl = Frontier(policy, list(range(12)), 3, rng=np.random.default_rng(0))
+    for _ in range(40):
+        for i in crawl.choose().tolist():
+            asked.append(i)
+            crawl.settle(Outcome(i, trouble if i in (2, 5) else "found", delay=0.0))
+    others = np.delete(np.bincount(asked, minlength=12), [2, 5])
+    assert np.ptp(others) <= 1
+
+
+def feed(*items):
+    return (
+        "<rss><channel>" + "".join(f"<item>{i}</item>" for i in items) + "</channel></rss>"
+    ).encode()
+
+
+def halves(published, now, half_life, worth):
+    body = feed(f"<guid>1</guid><pubDate>{published}</pubDate>")
+    found = FeedReader(half_life).read(Reply(200, {}, body, time=now), "")
+    assert found.reward == pytest.approx(worth, rel=1e-12)
+
+
+def refused(body):
+    with pytest.raises(Unreadable):
+        read_feed(Reply(200, {}, body), "")
+
+
+def restored(order):
+    """A crawl goes on alike after a restart in another order of its sources."""
+    sources = ten_decades(8)
+    names = [f"feed {i}" for i in range(8)]
+
+    def crawl_of(numbers):
+        policy = IndexPolicy(sources.subset(np.array(numbers)))
+        hosts = [names[i] for i in numbers]
+        return Frontier(policy, hosts, 2, rng=np.random.default_rng(0), names=hosts)
+
+    def run(crawl, epochs):
+        found = []
+        for _ in range(epochs):
+            arms = crawl.choose().tolist()
+            found.append({crawl.names[i] for i in arms})
+            for i in arms:
+                crawl.settle(Outcome(i, "failed" if i == 3 else "found", delay=0.0))
+        return found
+
+    one, other = crawl_of(range(8)), crawl_of(order)
+    run(one, 9)
+    state = one.state()
+    other.restore(state)
+    assert isinstance(state, CrawlState)
+    assert other.state().sources == state.sources
+    assert [len(arms) for arms in run(other, 5)] == [len(arms) for arms in run(one, 5)]
+
+
+def worth_on_the_site(decay, before):
+    """What a crawl finds is the sum over items of utility times what age has left of it."""
+    times, utility = np.array([-before, 0.0, 900.0]), np.array([1e6, 1.0, 1e-6])
+    site = Site(Sources([1.0], [1.0], [decay]), [times], [utility])
+    for epoch in (0, 1, 5):
+        now = site.time(epoch)
+        there = times <= epoch * 3600
+        left = utility * np.exp(-decay * (epoch * 3600 - times) / 3600)
+        found = read_feed(site.reply(0, "/feed/0.xml", {}, now), "")
+        assert found.reward == pytest.approx(left[there].sum(), rel=1e-12)
+
+
+def counts(rate):
+    """Items over many epochs are as many as a Poisson process has, within five deviations."""
+    sources = Sources([rate], [1.0], [0.3])
+    site = random_site(sources, 400, np.random.default_rng(1))
+    mean = 401 * rate
+    assert abs(len(site.published[0]) - mean) <= 5 * np.sqrt(mean) + 1
+    assert (np.diff(site.published[0]) >= 0).all()
+
+
+def faults(share, last):
+    drawn = random_faults(200, 400, share, np.random.default_rng(0), last=last)
+    assert set(np.unique(drawn)) <= set(range(FINE, CUT + 1))
+    deviation = np.sqrt(share * (1 - share) * last / drawn.size)
+    assert abs((drawn > 0).mean() - share) <= 6 * deviation
+
+
+def exported(kind, column):
+    """The dates of a crawler's export parse back to those that were found."""
+    sources = FAMILIES_OF_SOURCES["some that never publish"]
+    urls = [f"http://127.0.0.1/{i}?a=1,2" for i in range(len(sources))]
+    found = due_dates(sources, urls, np.zeros(len(sources)), NOW, seconds=60.0, budget=2.0)
+    frame = export(found, kind)
+    assert (pd.to_datetime(frame[column]) == found["next_fetch"]).all()
+    assert frame["url"].tolist() == urls
+
+
+FAMILIES = {
+    "IndexPolicy": {
+        name: partial(index_ranks, sources) for name, sources in FAMILIES_OF_SOURCES.items()
+    },
+    "TurnPolicy": {
+        f"two sources are {kind}": partial(turns, kind)
+        for kind in ("found", "failed", "forbidden", "gone")
+    },
+    "Frontier": {
+        f"{name}, {hosts} hosts, a delay of {delay} epochs, budget {budget}": partial(
+            crawl_by_hosts, FAMILIES_OF_SOURCES[name], hosts, delay, budget
+        )
+        for name in ("rates over ten decades", "equal sources", "near-ties")
+        for hosts, delay, budget in ((1, 1.0, 4), (3, 2.5, 2), (5, 0.3, 30), (7, 0.0, 6))
+    },
+    "Frontier.restore": {
+        "the same order": partial(restored, list(range(8))),
+        "turned round": partial(restored, list(range(8))[::-1]),
+    },
+    "FeedReader": {
+        "a half-life of one second": partial(
+            halves, "Mon, 01 Jan 2024 00:00:00 GMT", 1_704_067_210.0, 1.0, 2.0**-10
+        ),
+        "the future": partial(halves, "Fri, 01 Jan 2094 00:00:00 GMT", 0.0, 1.0, 1.0),
+        "before 1970": partial(halves, "Wed, 31 Dec 1969 23:00:00 GMT", 0.0, 3600.0, 0.5),
+        "no date": partial(halves, "", 0.0, 1.0, 1.0),
+        "beyond all dates": partial(halves, "Mon, 01 Jan 0000 00:00:00 GMT", 0.0, 1.0, 1.0),
+    },
+    "read_feed": {
+        "cut short": partial(refused, feed("<guid>1</guid>")[:-4]),
+        "empty": partial(refused, b""),
+        "another root": partial(refused, b"<html><item/></html>"),
+        "deep": partial(refused, b"<rss>" + b"<a>" * 10**5 + b"</a>" * 10**5 + b"</rss>"),
+    },
+    "Site": {
+        "no decay to speak of": partial(worth_on_the_site, 1e-12, 3600.0),
+        "fast decay": partial(worth_on_the_site, 40.0, 1.0),
+        "items before the start": partial(worth_on_the_site, 0.5, 1e6),
+    },
+    "due_dates": {
+        f"{name}, budget {share:g} N": partial(dates_ask_for, sources, share)
+        for name, sources in FAMILIES_OF_SOURCES.items()
+        for share in (0.1, 0.5, 1.0)
+        if name not in ("slow decay",)
+    },
+    "export": {
+        "nutch": partial(exported, "nutch", "fetchTime"),
+        "stormcrawler": partial(exported, "stormcrawler", "nextFetchDate"),
+    },
+    "random_faults": {
+        "single": partial(faults, 0.3, 1),
+        "long spells": partial(faults, 0.3, 40),
+        "none": partial(faults, 0.0, 1),
+        "rare": partial(faults, 0.001, 1),
+    },
+    "random_site": {
+        "few items": partial(counts, 0.01),
+        "many items": partial(counts, 50.0),
+        "none": partial(counts, 0.0),
+    },
+}
+
+NOT_COMPUTED = {
+    "CrawlState": "a record, which Frontier.restore is held to",
+    "FeedServer": "a server; tests/crawl/test_transport.py",
+    "Outcome": "a record; its bounds in tests/crawl/test_frontier.py",
+    "Reading": "a record",
+    "Reply": "a record",
+    "SourceState": "a record",
+    "Store": f"a file; kills and damage in tests/crawl/test_store.py ({Store.__name__})",
+    "Unreadable": "an error",
+    "check_local": "a rule of addresses; tests/crawl/test_local.py",
+    "write_dates": "a file of what export returns; tests/crawl/test_due.py",
+}
