@@ -371,6 +371,12 @@ def optimal_general_robots(
     """
     check_kind("service", service, ServiceLaw)
     arrival_rate = positive("arrival_rate", arrival_rate)
+    # Numbers whose robots bring less than can be indexed lose nothing surely: all need a look.
+    if arrival_rate * service.mean * LARGEST_CHOICE < 1.0:
+        raise ValueError(
+            f"arrival_rate must be so large that at most {LARGEST_CHOICE} numbers of robots can be "
+            f"best, got {arrival_rate:g}"
+        )
     best, least, number = 1, math.inf, 1
     while number * arrival_rate - 1.0 / service.mean < least:
         if number > LARGEST_CHOICE:

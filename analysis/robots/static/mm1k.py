@@ -165,7 +165,7 @@ def critical_gamma(capacity: int, service_rate: float = 1.0) -> float:
     """
     capacity = check_integer("capacity", capacity, 1)
     service_rate = positive("service_rate", service_rate)
-    critical = service_rate * (capacity + 2) / capacity
+    critical = (capacity + 2) / capacity * service_rate
     return held("gamma(K)", critical, service_rate=service_rate)
 
 

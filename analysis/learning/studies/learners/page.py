@@ -141,7 +141,7 @@ def _save_runs(id: str, runs: Runs, size: int) -> None:
                 "learner": name,
                 "run": np.arange(len(curves.expected)),
                 "loss": 100 * (1 - curves.expected.sum(axis=1) / curves.reference.sum()),
-                "late_loss": 100 * _late_losses(curves),
+                "late_loss": 100 * late_losses(curves),
                 "found": curves.reward,
             }
         )
@@ -201,10 +201,10 @@ def table(runs: Mapping[str, LearningCurves]) -> pd.DataFrame:
 
 def late_loss(curves: LearningCurves) -> float:
     """Return the loss over the last fifth of the epochs, in per cent."""
-    return float(100 * _late_losses(curves).mean())
+    return float(100 * late_losses(curves).mean())
 
 
-def _late_losses(curves: LearningCurves) -> Floats:
+def late_losses(curves: LearningCurves) -> Floats:
     """Return the share lost over the last fifth of the epochs, by run."""
     late = slice(-(curves.reference.size // 5), None)
     return 1 - curves.expected[:, late].mean(axis=1) / curves.reference[late].mean()
