@@ -26,12 +26,13 @@ for that age again, the pair is confirmed, and "ucb" and "forced" can keep it fo
 run: on ordinary sets of three sources they lose up to 3% of the index policy's reward for ever.
 The draws of "thompson" move the ages, and its loss goes on falling.
 
-All three crawl each arm again and again, also where nothing was found (R = 0). The bound of "ucb" is
-the Poisson family's own (kl-UCB), which tends to u* <= slack/S as R falls to 0; Jeffreys' posterior
-is proper there; and the crawls that "forced" asks for are of logarithmic number. An arm without
-content says nothing of phi, the weight of one item: the larger of the pooled phi and of what a crawl
-finds on average stands for it. Maximised over mu, such an index grows with the age in proportion to
-the time watched, so that an arm that stays silent is tried at ages that grow geometrically.
+All three crawl each arm again and again, also where nothing was found (R = 0). The bound of "ucb"
+is the Poisson family's own (kl-UCB), which tends to u* <= slack/S as R falls to 0; Jeffreys'
+posterior is proper there; and the crawls that "forced" asks for are of logarithmic number. An arm
+without content says nothing of phi, the weight of one item: the larger of the pooled phi and of
+what a crawl finds on average stands for it. Maximised over mu, such an index grows with the age in
+proportion to the time watched, so that an arm that stays silent is tried at ages that grow
+geometrically.
 
 With a `memory` of H epochs all sums of an arm fade as e^{-epochs/H} and t is at most H, as in
 discounted UCB, so that the estimates follow sources that change.

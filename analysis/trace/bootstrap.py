@@ -32,9 +32,9 @@ def block_weights(weeks: int, block: int, draws: int, rng: np.random.Generator) 
     ndarray, shape (draws, weeks)
         Each row sums to `weeks`.
     """
-    check_integer("weeks", weeks, 1)
-    check_integer("block", block, 1, weeks)
-    check_integer("draws", draws, 1)
+    weeks = check_integer("weeks", weeks, 1)
+    block = check_integer("block", block, 1, weeks)
+    draws = check_integer("draws", draws, 1)
     count = -(-weeks // block)
     first = rng.integers(0, weeks - block + 1, (draws, count))
     taken = (first[:, :, None] + np.arange(block)).reshape(draws, -1)[:, :weeks]

@@ -54,7 +54,7 @@ def clairvoyant_bound(
     -------
     bound, subsidy : float
     """
-    check_integer("budget", budget, 1, len(trace))
+    budget = check_integer("budget", budget, 1, len(trace))
     decay = decay_rate * clock.period / HOUR
     arms = [
         (decay[i], *_arrivals(trace.times_of(i), clock, decay[i], value[i], warm_up))

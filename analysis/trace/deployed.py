@@ -85,7 +85,7 @@ class FrequencyPolicy:
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
         """Return the sources of largest age times frequency, ties to the smaller number."""
-        check_integer("budget", budget, 1, self.frequency.size)
+        budget = check_integer("budget", budget, 1, self.frequency.size)
         elapsed = observation.age * self.frequency
         arms = np.argsort(-elapsed, kind="stable")[:budget]
         return np.sort(arms[elapsed[arms] > 0])
@@ -195,7 +195,7 @@ def lambdacrawl(sources: Sources, budget: float) -> RandomPolicy:
 
 def longest_overdue(due: Floats, epoch: int, budget: int) -> Arms:
     """Return at most `budget` sources whose due time has come, the longest overdue first."""
-    check_integer("budget", budget, 1, due.size)
+    budget = check_integer("budget", budget, 1, due.size)
     waiting = np.flatnonzero(due <= epoch)
     if waiting.size > budget:
         waiting = waiting[np.argsort(due[waiting], kind="stable")[:budget]]
@@ -236,9 +236,9 @@ class NutchAdaptive:
     FIRST, SHORTEST, LONGEST = 30 * DAY, 60.0, 365 * DAY
 
     def __init__(self, arms: int, epoch_seconds: float = 3600.0) -> None:
-        check_integer("arms", arms, 1)
+        arms = check_integer("arms", arms, 1)
         self.epoch_seconds = check_number("epoch_seconds", epoch_seconds, 0, low_open=True)
-        self.interval = np.full(arms, self.FIRST / epoch_seconds)
+        self.interval = np.full(arms, self.FIRST / self.epoch_seconds)
         self.due = np.zeros(arms)
         self.modified = np.zeros(arms)
         self.epoch = 0
@@ -296,7 +296,7 @@ class EntryFrequency:
     SHORTEST, LONGEST = 300.0, DAY
 
     def __init__(self, arms: int, epoch_seconds: float = 3600.0) -> None:
-        check_integer("arms", arms, 1)
+        arms = check_integer("arms", arms, 1)
         self.epoch_seconds = check_number("epoch_seconds", epoch_seconds, 0, low_open=True)
         self.due = np.zeros(arms)
         self.published: list[Floats] = [np.empty(0)] * arms

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_array, check_integer
+from analysis.checks import check_array, check_integer, set_fields
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import Policy
 from analysis.ephemeral.sources import Sources
@@ -112,9 +112,13 @@ class Experiment:
         object.__setattr__(
             self, "value", np.broadcast_to(check_array("value", self.value, 0), size)
         )
-        check_integer("budget", self.budget, 1, size)
-        check_integer("phases", self.phases, 1)
-        if WEEK % check_integer("period", self.period, 1):
+        set_fields(
+            self,
+            budget=check_integer("budget", self.budget, 1, size),
+            phases=check_integer("phases", self.phases, 1),
+            period=check_integer("period", self.period, 1),
+        )
+        if WEEK % self.period:
             raise ValueError(f"period must divide a week of {WEEK} seconds, got {self.period}")
         if not self.begin < self.split < self.end or (self.end - self.split) % WEEK:
             raise ValueError(

@@ -117,7 +117,7 @@ def against_surrogates(trace: Trace, number: int, rng: np.random.Generator) -> p
     ValueError
         If no source has items enough, or `number` is out of range.
     """
-    check_integer("number", number, 19)
+    number = check_integer("number", number, 19)
     if trace.counts(trace.begin, trace.end).max() < ENOUGH:
         raise ValueError(f"trace must have a source with at least {ENOUGH} items")
     table = pd.DataFrame({"trace": statistics(trace)})

@@ -48,7 +48,7 @@ def gamma_prior(counts: Ints, hours: float) -> tuple[float, float]:
     RuntimeError
         If the likelihood has no maximum that the search finds.
     """
-    check_number("hours", hours, 0, low_open=True)
+    hours = check_number("hours", hours, 0, low_open=True)
     if counts.sum() == 0:
         raise ValueError("counts must not all be 0: there is nothing to fit")
     mean = counts.mean()

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_integer
+from analysis.checks import check_integer, set_fields
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.kernels import next_in_turn
 from analysis.ephemeral.optimum.static import RandomPolicy
@@ -63,8 +63,11 @@ class Clock:
     period: int = HOUR
 
     def __post_init__(self) -> None:
-        check_integer("horizon", self.horizon, 1)
-        check_integer("period", self.period, 1)
+        set_fields(
+            self,
+            horizon=check_integer("horizon", self.horizon, 1),
+            period=check_integer("period", self.period, 1),
+        )
 
     @property
     def end(self) -> int:
@@ -140,7 +143,7 @@ def visits_by_age(policy: Policy, budget: int, horizon: int, age: Ints) -> Timet
     -------
     Timetable
     """
-    check_integer("budget", budget, 1, age.size)
+    budget = check_integer("budget", budget, 1, age.size)
     if isinstance(policy, RoundRobinPolicy):  # one cyclic order, whatever is found
         # Called once, it need not be compiled.
         turn = next_in_turn.py_func(age, 0) + np.arange(horizon * budget)
@@ -182,7 +185,7 @@ def visits_at_random(
     policy: RandomPolicy, budget: int, horizon: int, rng: np.random.Generator
 ) -> Timetable:
     """Visits of a policy that draws at every epoch; as `visits_by_age`."""
-    check_integer("budget", budget, 1, policy.frequency.size)
+    budget = check_integer("budget", budget, 1, policy.frequency.size)
     # What `RandomPolicy.select` does with one number an epoch, many epochs at a time.
     bounds = np.cumsum(policy.frequency) + 1e-12
     visits = np.full((horizon, budget), -1)
@@ -209,7 +212,7 @@ def visits_seeing(trace: Trace, sources: Sources, budget: int, clock: Clock) -> 
     clock : Clock
         When the visits take place.
     """
-    check_integer("budget", budget, 1, len(trace))
+    budget = check_integer("budget", budget, 1, len(trace))
     visits = np.full((clock.horizon, budget), -1)
     kernels.follow_contents(
         sources.u_star, sources.decay, sources.mean_utility, budget,
@@ -225,7 +228,7 @@ def visits_of_learner(
     clock: Clock,
 ) -> Timetable:
     """Visits that depend on what earlier ones found; the policy itself is left as it was."""
-    check_integer("budget", budget, 1, len(trace))
+    budget = check_integer("budget", budget, 1, len(trace))
     visits = np.full((clock.horizon, budget), -1)
     items = (*trace.by_source, clock.begin, clock.period, visits)
     if isinstance(policy, ForgettingIndex):

@@ -6,6 +6,7 @@ explains them. Where the index of such a pair keeps the source at age k, nothing
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from analysis.ephemeral.arrivals import Utility
@@ -15,7 +16,9 @@ from analysis.learning.studies.learners import side_by_side
 from analysis.learning.studies.learners.page import late_losses
 from analysis.report import save_table, save_value
 
-SOURCES = Sources([7.0, 6.0, 33.0], [0.4, 2.0, 0.7], [0.95, 0.12, 0.61])
+SOURCES = Sources(
+    np.array([7.0, 6.0, 33.0]), np.array([0.4, 2.0, 0.7]), np.array([0.95, 0.12, 0.61])
+)
 NAMES = {"ucb": "UCB", "forced": "forced", "thompson": "Thompson"}
 
 
@@ -53,8 +56,8 @@ def report(found: dict[str, LearningCurves]) -> None:
     save_value("learners-locked-rarest", float(SOURCES.arrival_rate.min()))
     save_value("learners-locked-most", float(SOURCES.arrival_rate.max()))
     for key, name in NAMES.items():
-        save_value(f"learners-locked-{key}", float(rows.loc[name, "mean (%)"]))
-        save_value(f"learners-locked-{key}-worst", float(rows.loc[name, "largest (%)"]))
+        save_value(f"learners-locked-{key}", float(rows["mean (%)"][name]))
+        save_value(f"learners-locked-{key}-worst", float(rows["largest (%)"][name]))
     save_table(
         "learners-locked",
         rows,
