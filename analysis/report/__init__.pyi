@@ -3,7 +3,18 @@ from .saving.figures import save_figure
 from .saving.records import is_document_run, record, record_claims, save_value
 from .saving.style import COLOURS, figure
 from .saving.tables import NONE, save_data, save_table
-from .text import apart, as_markdown, as_mathtext, as_plain, counted, listed, moves, rounded, span
+from .text import (
+    apart,
+    as_markdown,
+    as_mathtext,
+    as_plain,
+    counted,
+    listed,
+    moves,
+    plus_minus,
+    rounded,
+    span,
+)
 
 __all__ = [
     "COLOURS",
@@ -18,6 +29,7 @@ __all__ = [
     "is_document_run",
     "listed",
     "moves",
+    "plus_minus",
     "record",
     "record_claims",
     "rounded",

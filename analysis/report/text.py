@@ -127,3 +127,15 @@ def moves(first: float, last: float, style: str) -> str:
     """
     begin, end = format(first, style), format(last, style)
     return f"goes from {begin} to {end}" if apart(first, last, style) else f"stays at {begin}"
+
+
+def plus_minus(value: float, half: float, decimals: int = 2) -> str:
+    """Return an estimate with half the width of its interval, if it has a width.
+
+    Examples
+    --------
+    >>> plus_minus(2.5, 0.031), plus_minus(2.5, 0.0), plus_minus(2.5, 0.0004)
+    ('2.50 ± 0.03', '2.50', '2.50 ± 4e-04')
+    """
+    said = f"{value:.{decimals}f}"
+    return f"{said} ± {rounded(half, decimals)}" if half else said

@@ -19,7 +19,7 @@ _NUMBER = r"[-+−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
 _COUNTED = (
     "sources|epochs|crawls|runs|states|robots|pages|budgets|sets|arms|machines|instances|models|"
     "kinds|visits|days|weeks|items|replications|values|rows|rules|copies|points|panels|curves|"
-    "steps|parts|cycles|policies|queues|intervals|feeds|hours|draws|laws|loads|weights|others"
+    "steps|parts|cycles|policies|queues|intervals|feeds|hours|laws|loads|weights|others"
 )
 #: Before a number that is a name, as in "source 1 runs dry".
 _NOT_NUMBERED = "".join(
@@ -35,8 +35,9 @@ SAID = {
     "a dictionary": re.compile(r"\{'|\{\d+:"),
     "one, counted as many": re.compile(rf"(?<![\w.,=])(?<!= ){_NOT_NUMBERED}1 (?:{_COUNTED})\b"),
     "an interval of width zero": re.compile(
-        rf"±\s*0(?:\.0+)?(?![\d.]*\d)|(?<![\w.])(?P<end>{_NUMBER})(?P<unit>%?) (?:to|and) "
-        r"(?P=end)(?P=unit)(?![\w%]|[.,]\d)"
+        rf"±\s*0(?:\.0+)?(?![\d.]*\d)|(?<![\w.])(?P<end>{_NUMBER})(?P<unit>%?) to "
+        r"(?P=end)(?P=unit)(?![\w%]|[.,]\d)|"
+        rf"between (?P<low>{_NUMBER})(?P<of>%?) and (?P=low)(?P=of)(?![\w%]|[.,]\d)"
     ),
     "a reward above its bound": re.compile(
         r"(?<![\d.])(?:100\.\d*[1-9]\d*|10[1-9](?:\.\d+)?|1[1-9]\d(?:\.\d+)?|[2-9]\d\d(?:\.\d+)?)% "
@@ -102,6 +103,13 @@ def _faults_of_cells(table: Tag) -> Iterator[str]:
             yield f"a cell of {len(text)} letters: {text[:80]}"
 
 
+def _words(table: Tag) -> str:
+    """Return the caption of a table and its headings."""
+    caption = table.find_parent("figure") and table.find_parent("figure").find("figcaption")
+    parts = [caption] if caption else []
+    return " ".join(part.get_text(" ") for part in [*parts, *table.select("thead")]).lower()
+
+
 def _name(table: Tag) -> str:
     figure = table.find_parent("figure")
     return str(figure["id"]) if figure else " ".join(table.get_text(" ").split())[:80]
@@ -145,7 +153,9 @@ def _above_a_column(table: Tag, names: list[str], rows: list[list[str]]) -> Iter
 
 
 def _above_a_row(table: Tag, rows: list[list[str]]) -> Iterator[str]:
-    """Yield rewards that are larger than the bound in their column."""
+    """Yield rewards that are larger than the bound in their column; costs lie above theirs."""
+    if "reward" not in _words(table):
+        return
     bounds = [row for row in rows if row and row[0] in {"bound", "relaxed bound"}]
     for bound in bounds:
         for row in rows:

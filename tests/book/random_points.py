@@ -57,7 +57,7 @@ def draw_point(notebook: Notebook, rng: np.random.Generator, folder: Path) -> di
         draw_trace(rng).to_csv(point["trace"], index=False)
     quick = notebook.resolve(profile_parameters("quick").get(notebook.name, {}))
     parameters = [p for p in notebook.parameters.values() if p.name not in FILES]
-    for parameter in sorted(parameters, key=lambda p: bool(p.ends - {"N"})):
+    for parameter in parameters:
         value = quick[parameter.name]
         if rng.random() > _KEPT:
             value = _draw(parameter, value, numbers, rng)

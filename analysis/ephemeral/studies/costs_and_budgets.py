@@ -19,7 +19,7 @@ from analysis.ephemeral.optimum.costs import FILLS, CostRun, simulate_costs
 from analysis.ephemeral.optimum.exact import optimal_cycle
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
-from analysis.report import COLOURS, Claim, figure, save_data, save_figure
+from analysis.report import COLOURS, Claim, figure, save_data, save_figure, span
 from analysis.results import NotConverged
 
 #: Sizes of the random instances, (sources, budget).
@@ -270,8 +270,8 @@ def save_spending(instances: pd.DataFrame) -> None:
         caption="What each way spends. Taking sources until the constraint is reached (*reach*) "
         f"overshoots on {(reach > 1 + 1e-9).mean():.0%} of the instances, and spends "
         f"{reach.mean():.2f} budgets on average; owing the overshoot (*debt*) spends "
-        f"{debt.min():.3f} to {debt.max():.3f}.",
+        f"{span(debt.min(), debt.max(), '.3f')}.",
         alt=f"Box plots of the cost per epoch in units of the budget over {len(spending)} "
-        f"instances: reach has mean {reach.mean():.2f} and reaches {reach.max():.2f}, debt lies "
-        f"between {debt.min():.3f} and {debt.max():.3f}, the four others at or below one.",
+        f"instances: reach has mean {reach.mean():.2f} and reaches {reach.max():.2f}, debt spends "
+        f"{span(debt.min(), debt.max(), '.3f')}, the four others at most one.",
     )

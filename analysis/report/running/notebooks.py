@@ -6,7 +6,7 @@ parameter with its type, its unit, the allowed range and a description:
     budget: int = 1  # sources per epoch; [1, N]; how many sources are crawled at each epoch
 
 A range is an interval (either bracket), a set of choices in braces, or the word ``any``. An end of
-an interval may be the name of another number of the page, ``[1, size]``. A list is empty, or
+an interval may be the name of an earlier number of the page, ``[1, size]``. A list is empty, or
 repeats a value, only where its default does. The parameter ``sources: str`` says that the notebook
 takes a reader's own table: its range is the name of what reads the table in ``book/_tables.yml``,
 which also names what stands in its place. N in a range is the number of its rows. ``trace: str``
@@ -151,22 +151,19 @@ class Notebook:
         ParameterError
             If a line of the parameters cell is not of the form that the module describes.
         """
-        found = {}
+        found: dict[str, Parameter] = {}
         for cell in self.content.cells:
             if "parameters" in cell.metadata.get("tags", []):
                 for line in cell.source.splitlines():
                     if line.strip():
                         parameter = self._declared(line)
+                        earlier = {p.name for p in found.values() if p.type in {"int", "float"}}
+                        if unknown := parameter.ends - {_ROWS} - earlier:
+                            raise ParameterError(
+                                f"{self.path.name}: the range of {parameter.name} must name an "
+                                f"earlier number, got {', '.join(sorted(unknown))}"
+                            )
                         found[parameter.name] = parameter
-        plain = {
-            p.name for p in found.values() if p.type in {"int", "float"} and not p.ends - {_ROWS}
-        }
-        for parameter in found.values():
-            if unknown := parameter.ends - {_ROWS} - plain:
-                raise ParameterError(
-                    f"{self.path.name}: the range of {parameter.name} must name a number whose own "
-                    f"range names none, got {', '.join(sorted(unknown))}"
-                )
         return found
 
     @property
@@ -208,11 +205,12 @@ class Notebook:
         numbers: dict[str, Any] = {}
         if any(_ROWS in parameter.ends for parameter in self.parameters.values()):
             numbers[_ROWS] = len(_table("default")() if table is None else table)
-        for parameter in sorted(self.parameters.values(), key=lambda p: bool(p.ends - {_ROWS})):
+        for parameter in self.parameters.values():
             value = given.get(parameter.name, parameter.default)
             file = parameter.name in FILES
             numbers[parameter.name] = value if file else parameter.check(value, numbers)
-        return {name: numbers[name] for name in self.parameters}
+        numbers.pop(_ROWS, None)
+        return numbers
 
     def describe(self) -> list[str]:
         """Return one phrase a parameter: name, type, range and default."""

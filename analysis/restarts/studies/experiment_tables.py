@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from analysis.report import save_data, save_table
@@ -99,9 +100,11 @@ def save_fullest_bins(counts: pd.DataFrame, instances: int, budget: int) -> None
 
 def save_as_printed(systems: pd.DataFrame, paths: int, epochs: int) -> None:
     """Save the systems that are simulated with the slides' own counts."""
+    shown = systems[["kernel", "arms", "budget", "index", "myopic", "eps", "low", "high"]].copy()
+    shown.loc[shown.low == shown.high, ["low", "high"]] = np.nan  # both policies act alike
     save_table(
         "restart-myopic-as-printed",
-        systems[["kernel", "arms", "budget", "index", "myopic", "eps", "low", "high"]],
+        shown,
         f"Systems simulated by {paths} paths of {epochs} epochs with costs added up as the slides "
         "print it: cost of both policies, the saving in per cent and its 95% interval.",
         formats=".3f",

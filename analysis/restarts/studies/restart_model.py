@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.report import COLOURS, Claim, figure, save_figure, save_value
+from analysis.report import COLOURS, Claim, apart, figure, save_figure, save_value
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.definition import (
     SubsidisedSolution,
@@ -232,3 +232,17 @@ def draw_policies(exact: pd.DataFrame, bandit: RestartBandit, kernel: str) -> No
         f"most {tied:.1f} percent above the optimum, with ties to the lower arm at most "
         f"{worst:.1f} percent; the rule with the lowest index at least {least:.0f} percent above.",
     )
+
+
+def simulated_in_words(estimate: Estimate) -> str:
+    """Say what simulated paths cost on average, with the interval if they differ.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        Mean of the paths with its 99.99% interval.
+    """
+    if not apart(estimate.low, estimate.high, ".4f"):
+        return f"{estimate.value:.4f} on every path"
+    ends = f"between {estimate.low:.4f} and {estimate.high:.4f} at 99.99%"
+    return f"{estimate.value:.4f}, {ends}"

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.published import printed_number, printed_rows
-from analysis.report import COLOURS, Claim, figure, save_figure, save_value
+from analysis.report import COLOURS, Claim, counted, figure, save_figure, save_value, span
 from analysis.restarts.instances.systems import fullest_bin
 
 #: Width of the bins of the histograms, in per cent; the slides print none.
@@ -232,6 +232,7 @@ def draw_histogram(
     fig.supylabel("systems in a hundred", fontsize="medium")
     medians = large.groupby("kernel").eps.median()
     half = float((large.high - large.low).mean() / 2)
+    middles = span(medians.min(), medians.max(), ".2f")
     save_figure(
         "restart-myopic-histogram",
         fig,
@@ -239,10 +240,9 @@ def draw_histogram(
         caption="Redraws the histogram of slide 20 on its ticks, for every generator: saving of "
         f"the index policy over the myopic one, $n = {large.arms.iloc[0]}$, "
         f"$m = {large.budget.iloc[0]}$, {paths} paths with a control variate (half-width "
-        f"{half:.2f} on average). The medians run from {medians.min():.2f}% to "
-        f"{medians.max():.2f}%.",
-        alt=f"{len(names)} histograms of the saving in per cent, with medians from "
-        f"{medians.min():.2f} to {medians.max():.2f}.",
+        f"{half:.2f} on average). Medians in per cent: {middles}.",
+        alt=f"{counted(len(names), 'histogram')} of the saving in per cent, with medians of "
+        f"{middles}.",
         instances="restart-myopic-systems",
     )
     return first.get_xticks(), first.get_yticks()

@@ -211,7 +211,7 @@ def keep_numbers(systems: pd.DataFrame, joint_states: int, instances: int) -> No
         "worst-ties": systems.alpha_worst.min(),
         "best-ties": systems.alpha_best.min(),
         "inside": 100 * float(inside.mean()),
-        "median-loss": np.ceil(100 * (100 - systems.alpha.median())) / 100,
+        "median-loss": max(0.0, np.ceil(100 * (100 - systems.alpha.median())) / 100),
     }
     for name, value in (kept | statements(systems)).items():
         save_value(f"restart-optimum-{name}", value)

@@ -216,24 +216,26 @@ def test_every_list_of_every_page_is_refused_where_it_is_empty():
                 assert "empty" in parameter.description, (notebook.name, name)
 
 
-def test_a_range_may_end_at_another_number_of_the_page(page):
+def test_a_range_may_end_at_an_earlier_number_of_the_page(page):
     lines = (
-        "few: int = 2  # none; [1, size); fewer than size\nsize: int = 3  # none; [1, 9]; a size"
+        "size: int = 3  # none; [1, 9]; a size\nfew: int = 2  # none; [1, size); fewer than size"
     )
-    notebook = page(lines)
-    assert notebook.resolve({"few": 8, "size": 9}) == {"few": 8, "size": 9}
+    more = "none: int = 1  # none; (0, few]; few at most"
+    notebook = page(f"{lines}\n{more}")
+    assert notebook.resolve({"few": 8, "size": 9}) == {"size": 9, "few": 8, "none": 1}
     with pytest.raises(ParameterError, match=re.escape("few must be in [1, 3), got 3")):
         notebook.resolve({"few": 3})
     with pytest.raises(ParameterError, match=re.escape("size must be in [1, 9], got 10")):
         notebook.resolve({"few": 3, "size": 10})
+    with pytest.raises(ParameterError, match=re.escape("none must be in (0, 2], got 3")):
+        notebook.resolve({"none": 3})
 
 
-@pytest.mark.parametrize(
-    "other", ["", "size: str = a  # none; any; no number", "size: int = 2  # none; [1, few]; b"]
-)
-def test_a_range_that_ends_at_no_number_is_refused(page, other):
-    with pytest.raises(ParameterError, match="the range of few must name a number"):
-        page(f"few: int = 2  # none; [1, size]; a range\n{other}").parameters  # noqa: B018
+@pytest.mark.parametrize("other", ["", "size: str = a  # none; any; no number"])
+def test_a_range_that_ends_at_no_earlier_number_is_refused(page, other):
+    few = "few: int = 2  # none; [1, size]; a range"
+    with pytest.raises(ParameterError, match="the range of few must name an earlier number"):
+        page(f"{other}\n{few}\nsize: int = 2  # none; [1, 9]; too late").parameters  # noqa: B018
 
 
 def test_the_message_gives_value_and_range_in_numbers(page):

@@ -11,6 +11,7 @@ from analysis.restarts.studies.restart_model import (
     bound_is_loose,
     check_single_arms,
     claims,
+    simulated_in_words,
 )
 from analysis.results import Estimate
 from tests.support import assert_all_turn, assert_turns, verdicts
@@ -76,3 +77,9 @@ def test_the_bound_is_loose_on_some_systems_and_tight_on_others(true):
     exact = true["exact"]
     assert bound_is_loose(exact)
     assert not bound_is_loose(exact.assign(bound=exact.optimal))
+
+
+def test_paths_that_are_alike_have_no_interval():
+    assert simulated_in_words(Estimate(1.5, 1.5, 1.5, 9)) == "1.5000 on every path"
+    said = simulated_in_words(Estimate(1.5, 1.4, 1.6, 9))
+    assert said == "1.5000, between 1.4000 and 1.6000 at 99.99%"

@@ -24,7 +24,7 @@ from analysis.ephemeral.stochastic.index import stochastic_bound, stochastic_ind
 from analysis.ephemeral.stochastic.simulation import Comparison
 from analysis.ephemeral.studies.four_sources import scan_averages
 from analysis.published import printed_number
-from analysis.report import Claim, rounded
+from analysis.report import Claim, plus_minus
 from analysis.results import Estimate
 
 Floats = NDArray[np.float64]
@@ -125,8 +125,7 @@ def reward_table(results: dict[str, Comparison], greedy: float) -> pd.DataFrame:
 
 def as_text(estimate: Estimate) -> str:
     """Write an estimate with two decimals and its half-width, if the runs differ at all."""
-    value = f"{estimate.value:.2f}"
-    return f"{value} ± {rounded(estimate.half_width)}" if estimate.half_width else value
+    return plus_minus(estimate.value, estimate.half_width)
 
 
 def holds_exact(results: Iterable[Comparison], exact: dict[str, float]) -> tuple[int, int]:

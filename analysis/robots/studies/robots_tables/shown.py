@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.published import printed_number, printed_rows
 from analysis.report import (
     COLOURS,
+    NONE,
     figure,
     is_document_run,
     save_data,
@@ -135,7 +136,9 @@ def computed_table(found: Results, table: str, *, document: bool) -> pd.DataFram
         place = list(frame.columns).index("C_d") + 1
         frame.insert(place, "optimum", [row.optimal_cost for _, row in rows])
     remarks = [_remark(key, row, document=document) for key, row in rows]
-    return frame.assign(remark=remarks) if any(remarks) else frame
+    if not any(remarks):
+        return frame
+    return frame.assign(remark=[remark or NONE for remark in remarks])
 
 
 def _remark(key: Key, row: TableRow, *, document: bool) -> str:
