@@ -1,13 +1,14 @@
-"""Every page, rerun at two points off its defaults, says nothing that is false of that run.
+"""Every page, rerun at points off its defaults, says nothing that is false of that run.
 
-`points.yml` names the points. All runs of one number are rendered to one site, so that the whole
-costs two renderings; with ``-k PAGE`` only that page runs.
+`points.yml` names the points, two of each page and three of some. All runs of one number are
+rendered to one site, so that the whole costs few renderings; with ``-k PAGE`` only that page runs.
 """
 
 import csv
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +28,7 @@ from tests.book.finished import faults
 pytestmark = pytest.mark.rerun
 HERE = Path(__file__).parent
 TABLES = HERE / "tables"
+ORDINALS = ("first", "second", "third")
 POINTS = yaml.safe_load((HERE / "points.yml").read_text(encoding="utf-8"))
 SOURCES = {name: n.path.read_text(encoding="utf-8") for name, n in all_notebooks().items()}
 FENCE = r"^(?P<fence>`{{3,}}|:{{3,}})\{{{}\}}(?P<argument>[^\n]*)\n(?P<content>.*?)^(?P=fence)$"
@@ -82,9 +84,14 @@ def reruns(request, site):
         if hasattr(item, "callspec")
     }
     names = [name for name in all_notebooks() if name in asked & set(POINTS)]
-    builds = [site.build / "points" / str(number + 1) for number in (0, 1)]
+    most = max((len(POINTS[name]["points"]) for name in names), default=0)
+    builds = [site.build / "points" / str(number + 1) for number in range(most)]
     jobs = [
-        {name: job(name, POINTS[name]["points"][number], build / "runs") for name in names}
+        {
+            name: job(name, POINTS[name]["points"][number], build / "runs")
+            for name in names
+            if number < len(POINTS[name]["points"])
+        }
         for number, build in enumerate(builds)
     ]
 
@@ -93,14 +100,16 @@ def reruns(request, site):
         collation = collate(left, profile="paper", document=False, complete=False)
         return render_runs(collation, builds[number], site.html, strict=True)
 
-    with locked(builds[0]), locked(builds[1]):
+    with ExitStack() as held:
+        for build in builds:
+            held.enter_context(locked(build))
         run([job for some in jobs for job in some.values()])
         with ThreadPoolExecutor(2) as pool:
-            paths = list(pool.map(render, (0, 1)))
+            paths = list(pool.map(render, range(most)))
     return {
         (name, number): Rerun(name, path, jobs[number][name].target, POINTS[name]["points"][number])
-        for number in (0, 1)
-        for name, path in zip(names, paths[number], strict=True)
+        for number in range(most)
+        for name, path in zip(jobs[number], paths[number], strict=True)
     }
 
 
@@ -115,17 +124,21 @@ def rerun(reruns, page, number):
     return reruns[page, number]
 
 
-def each_point(test):
-    """Try both points of every page."""
-    test = pytest.mark.parametrize("number", [0, 1], ids=["first", "second"])(test)
-    return pytest.mark.parametrize("page", list(POINTS))(test)
+def each_point_of(pages):
+    """Try every point of some pages."""
+    pairs = [(page, number) for page in pages for number in range(len(POINTS[page]["points"]))]
+    ids = [f"{page}-{ORDINALS[number]}" for page, number in pairs]
+    return pytest.mark.parametrize(("page", "number"), pairs, ids=ids)
 
 
-def test_every_notebook_has_two_points_off_its_defaults(tmp_path):
+each_point = each_point_of(POINTS)
+
+
+def test_every_notebook_has_two_points_or_more_off_its_defaults(tmp_path):
     assert set(POINTS) == set(all_notebooks())
     for name, entry in POINTS.items():
         jobs = [job(name, point, tmp_path) for point in entry["points"]]
-        assert len({job.target for job in jobs}) == 2, name
+        assert len({job.target for job in jobs}) == len(jobs) >= 2, name
         assert not [name for job in jobs if job.document]
 
 
@@ -191,8 +204,7 @@ def test_no_section_is_empty(rerun):
     assert empty == []
 
 
-@pytest.mark.parametrize("number", [0, 1], ids=["first", "second"])
-@pytest.mark.parametrize("page", list(DERIVED))
+@each_point_of(DERIVED)
 def test_predicates_follow_from_what_the_run_saved(rerun):
     derived = {id: derive(rerun) for id, derive in DERIVED[rerun.name].items()}
     assert {id: rerun.values[id] for id in derived} == derived

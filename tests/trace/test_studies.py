@@ -129,4 +129,13 @@ def test_an_interval_takes_weeks_that_differ():
 
 def test_a_frame_is_shown_without_numbers_that_are_none():
     frame = pd.DataFrame({"hours": [1.5, np.inf], "ratio": [np.nan, 1.0], "name": ["a", "b"]})
-    assert your_trace.with_dashes(frame).to_numpy().tolist() == [[1.5, "–", "a"], ["–", 1.0, "b"]]
+    shown = your_trace.with_dashes(frame).to_numpy().tolist()
+    assert shown == [["1.500", "–", "a"], ["–", "1.000", "b"]]
+
+
+def test_a_schedule_that_visits_all_leaves_nobody_out():
+    assert your_trace.who_is_left_out(0, 6) == "All 6 sources are visited."
+    assert your_trace.who_is_left_out(2, 6) == "Never visited at this budget: 2 of 6 sources."
+    same = pd.DataFrame({"items_per_day": [1.0, 2.0], "visits_per_day": [24.0, 24.0]})
+    assert your_trace.how_visits_rise(same) == ""
+    assert your_trace.how_many_visits(same["visits_per_day"]) == "24 visits a day."

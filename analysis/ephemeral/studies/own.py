@@ -1,12 +1,15 @@
-"""A reader's own sources, as pages that count sources read them.
+"""A reader's own sources, as pages read them.
 
 A page whose budget is a number of sources has no use for costs: it would crawl by an index per unit
-of a cost that nobody pays, and earn less than with costs of one. So it refuses them.
+of a cost that nobody pays, and earn less than with costs of one. So it refuses them. All pages
+refuse contents beyond what sums and axes of figures can hold.
 """
 
 from __future__ import annotations
 
 from os import PathLike
+
+import numpy as np
 
 from analysis.ephemeral.sources import Sources
 
@@ -14,6 +17,40 @@ Path = str | PathLike[str]
 
 #: Most sources of which the joint ages of an exact chain fit into memory.
 MOST = 5
+#: Largest content that figures can draw.
+LARGEST = 1e100
+
+
+def own_sources(path: Path, period: float = 1.0) -> Sources:
+    """Read sources, with their costs.
+
+    Parameters
+    ----------
+    path : path-like
+        A CSV file, as `Sources.from_csv` reads it.
+    period : float
+        T, time between two decision epochs.
+
+    Raises
+    ------
+    ValueError
+        Naming the file and the reason: as `Sources.from_csv` does, a content that is too large, or
+        nothing to find anywhere.
+    """
+    sources = Sources.from_csv(path, period)
+    with np.errstate(over="ignore"):
+        contents = sources.u_star
+    if not contents.any():
+        raise ValueError(
+            f"{path}: arrival_rate and mean_utility must both be above 0 for one source at least"
+        )
+    for name, content in zip(sources.names or (), contents, strict=True):
+        if not content <= LARGEST:
+            raise ValueError(
+                f"{path}: arrival_rate * mean_utility / decay_rate must be at most {LARGEST:g}, "
+                f"got {content:g} for source {name!r}"
+            )
+    return sources
 
 
 def counted_sources(path: Path, period: float = 1.0) -> Sources:
@@ -29,9 +66,9 @@ def counted_sources(path: Path, period: float = 1.0) -> Sources:
     Raises
     ------
     ValueError
-        Naming the file and the reason: as `Sources.from_csv` does, or a cost that is not one.
+        Naming the file and the reason: as `own_sources` does, or a cost that is not one.
     """
-    sources = Sources.from_csv(path, period)
+    sources = own_sources(path, period)
     for name, cost in zip(sources.names or (), sources.cost, strict=True):
         if cost != 1:
             raise ValueError(

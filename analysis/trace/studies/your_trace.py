@@ -176,16 +176,18 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
         "used": "budget spent", "fresh": "time up to date",
     }  # fmt: skip
     laid = table.assign(policy=table["policy"].map(LABELS)).set_index("policy")[list(names)]
-    return with_dashes(laid.rename(columns=names).round(3))
+    return with_dashes(laid.rename(columns=names))
 
 
 def with_dashes(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame to be shown, with a dash for each number that is not finite."""
-    return frame.astype(object).where(frame.map(_is_shown), NONE)
+    """Return a frame to be shown: three decimals, and a dash for what is not finite."""
+    return frame.map(_as_shown)
 
 
-def _is_shown(value: object) -> bool:
-    return not isinstance(value, float) or bool(np.isfinite(value))
+def _as_shown(value: object) -> object:
+    if not isinstance(value, float):
+        return value
+    return f"{value:.3f}" if np.isfinite(value) else NONE
 
 
 def draw(table: pd.DataFrame, plan: Experiment) -> None:
@@ -262,12 +264,19 @@ def draw_schedule(table: pd.DataFrame) -> None:
         "your-trace-schedule",
         fig,
         table,
-        caption=f"The recommended schedule: visits per day against items per day. {never} of "
-        f"{len(table)} sources are never visited at this budget. The data of this figure is the "
-        "schedule, one row a source.",
-        alt=f"{how_many_visits(some['visits_per_day'])} {how_visits_rise(some)}{never} of "
-        f"{len(table)} sources are not visited.",
+        caption="The recommended schedule: visits per day against items per day. "
+        f"{who_is_left_out(never, len(table))} The data of this figure is the schedule, one row a "
+        "source.",
+        alt=f"{how_many_visits(some['visits_per_day'])} {how_visits_rise(some)}"
+        f"{who_is_left_out(never, len(table))}",
     )
+
+
+def who_is_left_out(never: int, size: int) -> str:
+    """Say how many of the sources are never visited."""
+    if never == 0:
+        return f"All {size} sources are visited."
+    return f"Never visited at this budget: {never} of {size} sources."
 
 
 def how_many_visits(visits: pd.Series) -> str:
@@ -280,7 +289,7 @@ def how_visits_rise(visited: pd.DataFrame) -> str:
     """Say whether visits rise with items, and less than in proportion, where they do."""
     ordered = visited.sort_values("items_per_day")
     visits = ordered["visits_per_day"].to_numpy()
-    rise = bool((np.diff(visits) >= -1e-9 * visits[1:]).all())
+    rise = bool((np.diff(visits) >= -1e-9 * visits[1:]).all() and visits[-1] > visits[0])
     each = (ordered["visits_per_day"] / ordered["items_per_day"]).to_numpy()
     slower = bool(len(each) > 1 and each[-1] < each[0])
     said = "They rise with items per day" if rise else ""

@@ -2,7 +2,12 @@
 
 import pytest
 
-from analysis.ephemeral.studies.own import compared_sources, counted_sources, few_sources
+from analysis.ephemeral.studies.own import (
+    compared_sources,
+    counted_sources,
+    few_sources,
+    own_sources,
+)
 
 HEAD = "name,arrival_rate,mean_utility,decay_rate"
 
@@ -44,3 +49,24 @@ def test_the_number_of_sources_is_refused_where_a_page_cannot_do_with_it(
     for size in refused:
         with pytest.raises(ValueError, match=said):
             read(table(size))
+
+
+@pytest.mark.parametrize("rate", ["1e101", "1e300", "1.7e308"])
+def test_contents_that_no_figure_can_hold_are_refused(tmp_path, rate):
+    path = tmp_path / "huge.csv"
+    path.write_text(f"{HEAD}\nsmall,1,1,0.5\nhuge,{rate},5,0.5\n")
+    with pytest.raises(ValueError, match=r"must be at most 1e\+100, got .* for source 'huge'"):
+        own_sources(path)
+
+
+def test_costs_are_read_where_they_are_used(table):
+    assert own_sources(table(3, [1, 2, 3])).cost.tolist() == [1, 2, 3]
+
+
+def test_sources_at_which_nothing_ever_appears_are_refused(tmp_path):
+    path = tmp_path / "silent.csv"
+    path.write_text(f"{HEAD}\na,0,1,0.5\nb,3,0,0.5\n")
+    with pytest.raises(ValueError, match="both be above 0 for one source at least"):
+        own_sources(path)
+    path.write_text(f"{HEAD}\na,0,1,0.5\nb,3,1,0.5\n")
+    assert len(own_sources(path)) == 2

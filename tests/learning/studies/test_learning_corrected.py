@@ -125,3 +125,9 @@ def test_pictures_show_what_was_found(monkeypatch):
     pictures.save_tuning(by_kappa, by_step, 1.0, 1)
     assert values["corrected-safe-step"] == 0.003
     assert values["corrected-some-step-is-safe"]
+
+
+def test_a_loss_that_is_drawn_at_the_floor_is_not_told_as_the_floor():
+    assert pictures.loss_in_words(100.0, 100.0) == "less than 0.01%"
+    assert pictures.loss_in_words(101.0, 100.0) == "less than 0.01%"
+    assert pictures.loss_in_words(97.5, 100.0) == "2.5%"

@@ -12,7 +12,7 @@ from analysis.learning.environment import Floats
 from analysis.learning.scheme.runs import Learned
 from analysis.learning.studies.learning_corrected import BAD, ZERO
 from analysis.learning.studies.learning_corrected.statements import keep, of_learning
-from analysis.report import COLOURS, figure, save_figure, save_table, save_value
+from analysis.report import COLOURS, figure, plus_minus, save_figure, save_table, save_value
 from analysis.results import student_band
 
 LEAST_LOSS = 0.01
@@ -56,7 +56,7 @@ def save_curves(runs: Mapping[str, Learned], levels: Mapping[str, float], budget
     axis.set(xlim=(0, horizon), ylim=(0, 1.35 * index))
     axis.legend(loc="upper right", fontsize="small", ncols=2)
     told = "; ".join(
-        f"{name}: {late.value:.1f} ± {late.half_width:.1f}, {late.replications} runs"
+        f"{name}: {plus_minus(late.value, late.half_width, 1)}, {late.replications} runs"
         for name, (_, late) in ends.items()
     )
     first = "; ".join(f"{name}: {mean:.0f}" for name, (mean, _) in ends.items())
@@ -159,8 +159,8 @@ def save_tuning(by_kappa: pd.DataFrame, by_step: pd.DataFrame, index: float, bud
         *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize="small"
     )
     said = [
-        f"at {name} = {frame.index[-1]:g} {loss(frame[ZERO].iloc[-1]):.2g}% from zero and "
-        f"{loss(frame[BAD].iloc[-1]):.2g}% from the bad start"
+        f"at {name} = {frame.index[-1]:g} {loss_in_words(frame[ZERO].iloc[-1], index)} from zero "
+        f"and {loss_in_words(frame[BAD].iloc[-1], index)} from the bad start"
         for name, frame in (("kappa", by_kappa), ("c", by_step))
     ]
     save_figure(
@@ -175,6 +175,12 @@ def save_tuning(by_kappa: pd.DataFrame, by_step: pd.DataFrame, index: float, bud
     safe = by_step.index[by_step[f"{ZERO}, lowest run"] > 0.97 * index]
     save_value("corrected-safe-step", float(max(safe, default=0.0)))
     save_value("corrected-some-step-is-safe", len(safe) > 0)
+
+
+def loss_in_words(reward: float, index: float) -> str:
+    """Return the loss against the index policy, which a figure cannot show below its floor."""
+    loss = 100 * (1 - reward / index)
+    return f"{loss:.2g}%" if loss >= LEAST_LOSS else f"less than {LEAST_LOSS:g}%"
 
 
 def save_learned(
