@@ -13,6 +13,7 @@ from analysis.ephemeral.studies.stochastic_arrivals import (
     FORMS,
     RULES,
     Results,
+    as_text,
     bound_of_law,
     claims,
     holds_exact,
@@ -174,3 +175,17 @@ def test_a_source_counts_as_helping_only_beyond_its_interval():
         "all": Estimate.of([2.0, 2.1]),
     }
     assert observing_one(gains) == {"one-helps": 1, "one-tried": 2}
+
+
+def test_a_source_at_which_nothing_appears_leaves_the_bound_as_it_is():
+    two = Sources([20.0, 5.0], [1.0, 1.0], [0.3, 0.6])
+    three = Sources([20.0, 0.0, 5.0], [1.0, 1.0, 1.0], [0.3, 0.3, 0.6])
+    law = Utility("exponential")
+    bounds = [bound_of_law(some, law, 1, 0.02) for some in (two, three)]
+    assert bounds[0] == pytest.approx(bounds[1])
+    assert bound_of_law(three, law, 3, 0.02) == pytest.approx(two.u.sum(), rel=1e-3)
+
+
+def test_an_estimate_of_runs_that_are_alike_has_no_half_width():
+    assert as_text(Estimate(2.0, 2.0, 2.0, 5)) == "2.00"
+    assert as_text(Estimate(2.0, 1.5, 2.5, 5)) == "2.00 ± 0.50"

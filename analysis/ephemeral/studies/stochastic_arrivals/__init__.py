@@ -92,11 +92,12 @@ def bound_of_law(sources: Sources, utility: Utility, budget: int, tolerance: flo
     tolerance : float
         Largest estimated error of the index curves, in units of u*/C.
     """
+    found = sources.subset(np.flatnonzero(sources.u > 0))  # others add nothing and are left alone
     curves = [
-        stochastic_index(sources, i, utility, tolerance=tolerance, points=100)
-        for i in range(len(sources))
+        stochastic_index(found, i, utility, tolerance=tolerance, points=100)
+        for i in range(len(found))
     ]
-    return stochastic_bound(sources, curves, budget)[0]
+    return stochastic_bound(found, curves, min(budget, len(found)))[0]
 
 
 def reward_table(results: dict[str, Comparison], greedy: float) -> pd.DataFrame:
