@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from os import PathLike
 
-import numpy as np
-
 from analysis.ephemeral.sources import Sources
 
 Path = str | PathLike[str]
@@ -38,13 +36,11 @@ def own_sources(path: Path, period: float = 1.0) -> Sources:
         nothing to find anywhere.
     """
     sources = Sources.from_csv(path, period)
-    with np.errstate(over="ignore"):
-        contents = sources.u_star
-    if not contents.any():
+    if not sources.u_star.any():
         raise ValueError(
             f"{path}: arrival_rate and mean_utility must both be above 0 for one source at least"
         )
-    for name, content in zip(sources.names or (), contents, strict=True):
+    for name, content in zip(sources.names or (), sources.u_star, strict=True):
         if not content <= LARGEST:
             raise ValueError(
                 f"{path}: arrival_rate * mean_utility / decay_rate must be at most {LARGEST:g}, "

@@ -51,7 +51,7 @@ def test_the_number_of_sources_is_refused_where_a_page_cannot_do_with_it(
             read(table(size))
 
 
-@pytest.mark.parametrize("rate", ["1e101", "1e300", "1.7e308"])
+@pytest.mark.parametrize("rate", ["1e101", "1e300"])
 def test_contents_that_no_figure_can_hold_are_refused(tmp_path, rate):
     path = tmp_path / "huge.csv"
     path.write_text(f"{HEAD}\nsmall,1,1,0.5\nhuge,{rate},5,0.5\n")
