@@ -1,0 +1,298 @@
+"""Many copies of a few sources: a policy on two levels that attains the relaxed bound.
+
+There are R copies of each of n types and a budget of R M crawls. The first level says how many
+copies of each type are crawled at each epoch; on the second, those copies are crawled that have
+waited longest. Let f_i be the frequencies that solve the relaxed problem: 1/f_i is a whole number
+k_i, or f_i = 0, for all types but one at most.
+
+*Fixed counts.* Type i gets floor(R (t+1)/k_i) - floor(R t/k_i) crawls at epoch t, so that every copy
+has the gap k_i, and one type, the *absorber*, what is left. If the absorber is the type a with
+1/(k+1) < f_a < 1/k, its gaps are k and k + 1 for all
+
+    R >= R0 = n' / min(1 - f_a k, f_a (k+1) - 1),   n' the number of other types with k_i >= 2,
+
+and then the relaxed bound is earned, exactly.
+
+*In order.* For any R the places of each epoch are dealt out by Tijdeman's rule, which keeps the
+crawls of each type within 1 - 1/(2n - 2) of their share at every place. What is lost is O(1/R).
+
+Of the two, and a whole-number program where all 1/f_i are whole, that one is taken which earns
+most. Rewards are exact: counts have the least common multiple of the k_i as a period, and the next
+crawl of a copy of type i is the R-th after the last one.
+
+Reference: Tijdeman, The chairman assignment problem, Discrete Mathematics 32 (1980) 323-330.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import lcm
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from analysis.checks import check_integer, check_kind
+from analysis.ephemeral.optimum.relaxed import relaxed_problem
+from analysis.ephemeral.policies import Arms, Observation
+from analysis.ephemeral.sources import Sources
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LONGEST_PERIOD = 100_000
+"""Epochs after which counts repeat, at most."""
+_WHOLE = 1e-9
+_PROGRAM = 400  # epochs of a period up to which the whole-number program is tried
+
+
+@dataclass(frozen=True, eq=False)
+class TwoLevelPolicy:
+    """Fixed numbers of crawls of each type at each epoch, to the copies that waited longest.
+
+    It crawls the sources of `expanded`: copy c of type i has the number i R + c.
+
+    Attributes
+    ----------
+    sources : Sources
+        The n types.
+    budget, copies : int
+        Crawls per epoch and copy, and copies of each type R.
+    counts : ndarray of int, shape (n, period)
+        Crawls of each type at each epoch, over and over.
+    rule : str
+        How the counts were found.
+    average_reward : float
+        Reward per epoch and copy, in the long run.
+    bound : float
+        The relaxed bound per copy: no policy earns more.
+    """
+
+    sources: Sources
+    budget: int
+    copies: int
+    counts: Ints
+    rule: str
+    average_reward: float
+    bound: float
+
+    @property
+    def loss(self) -> float:
+        """Share of the bound that is not earned."""
+        return 1.0 - self.average_reward / self.bound if self.bound > 0.0 else 0.0
+
+    def expanded(self) -> Sources:
+        """Return all copies as sources."""
+        return self.sources.subset(np.repeat(np.arange(len(self.sources)), self.copies))
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the copies of this epoch."""
+        check_integer("budget", budget, self.budget * self.copies)
+        ages = observation.age.reshape(len(self.sources), self.copies)
+        counts = self.counts[:, observation.epoch % self.counts.shape[1]]
+        chosen = [
+            i * self.copies + np.argsort(-ages[i], kind="stable")[:count]
+            for i, count in enumerate(counts)
+        ]
+        return np.sort(np.concatenate(chosen))
+
+
+def two_level(sources: Sources, budget: int, copies: int) -> TwoLevelPolicy:
+    """Plan the crawls of many copies of a few types of source.
+
+    Parameters
+    ----------
+    sources : Sources
+        n types, with costs of 1.
+    budget : int
+        Crawls per epoch and copy, from 1 to n.
+    copies : int
+        Copies of each type, at least 1.
+
+    Returns
+    -------
+    TwoLevelPolicy
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range; types whose due ages have no common
+        multiple up to `LONGEST_PERIOD` are refused.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> plan = two_level(four_sources(), 2, 100)
+    >>> plan.rule, abs(plan.loss) < 1e-12
+    ('fixed counts, the rest to type 3', True)
+    """
+    check_kind("sources", sources, Sources)
+    check_integer("budget", budget, 1, len(sources))
+    check_integer("copies", copies, 1)
+    if (sources.cost != 1.0).any():
+        raise ValueError("sources must have costs of 1")
+    frequency = frequencies(sources, budget)
+    period = lcm(*(int(k) for k in np.round(1 / frequency[whole(frequency)])))
+    if period > LONGEST_PERIOD:
+        raise ValueError(
+            f"sources must have due ages with a common multiple up to {LONGEST_PERIOD}, "
+            f"got {period}"
+        )
+    bound = relaxed_problem(sources, budget).bound
+    best = None
+    for rule, counts in _plans(frequency, budget, copies, period):
+        reward = _reward(sources, counts, copies)
+        if best is None or reward > best.average_reward * (1 + 1e-13):
+            best = TwoLevelPolicy(sources, budget, copies, counts, rule, reward, bound)
+        if best.loss < 1e-11:
+            break
+    assert best is not None
+    return best
+
+
+def whole(frequency: Floats) -> NDArray[np.bool_]:
+    """Tell which frequencies are 1 over a whole number."""
+    gap = np.divide(1.0, frequency, out=np.full(frequency.size, 0.5), where=frequency > 0)
+    return np.abs(gap - np.round(gap)) < _WHOLE * gap
+
+
+def frequencies(sources: Sources, budget: int) -> Floats:
+    """Return frequencies that solve the relaxed problem, 1/f whole for all but one at most."""
+    frequency = relaxed_problem(sources, budget).frequency
+    tied = np.flatnonzero(~whole(frequency) & (frequency > 0))
+    long = np.ceil(1 / frequency[tied])
+    left = float((frequency[tied] - 1 / long).sum())
+    frequency = frequency.copy()
+    frequency[tied] = 1 / long
+    for i, k in zip(tied, long, strict=True):  # of equal worth: to one after the other
+        more = min(left, 1 / (k - 1) - 1 / k)
+        frequency[i] += more
+        left -= more
+    return frequency
+
+
+def enough_copies(sources: Sources, budget: int) -> float:
+    """Return R0, from which on fixed counts attain the relaxed bound; nan if all 1/f are whole.
+
+    Parameters
+    ----------
+    sources, budget
+        As for `two_level`.
+    """
+    frequency = frequencies(sources, budget)
+    tied = np.flatnonzero(~whole(frequency) & (frequency > 0))
+    if not tied.size:
+        return np.nan
+    f = float(frequency[tied[0]])
+    k = np.floor(1 / f)
+    others = whole(frequency) & (frequency < 1 - _WHOLE)
+    return float(others.sum() / min(1 - f * k, f * (k + 1) - 1))
+
+
+def _plans(frequency: Floats, budget: int, copies: int, period: int) -> Iterator[tuple[str, Ints]]:
+    """Yield counts of each type at each epoch of a period, by one rule after the other."""
+    crawled = np.flatnonzero(frequency > 0)
+    fixed = whole(frequency)
+    absorbers = crawled[~fixed[crawled]]
+    if not absorbers.size:  # all whole: any may take the rest, the one of longest gap first
+        absorbers = crawled[np.argsort(frequency[crawled], kind="stable")]
+    epochs = np.arange(period + 1)
+    for absorber in absorbers:
+        counts = np.zeros((frequency.size, period), np.int64)
+        for i in crawled[crawled != absorber]:
+            counts[i] = np.diff(copies * epochs // round(1 / frequency[i]))
+        counts[absorber] = copies * budget - counts.sum(axis=0)
+        if counts.min() >= 0 and counts.max() <= copies:
+            yield f"fixed counts, the rest to type {absorber + 1}", counts
+    dealt = in_order(frequency[crawled] / frequency.sum(), copies * budget, period)
+    counts = np.zeros((frequency.size, period), np.int64)
+    counts[crawled] = dealt
+    if counts.max() <= copies:
+        yield "in Tijdeman's order", counts
+    if fixed[crawled].all() and period <= _PROGRAM:
+        gaps = np.round(1 / frequency[crawled]).astype(np.int64)
+        found = _whole_counts(gaps, budget, copies, period)
+        if found is not None:
+            counts = np.zeros((frequency.size, period), np.int64)
+            counts[crawled] = found
+            yield "whole counts", counts
+    if counts.max() > copies:  # a copy cannot be crawled twice in an epoch: cut, at a loss
+        yield "in Tijdeman's order, cut", np.minimum(counts, copies)
+
+
+@njit(cache=True)
+def in_order(share: Floats, places: int, epochs: int) -> Ints:
+    """Deal places to types by Tijdeman's rule, and count them by epoch.
+
+    Parameters
+    ----------
+    share : ndarray, shape (n,)
+        Share of each type, with a sum of 1.
+    places, epochs : int
+        Places of an epoch, and number of epochs.
+
+    Returns
+    -------
+    ndarray of int, shape (n, epochs)
+    """
+    n = share.size
+    slack = 1.0 / (2 * n - 2) if n > 1 else 0.0
+    dealt = np.zeros((n, epochs), np.int64)
+    count = np.zeros(n)
+    place = 0
+    for epoch in range(epochs):
+        for _ in range(places):
+            place += 1
+            best, least = -1, np.inf
+            for i in range(n):
+                behind = share[i] * place - count[i]
+                if behind >= slack - 1e-9:
+                    left = (1.0 - slack - behind) / share[i]
+                    if left < least - 1e-9:
+                        best, least = i, left
+            count[best] += 1
+            dealt[best, epoch] += 1
+    return dealt
+
+
+def _whole_counts(gaps: Ints, budget: int, copies: int, period: int) -> Ints | None:
+    """Return counts with the periods of the gaps; None if there are none in whole numbers."""
+    first = np.cumsum(gaps) - gaps
+    spent = np.zeros((period, int(gaps.sum())))
+    of_type = np.zeros((gaps.size, spent.shape[1]))
+    for i, gap in enumerate(gaps):
+        spent[np.arange(period), first[i] + np.arange(period) % gap] = 1
+        of_type[i, first[i] : first[i] + gap] = 1
+    found = milp(
+        np.zeros(spent.shape[1]),
+        constraints=[
+            LinearConstraint(spent, copies * budget, copies * budget),
+            LinearConstraint(of_type, copies, copies),
+        ],
+        bounds=Bounds(0, copies),
+        integrality=np.ones(spent.shape[1]),
+        options={"time_limit": 10.0},
+    )
+    if found.x is None:
+        return None
+    counts = np.round(found.x).astype(np.int64)
+    return np.stack([counts[first[i] + np.arange(period) % gap] for i, gap in enumerate(gaps)])
+
+
+def _reward(sources: Sources, counts: Ints, copies: int) -> float:
+    """Reward per epoch and copy: the next crawl of a copy is the `copies`-th after its last."""
+    period, total = counts.shape[1], 0.0
+    for i, row in enumerate(counts):
+        number = int(row.sum())
+        if not number:
+            continue
+        epoch = np.repeat(np.arange(period), row)
+        later = np.arange(number) + copies
+        gap = epoch[later % number] + period * (later // number) - epoch
+        content = sources.state_at_age(gap[:, None] * np.ones(len(sources)))[:, i]
+        total += float(content.sum())
+    return total / (period * copies)

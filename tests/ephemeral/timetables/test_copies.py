@@ -1,0 +1,107 @@
+"""Many copies: the relaxed bound attained exactly, and what an order without conditions loses."""
+
+import numpy as np
+import pytest
+
+from analysis.ephemeral import Sources, four_sources, relaxed_problem, simulate
+from analysis.ephemeral.instances import random_set
+from analysis.ephemeral.stochastic.replicas import simulate_replicas
+from analysis.ephemeral.timetables.copies import (
+    enough_copies,
+    frequencies,
+    in_order,
+    two_level,
+    whole,
+)
+
+
+def check_copies(instance, size=4):
+    sources, budget = random_set(instance, 1, size)
+    enough = enough_copies(sources, budget)
+    sizes = [int(np.ceil(enough)), int(np.ceil(enough)) + 1] if np.isfinite(enough) else [30, 31]
+    for copies in sizes:
+        plan = two_level(sources, budget, copies)
+        assert plan.counts.sum(axis=0).tolist() == [budget * copies] * plan.counts.shape[1]
+        assert abs(plan.loss) < 1e-10, (instance, copies, plan.rule)
+
+
+@pytest.mark.parametrize("instance", range(40))
+def test_from_some_number_of_copies_on_the_bound_is_attained(instance):
+    check_copies(instance)
+
+
+@pytest.mark.slow
+def test_the_bound_is_attained_on_hundreds_of_sets():
+    for instance in range(40, 540):
+        check_copies(instance)
+
+
+def test_a_set_of_whole_due_ages_without_a_common_one():
+    """Due ages 3, 4, 4 and 6: the longest is no common multiple."""
+    sources, budget = random_set(54, 1)
+    assert np.isnan(enough_copies(sources, budget))
+    for copies in (2, 3, 4, 5):
+        assert abs(two_level(sources, budget, copies).loss) < 1e-12
+
+
+@pytest.mark.parametrize(("instance", "copies"), [(1, 3), (5, 7), (8, 4), (54, 3)])
+def test_rewards_are_those_of_a_simulation_of_every_copy(instance, copies):
+    sources, budget = random_set(instance, 1)
+    plan = two_level(sources, budget, copies)
+    period = plan.counts.shape[1]
+    turns = -(-600 // period)
+    run = simulate(plan.expanded(), plan, budget * copies, 2 * turns * period)
+    late = run.reward[turns * period :].mean() / copies
+    assert late == pytest.approx(plan.average_reward, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_an_order_keeps_every_type_near_its_share(seed):
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(2, 7))
+    share = rng.dirichlet(np.ones(size))
+    dealt = in_order(share, 1, 3000)
+    off = np.cumsum(dealt, axis=1) - share[:, None] * np.arange(1, 3001)
+    assert np.abs(off).max() <= 1 - 1 / (2 * size - 2) + 1e-6
+    assert (dealt.sum(axis=0) == 1).all()
+
+
+def test_an_order_loses_no_more_than_its_proof_allows():
+    for instance in range(12):
+        sources, budget = random_set(instance, 1)
+        frequency = frequencies(sources, budget)
+        crawled = np.flatnonzero((frequency > 0) & (frequency < 1 - 1e-9))
+        for copies in (37, 101):
+            k = np.floor(1 / frequency[crawled] + 1e-9)
+            if copies < 1 + k.max(initial=1):
+                continue
+            decay = sources.decay[crawled]
+            lost = sources.u_star[crawled] * np.expm1(-decay) ** 2 * np.exp(-decay * (k - 1))
+            lost = lost * (1 + np.exp(-decay) * ~whole(frequency)[crawled])
+            bound = relaxed_problem(sources, budget).bound
+            plan = two_level(sources, budget, copies)
+            assert plan.loss <= lost.sum() / (copies * bound) + 1e-12
+
+
+def test_equal_types_are_tied_and_still_one_of_them_alone_is_not_whole():
+    alike = Sources(np.ones(4), np.ones(4), np.full(4, 0.3))
+    frequency = frequencies(alike, 3)
+    assert frequency.sum() == pytest.approx(3)
+    assert (~whole(frequency)).sum() <= 1
+    assert abs(two_level(alike, 3, 5).loss) < 1e-12
+
+
+def test_the_index_policy_keeps_a_gap_where_two_levels_keep_none():
+    copies = 1000
+    kept = 1 - simulate_replicas(four_sources(), 2, copies).average_reward / (
+        relaxed_problem(four_sources(), 2).bound
+    )
+    assert kept > 1e-4
+    assert abs(two_level(four_sources(), 2, copies).loss) < 1e-12
+
+
+def test_what_is_no_plan_is_refused():
+    with pytest.raises(ValueError, match="copies"):
+        two_level(four_sources(), 2, 0)
+    with pytest.raises(ValueError, match="cost"):
+        two_level(Sources([1, 1], [1, 1], [1, 1], cost=[1, 2]), 1, 3)
