@@ -5,7 +5,7 @@ copies of each type are crawled at each epoch; on the second, those copies are c
 waited longest. Let f_i be the frequencies that solve the relaxed problem: 1/f_i is a whole number
 k_i, or f_i = 0, for all types but one at most.
 
-*Fixed counts.* Type i gets floor(R (t+1)/k_i) - floor(R t/k_i) crawls at epoch t, so that every copy
+*Fixed counts.* Type i gets floor(R (t+1)/k_i) - floor(R t/k_i) crawls at epoch t, so that each copy
 has the gap k_i, and one type, the *absorber*, what is left. If the absorber is the type a with
 1/(k+1) < f_a < 1/k, its gaps are k and k + 1 for all
 

@@ -1,0 +1,1 @@
+"""Study of many copies of a few sources: the two-level policy beside the index policy."""

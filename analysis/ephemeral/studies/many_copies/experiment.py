@@ -1,0 +1,80 @@
+"""Losses of the two-level and the index policy on random sets, by the number of copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.checks import check_integer
+from analysis.ephemeral.instances import random_set
+from analysis.ephemeral.stochastic.replicas import simulate_replicas
+from analysis.ephemeral.timetables.copies import enough_copies, two_level
+
+#: Loss below which a reward counts as the bound itself.
+EXACT = 1e-11
+
+
+def losses(copies: Sequence[int], instances: int, seed: int) -> pd.DataFrame:
+    """Return what two policies lose against the relaxed bound on copies of random sets of four.
+
+    Parameters
+    ----------
+    copies : sequence of int
+        Numbers of copies.
+    instances : int
+        Random sets, at least 1.
+    seed : int
+        Seed of the sets and of the ages at which the index policy starts.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a set and number of copies: instance, copies; two-level and index, losses; rule, how
+        the counts were found; enough, the number from which on the proof holds, nan if all due ages
+        are whole.
+    """
+    check_integer("instances", instances, 1)
+    rows = []
+    for instance in range(instances):
+        sources, budget = random_set(instance, seed)
+        enough = enough_copies(sources, budget)
+        for number in copies:
+            plan = two_level(sources, budget, number)
+            rng = np.random.default_rng([seed, instance, number])
+            run = simulate_replicas(sources, budget, number, start="random", horizon=2000, rng=rng)
+            rows.append(
+                {
+                    "instance": instance,
+                    "copies": number,
+                    "two-level": max(plan.loss, 0.0),
+                    "index": max(1 - run.average_reward / plan.bound, 0.0),
+                    "rule": plan.rule,
+                    "enough": enough,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def numbers(frame: pd.DataFrame) -> dict[str, float]:
+    """Return what the page says of the losses."""
+    first = frame.groupby("instance").first()
+    last = frame[frame.copies == frame.copies.max()]
+    later = frame[frame.copies > 1]
+    return {
+        "sets": len(first),
+        "fractional": int(first.enough.notna().sum()),
+        "median": float(np.nan_to_num(np.ceil(first.enough).median())),
+        "most": float(np.nan_to_num(np.ceil(first.enough).max())),
+        "largest": int(last.copies.iloc[0]),
+        "exact": int((last["two-level"] < EXACT).sum()),
+        "index-exact": int((last["index"] < 1e-9).sum()),
+        "index-mean": float(last["index"].mean()),
+        "index-worst": float(last["index"].max()),
+        "two-worst": float(last["two-level"].max()),
+        "early": float((later["two-level"] < EXACT).mean()) if len(later) else 0.0,
+        "one-two": float(frame[frame.copies == frame.copies.min()]["two-level"].mean()),
+        "one-index": float(frame[frame.copies == frame.copies.min()]["index"].mean()),
+        "fewest": int(frame.copies.min()),
+    }

@@ -1,0 +1,160 @@
+"""Timetables on random and on chosen sets: their loss, and that of the index policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.checks import check_integer
+from analysis.ephemeral.instances import random_set
+from analysis.ephemeral.optimum.relaxed import relaxed_bound, relaxed_problem
+from analysis.ephemeral.optimum.schedules import schedule_reward, spread_schedule
+from analysis.ephemeral.scheduler.admission import spread_ages
+from analysis.ephemeral.scheduler.core import Scheduler
+from analysis.ephemeral.simulation import long_run_cycle
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.timetables.guarantees import chord_loss, guaranteed_loss
+from analysis.ephemeral.timetables.table import timetable
+
+#: Sources and budgets of the comparison with the index policy; a tenth is crawled in the last ones.
+SIZES = ((4, 1), (10, 1), (10, 2), (30, 1), (30, 3), (100, 10), (300, 30), (1000, 100))
+#: Budgets at which ten times as many sources are planned.
+BUDGETS = (1, 3, 10, 30, 100, 300, 1000, 3000)
+_WARM_UP, _EPOCHS = 500, 2500
+
+
+def lognormal_set(size: int, rng: np.random.Generator) -> Sources:
+    """Draw sources: lognormal rates and utilities, decay on (0.02, 0.5)."""
+    return Sources(rng.lognormal(0, 1, size), rng.lognormal(0, 0.5, size),
+                   rng.uniform(0.02, 0.5, size))  # fmt: skip
+
+
+def index_reward(sources: Sources, budget: int, rng: np.random.Generator) -> float:
+    """Reward per epoch of the index policy, from stationary ages and after a warm-up."""
+    scheduler = Scheduler(sources, budget, spread_ages(sources, budget, rng))
+    earned = [scheduler.crawl()[1].sum() for _ in range(_WARM_UP + _EPOCHS)]
+    return float(np.mean(earned[_WARM_UP:]))
+
+
+def losses(replications: int, seed: int) -> pd.DataFrame:
+    """Hold the timetable, the index policy and an even list against the bound on random sets.
+
+    Parameters
+    ----------
+    replications : int
+        Sets of each size, at least 1.
+    seed : int
+        Seed of the sets.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a set: sources, budget, replication; timetable, powers of two, index and even list,
+        shares of the relaxed bound that each loses.
+    """
+    check_integer("replications", replications, 1)
+    rows = []
+    for size, budget in SIZES:
+        for replication in range(replications if size < 1000 else min(replications, 3)):
+            rng = np.random.default_rng([seed, size, budget, replication])
+            sources = lognormal_set(size, rng)
+            table = timetable(sources, budget)
+            rewards = {
+                "timetable": table.average_reward,
+                "powers of two": timetable(sources, budget, odd_parts=(1,)).average_reward,
+                "index": index_reward(sources, budget, rng),
+                "even list": _even_list(sources, budget),
+            }
+            lost = {name: 1 - reward / table.bound for name, reward in rewards.items()}
+            rows.append({"sources": size, "budget": budget, "replication": replication, **lost})
+    return pd.DataFrame(rows)
+
+
+def _even_list(sources: Sources, budget: int) -> float:
+    """Reward of the list that spreads the relaxed frequencies, earliest deadline first."""
+    frequency = np.clip(relaxed_problem(sources, budget).frequency, 0.0, 1.0)
+    return schedule_reward(sources, spread_schedule(frequency, budget, 2520))
+
+
+def losses_by_budget(budgets: Sequence[int], seed: int) -> pd.DataFrame:
+    """Plan ten times as many sources as crawls, and hold the loss against what is proved.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a budget: proved, the loss that no set exceeds; timetable and powers of two, the
+        losses on one random set; grid, what the gaps are.
+    """
+    rows = []
+    for budget in budgets:
+        rng = np.random.default_rng([seed, budget])
+        sources = lognormal_set(10 * budget, rng)
+        best = timetable(sources, budget)
+        plain = timetable(sources, budget, odd_parts=(1,))
+        rows.append(
+            {
+                "budget": budget,
+                "proved": guaranteed_loss(budget),
+                "timetable": 1 - best.average_reward / best.bound,
+                "powers of two": 1 - plain.average_reward / plain.bound,
+                "grid": best.grid,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def hard_sets() -> dict[str, tuple[Sources, int]]:
+    """Return two sets on which the index policy loses more than powers of two ever do."""
+    three = _by_limit([0.867, 1.136, 0.494], [1.075, 0.543, 1.051])
+    five = _by_limit([0.571, 1.059, 0.737, 0.533, 2.163], [0.096, 1.217, 0.04, 1.942, 0.388])
+    return {"three sources": (three, 1), "five sources": (five, 1)}
+
+
+def _by_limit(u_star: Sequence[float], decay: Sequence[float]) -> Sources:
+    """Return sources of given u* and decay, with utilities of 1."""
+    rate = np.asarray(decay)
+    return Sources(np.asarray(u_star) * rate, np.ones(rate.size), rate)
+
+
+def hard_rewards() -> pd.DataFrame:
+    """Return what the index policy and timetables earn on `hard_sets`, and their bounds."""
+    rows = {}
+    for name, (sources, budget) in hard_sets().items():
+        bound = relaxed_bound(sources, budget)[0]
+        index = long_run_cycle(sources, "whittle", budget).average_reward
+        table = timetable(sources, budget, odd_parts=(1,)).average_reward
+        rows[name] = {
+            "bound": bound,
+            "timetable": table,
+            "index": index,
+            "timetable's loss": 1 - table / bound,
+            "index's loss": 1 - index / bound,
+            "index below timetable": 1 - index / table,
+        }
+    return pd.DataFrame(rows).T.rename_axis("set")
+
+
+def losses_of_random_sets(instances: int, seed: int) -> pd.DataFrame:
+    """Return the losses of timetable and index policy on the book's random sets of four."""
+    rows = []
+    for instance in range(instances):
+        sources, budget = random_set(instance, seed)
+        table = timetable(sources, budget)
+        index = long_run_cycle(sources, "whittle", budget).average_reward
+        rows.append((1 - table.average_reward / table.bound, 1 - index / table.bound))
+    return pd.DataFrame(rows, columns=["timetable", "index"])
+
+
+def equal_sources(copies: Sequence[int]) -> pd.DataFrame:
+    """Return the loss of powers of two on equal sources, one crawl an epoch, at the worst decay."""
+    rows = []
+    for number in copies:
+        worst = 0.0
+        for decay in np.linspace(1.45, 1.7, 26) / number:
+            alike = Sources(np.full(number, decay), np.ones(number), np.full(number, decay))
+            table = timetable(alike, 1, odd_parts=(1,))
+            worst = max(worst, 1 - table.average_reward / table.bound)
+        rows.append((number, worst, chord_loss(2.0)))
+    return pd.DataFrame(rows, columns=["sources", "loss", "proved"])
