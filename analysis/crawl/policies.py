@@ -14,6 +14,7 @@ from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.timetables.table import Timetable, timetable
 from analysis.learning.certainty_equivalence import CertaintyEquivalence
 from analysis.trace.deployed import (
     FrequencyPolicy,
@@ -69,6 +70,11 @@ class IndexPolicy:
 def index(sources: Sources, budget: int, seconds: float) -> IndexPolicy:
     """Return the Whittle index policy for known sources."""
     return IndexPolicy(sources)
+
+
+def constant_gaps(sources: Sources, budget: int, seconds: float) -> Timetable:
+    """Return the timetable of constant gaps with the best certificate."""
+    return timetable(sources, budget)
 
 
 def learned_index(sources: Sources, budget: int, seconds: float) -> CertaintyEquivalence:

@@ -28,7 +28,7 @@ def of_theorems() -> dict[str, float]:
 
 def of_a_pair() -> dict[str, float]:
     """Return what two sources lose if both have constant gaps."""
-    pair = Sources([40.0, 0.5], [1.0, 1.0], [40.0, 0.001])
+    pair = Sources(np.array([40.0, 0.5]), np.ones(2), np.array([40.0, 0.001]))
     # Gaps with a common divisor leave half of the epochs to each: the first alone earns more.
     alone = float(pair.state_at_age([1, 1])[0])
     return {"strict-loss": 1 - alone / timetable(pair, 1).average_reward}

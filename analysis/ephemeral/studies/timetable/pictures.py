@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.patches import Rectangle
@@ -35,18 +37,20 @@ def save_blocks(table: Timetable) -> None:
     crawled = list(dict.fromkeys(shown["source"]))
     fig, (line, epochs) = figure(2, 1, height=4.6)
     hatches = ("", "//", "..", "xx")
-    for row in shown.itertuples():
-        number = crawled.index(row.source)
-        look = {
+    rows = zip(*(shown[c].tolist() for c in ("source", "start", "length", "gap", "phase")),
+               strict=True)  # fmt: skip
+    for name, start, length, gap, phase in rows:
+        number = crawled.index(name)
+        look: dict[str, Any] = {
             "facecolor": COLOURS[number % len(COLOURS)],
             "hatch": hatches[number // len(COLOURS) % len(hatches)],
             "edgecolor": "white",
         }
-        line.add_patch(Rectangle((row.start, 0), row.length, 1, **look))
-        if row.length > 0.06 * table.budget:
-            line.text(row.start + row.length / 2, 0.5, row.source, ha="center", va="center",
-                      color="white")  # fmt: skip
-        for epoch in range(row.phase, _SHOWN, row.gap):
+        line.add_patch(Rectangle((start, 0), length, 1, **look))
+        if length > 0.06 * table.budget:
+            middle = start + length / 2
+            line.text(middle, 0.5, name, ha="center", va="center", color="white")
+        for epoch in range(phase, _SHOWN, gap):
             epochs.add_patch(Rectangle((epoch - 0.5, number - 0.4), 1, 0.8, **look))
     line.set(xlim=(0, table.budget), ylim=(0, 1), yticks=[], xlabel="budget (crawls per epoch)")
     epochs.set(xlim=(-0.5, _SHOWN - 0.5), ylim=(len(crawled) - 0.5, -0.5), xlabel="epoch",
@@ -117,7 +121,12 @@ def save_against_index(frame: pd.DataFrame) -> None:
     ):
         mean, most, least = (100 * getattr(groups[name], how)() for how in ("mean", "max", "min"))
         bars = np.maximum(0, [mean - least, most - mean])
-        look = {"color": colour, "marker": marker, "linestyle": "none", "capsize": 2}
+        look: dict[str, Any] = {
+            "color": colour,
+            "marker": marker,
+            "linestyle": "none",
+            "capsize": 2,
+        }
         axis.errorbar(place + shift, mean, yerr=bars, label=name, **look)
     labels = [f"{size}, {budget}" for size, budget in groups.groups]
     axis.set_xticks(place, labels)
