@@ -128,7 +128,8 @@ def save_against_index(frame: pd.DataFrame) -> None:
             "capsize": 2,
         }
         axis.errorbar(place + shift, mean, yerr=bars, label=name, **look)
-    labels = [f"{size}, {budget}" for size, budget in groups.groups]
+    sizes = frame[["sources", "budget"]].drop_duplicates().to_numpy().tolist()
+    labels = [f"{size}, {budget}" for size, budget in sizes]
     axis.set_xticks(place, labels)
     axis.set(yscale="log", xlabel="sources N, budget M", ylabel="loss (% of the bound)")
     axis.set_ylim(1e-4, 10)
