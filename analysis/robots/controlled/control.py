@@ -10,7 +10,9 @@ equation (24) on these post-decision states is
 
 with U(0, 0) = V(0, 1), the forced action of (17); theta is the cost per unit of time.  Both
 decisions minimise the same function, so that one table ``policy[q, r]`` serves both: q pages are
-left, r robots are active without the one in question; is it (re)started?
+left, r robots are active without the one in question; is it (re)started?  For robots that work each
+for itself the optimal table is a switching curve (`analysis.robots.curve`).  Policy iteration finds
+it with a handful of policies, fewer than a search among such curves would try.
 
 `RobotControl.solve` runs the policy iteration of `improvement` with the exact evaluation of
 `censored`; where that would need a long dense system, or on request, the policy iteration of
