@@ -163,9 +163,12 @@ def student_band(values: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats
     sample = check_array("values", values)
     level = check_number("level", level, 0, 1, low_open=True, high_open=True)
     check_integer("replications of values", sample.shape[0] if sample.ndim else 0, 2)
-    mean = sample.mean(axis=0)
-    error = sample.std(axis=0, ddof=1) / np.sqrt(sample.shape[0])
-    half = stdtrit(sample.shape[0] - 1, (1 + level) / 2) * error
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = sample.mean(axis=0)
+        error = sample.std(axis=0, ddof=1) / np.sqrt(sample.shape[0])
+        half = stdtrit(sample.shape[0] - 1, (1 + level) / 2) * error
+    if not np.isfinite(mean + half).all():
+        raise ValueError("values must have a mean and a variance that a float can hold")
     return mean, mean - half, mean + half
 
 

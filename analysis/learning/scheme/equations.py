@@ -258,14 +258,18 @@ def feature_condition(
     Returns
     -------
     float
+        Infinite where a centred feature does not vary.
     """
     x = visited / model(sources, LspeOptions(scale=scale)).scale
-    if not centred:
-        phi = features(x)
-    else:
-        phi = features((x - x.mean(axis=0)) / x.std(axis=0))
-        phi = (phi - phi.mean(axis=0)) / phi.std(axis=0)
+    phi = _standardised(features(_standardised(x))) if centred else features(x)
     return float(np.linalg.cond(phi.T @ phi / len(phi)))
+
+
+def _standardised(values: Floats) -> Floats:
+    """Subtract the mean of each column and divide by its deviation; 0 where it does not vary."""
+    varies = np.ptp(values, axis=0) > 1e-12 * np.abs(values).max(axis=0)
+    centred = np.where(varies, values - values.mean(axis=0), 0.0)
+    return centred / np.where(varies, values.std(axis=0), 1.0)
 
 
 @dataclass(frozen=True)

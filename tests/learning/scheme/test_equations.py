@@ -73,6 +73,8 @@ def test_standardised_features_are_well_conditioned():
     visited = SOURCES.state_at_age(np.random.default_rng(0).integers(1, 9, (500, 4)))
     assert feature_condition(SOURCES, visited) > 1e4
     assert feature_condition(SOURCES, visited, centred=True) < 50
+    visited[:, 2] = visited[0, 2]
+    assert feature_condition(SOURCES, visited, centred=True) == np.inf
 
 
 def test_fitted_thresholds_decide_nearly_as_the_index():
