@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-from analysis.checks import check_choice, check_integer, check_kind, check_number
+from analysis.checks import check_array, check_choice, check_integer, check_kind, check_number
 from analysis.ephemeral.sources import Sources
 
 Floats = NDArray[np.float64]
@@ -42,12 +42,14 @@ Floats = NDArray[np.float64]
 LAWS = ("deterministic", "exponential", "uniform", "gamma", "lognormal", "pareto")
 #: Longest decay over which the contents of gamma utilities are drawn at once, in pieces if longer.
 LONGEST_DECAY = 1.0
-#: Longest decay of an exponential utility that is drawn: what has faded to 1e-11 is left out.
+#: Longest decay of a gamma utility that is drawn at once: what has faded to 1e-11 is left out.
 FADED = 25.0
 #: Items expected per epoch, of one J, below which they are left out.
 NEGLIGIBLE = 1e-16
 #: Items drawn at once.
 BLOCK = 1 << 14
+#: Most items expected per epoch of one source: all of them are drawn where the law needs it.
+MOST_ITEMS = 1e8
 
 
 @dataclass(frozen=True)
@@ -176,11 +178,17 @@ class Arrivals:
         Returns
         -------
         ndarray, shape (N, epochs)
+
+        Raises
+        ------
+        ValueError
+            If an argument is wrong, or a source has more than 1e8 items an epoch.
         """
         check_kind("rng", rng, np.random.Generator)
         epochs = check_integer("epochs", epochs, 1)
         s = self.sources
         items, content = s.arrival_rate * s.period, np.empty((len(s), epochs))
+        check_array("arrival_rate * period", items, 0, MOST_ITEMS)
         simple = np.array([law.law == "exponential" for law in self.laws])
         content[simple] = _exponential_content(items[simple], s.decay[simple], epochs, rng)
         for i in np.flatnonzero(~simple):
@@ -206,8 +214,9 @@ def _gamma_content(
     law: Utility, items: float, decay: float, epochs: int, rng: np.random.Generator
 ) -> Floats:
     """Draw the content of each epoch for gamma utilities of mean one and shape at most one."""
-    pieces = int(np.ceil(decay / LONGEST_DECAY))
-    shape, length = 1.0 / law._parameter, decay / pieces
+    lasting = min(decay, FADED)
+    pieces = int(np.ceil(lasting / LONGEST_DECAY))
+    shape, length = 1.0 / law._parameter, lasting / pieces
     alpha, ratio = np.exp(-length), items / decay
     scale = alpha / shape * np.exp(-length * np.arange(pieces))
     number = np.arange(np.ceil(np.log(NEGLIGIBLE) / np.log(-np.expm1(-length))))

@@ -38,7 +38,7 @@ from scipy.linalg import solve_triangular
 
 from analysis.checks import check_integer, check_kind, check_number
 from analysis.ephemeral.arrivals import Arrivals, Utility
-from analysis.ephemeral.sources import Sources, check_budget, read_only
+from analysis.ephemeral.sources import ROUNDING, Sources, check_budget, read_only
 from analysis.ephemeral.stochastic.content_law import content_law
 from analysis.ephemeral.stochastic.simulation import IndexTable
 from analysis.results import NotConverged
@@ -300,7 +300,9 @@ def stochastic_bound(
     for curve in indices:
         # Below the curve the source is crawled always and earns u - lambda C.
         dual -= np.interp(subsidies, curve.index, curve.waiting)
-    best = int(np.argmin(dual))
+    # Where the dual function is flat, rounding must not choose: the largest subsidy, as in
+    # `relaxed_problem`.
+    best = int(np.flatnonzero(dual <= dual.min() * (1.0 + ROUNDING))[-1])
     return float(dual[best]), float(subsidies[best])
 
 

@@ -46,7 +46,8 @@ def index_by_definition(sources: Sources, state: ArrayLike, *, digits: int = 60)
     state : array_like, shape (N,)
         Content of each; not negative.
     digits : int
-        Decimal digits to work with, at least 40.
+        Decimal digits to work with, at least 40; more are taken where differences of contents lose
+        some, because interest fades slowly or the content is a small share of u*.
 
     Returns
     -------
@@ -68,16 +69,15 @@ def index_by_definition(sources: Sources, state: ArrayLike, *, digits: int = 60)
     if contents.shape != (len(sources),):
         raise ValueError(f"state must have shape ({len(sources)},), got {contents.shape}")
     digits = check_integer("digits", digits, 40)
-    with localcontext() as context:
-        context.prec = digits
-        return np.array(
-            [
-                float(_tie(Decimal(float(mu)), Decimal(float(x)), Decimal(float(limit)))) / cost
-                for mu, x, limit, cost in zip(
-                    sources.decay, contents, sources.u_star, sources.cost, strict=True
-                )
-            ]
-        )
+    index = np.empty(len(sources))
+    columns = zip(sources.decay, contents, sources.u_star, sources.cost, strict=True)
+    for i, (mu, x, limit, cost) in enumerate(columns):
+        share = x / limit if 0 < x < limit else 1.0
+        lost = max(0.0, -2.0 * np.log10(mu)) - np.log10(max(share, 1e-300))
+        with localcontext() as context:
+            context.prec = digits + int(np.ceil(lost))
+            index[i] = float(_tie(*(Decimal(float(number)) for number in (mu, x, limit)))) / cost
+    return index
 
 
 def index_by_solver(

@@ -1,0 +1,742 @@
+"""Ephemeral content: each public function against its definition, on families made to break it."""
+
+from __future__ import annotations
+
+import tempfile
+from fractions import Fraction
+from itertools import pairwise, product
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.optimize import linprog
+
+from analysis.ephemeral import (
+    Arrivals,
+    Environment,
+    MyopicPolicy,
+    Observation,
+    RoundRobinPolicy,
+    SchedulePolicy,
+    Scheduler,
+    Sources,
+    Utility,
+    WhittlePolicy,
+    bound_at_price,
+    compare,
+    dual_descent,
+    index_by_definition,
+    long_run_cycle,
+    optimal_average_reward,
+    optimal_cycle,
+    relaxed_bound,
+    relaxed_problem,
+    simulate,
+    simulate_random,
+    stochastic_bound,
+    stochastic_index,
+    timetable,
+    whittle_index,
+    whittle_index_at_age,
+)
+from analysis.ephemeral.optimum.schedules import schedule_reward
+from analysis.ephemeral.scheduler.partition import PartitionedScheduler
+from analysis.results import NotConverged
+from tests.families.table import slow
+
+DECAYS = (1e-100, 1e-14, 1e-10, 1e-3, 0.5, 5.0, 1e3, 1e100)
+RATES = 10.0 ** np.array([-5.0, -2.0, 1.0, 5.0])
+
+
+def unlike(seed, size, cost=1.0):
+    rng = np.random.default_rng(seed)
+    return Sources(*rng.lognormal([[1], [0], [-1]], [[1], [0.5], [0.7]], (3, size)), cost=cost)
+
+
+#: Small sets of sources, by what is hard about them.
+SETS = {
+    "one source": Sources([3.0], [1.0], [0.3]),
+    "equal sources": Sources([2.0] * 3, [1.0] * 3, [0.4] * 3),
+    "ties of two kinds": Sources([2.0, 2.0, 1.0], [1.0, 1.0, 2.0], [0.4] * 3),
+    "costs 1 and 1 + 1e-4": Sources([2.0] * 3, [1.0] * 3, [0.3, 0.5, 0.9], [1.0, 1.0001, 1.0]),
+    "rates over ten decades": Sources(RATES, np.ones(4), np.full(4, 0.3)),
+    "decay 1e-14": Sources([250.0] * 3, [1.0, 0.7, 0.2], [1e-14] * 3),
+    "joint decay 1e-10": Sources([250.0] * 3, [1.0, 0.7, 0.2], [1e-10] * 3),
+    "decay 1e3": Sources([250.0] * 3, [1.0, 0.7, 0.2], [1e3] * 3),
+    "one that brings nothing": Sources([0.0, 2.0], [1.0, 1.0], [1.0, 0.5]),
+    "unlike": unlike(1, 3),
+    "costs of all kinds": unlike(2, 3, [0.5, 1.3, 2.0]),
+}
+
+
+def on_sets(check, *left_out):
+    """One family a set of sources."""
+    return {
+        name: lambda sources=sources: check(sources)
+        for name, sources in SETS.items()
+        if name not in left_out
+    }
+
+
+def budgets(sources):
+    """Costs per epoch: of the dearest source, half of all, and all."""
+    total = float(sources.cost.sum())
+    return sorted({float(sources.cost.max()), max(total / 2, float(sources.cost.max())), total})
+
+
+def best_gap(value, guess):
+    """Whole number k >= 1 of the largest value, among those near a guess; values have one peak."""
+    near = [k for k in range(int(guess) - 2, int(guess) + 4) if k >= 1]
+    return max(near, key=value)
+
+
+def index_in_mpmath(decay, state, limit):
+    """Subsidy at which waiting and crawling tie, from the best gap of the cycle that follows."""
+    with mpmath.workdps(80 + int(2 * max(0.0, -np.log10(decay)))):
+        m, x, u = (mpmath.mpf(float(number)) for number in (decay, state, limit))
+        if x >= u:
+            return x
+        gain = -(u - x) * mpmath.expm1(-m)  # of one epoch of waiting: the best, as they shrink
+        guess = mpmath.ceil(-mpmath.log1p(-x / u) / m) if x > 0 else 1
+
+        def value(k):
+            return -u * mpmath.expm1(-m * k) - gain * k
+
+        return value(best_gap(value, guess))
+
+
+# Index ------------------------------------------------------------------------------------------
+
+
+def index_at_ages():
+    for decay in DECAYS:
+        sources = Sources([3.0], [2.0], [decay], cost=[1.0001])
+        for age in (0, 1, 2, 3, 10, 1000, 10**9, 10**15):
+            with mpmath.workdps(300):
+                state = -mpmath.expm1(-mpmath.mpf(decay) * age)  # a share of u*
+                m = mpmath.mpf(decay)
+                step = -mpmath.expm1(-m)
+                truth = age * (step * state - step) + state  # Theorem 1 at eta = k
+                truth *= mpmath.mpf(float(sources.u_star[0])) / mpmath.mpf(1.0001)
+            found = whittle_index_at_age(sources, [age])[0]
+            assert found == pytest.approx(float(truth), rel=4e-14)
+
+
+def index_in_states():
+    rng = np.random.default_rng(0)
+    for decay in DECAYS:
+        sources = Sources([3.0], [2.0], [decay], cost=[1.0001])
+        u, limit = sources.u[0], sources.u_star[0]
+        shares = [1e-9, 0.3, 1 - 1e-6, 1.0, 1.5, *rng.random(4)]
+        for state in [0.0, u, u * (1 - 1e-15), 7.5 * u, *(limit * share for share in shares)]:
+            truth = float(index_in_mpmath(decay, state, limit) / mpmath.mpf(1.0001))
+            assert whittle_index(sources, [state])[0] == pytest.approx(truth, rel=1e-12)
+
+
+def definition_in_states():
+    for decay in DECAYS:
+        sources = Sources([3.0], [2.0], [decay], cost=[1.0001])
+        u, limit = sources.u[0], sources.u_star[0]
+        for state in (0.0, 1e-20 * u, u, 7.5 * u, 0.3 * limit, limit, 2 * limit):
+            truth = float(index_in_mpmath(decay, state, limit) / mpmath.mpf(1.0001))
+            found = index_by_definition(sources, [state], digits=np.int64(40))[0]
+            assert found == pytest.approx(truth, rel=1e-13)
+
+
+# Sources ----------------------------------------------------------------------------------------
+
+
+def contents_of_sources():
+    for decay, period in product(DECAYS, (1.0, 1e-3)):
+        sources = Sources([3.0], [2.0], [decay / period], period=period)
+        with mpmath.workdps(250):
+            m = mpmath.mpf(float(sources.decay[0]))
+            limit = mpmath.mpf(6.0) / mpmath.mpf(float(sources.decay_rate[0]))
+            assert sources.u[0] == pytest.approx(float(-limit * mpmath.expm1(-m)), rel=1e-14)
+            age = 10**9
+            truth = float(-limit * mpmath.expm1(-m * age))
+        assert sources.state_at_age([age])[0] == pytest.approx(truth, rel=1e-14)
+
+
+def sources_out_of_range():
+    for decay in (1e-300, 1e-101, 1e101, 1e300):
+        with pytest.raises(ValueError, match=r"decay_rate\[1\] times the period must be in"):
+            Sources([1.0, 1.0], [1.0, 1.0], [1.0, decay])
+    with pytest.raises(ValueError, match="must be a finite number"):
+        Sources([1e300], [1e10], [1.0])
+    with pytest.raises(ValueError, match="at least one source"):
+        Sources([], [], [])
+
+
+def moments_of_utilities():
+    laws = [Utility(law) for law in ("deterministic", "exponential", "uniform")]
+    laws += [Utility("gamma", v) for v in (1e-3, 1.0, 40.0)]
+    laws += [Utility("lognormal", v) for v in (1e-3, 1.0, 40.0)]
+    for law in laws:
+        items = Arrivals(Sources([50.0], [1.0], [1e-9]), law)
+        assert items.variance[0] == pytest.approx(50 * law.second_moment, rel=1e-8)
+    for tail in (2.0, 2.01, 3.0, 50.0):
+        second = Utility("pareto", tail_index=tail).second_moment
+        if tail == 2.0:
+            assert second == np.inf
+            continue
+        low = (tail - 1) / tail
+        by_tail = low**2 + 2 * low**tail * quad(np.power, low, np.inf, args=(1 - tail,))[0]
+        assert second == pytest.approx(by_tail, rel=1e-6)
+
+
+def means_of_arrivals():
+    rng = np.random.default_rng(1)
+    laws = [Utility(), Utility("uniform"), Utility("gamma", 2.0), Utility("lognormal", 0.5)]
+    for law, decay in product(laws, (1e-14, 0.3, 30.0, 1e3)):
+        arrivals = Arrivals(Sources([4.0, 0.0], [2.0, 1.0], [decay] * 2), law)
+        drawn = arrivals.sample(4000, rng)
+        error = 5 * np.sqrt(arrivals.variance[0] / 4000)
+        assert abs(drawn[0].mean() - arrivals.mean[0]) < error
+        assert not drawn[1].any()
+
+
+def too_many_arrivals():
+    for law in (Utility(), Utility("uniform")):
+        with pytest.raises(ValueError, match="arrival_rate"):
+            Arrivals(Sources([1e12], [1.0], [1.0]), law).sample(2, np.random.default_rng(0))
+
+
+# Optima and bounds ------------------------------------------------------------------------------
+
+
+def relaxed_by_linear_program(sources, budget):
+    """Largest reward of frequencies of gaps that spend the budget, by HiGHS."""
+    solution = relaxed_problem(sources, budget)
+    longest = solution.age[np.isfinite(solution.age)].max(initial=2.0)
+    gaps = np.arange(1.0, min(4 * longest, 400.0) + 1)
+    content = sources.state_at_age(gaps[:, None]).T  # source by gap
+    scale = max(float(content.max()), 1e-300)
+    rows = np.kron(np.eye(len(sources)), np.ones(gaps.size))
+    spent = (sources.cost[:, None] / gaps).ravel()[None]
+    found = linprog(
+        -(content / gaps / scale).ravel(),
+        A_ub=np.vstack([rows, spent]),
+        b_ub=np.append(np.ones(len(sources)), budget),
+        method="highs",
+    )
+    return -found.fun * scale
+
+
+def relaxed_against_linear_program(sources):
+    for budget in budgets(sources):
+        truth = relaxed_by_linear_program(sources, budget)
+        solution = relaxed_problem(sources, budget)
+        assert solution.bound == pytest.approx(truth, rel=1e-6, abs=1e-12)
+        assert solution.primal == pytest.approx(solution.bound, rel=1e-12, abs=1e-300)
+        assert (solution.frequency @ sources.cost) == pytest.approx(budget, rel=1e-14)
+        assert solution.smallest_subsidy <= solution.subsidy
+        order = np.arange(len(sources))[::-1]
+        other = relaxed_bound(sources.subset(order), budget)
+        assert other == pytest.approx((solution.bound, solution.subsidy), rel=1e-13)
+
+
+def relaxed_with_ages_without_end():
+    """The slow source is due after 1e5 epochs: no list of ages could hold them."""
+    sources = Sources([250.0] * 3, [1.0, 0.7, 0.2], [0.7, 1e-10, 0.35])
+    for budget in (0.3, 1.0, 2.5):
+        solution = relaxed_problem(sources, budget)
+        assert solution.primal == pytest.approx(solution.bound, rel=1e-13)
+        assert solution.frequency.sum() == pytest.approx(budget, rel=1e-14)
+        for factor in (0.9, 1 - 1e-6, 1 + 1e-6, 1.1):
+            price = factor * solution.subsidy
+            assert bound_at_price(sources, budget, price) >= solution.bound * (1 - 1e-14)
+
+
+def budgets_that_rounding_raises():
+    """Ten costs of 0.1 add up to less than 1, in which they fit."""
+    sources = unlike(3, 10, cost=0.1)
+    assert relaxed_bound(sources, 1.0)[0] == pytest.approx(sources.u.sum(), rel=1e-13)
+    assert dual_descent(sources, 1.0, 5, step=1e-9).spent[0] == pytest.approx(1.0)
+    assert optimal_average_reward(sources, 1.0) == pytest.approx(sources.u.sum(), rel=1e-13)
+
+
+def prices(sources):
+    if (sources.cost != 1).any():
+        sources = Sources(sources.arrival_rate, sources.mean_utility, sources.decay_rate)
+    gaps = np.arange(1.0, 3001)[:, None]
+    content = sources.state_at_age(gaps)
+    for share in (0.0, 0.03, 0.5, 1.0, 3.0):
+        price = share * float(sources.u.max())
+        brute = price + np.maximum((content - price) / gaps, 0).max(axis=0).sum()
+        assert bound_at_price(sources, 1, price) == pytest.approx(brute, rel=1e-12, abs=1e-300)
+
+
+def prices_of_slow_sources():
+    """Best gaps of millions of epochs, in high precision."""
+    for decay in (1e-14, 1e-10):
+        sources = Sources([250.0, 50.0], [1.0, 1.0], [decay, 3 * decay])
+        for price in (1.0, 1e5, 1e9):
+            total = mpmath.mpf(price)
+            for m, u, limit in zip(sources.decay, sources.u, sources.u_star, strict=True):
+                middle = np.sqrt(2 * price / (u * m))
+                with mpmath.workdps(60):
+                    rates = [
+                        (
+                            -mpmath.mpf(float(limit)) * mpmath.expm1(-mpmath.mpf(float(m)) * k)
+                            - price
+                        )
+                        / k
+                        for k in (int(middle * 1.001**j) + 1 for j in range(-9, 10))
+                    ]
+                    total += max(0, *rates)
+            assert bound_at_price(sources, 1, price) == pytest.approx(float(total), rel=1e-8)
+
+
+def optimum_by_linear_program(sources, budget, oldest=7):
+    """Long-run reward of the best policy on joint ages up to `oldest`, by occupation measures."""
+    size = len(sources)
+    states = list(product(range(1, oldest + 1), repeat=size))
+    number = {ages: place for place, ages in enumerate(states)}
+    sets = [
+        arms
+        for arms in product((0, 1), repeat=size)
+        if np.dot(arms, sources.cost) <= budget * (1 + 1e-12)
+    ]
+    content = sources.state_at_age(np.arange(1.0, oldest + 1)[:, None])
+    scale = max(float(content.max()), 1e-300)
+    reward = np.empty(len(states) * len(sets))
+    flow = np.zeros((len(states) + 1, reward.size))
+    for column, (ages, arms) in enumerate(product(states, sets)):
+        reward[column] = sum(content[k - 1, i] for i, k in enumerate(ages) if arms[i]) / scale
+        after = tuple(1 if a else min(k + 1, oldest) for k, a in zip(ages, arms, strict=True))
+        flow[number[ages], column] += 1.0
+        flow[number[after], column] -= 1.0
+    flow[-1] = 1.0
+    right = np.append(np.zeros(len(states)), 1.0)
+    return -linprog(-reward, A_eq=flow, b_eq=right, method="highs").fun * scale
+
+
+def optimum_against_linear_program(sources, oldest=6):
+    if len(sources) > 3:
+        sources = sources.subset(slice(len(sources) - 3, None))
+    for budget in budgets(sources)[:2]:
+        found = optimal_cycle(sources, budget)
+        truth = optimum_by_linear_program(sources, budget, oldest)
+        assert found.average_reward <= found.upper <= relaxed_bound(sources, budget)[0] * (1 + 1e-9)
+        assert found.average_reward == pytest.approx(truth, rel=1e-7, abs=1e-12)
+        assert optimal_average_reward(sources, budget) == found.average_reward
+
+
+def optimum_given_up():
+    """A slow source beside fast ones needs more joint ages than there can be: it says so."""
+    sources = Sources([250.0] * 3, [1.0, 0.7, 0.2], [0.7, 1e-10, 0.35])
+    with pytest.raises(NotConverged, match=r"needs \S+ joint ages.*max_states = 1000"):
+        optimal_cycle(sources, 1)
+    with pytest.raises(NotConverged, match=r"it lies in \[\S+, \S+\].*max_states = 300 or"):
+        optimal_cycle(Sources([5.0, 3.0, 2.0], [1.0] * 3, [0.02] * 3), 1, max_states=300)
+
+
+def optimum_up_to_costs():
+    """Costs 1 and 1 + 1e-4 at a budget of 2: a pair with the dearer source does not fit."""
+    sources = SETS["costs 1 and 1 + 1e-4"]
+    fits = optimal_average_reward(sources, 2.0001)
+    assert optimal_average_reward(sources, 2.0) < fits
+    assert fits == pytest.approx(optimum_by_linear_program(sources, 2.0001), rel=1e-7)
+
+
+# Runs of policies -------------------------------------------------------------------------------
+
+
+def whole_budgets(sources):
+    return sorted({1, len(sources)})
+
+
+def cycle_by_hand(sources, budget):
+    """Average reward of the index policy on integer ages, ranks in high precision."""
+    limits = [mpmath.mpf(float(u)) for u in sources.u_star]
+    ages, seen, rewards = [0] * len(sources), {}, []
+
+    def content(i, age):
+        return -limits[i] * mpmath.expm1(-mpmath.mpf(float(sources.decay[i])) * age)
+
+    def index(i, age):
+        x = content(i, age)
+        return index_in_mpmath(sources.decay[i], x, limits[i]) / mpmath.mpf(float(sources.cost[i]))
+
+    ranks, step = {}, 0
+    while tuple(ages) not in seen:
+        seen[tuple(ages)] = step
+        for i, age in enumerate(ages):
+            if (i, age) not in ranks:
+                at_zero = age == 0
+                ranks[i, age] = (mpmath.mpf(0) if at_zero else index(i, age), content(i, age))
+        order = sorted(range(len(ages)), key=lambda i: (-ranks[i, ages[i]][0], i))
+        rewards.append(sum(ranks[i, ages[i]][1] for i in order[:budget]))
+        oldest = np.maximum(np.minimum(sources.settled_age, 1e9), 2)
+        ages = [min(age + 1, int(oldest[i])) for i, age in enumerate(ages)]
+        for i in order[:budget]:
+            ages[i] = 1
+        step += 1
+    return float(sum(rewards[seen[tuple(ages)] :]) / (step - seen[tuple(ages)]))
+
+
+def cycles(sources):
+    for budget in whole_budgets(sources):
+        truth = cycle_by_hand(sources, budget)
+        found = long_run_cycle(sources, "whittle", budget)
+        assert found.average_reward == pytest.approx(truth, rel=1e-9, abs=1e-300)
+        for policy in ("myopic", "greedy", "round-robin"):
+            other = long_run_cycle(sources, policy, budget)
+            assert other.frequency.sum() == pytest.approx(budget)
+            gaps = [np.array(other.gaps(i), float)[:, None] for i in range(len(sources))]
+            earned = sum(sources.state_at_age(gap)[:, i].sum() for i, gap in enumerate(gaps))
+            assert other.average_reward == pytest.approx(
+                earned / other.period, rel=1e-12, abs=1e-300
+            )
+
+
+def cycles_that_do_not_show():
+    sources = Sources([250.0] * 2, [1.0, 0.7], [0.7, 1e-10])
+    with pytest.raises(NotConverged, match=r"within max_epochs = 500 epochs .*raise max_epochs"):
+        long_run_cycle(sources, "whittle", 1, max_epochs=500)
+    tiny = Sources([20.0, 10.0], [1.0, 1.0], [1e-100] * 2)
+    assert long_run_cycle(tiny, "round-robin", 1).average_reward == pytest.approx(30.0, rel=1e-12)
+
+
+def runs(sources):
+    for budget, policy in product(whole_budgets(sources), ("whittle", "greedy", "round-robin")):
+        run = simulate(sources, policy, budget, 60, initial_state="fresh")
+        age, total = np.ones(len(sources)), 0.0
+        for epoch in range(60):
+            arms = np.flatnonzero(run.crawled[:, epoch])
+            assert arms.size == budget
+            exact = sources.state_at_age(age)
+            np.testing.assert_allclose(run.state[:, epoch], exact, rtol=1e-12)
+            total += exact[arms].sum()
+            if policy == "whittle":
+                index = whittle_index_at_age(sources, age)
+                left = np.delete(index, arms)
+                assert index[arms].min() >= left.max(initial=0) * (1 - 1e-9)
+            age += 1
+            age[arms] = 1
+        assert run.average_reward == pytest.approx(total / 60, rel=1e-12, abs=1e-300)
+
+
+def random_runs(sources):
+    """The compiled loop against policy objects that play one epoch at a time."""
+    rng = np.random.default_rng(0)
+    content = rng.gamma(0.5, 2.0, (len(sources), 80)) * sources.u[:, None]
+    objects = {
+        "whittle": WhittlePolicy(sources),
+        "myopic": MyopicPolicy(sources),
+        "round-robin": RoundRobinPolicy(),
+    }
+    for budget, (name, policy) in product(whole_budgets(sources), objects.items()):
+        for options in ({}, {"observed": False}, {"lifetime": 3, "warm_up": 20}):
+            one = simulate_random(sources, name, budget, content, **options)
+            other = simulate_random(sources, policy, budget, content, **options)
+            np.testing.assert_allclose(one.reward, other.reward, rtol=1e-10, atol=1e-300)
+            np.testing.assert_array_equal(one.frequency, other.frequency)
+
+
+def comparisons(sources):
+    arrivals, rng = Arrivals(sources), np.random.default_rng(2)
+    found = compare(arrivals, ["whittle", "greedy"], 1, 30, 3, rng, warm_up=5)
+    for number, stream in enumerate(np.random.default_rng(2).spawn(3)):
+        content = arrivals.sample(30, stream)
+        for name in ("whittle", "greedy"):
+            run = simulate_random(sources, name, 1, content, warm_up=5)
+            assert found.rewards[name][number] == run.average_reward
+            np.testing.assert_array_equal(found.frequencies[name][number], run.frequency)
+    gap = found.rewards["whittle"] - found.rewards["greedy"]
+    assert found.difference("whittle", "greedy").value == pytest.approx(gap.mean())
+
+
+def environments():
+    """Content with a lifetime, by exact fractions: what each epoch brought fades, then goes."""
+    sources = Sources([4.0, 4.0], [1.0, 1.0], [np.log(2.0)] * 2)
+    content = np.array([[8.0, 1.0, 4.0, 2.0, 16.0], [1.0, 1.0, 1.0, 1.0, 1.0]])
+    for lifetime in (1, 2, 3, np.inf):
+        played = Environment(sources, content, lifetime=lifetime)
+        crawls = [[0], [], [1], [], [0]]
+        since = [-1, -1]
+        for epoch, arms in enumerate(crawls):
+            for i in (0, 1):
+                arrived = range(max(since[i], 0), epoch)
+                worth = [
+                    Fraction(content[i, t]) / 2 ** (epoch - t - 1)
+                    for t in arrived
+                    if epoch - t <= lifetime
+                ]
+                assert played.state[i] == pytest.approx(float(sum(worth)), rel=1e-14)
+            earned = played.state[arms]
+            np.testing.assert_array_equal(played.step(arms), earned)
+            for i in arms:
+                since[i] = epoch
+
+
+def schedules(sources):
+    rng = np.random.default_rng(3)
+    listed = rng.random((len(sources), 7)) < 0.4
+    listed[:, 0] = True
+    run = simulate(sources, SchedulePolicy(listed), len(sources), 7 * 40)
+    late = run.reward[7 * 39 :].mean()
+    assert late == pytest.approx(schedule_reward(sources, listed), rel=1e-12, abs=1e-300)
+
+
+def selections(sources):
+    rng = np.random.default_rng(4)
+    hidden = np.full(len(sources), np.nan)
+    for _ in range(20):
+        age = rng.integers(1, 40, len(sources))
+        seen = np.where(rng.random(len(sources)) < 0.5, sources.state_at_age(age), hidden)
+        for budget in range(1, len(sources) + 1):
+            for policy, rank in (
+                (WhittlePolicy(sources), whittle_index_at_age(sources, age)),
+                (MyopicPolicy(sources), sources.state_at_age(age) / sources.cost),
+            ):
+                chosen = policy.select(Observation(0, age, hidden), budget)
+                order = sorted(range(len(sources)), key=lambda i, r=rank: (-r[i], i))
+                assert sorted(chosen) == sorted(order[:budget])
+                mixed = policy.select(Observation(0, age, seen), budget)
+                left = np.delete(rank, mixed)
+                assert rank[mixed].min() >= left.max(initial=0) * (1 - 1e-9)
+
+
+def turns():
+    for size in (1, 2, 5):
+        for budget in range(1, size + 1):
+            age, crawled = np.ones(size, np.int64), []
+            for epoch in range(3 * size):
+                seen = Observation(epoch, age, np.full(size, np.nan))
+                arms = RoundRobinPolicy().select(seen, budget)
+                crawled += sorted(arms, key=lambda i, f=epoch * budget: (i - f) % size)
+                age = age + 1
+                age[arms] = 1
+            assert crawled == [k % size for k in range(3 * size * budget)]
+
+
+def descents(sources):
+    """The recursion, one epoch at a time, and its subsidy near the relaxed problem's."""
+    scale = float((sources.u_star / sources.cost).max())
+    for budget in budgets(sources)[:1]:
+        run = dual_descent(sources, budget, 50, step=0.1 * scale)
+        age, price = np.ones(len(sources)), 0.0
+        for t in range(50):
+            crawl = whittle_index_at_age(sources, age) >= price
+            np.testing.assert_allclose(run.subsidy[t], price, rtol=1e-9, atol=1e-12 * scale)
+            spent = sources.cost[crawl].sum()
+            assert run.spent[t] == pytest.approx(spent, abs=1e-12)
+            assert run.reward[t] == pytest.approx(sources.state_at_age(age)[crawl].sum(), rel=1e-12)
+            price = max(0.0, run.subsidy[t] + 0.1 * scale / (t + 1) ** 0.6 * (spent - budget))
+            age = np.where(crawl, 0, age) + 1
+
+
+# Random content ---------------------------------------------------------------------------------
+
+
+def stochastic_near_the_fluid():
+    """So many small items that the content hardly varies: the index is Theorem 1's."""
+    sources = Sources([1e6, 1e6], [1e-3, 2e-3], [0.3, 1.0], cost=[1.0, 1.0001])
+    curves = [stochastic_index(sources, i, Utility("deterministic"), points=500) for i in (0, 1)]
+    for i, curve in enumerate(curves):
+        inside = curve.state < 0.95 * sources.u_star[i]
+        states = np.repeat(curve.state[inside][:, None], 2, axis=1)
+        truth = whittle_index(sources, np.minimum(states, 1e9))[:, i]
+        np.testing.assert_allclose(curve.index[inside], truth, atol=5e-3 * sources.u_star[i])
+        assert curve.indexable
+    for budget in (1.0001, 2.0001):
+        bound = stochastic_bound(sources, curves, budget)[0]
+        assert bound == pytest.approx(relaxed_bound(sources, budget)[0], rel=5e-3)
+
+
+def stochastic_in_extremes():
+    """Within the error that it gives, or refused."""
+    cases = {"one item in 1e5 epochs": (1e-5, 0.3), "slow": (4.0, 1e-3), "fast": (4.0, 30.0)}
+    for rate, decay in cases.values():
+        sources = Sources([rate], [1.0], [decay])
+        try:
+            curve = stochastic_index(sources, 0, Utility(), tolerance=5e-3, max_points=500)
+        except NotConverged as error:
+            refused = str(error)
+            assert "raise max_points" in refused
+            continue
+        assert np.isfinite(curve.index).all()
+        assert curve.index[0] == pytest.approx(0, abs=2 * curve.error + 1e-9 * sources.u_star[0])
+        everything = sources.u[0]
+        assert stochastic_bound(sources, [curve], 1)[0] == pytest.approx(
+            everything, abs=5 * curve.error + 1e-2 * sources.u_star[0]
+        )
+
+
+def stochastic_ties():
+    sources = Sources([5.0] * 3, [1.0] * 3, [0.5] * 3)
+    curves = [stochastic_index(sources, i, Utility(), tolerance=0.02) for i in range(3)]
+    bounds = [stochastic_bound(sources.subset(np.array(order)), curves, budget)
+              for budget in (1, 3) for order in ([0, 1, 2], [2, 0, 1])]  # fmt: skip
+    for one, other in (bounds[:2], bounds[2:]):
+        assert one == other
+    assert bounds[2][0] == pytest.approx(sources.u.sum(), rel=0.02)
+    single = stochastic_bound(sources.subset(slice(1)), curves[:1], 1 / 3)[0]
+    assert bounds[0][0] == pytest.approx(3 * single, rel=1e-9)
+
+
+# Schedulers -------------------------------------------------------------------------------------
+
+
+def ranked_in_full(sources, budget, epochs=60):
+    """Crawls of the rule `stop` by a ranking of all sources."""
+    age, crawls = np.ones(len(sources)), []
+    for _ in range(epochs):
+        index = whittle_index_at_age(sources, age)
+        index[sources.cost > budget * (1 + 1e-12)] = -1.0
+        order = [i for i in np.lexsort((np.arange(index.size), -index)) if index[i] >= 0]
+        room = np.cumsum(sources.cost[order]) <= budget * (1 + 1e-12)
+        arms = np.array(order, int)[: int(np.argmin(np.append(room, False)))]
+        crawls.append((age[arms], arms))
+        age = age + 1
+        age[arms] = 1
+    return crawls
+
+
+def schedulers(sources):
+    """Rewards and not numbers: a tie to the last bit may fall another way."""
+    for budget in budgets(sources):
+        scheduler = Scheduler(sources, budget)
+        for age, arms in ranked_in_full(sources, budget):
+            truth = sum(sources.state_at_age(np.full(len(sources), a))[i]
+                        for a, i in zip(age, arms, strict=True))  # fmt: skip
+            numbers, rewards = scheduler.crawl()
+            assert numbers.size == arms.size
+            assert rewards.sum() == pytest.approx(truth, rel=1e-9, abs=1e-300)
+
+
+def demands(sources):
+    """With maximal ages and without, below and above the threshold: one rule, that of the index."""
+    for budget, most in product(budgets(sources), (None, 50)):
+        scheduler = Scheduler(sources, budget, np.arange(len(sources)) + 45, max_age=most)
+        for _ in range(12):
+            scheduler.crawl()
+        index = whittle_index_at_age(sources, scheduler.ages)
+        levels = np.sort(np.concatenate([[0.0], *(index * f for f in (0.5, 1 - 1e-9, 1 + 1e-9))]))
+        truth = [sources.cost[index >= level].sum() for level in levels]
+        np.testing.assert_allclose(scheduler.demand(levels), truth, rtol=1e-12, atol=1e-12)
+        assert [scheduler.demand(level) for level in levels] == pytest.approx(truth)
+
+
+def saved_states(sources):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "state.npz"
+        scheduler = Scheduler(sources, budgets(sources)[0])
+        for _ in range(9):
+            scheduler.crawl()
+            scheduler.save(path)
+            again = Scheduler.load(path)
+            pairs = [(np.sort(s.crawl()[0]), s.ages) for s in (again, Scheduler.load(path))]
+            for one, other in zip(*pairs, strict=True):
+                np.testing.assert_array_equal(one, other)
+        with np.load(path) as saved:
+            arrays = {name: saved[name] for name in saved.files}
+        arrays["entries"]["last"][0] -= 1
+        np.savez(path, **arrays)
+        with pytest.raises(ValueError, match="must be a file that `save` wrote: it was changed"):
+            Scheduler.load(path)
+
+
+def partitions(seeds):
+    """Unequal costs: the crawls of one scheduler, whatever the split."""
+    for seed in seeds:
+        rng = np.random.default_rng([25, seed])
+        size = int(rng.integers(2, 40))
+        cost = [rng.choice([1.0, 1.0 + 1e-4, 6.0], size), rng.lognormal(0, 1, size)][seed % 2]
+        if np.ptp(cost) == 0:
+            cost[0] *= 2
+        sources = Sources(*rng.lognormal([[0], [0], [-2]], 2, (3, size)), cost=cost)
+        budget, parts = float(rng.uniform(0.05, 1) * cost.sum()), int(rng.integers(1, size + 1))
+        part = np.r_[np.arange(parts), rng.integers(0, parts, size - parts)]
+        one, many = Scheduler(sources, budget), PartitionedScheduler(sources, part, budget)
+        for _ in range(15):
+            np.testing.assert_array_equal(*(np.sort(s.crawl()[0]) for s in (one, many)))
+
+
+def equal_partitions():
+    """Equal costs: the whole budget in every epoch, and near what one scheduler earns."""
+    sources = unlike(9, 400)
+    for part in (np.arange(400) % 4, np.argsort(np.argsort(sources.decay_rate)) // 100):
+        earned = []
+        for scheduler in (Scheduler(sources, 20), PartitionedScheduler(sources, part, 20)):
+            crawls = [scheduler.crawl() for _ in range(250)]
+            assert all(numbers.size == 20 for numbers, _ in crawls)
+            earned.append(sum(rewards.sum() for _, rewards in crawls[50:]))
+        assert earned[1] == pytest.approx(earned[0], rel=0.01)
+
+
+def timetables(sources):
+    if (sources.cost != 1).any():
+        with pytest.raises(ValueError, match="costs of 1"):
+            timetable(sources, 1)
+        return
+    for budget in whole_budgets(sources):
+        found = timetable(sources, budget)
+        assert found.verify()
+        assert found.bound == pytest.approx(relaxed_bound(sources, budget)[0], rel=1e-9)
+        crawls = [found.crawls(epoch) for epoch in range(512)]
+        assert max(arms.size for arms in crawls) <= budget
+        for i in range(len(sources)):
+            times = [epoch for epoch, arms in enumerate(crawls) if i in arms]
+            own = found.gap[found.source == i]
+            if own.size == 1:
+                assert {late - early for early, late in pairwise(times)} <= {int(own[0])}
+
+
+FAMILIES = {
+    "Arrivals": {"decays from 1e-14 to 1e3": means_of_arrivals, "too many": too_many_arrivals},
+    "Environment": {"lifetimes, by exact fractions": environments},
+    "MyopicPolicy": on_sets(selections),
+    "RoundRobinPolicy": {"turns": turns},
+    "SchedulePolicy": on_sets(schedules, "decay 1e-14", "joint decay 1e-10"),
+    "Scheduler": on_sets(schedulers),
+    "Scheduler.demand": on_sets(demands),
+    "Scheduler.load": on_sets(saved_states),
+    "scheduler.PartitionedScheduler": {
+        "unequal costs": lambda: partitions(range(8)),
+        "unequal costs, many": slow(lambda: partitions(range(8, 300))),
+        "equal costs": equal_partitions,
+    },
+    "Sources": {"decays of 200 decades": contents_of_sources, "out of range": sources_out_of_range},
+    "Timetable": {"as made by timetable": lambda: timetables(SETS["unlike"])},
+    "Utility": {"second moments": moments_of_utilities},
+    "WhittlePolicy": on_sets(selections),
+    "bound_at_price": {
+        **on_sets(prices, "decay 1e-14", "joint decay 1e-10"),
+        "gaps of millions": prices_of_slow_sources,
+    },
+    "compare": on_sets(comparisons, "decay 1e3", "rates over ten decades"),
+    "dual_descent": on_sets(descents),
+    "index_by_definition": {"decays of 200 decades": definition_in_states},
+    "long_run_cycle": {**on_sets(cycles), "no cycle in time": cycles_that_do_not_show},
+    "optimal_average_reward": {"costs that just fit": optimum_up_to_costs},
+    "optimal_cycle": {
+        **on_sets(optimum_against_linear_program),
+        "too many ages": optimum_given_up,
+    },
+    "relaxed_bound": {"a budget that rounding raises": budgets_that_rounding_raises},
+    "relaxed_problem": {
+        **on_sets(relaxed_against_linear_program),
+        "ages without end": relaxed_with_ages_without_end,
+    },
+    "simulate": on_sets(runs),
+    "simulate_random": on_sets(random_runs),
+    "stochastic_bound": {"ties": stochastic_ties},
+    "stochastic_index": {
+        "near the fluid": stochastic_near_the_fluid,
+        "extremes": stochastic_in_extremes,
+    },
+    "timetable": on_sets(timetables),
+    "whittle_index": {"decays of 200 decades": index_in_states},
+    "whittle_index_at_age": {"decays of 200 decades": index_at_ages},
+}
+
+NOT_COMPUTED = {
+    "Observation": "what a policy sees: three fields",
+    "Policy": "a protocol",
+    "four_sources": "the data of Table 1",
+}
