@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from analysis.checks import check_kind
+from analysis.checks import check_array, check_kind
 
 Transitions = NDArray[np.float64] | Sequence[sparse.spmatrix]
 Floats = NDArray[np.float64]
@@ -34,20 +34,18 @@ def stacked(transitions: Transitions, rewards: ArrayLike) -> tuple[sparse.csr_ar
             f"transitions must hold one matrix for each of the {actions} actions of rewards, "
             f"got {len(transitions)}"
         )
-    for action in range(actions):
-        check_kind(f"transitions[{action}]", transitions[action], np.ndarray, *SPARSE)
-        if transitions[action].shape != (states, states):
-            raise ValueError(
-                f"transitions[{action}] must have shape ({states}, {states}), "
-                f"got {transitions[action].shape}"
-            )
+    matrices = []
+    for action, given in enumerate(transitions):
+        name = f"transitions[{action}]"
+        matrix = given if isinstance(given, SPARSE) else check_array(name, given)
+        if matrix.shape != (states, states):
+            raise ValueError(f"{name} must have shape ({states}, {states}), got {matrix.shape}")
+        matrices.append(sparse.csr_array(matrix, dtype=np.float64))
     allowed = np.isfinite(earned)
     if not allowed.any(axis=0).all():
         state = int(np.flatnonzero(~allowed.any(axis=0))[0])
         raise ValueError(f"rewards must allow at least one action in state {state}, got none")
-    rows = sparse.csr_array(
-        sparse.vstack([sparse.csr_array(transitions[action]) for action in range(actions)])
-    )
+    rows = sparse.csr_array(sparse.vstack(matrices))
     sums = np.asarray(rows.sum(axis=1)).reshape(actions, states)
     wrong = allowed & ~(np.abs(sums - 1.0) < 1e-9)
     if rows.nnz and rows.data.min() < -1e-12:

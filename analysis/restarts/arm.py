@@ -132,6 +132,11 @@ class RestartArm:
         return int(self.reset.shape[0])
 
     @cached_property
+    def short(self) -> float:
+        """Largest distance of a row sum of P from 1; what a row lacks is counted as staying."""
+        return float(np.abs(1.0 - self.passive.sum(axis=1)).max())
+
+    @cached_property
     def only_wears(self) -> bool:
         """Whether a passive epoch never improves the state (P upper triangular)."""
         return not np.tril(self.passive, -1).any()
@@ -205,4 +210,4 @@ def stack_arms(arms: Sequence[RestartArm]) -> tuple[NDArray[np.float64], ...]:
     if len(set(sizes)) > 1:
         raise ValueError(f"arms must all have the same number of states, got {sizes}")
     names = ("passive", "reset", "passive_cost", "active_cost")
-    return tuple(np.stack([getattr(arm, name) for arm in arms]) for name in names)
+    return tuple(np.array([getattr(arm, name) for arm in arms]) for name in names)

@@ -22,12 +22,19 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import brentq
 
 from analysis.checks import check_integer, check_number
 from analysis.mdp.chains import recurrent_classes
 from analysis.restarts.arm import RestartArm, check_discount
+from analysis.restarts.elimination import multichain_error
+from analysis.restarts.rounding import TOLERANCE
 from analysis.results import AverageSolution, NotConverged
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: By how much the entries of equations are disturbed, to see what rounding does to their solution.
+DISTURBANCE = 2.0**-26
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,19 +123,45 @@ def relative_values(
     ValueError
         At discount 1, if the policy has several closed classes.
     """
-    kernel = np.where(policy[:, None] == 1, arm.reset, arm.passive)
-    if discount == 1 and len(recurrent_classes(sparse.csr_array(kernel))) > 1:
-        raise ValueError(
-            "discount must be below 1 for this arm and policy, got 1: they have several closed "
-            "classes, hence no single average cost"
-        )
-    system = np.zeros((arm.states + 1, arm.states + 1))
-    system[:-1, :-1] = np.eye(arm.states) - discount * kernel
-    system[:-1, -1] = 1.0
-    system[-1, :-1] = arm.reset
     cost = np.where(policy == 1, arm.active_cost + subsidy, arm.passive_cost)
-    solved: NDArray[np.float64] = np.linalg.solve(system, np.append(cost, 0.0))
+    solved = solve(policy_system(arm, discount, policy), np.append(cost, 0.0)[:, None])[:, 0]
     return float(solved[-1]), solved[:-1]
+
+
+def policy_system(
+    arm: RestartArm, discount: float, policy: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the matrix of the equations of a policy's h and g, the last of which is sum Q h = 0.
+
+    Errors as `relative_values`. What a row of P lacks to 1 is counted as staying, so that an entry
+    of the diagonal is a sum of terms of one sign.
+    """
+    is_active = policy[:, None] == 1
+    if discount == 1:
+        kernel = sparse.csr_array(np.where(is_active, arm.reset, arm.passive))
+        if len(recurrent_classes(kernel)) > 1:
+            raise ValueError(
+                "discount must be below 1 for this arm and policy, got 1: they have several "
+                "closed classes, hence no single average cost"
+            )
+    states = arm.states
+    leaves = arm.passive.copy()
+    np.fill_diagonal(leaves, 0.0)
+    stays = np.diag(1 - discount + discount * leaves.sum(axis=1))
+    system = np.ones((states + 1, states + 1))
+    system[:-1, :-1] = np.where(
+        is_active, np.eye(states) - discount * arm.reset, stays - discount * leaves
+    )
+    system[-1, :-1], system[-1, -1] = arm.reset, 0.0
+    return system
+
+
+def solve(systems: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Solve linear systems, or raise NotConverged if one is singular to working precision."""
+    try:
+        return np.asarray(np.linalg.solve(systems, right))
+    except np.linalg.LinAlgError as error:
+        raise NotConverged("a policy's equations are singular to working precision") from error
 
 
 def relative_action_values(
@@ -182,8 +215,116 @@ def action_values(
     return passive, active
 
 
-def index_by_definition(arm: RestartArm, discount: float) -> NDArray[np.float64]:
-    """Return the subsidy at which each state's two actions tie, by root finding.
+class Ties:
+    """Where the two actions of one arm cost the same, and how well floating point can tell.
+
+    Under the values of a fixed policy, passivity is better in state x by a(x) + lambda s(x).
+    Costs are counted from the least of either action, which keeps small differences exact.
+
+    Parameters
+    ----------
+    arm : RestartArm
+    discount : float
+        In (0, 1].
+
+    Attributes
+    ----------
+    shift : float
+        What has to be added to a subsidy for the arm's own costs.
+    spread : float
+        Largest difference of two passive or two active costs.
+    """
+
+    def __init__(self, arm: RestartArm, discount: float):
+        idle, repair = float(arm.passive_cost.min()), float(arm.active_cost.min())
+        self.arm = RestartArm(
+            arm.passive, arm.reset, arm.passive_cost - idle, arm.active_cost - repair
+        )
+        self.discount, self.shift = discount, idle - repair
+        self.spread = float(max(self.arm.passive_cost.max(), self.arm.active_cost.max()))
+        self.rounding = 16 * np.finfo(float).eps * np.sqrt(arm.states) / DISTURBANCE
+
+    def lines(self, policy: Ints, disturbed: int = 0) -> tuple[Floats, Floats]:
+        """Return a and s, shapes (1 + disturbed, states), of a policy's equations.
+
+        The first row is of the equations as they are, the others of equations of which each entry
+        is off by a share of up to `DISTURBANCE`.
+        """
+        arm, states = self.arm, self.arm.states
+        system = policy_system(arm, self.discount, policy)
+        right = np.zeros((states + 1, 2))
+        right[:-1] = np.column_stack(
+            [np.where(policy == 1, arm.active_cost, arm.passive_cost), policy]
+        )
+        rng = np.random.default_rng(states)
+        off = rng.uniform(-DISTURBANCE, DISTURBANCE, (1 + disturbed, states + 1, 2 * states + 3))
+        off[0] = 0.0
+        solved = solve(system * (1 + off[:, :, : states + 1]), right * (1 + off[:, :, -2:]))
+        passive = arm.passive * (1 + off[:, :-1, states + 1 : -2])
+        later = self.discount * (passive @ solved[:, :-1])
+        return arm.active_cost - arm.passive_cost - later[:, :, 0], 1 - later[:, :, 1]
+
+    def best_policy(self, subsidy: float, policy: Ints) -> Ints:
+        """Return an optimal policy, by policy iteration from another."""
+        tried = set()
+        while policy.tobytes() not in tried:  # rounding can only make it cycle among equals
+            tried.add(policy.tobytes())
+            (at_zero,), (slope,) = self.lines(policy)
+            better = at_zero + subsidy * slope
+            policy = np.where(better == 0, policy, better < 0).astype(np.int64)
+        return policy
+
+    def root(self, state: int) -> tuple[float, float]:
+        """Return the subsidy at which the actions of a state tie, and its relative error.
+
+        Newton's method on the advantage of passivity, which is piecewise linear and rises, held
+        between the subsidies at which it is known to be negative and positive.
+
+        Raises
+        ------
+        NotConverged
+            If no root is found.
+        """
+        if self.spread == 0:
+            return 0.0, float(np.finfo(float).eps)
+        low, high, subsidy = -np.inf, np.inf, 0.0
+        policy = np.ones(self.arm.states, dtype=np.int64)
+        for _ in range(200):
+            policy = self.best_policy(subsidy, policy)
+            at_zero, slope = (float(line[0, state]) for line in self.lines(policy))
+            if at_zero + subsidy * slope < 0:
+                low = subsidy
+            else:
+                high = subsidy
+            root = -at_zero / slope if slope > 0 else np.nan
+            if abs(root - subsidy) <= 1e-14 * (abs(root) + self.spread):
+                return root, self._error(root, state, policy)
+            subsidy = root if low < root < high else (low + high) / 2
+            if not np.isfinite(subsidy):
+                break
+        raise NotConverged(f"no subsidy was found at which the actions of state {state} tie")
+
+    def _error(self, root: float, state: int, policy: Ints) -> float:
+        """Return how far rounding can have moved a root, relative to its size and the spread."""
+        at_zero, slope = self.lines(policy, disturbed=3)
+        roots = -at_zero[:, state] / slope[:, state]
+        moved = self.rounding * float(np.abs(roots[1:] - root).max())
+        better = at_zero + root * slope
+        unsure = self.rounding * np.abs(better[1:] - better[0]).max(axis=0)
+        wrong = np.where(policy == 1, better[0], -better[0]) > unsure
+        tied = np.abs(better[0]) <= unsure
+        wrong[state] = tied[state] = False
+        if wrong.any():
+            return np.inf
+        if tied.any():
+            for action in (0, 1):
+                at_zero, slope = self.lines(np.where(tied, action, policy))
+                moved += abs(float(-at_zero[0, state] / slope[0, state]) - root)
+        return float(np.finfo(float).eps) + moved / (abs(root + self.shift) + self.spread)
+
+
+def index_by_definition(arm: RestartArm, discount: float) -> tuple[Floats, float]:
+    """Return the subsidy at which each state's two actions tie, by root finding, and its error.
 
     Parameters
     ----------
@@ -193,24 +334,27 @@ def index_by_definition(arm: RestartArm, discount: float) -> NDArray[np.float64]
 
     Returns
     -------
-    ndarray, shape (states,)
+    index : ndarray, shape (states,)
+    error : float
+        Estimate of the largest error, relative to the size of an index and the spread of the costs
+        of either action: how far it moves if the equations are disturbed as rounding does, and if
+        actions change that rounding does not tell apart.
+
+    Raises
+    ------
+    NotConverged
+        If no root is found, or the error is above `TOLERANCE`.
+    ValueError
+        At discount 1, if the passive chain or a policy on the way has several closed classes.
     """
     discount = check_discount(discount)
-
-    def advantage(subsidy: float, state: int) -> float:
-        _, relative, _, _ = _solve_relative(arm, discount, subsidy)
-        passive, active = relative_action_values(arm, discount, subsidy, relative)
-        return float(active[state] - passive[state])
-
-    spread = float(np.ptp(np.concatenate([arm.passive_cost, arm.active_cost]))) or 1.0
-    index = np.empty(arm.states)
-    for state in range(arm.states):
-        low, high = -spread, spread
-        while advantage(low, state) >= 0:
-            low *= 4
-        while advantage(high, state) <= 0:
-            high *= 4
-            if high > 1e12 * spread:
-                raise NotConverged(f"state {state} is never left passive up to subsidy {high:.3g}")
-        index[state] = brentq(advantage, low, high, args=(state,), xtol=1e-13 * spread, rtol=1e-14)
-    return index
+    if discount == 1 and len(recurrent_classes(sparse.csr_array(arm.passive))) > 1:
+        raise multichain_error("its states")
+    ties = Ties(arm, discount)
+    roots, errors = zip(*(ties.root(state) for state in range(arm.states)), strict=True)
+    if not max(errors) <= TOLERANCE:
+        raise NotConverged(
+            f"rounding may have moved the root of state {int(np.argmax(errors))} by "
+            f"{max(errors):.2g} of its size at discount {discount!r}"
+        )
+    return np.array(roots) + ties.shift, max(errors)

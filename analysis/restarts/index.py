@@ -6,9 +6,13 @@ higher index, so the policy activates the highest. The routes, on shared definit
 
 * closed form: w(k) = nu(k) M(k) - b L(k), one factorisation in state order; exact where the
   critical values nu never fall, which is checked;
-* elimination: the same with the next state chosen by its critical value; exact for every arm;
-* ratio: w(k) = (D(k+1) - D(k)) / (N(k) - N(k+1)), one dense solve per threshold, as printed;
-* definition: the root of the advantage of passivity, on an exactly solved subsidised arm.
+* elimination: the same with the next state chosen by its critical value, for every arm;
+* ratio: w(k) = (D(k+1) - D(k)) / (N(k) - N(k+1)), one dense solve per threshold, as printed; nan
+  where it is 0/0 or has lost its digits;
+* definition: the root of the advantage of passivity, on a subsidised arm solved by policies.
+
+Each estimates how far rounding can have moved its result, and refuses one that is not right to nine
+digits.
 
 Source: the restart slides (2019), slides 9, 10 and 16.
 """
@@ -27,6 +31,8 @@ from analysis.mdp.chains import recurrent_classes
 from analysis.restarts.arm import RestartArm, check_discount
 from analysis.restarts.definition import index_by_definition
 from analysis.restarts.elimination import eliminate_all, multichain_error
+from analysis.restarts.elimination_steps import ROUNDING
+from analysis.restarts.rounding import TOLERANCE
 from analysis.restarts.threshold import Thresholds, nested_policies, passive_average, thresholds
 
 METHODS = ("auto", "closed form", "elimination", "ratio", "definition")
@@ -40,6 +46,9 @@ class WhittleIndex:
     ----------
     index : ndarray, shape (states,)
         Whittle index by state, in cost per epoch; activate the highest.
+    residual : float
+        Estimate of the largest error of an index, relative to its size and the spread of the costs
+        of either action: what rounding leaves of the equation that the method solves.
     method : str
         "closed form", "elimination", "ratio" or "definition".
     note : str
@@ -47,6 +56,7 @@ class WhittleIndex:
     """
 
     index: NDArray[np.float64]
+    residual: float
     method: str
     note: str = ""
 
@@ -69,8 +79,12 @@ def whittle_index(arm: RestartArm, discount: float, *, method: str = "auto") -> 
     Raises
     ------
     ValueError
-        If the discount or method is not allowed, if the closed form is asked for on an arm whose
-        optimal policies are not thresholds, or if the arm has no average-cost index.
+        If the discount or method is not allowed, if the closed form or the ratio is asked for on
+        an arm whose optimal policies are not thresholds, or if the arm has no average-cost index.
+    NotConverged
+        If rounding may have moved an index by more than 1e-9, relative to its size and the spread
+        of the costs of either action. Elimination goes on in ball arithmetic first, for arms of up
+        to 300 states and if python-flint is installed.
 
     Examples
     --------
@@ -83,32 +97,34 @@ def whittle_index(arm: RestartArm, discount: float, *, method: str = "auto") -> 
     discount = check_discount(discount)
     check_choice("method", method, METHODS)
     if method == "definition":
-        return WhittleIndex(index_by_definition(arm, discount), method)
-    if method == "ratio":
-        return WhittleIndex(_index_by_ratio(arm, discount), method)
+        return WhittleIndex(*index_by_definition(arm, discount), method)
     if method != "elimination":
         natural = nested_policies(arm, discount, order="state")
-        if natural is not None and natural.optimal:
-            return WhittleIndex(natural.crossings, "closed form")
-        if method == "closed form":
+        ordered = natural is not None and natural.optimal
+        if method != "auto" and not ordered:
             raise ValueError(
-                "method must not be 'closed form' for this arm: its optimal policies are not "
+                f"method must not be {method!r} for this arm: its optimal policies are not "
                 f"thresholds ({_why_no_thresholds(natural)})"
             )
+        if method == "ratio":
+            return WhittleIndex(*_index_by_ratio(arm, discount), method)
+        if natural is not None and ordered:
+            return WhittleIndex(natural.crossings, natural.elimination.residual, "closed form")
     nested = thresholds(arm, discount, order="critical")
     index = np.empty(arm.states)
     index[nested.order] = nested.crossings
     note = "" if method == "elimination" else "threshold policies are not optimal for this arm"
-    return WhittleIndex(index, "elimination", note)
+    return WhittleIndex(index, nested.elimination.residual, "elimination", note)
 
 
 def _why_no_thresholds(natural: Thresholds | None) -> str:
     """Say what goes wrong in state order."""
     if natural is None:
         return "with its first states passive it has several closed classes"
-    if natural.elimination.rising:
-        return f"the crossing falls after state {int(np.diff(natural.crossings).argmin())}"
-    return "the critical values fall after a class has closed"
+    falls = np.diff(natural.crossings)
+    if falls.min() < 0:
+        return f"the crossing falls after state {int(falls.argmin())}"
+    return "the critical values fall"
 
 
 def whittle_indices(arms: Sequence[RestartArm], discount: float) -> NDArray[np.float64]:
@@ -144,33 +160,46 @@ def whittle_indices(arms: Sequence[RestartArm], discount: float) -> NDArray[np.f
     return index
 
 
-def _index_by_ratio(arm: RestartArm, discount: float) -> NDArray[np.float64]:
-    """Return (D(k+1) - D(k)) / (N(k) - N(k+1)) from one dense solve per threshold, nan at 0/0.
+def _index_by_ratio(arm: RestartArm, discount: float) -> tuple[NDArray[np.float64], float]:
+    """Return (D(k+1) - D(k)) / (N(k) - N(k+1)) from one dense solve per threshold, and its error.
 
+    nan where the ratio is 0/0, or differences of nearly equal numbers leave it too few digits.
     Raises ValueError at discount 1 if the passive chain has several closed classes.
     """
     states = arm.states
     if discount == 1 and len(recurrent_classes(sparse.csr_array(arm.passive))) > 1:
         raise multichain_error("its states")
-    rate, activity, restarts = np.empty(states + 1), np.empty(states + 1), np.empty(states + 1)
+    idle, repair = arm.passive_cost.min(), arm.active_cost.min()
+    costs = np.stack([arm.passive_cost - idle, arm.active_cost - repair])
+    rate, restarts, rounding = np.zeros((3, states + 1))
     for k in range(states + 1):
         waits = np.arange(states) < k
         visited = _visited(arm, waits)
         if discount == 1 and _stays(arm, waits, visited):
-            rate[k], activity[k], restarts[k] = passive_average(arm), 0.0, 0.0
+            rate[k], rounding[k] = passive_average(arm) - idle, ROUNDING
             continue
         kernel = (waits[:, None] * arm.passive)[np.ix_(visited, visited)]
-        policy_cost = np.where(waits, arm.passive_cost, arm.active_cost)[visited]
+        policy_cost = np.where(waits, *costs)[visited]
         ones = np.ones(policy_cost.size)
-        cost, length = arm.reset[visited] @ np.linalg.solve(
+        solved = np.linalg.solve(
             np.eye(ones.size) - discount * kernel, np.column_stack([policy_cost, ones])
         )
+        cost, length = arm.reset[visited] @ solved
         rate[k], restarts[k] = cost / length, 1 / (discount * length)
-        activity[k] = restarts[k] - (1 - discount) / discount
-    fall = activity[:-1] - activity[1:]
-    # A state never visited passively moves neither: what is left of both is rounding.
-    moved = fall > 1e-13 * restarts[:-1]
-    return np.divide(np.diff(rate), fall, out=np.full(states, np.nan), where=moved)
+        # A system with positive inverse: the largest time to go is the norm of that.
+        rounding[k] = ROUNDING * 2 * np.abs(solved[:, 1]).max()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fall = restarts[:-1] - restarts[1:]
+        ratio = np.diff(rate) / fall
+        # Both differences are off by the rounding of their terms.
+        terms = rounding * (
+            costs.max() + np.abs([np.append(ratio, 0), np.append(0, ratio)]) * restarts
+        )
+        error = (terms[0, :-1] + terms[1, 1:]) / np.where(fall > 0, fall, np.nan)
+        index = ratio + (idle - repair)
+        error /= np.abs(index) + costs.max()
+    kept = error <= TOLERANCE
+    return np.where(kept, index, np.nan), float(error[kept].max(initial=0.0))
 
 
 def _visited(arm: RestartArm, waits: NDArray[np.bool_]) -> NDArray[np.bool_]:

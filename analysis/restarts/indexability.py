@@ -24,12 +24,11 @@ from numpy.typing import NDArray
 
 from analysis.checks import check_kind
 from analysis.restarts.arm import RestartArm, check_discount
-from analysis.restarts.definition import (
-    relative_action_values,
-    relative_values,
-    solve_subsidised,
-)
+from analysis.restarts.definition import Ties, solve_subsidised
 from analysis.restarts.threshold import thresholds
+
+#: Residual of a certificate that holds.
+CERTAIN = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +46,9 @@ class Indexability:
     growth : ndarray, shape (states,)
         M along the order, the slope d lambda / d W between crossings: at least 1.
     residual : float
-        Largest advantage, over all subsidies and states, of the action that the nested policy
-        does not take, relative to the terms of which it is the difference; rounding if the
-        certificate holds, at discounts near 1 too.
+        By how much, at most, the subsidy at which two actions tie under a nested policy is on the
+        wrong side of the subsidies of that policy, rounding included, relative to its size and the
+        spread of the costs of either action.
     """
 
     order: NDArray[np.int64]
@@ -60,14 +59,11 @@ class Indexability:
 
     @property
     def holds(self) -> bool:
-        """Whether the nested policies are optimal for every subsidy, to rounding.
+        """Whether the nested policies are optimal for every subsidy, to `CERTAIN`.
 
-        Rows of P sum to 1 to rounding only, which over a cycle of M epochs is worth M times that.
+        False too where rounding hides it, as it may near discount 1.
         """
-        rounding = 1e-10 + 4 * float(np.finfo(float).eps) * float(
-            (self.growth * self.order.size).max()
-        )
-        return bool(self.residual < rounding and (self.growth >= 1).all())
+        return bool(self.residual < CERTAIN and (self.growth >= 1).all())
 
 
 def certify_indexability(arm: RestartArm, discount: float) -> Indexability:
@@ -93,44 +89,27 @@ def certify_indexability(arm: RestartArm, discount: float) -> Indexability:
     check_kind("arm", arm, RestartArm)
     discount = check_discount(discount, average=False)
     nested = thresholds(arm, discount, order="critical")
+    ties = Ties(arm, discount)
     worst = 0.0
-    edges = np.concatenate(([-np.inf], nested.crossings, [np.inf]))
+    edges = np.concatenate(([-np.inf], nested.crossings - ties.shift, [np.inf]))
     for k in range(arm.states + 1):
         policy = np.ones(arm.states, dtype=np.int64)
         policy[nested.order[:k]] = 0
-        low, high = edges[k], edges[k + 1]
-        at_zero, slope, size, steepness = _advantage(arm, discount, policy)
-        # The sign that the policy needs: positive where passive, negative where active.
-        sign = np.where(policy == 0, 1.0, -1.0)
-        for end in (low, high):
-            # At an infinite end the slope alone decides.
-            if np.isinf(end):
-                short = -sign * np.sign(end) * slope / steepness
-            else:
-                short = -sign * (at_zero + end * slope) / (size + abs(end) * steepness)
-            worst = max(worst, float(short.max()))
+        at_zero, slope = ties.lines(policy, disturbed=3)
+        if not (slope[0] > 0).all():
+            worst = np.inf
+            break
+        roots = -at_zero / slope
+        # Where passive a state must tie below the policy's subsidies, where active above.
+        beyond = np.where(policy == 0, roots[0] - edges[k], edges[k + 1] - roots[0])
+        off = np.maximum(beyond, 0) + ties.rounding * np.abs(roots[1:] - roots[0]).max(axis=0)
+        scale = np.abs(roots[0] + ties.shift) + ties.spread
+        worst = max(
+            worst, float(np.divide(off, scale, where=off > 0, out=np.zeros_like(off)).max())
+        )
     critical = nested.elimination.critical
     growth = nested.elimination.length[:-1]
     return Indexability(nested.order, nested.crossings, critical, growth, worst)
-
-
-def _advantage(
-    arm: RestartArm, discount: float, policy: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]:
-    """Return a, s: passivity is better by a + lambda s under a policy's values; and their terms.
-
-    The largest terms of which a and s are differences say how large their rounding can be.
-    """
-    no_cost = np.zeros(arm.states)
-    unit = RestartArm(arm.passive, arm.reset, no_cost, no_cost)
-    found = []
-    for one, subsidy in ((arm, 0.0), (unit, 1.0)):  # values are linear in costs and subsidy
-        _, relative = relative_values(one, discount, subsidy, policy)
-        passive, active = relative_action_values(one, discount, subsidy, relative)
-        largest = max(float(np.abs(terms).max()) for terms in (passive, active, relative))
-        found.append((active - passive, largest or 1.0))
-    (at_zero, size), (slope, steepness) = found
-    return at_zero, slope, size, steepness
 
 
 def restart_level(arm: RestartArm, discount: float, subsidy: float) -> float:

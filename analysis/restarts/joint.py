@@ -285,7 +285,7 @@ def _iterate(
     initial_values: NDArray[np.float64] | None,
     worst: bool = False,
 ) -> DiscountedSolution:
-    check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
+    tolerance = check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
     shape = model.bandit.shape
     values = np.zeros(shape)
     if initial_values is not None:

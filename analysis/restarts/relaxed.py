@@ -51,7 +51,7 @@ def from_states(
     left = 1 - discount
     found = eliminate_all(arms, discount)
     rate = found.cost / found.length
-    activity = np.clip(1 - left * found.length, 0, None) / (discount * found.length)
+    activity = found.activity
     if any(arm.reset[state] != 1 for arm, state in zip(arms, states, strict=True)):
         placed = [
             RestartArm(arm.passive, np.eye(arm.states)[state], arm.passive_cost, arm.active_cost)
@@ -59,7 +59,7 @@ def from_states(
         ]
         first = eliminate_all(placed, discount)
         # What remains, discounted, when the first cycle is over and the next starts from Q.
-        remaining = np.clip(1 - left * first.length, 0, None)
+        remaining = discount * first.activity * first.length
         rate = left * first.cost + remaining * rate
         activity = remaining * (left / discount + activity)
     return rate, activity, found.crossings

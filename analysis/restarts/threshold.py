@@ -18,11 +18,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from analysis.checks import check_array, check_choice, check_integer, check_kind
+from analysis.mdp.chains import stationary_law
 from analysis.restarts.arm import RestartArm, check_discount
 from analysis.restarts.definition import evaluate_policy
-from analysis.restarts.elimination import Elimination, eliminate, is_nondecreasing
+from analysis.restarts.elimination import Elimination, eliminate
 
 #: Weight of an epoch so far ahead that it no longer counts.
 NEGLIGIBLE = 1e-15
@@ -38,14 +40,10 @@ class Thresholds:
     elimination : Elimination
         ``order``, ``critical``, ``cost`` L(k), ``length`` M(k) and ``crossings``: the subsidy at
         which policies k and k + 1 cost the same, w of the k-th state of the order.
-    cost_rate, activity : ndarray, shape (states + 1,)
-        D(k) and N(k), normalised discounted cost and activity from Q.
     """
 
     discount: float
     elimination: Elimination
-    cost_rate: NDArray[np.float64]
-    activity: NDArray[np.float64]
 
     @property
     def order(self) -> NDArray[np.int64]:
@@ -58,22 +56,46 @@ class Thresholds:
         return self.elimination.crossings
 
     @property
+    def cost_rate(self) -> NDArray[np.float64]:
+        """D(k), normalised discounted cost from Q, shape (states + 1,)."""
+        found = self.elimination
+        # Never active again: the average cost of the closed class, which is its critical value.
+        gain = np.append(found.critical[:1], found.critical)
+        return np.where(np.isinf(found.length), gain, found.cost / found.length)
+
+    @property
+    def activity(self) -> NDArray[np.float64]:
+        """N(k), normalised discounted activity from Q, shape (states + 1,)."""
+        return self.elimination.activity
+
+    @property
     def optimal(self) -> bool:
         """Whether, for every subsidy, one of these policies is optimal among all policies.
 
-        True exactly when the crossings never fall along the order (then the greedy order, which
-        is optimal for every arm, is this order), nor at discount 1 the critical values of states
-        on which no crossing depends.
+        True exactly when critical values never fall along the order: it is then the greedy order,
+        which is optimal for every arm.
         """
-        return bool(self.elimination.rising and is_nondecreasing(self.crossings))
+        return self.elimination.rising
 
     def cost_at(self, subsidy: ArrayLike) -> NDArray[np.float64]:
         """Return C(k) = D(k) + lambda N(k), shape (..., states + 1)."""
         return self.cost_rate + np.multiply.outer(check_array("subsidy", subsidy), self.activity)
 
     def best(self, subsidy: ArrayLike) -> NDArray[np.int64]:
-        """Return k_lambda, the least k that minimises C(k), for each subsidy."""
-        return np.asarray(self.cost_at(subsidy).argmin(axis=-1))
+        """Return k_lambda, the least k that minimises C(k), for each subsidy.
+
+        C(k + 1) - C(k) = (N(k) - N(k + 1)) (w(k) - lambda), whose sign is that of the last factor
+        unless the state is never visited passively.
+        """
+        at = check_array("subsidy", subsidy)
+        falls = -np.diff(self.activity)
+        if self.optimal:
+            visited = np.where(falls > 0, np.arange(1, falls.size + 1), 0)
+            last = np.maximum.accumulate(np.append(0, visited))
+            return np.asarray(last[np.searchsorted(self.crossings, at)])
+        beyond = np.cumsum(falls * (self.crossings - at[..., None]), axis=-1)
+        none = np.zeros((*at.shape, 1))
+        return np.asarray(np.concatenate([none, beyond], axis=-1).argmin(axis=-1))
 
 
 def thresholds(arm: RestartArm, discount: float, *, order: str = "state") -> Thresholds:
@@ -119,18 +141,7 @@ def nested_policies(arm: RestartArm, discount: float, *, order: str) -> Threshol
     discount = check_discount(discount)
     check_choice("order", order, ("state", "critical"))
     found = eliminate(arm, discount, adaptive=order == "critical")
-    if found is None:
-        return None
-    if discount == 1:
-        # Never active again: the average cost of the closed class, which is its critical value.
-        forever = np.isinf(found.length)
-        gain = np.append(found.critical[:1], found.critical)
-        rate = np.where(forever, gain, found.cost / found.length)
-        activity = 1 / found.length
-    else:
-        rate = found.cost / found.length
-        activity = np.clip(1 - (1 - discount) * found.length, 0, None) / (discount * found.length)
-    return Thresholds(discount, found, rate, activity)
+    return None if found is None else Thresholds(discount, found)
 
 
 def cycle_by_definition(arm: RestartArm, discount: float, passive: int) -> tuple[float, float]:
@@ -184,9 +195,9 @@ def rates_by_equations(arm: RestartArm, discount: float, passive: int) -> tuple[
 
 def passive_average(arm: RestartArm) -> float:
     """Return the long-run average cost of an arm that is never active (one recurrent class)."""
-    system = np.vstack([(np.eye(arm.states) - arm.passive).T, np.ones(arm.states)])
-    right = np.append(np.zeros(arm.states), 1.0)
-    return float(np.linalg.lstsq(system, right, rcond=None)[0] @ arm.passive_cost)
+    law = stationary_law(sparse.csr_array(arm.passive))
+    least = arm.passive_cost.min()
+    return float(least + law @ (arm.passive_cost - least))
 
 
 def optimal_threshold(arm: RestartArm, discount: float, subsidy: ArrayLike) -> NDArray[np.int64]:

@@ -1,6 +1,7 @@
 """Discounted solvers against each other and a public package."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -67,3 +68,19 @@ def test_wrong_arguments_are_named(options, message):
     transitions, rewards = random_problem(7)
     with pytest.raises(ValueError, match=message):
         solve_discounted(transitions, rewards, **options)
+
+
+def test_lists_objects_series_and_single_precision_are_read_as_numbers():
+    transitions = np.array([[[0.75, 0.25], [0.5, 0.5]], [[0.25, 0.75], [0.125, 0.875]]])
+    rewards = np.array([[1.0, 0.0], [0.0, 2.0]])
+    expected = solve_discounted(transitions, rewards, 0.9)
+    forms = (
+        transitions.tolist(),
+        transitions.astype(object),
+        transitions.astype(np.float32),
+        pd.Series(list(transitions), index=["stay", "move"]),
+    )
+    for form in forms:
+        found = solve_discounted(form, rewards, 0.9)
+        np.testing.assert_array_equal(found.values, expected.values)
+        assert policy_iteration(form, rewards).gain == policy_iteration(transitions, rewards).gain

@@ -41,7 +41,7 @@ def test_passive_sets_are_nested_and_are_the_states_below_the_restart_level(arm)
 
 
 def test_a_certificate_near_discount_one_is_to_rounding():
-    assert certify_indexability(example_queues()[3], 0.99999).residual < 1e-14
+    assert certify_indexability(example_queues()[3], 0.99999).residual < 1e-11
 
 
 @pytest.mark.parametrize("discount", [0.9, 0.9999, 1 - 1e-7])

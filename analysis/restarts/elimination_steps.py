@@ -1,0 +1,329 @@
+"""One elimination of a restart arm's states, compiled; `analysis.restarts.elimination` says why.
+
+A state that is left passive raises the critical value by e/den, its excess over the value reached
+so far for each discounted epoch, and the index by M times that. What rounding does to the sum is
+estimated beside it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numba.extending import register_jitable
+
+#: Error of an elimination in floating point, relative to the terms that it adds up.
+ROUNDING = 16 * float(np.finfo(float).eps)
+
+
+@register_jitable
+def eliminate_in_place(  # type: ignore[no-untyped-def]
+    a, visits, excess, den, discount, signs, adaptive,
+    order, critical, rises, weights, dens, cost, length, ends,
+):  # fmt: skip
+    """Eliminate in place; return the number of states done, and how many when a class closed.
+
+    Fewer states are done only at discount 1, where one does not lead into the class closed before.
+
+    On entry `a` is A = I - b P (its diagonal is not read), `visits` is Q, `den` is 1, excess[0] is
+    r and cost[0], length[0] and ends[0] are those of no passive state. The k-th state raises the
+    critical value by rises[0, k], and the index by that times weights[k], which is M. Further rows
+    of `excess` and `rises` carry the errors that `signs` sows: one of the size of each term.
+
+    At discount 1 a closed class ends with pivot 0: its average cost is the greatest gain that
+    leaving it passive can have, and states that still lead into it are told apart by cost per unit
+    of probability of ending there, which takes the place of `den`.
+    """
+    states = a.shape[0]
+    for i in range(states):
+        order[i] = i
+    leak = 1.0 - discount
+    closing, level, weight = states, 0.0, 1.0
+    for k in range(states):
+        if adaptive:
+            s = _least(excess[0], den, order, k)
+            if s != k:
+                _swap(a, visits, excess, den, order, k, s)
+        if den[k] == 0.0:
+            return k, closing
+        off = 0.0
+        for j in range(k + 1, states):
+            off -= a[k, j]
+        rise, here = excess[0, k] / den[k], den[k]
+        weights[k], dens[k] = weight, here
+        for p in range(excess.shape[0]):
+            one = excess[p, k] / here
+            rises[p, k] = one
+            for i in range(k + 1, states):
+                excess[p, i] -= one * den[i]
+        if k > 0:
+            for p in range(1, excess.shape[0]):
+                for i in range(k + 1, states):
+                    excess[p, i] += signs[p - 1, order[i]] * abs(rise) * den[i]
+        if closing == states:
+            level += rise
+        critical[k] = level
+        pivot = leak * here + off
+        if pivot == 0.0:
+            cost[k + 1], length[k + 1], ends[k + 1] = cost[k], length[k], ends[k]
+            if visits[k] > 0:
+                cost[k + 1], length[k + 1], ends[k + 1] = np.nan, np.inf, 0.0
+            closing, leak, weight = k, 1.0, visits[k]
+            for i in range(k + 1, states):
+                den[i] = -a[i, k]
+            continue
+        first = visits[k] / pivot
+        if closing == states:
+            cost[k + 1] = cost[k] + first * (level * here)
+            weight += discount * first * here
+            length[k + 1] = weight
+        else:
+            cost[k + 1], length[k + 1] = cost[k], length[k]
+            weight += first * here
+            if weight > 0:
+                cost[k + 1], length[k + 1] = np.nan, np.inf
+        total = 0.0
+        for j in range(k + 1, states):
+            visits[j] -= first * a[k, j]
+            total += visits[j]
+        ends[k + 1] = total
+        for i in range(k + 1, states):
+            f = a[i, k] / pivot
+            if f != 0.0:
+                den[i] -= f * here
+                for j in range(k + 1, states):
+                    a[i, j] -= f * a[k, j]
+    weights[states] = weight
+    return states, closing
+
+
+@register_jitable
+def _least(excess, den, order, k):  # type: ignore[no-untyped-def]
+    """Return the position, from k on, of the least excess/den; of equal ones the lower state's."""
+    s = k
+    for i in range(k + 1, den.shape[0]):
+        # Compared without dividing; den is never negative.
+        left, right = excess[i] * den[s], excess[s] * den[i]
+        if den[i] > 0 and (den[s] == 0 or left < right or (left == right and order[i] < order[s])):
+            s = i
+    return s
+
+
+@register_jitable
+def _swap(a, visits, excess, den, order, k, s):  # type: ignore[no-untyped-def]
+    visits[k], visits[s] = visits[s], visits[k]
+    den[k], den[s] = den[s], den[k]
+    order[k], order[s] = order[s], order[k]
+    for p in range(excess.shape[0]):
+        excess[p, k], excess[p, s] = excess[p, s], excess[p, k]
+    for j in range(a.shape[0]):
+        a[k, j], a[s, j] = a[s, j], a[k, j]
+    for i in range(a.shape[0]):
+        a[i, k], a[i, s] = a[i, s], a[i, k]
+
+
+@register_jitable
+def start(passive, reset, c0, c1, discount, a, visits, excess, den, cost, length, ends):  # type: ignore[no-untyped-def]
+    """Set an elimination up; return what the index begins from, the range of r and of the costs.
+
+    Costs are counted from the least of either action, which keeps small differences exact: that
+    changes every index by the difference of the two.
+    """
+    states = c0.shape[0]
+    idle, repair = c0.min(), c1.min()
+    spread = max(c0.max() - idle, c1.max() - repair)
+    cost[0], length[0], ends[0] = 0.0, 1.0, 1.0
+    for i in range(states):
+        moved = 0.0
+        for j in range(states):
+            a[i, j] = -discount * passive[i, j]
+            moved += passive[i, j] * (c1[j] - c1[i])
+        excess[0, i] = (c0[i] - idle) - (1.0 - discount) * (c1[i] - repair) + discount * moved
+        visits[i], den[i] = reset[i], 1.0
+        cost[0] += reset[i] * (c1[i] - repair)
+    reach = excess[0].max() - excess[0].min()
+    return (idle - repair) - discount * cost[0], reach, spread
+
+
+@register_jitable
+def add_up(begin, rises, weights, crossings):  # type: ignore[no-untyped-def]
+    """Add up the crossings: `begin`, and every rise times its weight."""
+    total = begin
+    for k in range(rises.shape[0]):
+        total += rises[k] * weights[k]
+        crossings[k] = total
+
+
+@register_jitable
+def count_in_full(c0, c1, discount, critical, cost, length, ends):  # type: ignore[no-untyped-def]
+    """Add the least costs, from which `start` counts, and turn the ends of cycles into N."""
+    idle, repair = c0.min(), c1.min()
+    for k in range(critical.shape[0]):
+        critical[k] += idle - (1.0 - discount) * repair
+    for k in range(cost.shape[0]):
+        cost[k] += idle * (length[k] - ends[k]) + repair * ends[k]
+        ends[k] /= length[k]
+
+
+@register_jitable
+def _largest_error(rises, dens, weights, crossings, unsure, direct, closing, spread):  # type: ignore[no-untyped-def]
+    """Return how far rounding can have moved a crossing, relative to its size and the spread.
+
+    `direct(k)` says how far, if the order is right. Rises of at most `unsure(k)` do not tell which
+    state comes first, and what looks like nothing there may be worth the weight that a cycle has
+    once all states of such a run are passive: that of the next, infinite where a class has closed.
+    """
+    states = rises.shape[0]
+    after = weights[states] if closing == states else np.inf
+    worst, run = np.finfo(np.float64).eps, 0.0
+    for k in range(states - 1, -1, -1):
+        tied = k > 0 and abs(rises[k]) <= unsure[k] and unsure[k] > 0.0
+        if tied:
+            run = max(run, unsure[k] * dens[k] * after)
+        error = direct[k] + run
+        if not tied:
+            run, after = 0.0, weights[k]
+        if error > 0.0:
+            error /= abs(crossings[k]) + spread
+            if not error < np.inf:  # a term has overflowed
+                return np.inf
+            worst = max(worst, error)
+    return worst
+
+
+@register_jitable
+def _bounded_error(rises, dens, weights, crossings, closing, reach, spread, rounding):  # type: ignore[no-untyped-def]
+    """Return `_largest_error` by a bound that is of use where cycles are short."""
+    states = rises.shape[0]
+    if closing < states - 1:
+        return np.inf
+    unsure = np.full(states, rounding * reach)
+    direct = 2.0 * rounding * reach * weights
+    return _largest_error(rises, dens, weights, crossings, unsure, direct, closing, spread)
+
+
+@njit(cache=True)
+def read_factors(  # type: ignore[no-untyped-def]
+    c0, c1, discount, base, r, h, g, first, pivots,
+    critical, crossings, cost, length, activity,
+):  # fmt: skip
+    """Read an elimination off the factors of A; return `rising` and the error as `eliminate_arm`.
+
+    Critical values are divided out and their differences taken: the error grows with the length of
+    the cycle over the least pivot. `r` counts costs from the least of either action, `base` is the
+    mean of the active ones after a reset, and `first` holds the visits on first entry.
+    """
+    states = r.shape[0]
+    spread = max(c0.max() - c0.min(), c1.max() - c1.min())
+    reach, least, last = r.max() - r.min(), 1.0, 0.0
+    rises, dens = np.empty(states), np.empty(states)
+    cost[0], length[0], activity[0] = base, 1.0, 1.0
+    for k in range(states):
+        critical[k] = h[k] / g[k]
+        rises[k], last = critical[k] - last, critical[k]
+        dens[k] = g[k] * pivots[k]
+        if k < states - 1:
+            least = min(least, pivots[k])
+        cost[k + 1] = cost[k] + first[k] * h[k]
+        length[k + 1] = length[k] + discount * first[k] * g[k]
+        activity[k + 1] = max(0.0, 1.0 - (1.0 - discount) * length[k + 1]) / discount
+    closing = states
+    if discount == 1.0:
+        closing = states - 1
+        cost[states], length[states], activity[states] = np.nan, np.inf, 0.0
+    add_up((c0.min() - c1.min()) - discount * base, rises, length, crossings)
+    rounding = 4.0 * ROUNDING / least
+    rising = _is_rising(rises, rounding * reach)
+    error = _bounded_error(rises, dens, length, crossings, closing, reach, spread, rounding)
+    count_in_full(c0, c1, discount, critical, cost, length, activity)
+    return rising, error
+
+
+@njit(cache=True)
+def _is_rising(rises, unsure):  # type: ignore[no-untyped-def]
+    falls = 0
+    for k in range(1, rises.shape[0]):
+        falls += rises[k] < -unsure
+    return falls == 0
+
+
+@njit(cache=True)
+def eliminate_arm(  # type: ignore[no-untyped-def]
+    passive, reset, c0, c1, discount, signs, lost, adaptive,
+    order, critical, crossings, cost, length, activity,
+):  # fmt: skip
+    """Eliminate one arm; return whether all states went, critical values never fall, and the error.
+
+    Filled are `order`, `critical` and `crossings` (K), and `cost`, `length` and `activity` (K + 1).
+    The error is estimated from errors sown by `signs` (probes, K), in r by as much as is `lost`
+    there to rounding (K), and without signs is bounded.
+    """
+    states, probes = c0.shape[0], signs.shape[0]
+    a, excess = np.empty((states, states)), np.empty((1 + probes, states))
+    rises, weights = np.empty((1 + probes, states)), np.empty(states + 1)
+    den, visits, dens = np.empty(states), np.empty(states), np.empty(states)
+    begin, reach, spread = start(
+        passive, reset, c0, c1, discount, a, visits, excess, den, cost, length, activity
+    )
+    for p in range(probes):
+        excess[p + 1] = signs[p] * lost
+    done, closing = eliminate_in_place(
+        a, visits, excess, den, discount, signs, adaptive,
+        order, critical, rises, weights, dens, cost, length, activity,
+    )  # fmt: skip
+    if done < states:
+        return False, False, np.inf
+    add_up(begin, rises[0], weights, crossings)
+    if probes:
+        rising, error = _estimated_error(rises, dens, weights, crossings, closing, spread)
+    else:
+        rising = _is_rising(rises[0], ROUNDING * reach)
+        error = _bounded_error(rises[0], dens, weights, crossings, closing, reach, spread, ROUNDING)
+    count_in_full(c0, c1, discount, critical, cost, length, activity)
+    return True, rising, error
+
+
+@njit(cache=True)
+def _estimated_error(rises, dens, weights, crossings, closing, spread):  # type: ignore[no-untyped-def]
+    """Return whether critical values never fall, and the error that the errors sown stand for."""
+    rows, states = rises.shape
+    rounding = ROUNDING * np.sqrt(float(states))
+    unsure, direct, moved, summed = np.empty(states), np.empty(states), np.zeros(rows), 0.0
+    rising = True
+    for k in range(states):
+        summed += abs(rises[0, k]) * weights[k]
+        squares = total = 0.0
+        for p in range(1, rows):
+            moved[p] += rises[p, k] * weights[k]
+            squares += moved[p] ** 2
+            total += rises[p, k] ** 2
+        direct[k] = rounding * (np.sqrt(squares / (rows - 1)) + summed)
+        unsure[k] = rounding * np.sqrt(total / (rows - 1))
+        rising = rising and (k == 0 or rises[0, k] >= -unsure[k])
+    return rising, _largest_error(
+        rises[0], dens, weights, crossings, unsure, direct, closing, spread
+    )
+
+
+@njit(cache=True)
+def eliminate_batch(  # type: ignore[no-untyped-def]
+    passive, reset, c0, c1, discount, order, crossings, cost, length, activity, error
+):
+    """Eliminate a batch of arms in an optimal order; return the first arm without one, or -1.
+
+    `passive` is (n, K, K), `reset`, `c0`, `c1` are (n, K). Filled are `order` and `crossings`
+    (n, K), `cost`, `length` and `activity` (n, K + 1), and `error` (n): in state order where
+    critical values never fall in it.
+    """
+    arms, states = c0.shape
+    critical, signs, lost = np.empty(states), np.empty((0, states)), np.empty(0)
+    for n in range(arms):
+        for adaptive in (False, True):
+            done, rising, error[n] = eliminate_arm(
+                passive[n], reset[n], c0[n], c1[n], discount, signs, lost, adaptive,
+                order[n], critical, crossings[n], cost[n], length[n], activity[n],
+            )  # fmt: skip
+            if done and rising:
+                break
+        if not done:
+            return n
+    return -1

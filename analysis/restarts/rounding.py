@@ -1,0 +1,180 @@
+"""Eliminations that rounding disturbs: how much, and again in ball arithmetic.
+
+Random errors of the size of rounding are sown in every term and carried through the elimination:
+what reaches the index says how far rounding itself can have moved it (small-sample statistical
+condition estimation). An arm whose index is moved too far is eliminated in ball arithmetic, by the
+same steps, with as many bits as that takes.
+
+Reference: Kenney and Laub, Small-sample statistical condition estimates for general matrix
+functions (SIAM Journal on Scientific Computing 15, 1994); Johansson, Arb: efficient
+arbitrary-precision midpoint-radius interval arithmetic (IEEE Transactions on Computers 66, 2017).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.restarts.arm import RestartArm
+from analysis.restarts.elimination_steps import (
+    add_up,
+    count_in_full,
+    eliminate_arm,
+    eliminate_in_place,
+    start,
+)
+
+Floats = NDArray[np.float64]
+
+#: Largest error of an index, relative to its size and the spread of the costs of either action.
+TOLERANCE = 1e-9
+#: Errors that are sown at a time.
+PROBES = 4
+#: Bits of the first elimination in balls, and of the last.
+LEAST_BITS, MOST_BITS = 256, 16384
+NO_SIGNS, NOTHING_LOST = np.empty((0, 0)), np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Elimination:
+    """What one elimination found; k counts the states of `order` left passive.
+
+    Attributes
+    ----------
+    order : ndarray of int, shape (states,)
+    critical, crossings : ndarray, shape (states,)
+        nu and w along the order.
+    cost, length : ndarray, shape (states + 1,)
+        L(k) and M(k); at discount 1, nan and infinite where the arm is never active again.
+    activity : ndarray, shape (states + 1,)
+        N(k), the normalised discounted number of active epochs.
+    rising : bool
+        Whether critical values never fall along the order, which is then optimal.
+    residual : float
+        Estimate of the largest error of a crossing, relative to its size and the spread of the
+        costs of either action.
+    """
+
+    order: NDArray[np.int64]
+    critical: Floats
+    crossings: Floats
+    cost: Floats
+    length: Floats
+    activity: Floats
+    rising: bool
+    residual: float
+
+
+@lru_cache(maxsize=4)
+def _signs(states: int) -> Floats:
+    """Return random signs, each with a weight of its own, so that no two errors cancel exactly."""
+    rng = np.random.default_rng(states)
+    size = (PROBES, states)
+    return rng.uniform(0.5, 1.0, size) * rng.choice([-1.0, 1.0], size)
+
+
+def _rounding_of_costs(arm: RestartArm, discount: float) -> Floats:
+    """Return the terms of r that are rounded; 0 where r is exact."""
+    idle, repair = (cost - cost.min() for cost in (arm.passive_cost, arm.active_cost))
+    lost = (idle + arm.passive_cost.min() != arm.passive_cost) * idle
+    if not repair.any():
+        return lost
+    moved = np.abs(arm.active_cost - arm.active_cost[:, None])
+    return idle + (1 - discount) * repair + discount * (arm.passive * moved).sum(axis=1)
+
+
+def in_floats(
+    arm: RestartArm, discount: float, *, adaptive: bool, probes: bool
+) -> Elimination | None:
+    """Eliminate in floating point; the error is bounded, or estimated from errors sown.
+
+    None where fewer states can be eliminated than there are; see `eliminate_in_place`.
+    """
+    states = arm.states
+    order, critical, crossings = np.empty(states, dtype=np.int64), *np.empty((2, states))
+    cost, length, activity = np.empty((3, states + 1))
+    signs, lost = NO_SIGNS, NOTHING_LOST
+    if probes:
+        signs, lost = _signs(states), _rounding_of_costs(arm, discount)
+    done, rising, error = eliminate_arm(
+        arm.passive, arm.reset, arm.passive_cost, arm.active_cost, discount, signs, lost, adaptive,
+        order, critical, crossings, cost, length, activity,
+    )  # fmt: skip
+    if not done:
+        return None
+    return Elimination(order, critical, crossings, cost, length, activity, rising, error)
+
+
+def in_balls(
+    arm: RestartArm, discount: float, *, adaptive: bool, tolerance: float
+) -> Elimination | None:
+    """Eliminate in ball arithmetic, with more and more bits until the error is small enough.
+
+    None where fewer states can be eliminated than there are; see `eliminate_in_place`.
+
+    Raises
+    ------
+    ImportError
+        If python-flint is not installed.
+    """
+    from flint import ctx
+
+    bits = LEAST_BITS
+    while True:
+        with ctx.workprec(bits):
+            found = _one_in_balls(arm, discount, adaptive)
+        if found is None or found.residual <= tolerance or bits >= MOST_BITS:
+            return found
+        bits *= 2
+
+
+def _balls(values: Floats) -> NDArray[np.object_]:
+    from flint import arb
+
+    return np.array([arb(float(x)) for x in values.flat], dtype=object).reshape(values.shape)
+
+
+def _one_in_balls(arm: RestartArm, discount: float, adaptive: bool) -> Elimination | None:
+    from flint import arb
+
+    states, b = arm.states, arb(discount)
+    passive, reset, idle, repair = (
+        _balls(x) for x in (arm.passive, arm.reset, arm.passive_cost, arm.active_cost)
+    )
+    order = np.empty(states, dtype=np.int64)
+    a, excess, rises = (np.empty((rows, states), dtype=object) for rows in (states, 1, 1))
+    den, visits, dens, critical, crossings = np.empty((5, states), dtype=object)
+    weights, cost, length, activity = np.empty((4, states + 1), dtype=object)
+    begin, _, spread = start(
+        passive, reset, idle, repair, b, a, visits, excess, den, cost, length, activity
+    )
+    done, _ = eliminate_in_place(
+        a, visits, excess, den, b, np.empty((0, states)), adaptive,
+        order, critical, rises, weights, dens, cost, length, activity,
+    )  # fmt: skip
+    if done < states:
+        return None
+    add_up(begin, rises[0], weights, crossings)
+    error = float(np.finfo(float).eps)
+    longest = max(float(arb(weight).abs_upper()) for weight in weights[:-1])
+    for k in range(states):
+        wrong = float(crossings[k].rad())
+        if k > 0 and not rises[0, k] > 0:
+            # What looks like nothing may come first or second; see `elimination_steps`.
+            wrong += float(rises[0, k].rad() * arb(dens[k]).abs_upper()) * longest**2
+        scale = float(abs(crossings[k]).mid() + spread.mid())
+        if wrong > 0:
+            error = max(error, wrong / scale) if max(wrong, scale) < np.inf else np.inf
+    count_in_full(idle, repair, b, critical, cost, length, activity)
+    rising = all(rise > 0 or rise.contains(0) for rise in rises[0, 1:])
+    return Elimination(
+        order, _middles(critical), _middles(crossings), _middles(cost), _middles(length),
+        _middles(activity), rising, error,
+    )  # fmt: skip
+
+
+def _middles(values: NDArray[np.object_]) -> Floats:
+    return np.array([float(x if isinstance(x, float) else x.mid()) for x in values])

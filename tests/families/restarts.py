@@ -1,0 +1,216 @@
+"""Restart bandits on arms made to break them: the index by its definition in ball arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+
+import numpy as np
+
+from analysis.mdp import solve_discounted
+from analysis.restarts import (
+    RestartArm,
+    RestartBandit,
+    certify_indexability,
+    evaluate_scores,
+    index_scores,
+    myopic_scores,
+    optimal_threshold,
+    relaxed_bound,
+    simulate,
+    solve_joint,
+    thresholds,
+    whittle_index,
+    whittle_indices,
+)
+from analysis.restarts.definition import solve_subsidised
+from analysis.restarts.index import METHODS
+from analysis.results import NotConverged
+from tests.families.table import slow
+from tests.restarts.adversarial import FAMILIES as ARMS
+from tests.restarts.adversarial import draw
+from tests.restarts.precise import precise_index
+from tests.restarts.test_joint import enumerated
+
+#: Arms of each family in ``make check``, and in ``make proofs``.
+FEW, MANY = 8, 250
+
+
+@cache
+def truth(family: str, number: int) -> tuple[RestartArm, float, np.ndarray]:
+    """An arm, a discount and the arm's index."""
+    arm, discount = draw(family, number)
+    return arm, discount, precise_index(arm, discount)
+
+
+def scale(arm: RestartArm, index: np.ndarray) -> np.ndarray:
+    """What an error is relative to."""
+    every = np.concatenate([arm.passive_cost, arm.active_cost])
+    spread = max(np.ptp(arm.passive_cost), np.ptp(arm.active_cost))
+    return np.abs(index) + spread + 1e-7 * np.abs(every).max()
+
+
+def right(arm: RestartArm, found: np.ndarray, index: np.ndarray) -> bool:
+    """Whether an index has nine digits; nan stands for none."""
+    return bool(((np.abs(found - index) <= 1e-9 * scale(arm, index)) | np.isnan(found)).all())
+
+
+def every_method(family: str, count: int) -> None:
+    """Each method is right or refuses; elimination never refuses."""
+    for number in range(count):
+        arm, discount, index = truth(family, number)
+        for method in METHODS:
+            try:
+                found = whittle_index(arm, discount, method=method)
+            except (NotConverged, ValueError):
+                assert method not in ("auto", "elimination"), (number, method)
+                continue
+            assert found.residual <= 1e-9
+            assert right(arm, found.index, index), (number, method)
+            assert method == "ratio" or np.isfinite(found.index).all()
+
+
+def batches(family: str, count: int) -> None:
+    """A batch has the index of each arm."""
+    for number in range(count):
+        arm, discount, index = truth(family, number)
+        assert right(arm, whittle_indices([arm, arm], discount)[1], index), number
+
+
+def certificates(family: str, count: int) -> None:
+    """No certificate is given to a wrong index, and none refused where digits are not short."""
+    for number in range(count):
+        arm, discount, index = truth(family, number)
+        if discount < 1:
+            found = certify_indexability(arm, discount)
+            assert right(arm, found.crossings, index[found.order])
+            assert found.holds or discount > 0.9999, (number, found.residual)
+
+
+def nested(family: str, count: int) -> None:
+    """Nested policies cost what the best policy costs, at every subsidy."""
+    for number in range(count):
+        arm, discount, index = truth(family, number)
+        found = thresholds(arm, discount, order="critical")
+        assert right(arm, found.crossings, np.sort(index))
+        if discount > 0.9999:
+            continue
+        for subsidy in (index.min() - 1, float(np.median(index)), index.max() + 1):
+            best = float(arm.reset @ solve_subsidised(arm, discount, subsidy).values)
+            size = abs(subsidy) + np.abs(arm.passive_cost).max() + np.abs(arm.active_cost).max()
+            assert abs(found.cost_at(subsidy).min() - best) <= 1e-9 * size
+            at = found.cost_at(subsidy)[found.best(subsidy)]
+            assert abs(at - best) <= 1e-9 * size
+
+
+def best_thresholds(family: str, count: int) -> None:
+    """The best threshold passes a state that is visited where the subsidy passes its index."""
+    for number in range(count):
+        arm, discount, index = truth(family, number)
+        if (np.diff(index) <= 0).any() or (np.diff(thresholds(arm, discount).activity) >= 0).any():
+            continue
+        for k, tie in enumerate(index):
+            nudge = 1e-7 * scale(arm, index)[k]
+            if np.abs(np.delete(index, k) - tie).min(initial=np.inf) > 2 * nudge:
+                below, above = optimal_threshold(arm, discount, [tie - nudge, tie + nudge])
+                assert (below, above) == (k, k + 1)
+
+
+def bandit(family: str, number: int) -> RestartBandit:
+    """Three small arms of a family."""
+    rng = np.random.default_rng([number, 3])
+    arms = [draw(family, 3 * number + n, int(rng.integers(1, 4)))[0] for n in range(3)]
+    return RestartBandit(arms, int(rng.integers(1, 3)), float(rng.choice([0.5, 0.9, 0.999])))
+
+
+def joint(family: str, count: int) -> None:
+    """The joint optimum is that of the enumerated problem, and no policy or bound passes it."""
+    for number in range(count):
+        system = bandit(family, number)
+        rewards, kernel = enumerated(system)
+        solved = solve_discounted(
+            kernel.transpose(1, 0, 2), rewards.T, system.discount, method="policy iteration"
+        )
+        best = -(1 - system.discount) * solved.values.reshape(system.shape)
+        size = 1e-7 * (1e-300 + np.abs(rewards).max())
+        found = solve_joint(system)
+        np.testing.assert_allclose(found.values, best, rtol=0, atol=size)
+        for ties in ("lower arm", "best", "worst"):
+            valued = evaluate_scores(system, index_scores(system), ties=ties)
+            states = np.arange(valued.policy.size)
+            chosen = valued.policy.ravel()
+            own = np.linalg.solve(
+                np.eye(states.size) - system.discount * kernel[states, chosen],
+                -(1 - system.discount) * rewards[states, chosen],
+            )
+            np.testing.assert_allclose(valued.values.ravel(), own, rtol=0, atol=size)
+            assert (valued.values >= best - size).all()
+        bound, price = relaxed_bound(system)
+        assert bound <= best[0, 0, 0] + size
+        assert abs(bound - dual(system, price)) <= size + 1e-9 * abs(price)
+        for other in (price - 0.1, price + 0.1):
+            assert dual(system, other) <= bound + size + 1e-9 * abs(price)
+
+
+def dual(system: RestartBandit, price: float) -> float:
+    """The value of the relaxed problem at a price, each arm solved by policy iteration."""
+    values = [solve_subsidised(arm, system.discount, price).values[0] for arm in system.arms]
+    return float(sum(values)) - system.budget * price
+
+
+def scores(family: str, count: int) -> None:
+    """Scores are those of each arm alone, ties levelled."""
+    for number in range(count):
+        system = bandit(family, number)
+        for arm, by_index, myopic in zip(
+            system.arms, index_scores(system), myopic_scores(system), strict=True
+        ):
+            index = precise_index(arm, system.discount)
+            every = np.abs(np.concatenate(index_scores(system))).max()
+            assert (np.abs(by_index - index) <= 1e-9 * (scale(arm, index) + every)).all()
+            np.testing.assert_array_equal(myopic, arm.passive_cost - arm.active_cost)
+
+
+def simulated(family: str, count: int) -> None:
+    """A simulated cost is the policy's value, to its interval."""
+    for number in range(count):
+        system = bandit(family, number)
+        system = RestartBandit(system.arms, system.budget, 0.9)
+        ranked = index_scores(system)
+        value = evaluate_scores(system, ranked).values[0, 0, 0]
+        paths = simulate(
+            system, {"index": ranked}, paths=400, epochs=250, rng=np.random.default_rng(number)
+        )
+        mean = paths.mean("index", level=1 - 1e-9)
+        room = paths.tail + 1e-9 * np.abs(paths.costs).max()
+        assert mean.low - room <= value <= mean.high + room
+
+
+def table(check: Callable[[str, int], None], few: int, many: int = 0) -> dict[str, Callable]:
+    """A row: each family of arms, a few of them always and many in the longer run."""
+    found = {family: partial(check, family, few) for family in ARMS}
+    longer = {f"{family}, many": slow(partial(check, family, many)) for family in ARMS if many}
+    return found | longer
+
+
+FAMILIES = {
+    "whittle_index": table(every_method, FEW, MANY),
+    "whittle_indices": table(batches, FEW, MANY),
+    "certify_indexability": table(certificates, FEW, MANY),
+    "thresholds": table(nested, FEW, MANY),
+    "optimal_threshold": table(best_thresholds, FEW, MANY),
+    "solve_joint": table(joint, 2, 20),
+    "evaluate_scores": table(joint, 1, 20),
+    "relaxed_bound": table(joint, 1, 20),
+    "index_scores": table(scores, 3, 50),
+    "myopic_scores": table(scores, 1, 50),
+    "simulate": table(simulated, 1, 10),
+}
+NOT_COMPUTED = {
+    "Indexability": "a result",
+    "Paths": "a result",
+    "RestartArm": "a model",
+    "RestartBandit": "a model",
+    "Thresholds": "a result",
+    "WhittleIndex": "a result",
+}
