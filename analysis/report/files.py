@@ -6,12 +6,15 @@ import ctypes
 import errno
 import os
 import shutil
+import signal
+import sys
 from pathlib import Path
 
 from analysis.report.paths import ROOT
 
 _HERE = -100  # AT_FDCWD: paths are relative to the working folder
 _EXCHANGE = 2  # RENAME_EXCHANGE
+_ON_DEATH_OF_PARENT = 1  # PR_SET_PDEATHSIG
 
 
 def replace_folder(new: Path, target: Path) -> None:
@@ -63,6 +66,15 @@ def raise_if_full(said: str, path: Path) -> None:
     """
     if (full := os.strerror(errno.ENOSPC)) in said:
         raise OSError(errno.ENOSPC, f"{full}: make room and build again", str(path))
+
+
+def end_with_parent() -> None:
+    """Let this process, a child that is about to be another program, end when its parent has ended.
+
+    Linux sees to it, also where the parent is killed; elsewhere the program runs to its end.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_ON_DEATH_OF_PARENT, signal.SIGKILL)
 
 
 def child_environment() -> dict[str, str]:

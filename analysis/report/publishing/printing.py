@@ -22,6 +22,7 @@ from pypdf import PdfReader, PdfWriter
 from pypdf.constants import PageLabelStyle
 from pypdf.generic import ArrayObject, DictionaryObject, NameObject
 
+from analysis.report.files import end_with_parent
 from analysis.report.publishing.citation import Edition, authors, facts, plain_citation
 
 # Of a file of 70,000 objects Chromium's trailer counts one too few; pypdf counts for itself, writes
@@ -147,7 +148,7 @@ def print_page(page: Path, target: Path) -> None:
     with tempfile.TemporaryDirectory() as data:
         command = [browser, *CHROMIUM_OPTIONS, *_PRINTING, f"--user-data-dir={data}"]
         command += [f"--print-to-pdf={target}", page.as_uri()]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run(command, preexec_fn=end_with_parent, capture_output=True, text=True)
     if done.returncode != 0 or not target.exists():
         raise RuntimeError(f"{browser} did not print the book: {done.stderr[-2000:]}")
 

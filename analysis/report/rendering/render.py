@@ -24,6 +24,7 @@ from PIL import Image
 from analysis.report.collate import DATA, Collation, errata_rows
 from analysis.report.files import (
     child_environment,
+    end_with_parent,
     fresh_folder,
     raise_if_full,
     replace_file,
@@ -262,7 +263,13 @@ def _sphinx(stage: Path, out: Path, builder: str, strict: bool) -> None:
     command = [sys.executable, "-c", call, "build", str(stage), "--all", "-q"]
     command += ["--path-output", str(out), "--builder", builder]
     command += ["-W", "-n", "--keep-going"] if strict else []
-    done = subprocess.run(command, env=child_environment(), capture_output=True, text=True)
+    done = subprocess.run(
+        command,
+        env=child_environment(),
+        preexec_fn=end_with_parent,
+        capture_output=True,
+        text=True,
+    )
     if done.returncode != 0 or not (out / "_build" / builder / "index.html").exists():
         said = (done.stdout + done.stderr).replace(str(stage) + os.sep, "")
         raise_if_full(said, out)

@@ -3,7 +3,8 @@
 Importing NumPy, pandas, matplotlib and Numba takes longer than most short notebooks do. A fork
 server imports them once; each kernel is a fork of it, with a folder, an environment and a limit of
 memory of its own. To Jupyter it is a provisioner of kernels like others, named ``warm-provisioner``
-in ``pyproject.toml``; a kernel ends when the process that asked for it ends.
+in ``pyproject.toml``; a kernel, with all that it has started, ends when the process that asked for
+it ends.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import time
 from collections.abc import Mapping, Sequence
 from multiprocessing import connection, forkserver
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any, cast
 from unittest.mock import patch
 
@@ -134,14 +135,14 @@ def _be_kernel(
     """Run a kernel in this process, a fork."""
     os.setsid()
     multiprocessing.set_start_method(None, force=True)  # what the notebook starts, as ever
-    asked = multiprocessing.parent_process()
-    assert asked is not None
-    Thread(target=_end_with, args=(asked.sentinel,), daemon=True).start()
     if memory:
         resource.setrlimit(resource.RLIMIT_AS, (int(memory * 2**30),) * 2)
     said = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(said, stream.fileno())
+    asked = multiprocessing.parent_process()
+    assert asked is not None
+    _end_with(asked.sentinel)
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
@@ -196,6 +197,18 @@ def _keep_warnings(path: Path) -> None:
 
 
 def _end_with(process: int) -> None:
-    """End this process as soon as another has ended, however that came about."""
-    connection.wait([process])
-    os._exit(1)
+    """End this process and all that it starts soon after another has ended, in whatever way.
+
+    A process of its own watches: a thread would wait where compiled code holds the interpreter, and
+    what joblib starts would live on for minutes. It ends what is left of the group, too, when the
+    kernel alone is gone. Those that clear joblib's files away ignore the first signal.
+    """
+    kernel = os.getpid()
+    if os.fork() == 0:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        while os.getppid() == kernel and not connection.wait([process], timeout=0.5):
+            pass
+        os.killpg(0, signal.SIGTERM)
+        time.sleep(2)
+        os.killpg(0, signal.SIGKILL)

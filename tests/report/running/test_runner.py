@@ -1,5 +1,6 @@
 """The runner, with notebooks of three lines: reuse, failure, interruption, one at a time."""
 
+import contextlib
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from analysis.report.files import shown
@@ -25,6 +27,22 @@ CLOCKS = {"seconds.txt", "cpu.txt"}
 COMPILED = "import numba\nnumba.njit(lambda x: x + 1)(1)\n" + GOOD
 BAD = "1 / (number - number)"
 SLEEP = "Path('started').touch()\nimport time\ntime.sleep(120)"
+#: Two workers of joblib, each with a process that it has started; compiled code that never lets go.
+PARALLEL = """
+import joblib
+
+def work(number):
+    import pathlib, subprocess, time
+    subprocess.Popen(["sleep", "120"])
+    pathlib.Path(f"begun{number}").touch()
+    while True:
+        time.sleep(0.1)
+        if len(list(pathlib.Path().glob("begun*"))) == 2:
+            pathlib.Path("started").touch()
+
+joblib.Parallel(n_jobs=2)(joblib.delayed(work)(number) for number in range(2))
+"""
+COMPILED_PAUSE = "import ctypes\nPath('started').touch()\nctypes.PyDLL(None).pause()"
 
 
 def outputs(folder):
@@ -179,7 +197,7 @@ with locked(folder):
 """
 
 
-def wait_for(condition, seconds=60):
+def wait_for(condition, seconds=300):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"
@@ -200,10 +218,30 @@ def processes_in(folder):
     return found
 
 
+def living():
+    """The processes that there are, each with its session."""
+    found = {}
+    for process in psutil.process_iter(["status"]):
+        if process.info["status"] != psutil.STATUS_ZOMBIE:
+            with contextlib.suppress(ProcessLookupError):
+                found[process.pid] = os.getsid(process.pid)
+    return found
+
+
+def session_of(folder):
+    """The processes that share a session with the kernel that works in a folder."""
+    kernels = set()
+    for pid in living():
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/{pid}/cwd").startswith(str(folder)):
+                kernels.add(pid)
+    return {pid for pid, session in living().items() if session in kernels}
+
+
 @pytest.fixture
-def sleeping(job, tmp_path):
+def sleeping(request, job, tmp_path):
     """A build, in a process of its own, of one notebook that has begun to sleep."""
-    good = job("first", SLEEP)
+    good = job("first", getattr(request, "param", SLEEP))
     good.target.mkdir(parents=True)
     (good.target / "run.json").write_text('{"key": "of an older notebook"}')
     started = subprocess.Popen(
@@ -218,6 +256,8 @@ def sleeping(job, tmp_path):
         wait_for(lambda: list(tmp_path.glob("results/part/.first~*/started")))
         yield good, started
     finally:
+        for pid in session_of(tmp_path):
+            os.kill(pid, signal.SIGKILL)
         if started.poll() is None:
             os.killpg(started.pid, signal.SIGKILL)
 
@@ -229,12 +269,12 @@ def test_an_interrupt_ends_everything_and_leaves_the_last_good_result(sleeping, 
     with pytest.raises(RuntimeError, match="another build is at work"), locked(tmp_path):
         pass
     os.killpg(started.pid, signal.SIGINT)  # what Ctrl-C at a terminal does
-    said, _ = started.communicate(timeout=60)
+    said, _ = started.communicate(timeout=300)
     assert "KeyboardInterrupt" in said
     assert started.returncode != 0
     assert files(good.target) == before
     assert [p.name for p in good.target.parent.iterdir()] == ["first"]
-    wait_for(lambda: not processes_in(tmp_path), 30)
+    wait_for(lambda: not processes_in(tmp_path))
     with locked(tmp_path):
         pass  # the lock is free again
 
@@ -245,8 +285,26 @@ def test_a_kernel_ends_with_the_build_that_was_killed(sleeping, tmp_path):
     before = files(good.target)
     assert len(processes_in(tmp_path)) == 2  # the build and the kernel
     started.kill()
-    wait_for(lambda: not processes_in(tmp_path), 30)
+    wait_for(lambda: not processes_in(tmp_path))
     assert files(good.target) == before
+
+
+@pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs /proc to see processes")
+@pytest.mark.parametrize(
+    ("sleeping", "least"),
+    [(PARALLEL, 6), (COMPILED_PAUSE, 2)],
+    indirect=["sleeping"],
+    ids=["workers", "compiled code"],
+)
+def test_a_build_that_was_killed_leaves_no_process_behind(sleeping, tmp_path, least):
+    """Neither workers and what they start, nor those that clear up after them, nor what watches."""
+    _, started = sleeping
+    left = session_of(tmp_path)
+    assert len(left) >= least
+    started.kill()
+    wait_for(lambda: not left & living().keys())
+    started.communicate(timeout=300)  # nobody holds the output of the build
+    assert not processes_in(tmp_path)
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):
