@@ -10,10 +10,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
 #: Characters of a name that captions and figures show; data and tables hold all of them.
 LONGEST = 48
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _FROM_RIGHT_TO_LEFT = {"R", "AL", "AN"}
 _TEX_WORDS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 
@@ -58,6 +61,18 @@ def as_tex(text: object) -> str:
     """Return words for a field of a BibTeX entry."""
     line = " ".join(str(text).split())
     return re.sub(r"[&%$#_{}\\~^]", lambda found: _TEX_WORDS.get(found[0], f"\\{found[0]}"), line)
+
+
+def as_cell(value: Any) -> Any:
+    """Return a value for a cell of a CSV file that a spreadsheet may open; only texts are changed.
+
+    It would run what begins like a formula: such words get an apostrophe in front, as do words that
+    begin with apostrophes and then so. Who reads them back drops one apostrophe of those that stand
+    before ``=``, ``+``, ``-``, ``@``, a tab or the end of a line. Numbers stay as they are.
+    """
+    if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value):
+        return f"'{value}"
+    return value
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

@@ -10,14 +10,21 @@ import pytest
 import yaml
 from docutils import nodes
 from docutils.core import publish_doctree
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from matplotlib.cbook import is_math_text
 from myst_parser.docutils_ import Parser
 
-from analysis.report import as_markdown, as_mathtext, as_plain, save_figure
+from analysis.report import (
+    as_markdown,
+    as_mathtext,
+    as_plain,
+    save_data,
+    save_figure,
+    save_table,
+)
 from analysis.report.paths import BOOK, ROOT
-from analysis.report.text import LONGEST, as_tex
+from analysis.report.text import LONGEST, as_cell, as_tex
 
 NAMES = pd.read_csv(ROOT / "tests/report/odd-names.csv")["name"].tolist()
 EXTENSIONS = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"][
@@ -89,7 +96,7 @@ def test_a_figure_with_odd_names_is_drawn(start_run, name):
     assert len(axis.legend().get_texts()) == 1
     save_figure("page-curve", fig, {name: [0, 1]}, as_markdown(name), as_plain(name))
     ET.parse(folder / "figures/page-curve.svg")
-    assert list(pd.read_csv(folder / "figures/page-curve.csv").columns) == [name]
+    assert list(map(back, pd.read_csv(folder / "figures/page-curve.csv").columns)) == [name]
 
 
 def test_the_characters_that_would_be_mathematics_are():
@@ -134,10 +141,69 @@ def test_numbers_and_names_of_the_documents_are_as_they_were():
     assert shown(as_markdown("source 1")) == "source 1"
 
 
+RUN = tuple("=+-@\t\r\n＝＋－＠")
+
+
+def back(cell):
+    """Read a cell as the docstring of `as_cell` says."""
+    return cell[1:] if cell[:1] == "'" and cell.lstrip("'").startswith(RUN) else cell
+
+
+def is_number(text):
+    return bool(re.fullmatch(r"[-+.0-9eE]*[0-9.]", text)) and pd.notna(
+        pd.to_numeric(text, errors="coerce")
+    )
+
+
+@given(words | st.text(st.sampled_from("=+-@'\t\r\n1.5eE ＝a"), max_size=9))
+@example("=HYPERLINK(1)")
+@example("-1.5")
+@example("'")
+@example("''=1")
+def test_no_words_are_a_formula_and_all_are_read_back(name):
+    cell = as_cell(name)
+    assert back(cell) == name
+    assert not cell.startswith(RUN) or is_number(cell)
+    assert cell == name or not is_number(name)
+
+
+def test_what_is_no_text_is_a_cell_as_it_is():
+    assert [as_cell(value) for value in (-1.5, -2, None, True)] == [-1.5, -2, None, True]
+
+
+EVIL = ["=1+1", "+x", "-x", "@x", "\t=x", "-1.5", "'=x", "plain"]
+
+
+def saved(folder, kind):
+    """Save names as cells and as heads of columns, and read the file back as text."""
+    frame = pd.DataFrame({"name": EVIL, "=x": -1.5, "mixed": [*EVIL[:-1], -2]})
+    if kind == "figures":
+        fig, axis = plt.subplots()
+        axis.plot([0, 1])
+        save_figure("page-what", fig, frame, "Names.", "Names.")
+    elif kind == "tables":
+        save_table("page-what", frame.set_index("name"), "Names.")
+    else:
+        save_data("page-what", frame, "Names.", dict.fromkeys(frame, "a name"))
+    text = (folder / f"{kind}/page-what.csv").read_text(encoding="utf-8")
+    return pd.read_csv(io.StringIO(text), dtype=str)
+
+
+@pytest.mark.parametrize("kind", ["figures", "tables", "data"])
+def test_no_file_of_a_page_has_a_cell_that_a_spreadsheet_would_run(start_run, kind):
+    kept = saved(start_run(), kind)
+    assert list(kept) == ["name", "'=x", "mixed"]
+    assert kept["name"].map(back).tolist() == EVIL
+    assert kept["mixed"].map(back).tolist() == [*EVIL[:-1], "-2"]
+    assert set(kept["'=x"]) == {"-1.5"}
+    cells = [*kept["name"], *kept["mixed"], *kept]
+    assert [cell for cell in cells if cell.startswith(RUN) and not is_number(cell)] == []
+
+
 def test_a_name_is_written_to_the_data_as_it_is(start_run):
     folder = start_run()
     fig, axis = plt.subplots()
     axis.plot([0, 1])
     save_figure("page-curve", fig, {"name": NAMES}, "Names.", "Names.")
     text = (folder / "figures/page-curve.csv").read_text(encoding="utf-8")
-    assert pd.read_csv(io.StringIO(text))["name"].tolist() == NAMES
+    assert pd.read_csv(io.StringIO(text))["name"].map(back).tolist() == NAMES

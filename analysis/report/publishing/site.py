@@ -16,6 +16,7 @@ from analysis.report.publishing.citation import Edition, bibtex, this_edition, w
 from analysis.report.publishing.crate import write_crate
 from analysis.report.publishing.dark import write_dark
 from analysis.report.run import write_json
+from analysis.report.text import as_cell
 
 SCORECARD = [
     "id", "document", "place", "kind", "printed", "computed", "interval_low", "interval_high",
@@ -58,7 +59,7 @@ def write_data(found: Collation, site: Path) -> None:
         with (site / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
             table = csv.DictWriter(file, columns, lineterminator="\n")
             table.writeheader()
-            table.writerows(rows)
+            table.writerows({k: as_cell(v) for k, v in row.items()} for row in rows)
     write_citation(site, edition)
     write_json(site / "manifest.json", _manifest(found, site))
     if found.document:  # a reader's own run is no publication

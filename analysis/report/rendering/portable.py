@@ -175,7 +175,7 @@ class PlainPage:
         id = fence.argument
         figure = self.data["figures"][id]
         self.figures.append(id)
-        alt = re.sub(r"([\[\]\\])", r"\\\1", figure["alt"])
+        alt = re.sub(r"([\[\]\\<&`*_$])", r"\\\1", figure["alt"])
         return f"![{alt}](attachment:{id}.png)\n\n{self._number(id, 'Fig.')}{figure['caption']}"
 
     def _table(self, fence: Fence) -> str:

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from analysis.report.run import DIGITS, by_hand, run_facts, run_folder, write_json
+from analysis.report.text import as_cell
 
 #: Packages whose versions may change a number or a picture.
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib", "pandas")
@@ -85,7 +87,12 @@ def machine() -> dict[str, str]:
     }
 
 
-def write_csv(frame: pd.DataFrame, path: Path, *, index: bool = False) -> None:
-    """Write a frame with the digits that records keep, the same bytes for the same numbers."""
+def write_csv(frame: pd.DataFrame, path: Path) -> None:
+    """Write a frame with the digits that records keep, the same bytes for the same numbers.
+
+    Texts pass `as_cell`: a name of a source is no formula.
+    """
     path.parent.mkdir(exist_ok=True)
-    frame.to_csv(path, index=index, float_format=f"%.{DIGITS}g", lineterminator="\n")
+    safe = frame.apply(lambda column: column if is_numeric_dtype(column) else column.map(as_cell))
+    safe.columns = [as_cell(name) for name in frame.columns]
+    safe.to_csv(path, index=False, float_format=f"%.{DIGITS}g", lineterminator="\n")

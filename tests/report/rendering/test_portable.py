@@ -1,6 +1,7 @@
 """Pages as plain Markdown: nothing of the book's own syntax is left, none of its words lost."""
 
 import pytest
+from markdown_it import MarkdownIt
 
 from analysis.published import printed_rows
 from analysis.report.rendering.portable import PlainPage
@@ -104,6 +105,19 @@ def test_a_figure_is_attached_with_its_number_caption_and_alt_text(page):
     text = page.plain("```{repro-figure} page-line\n```")
     assert text == "![A \\[rising\\] line.](attachment:page-line.png)\n\n**Fig. 3** A *line*."
     assert page.figures == ["page-line"]
+
+
+@pytest.mark.parametrize(
+    "name", ["<img src=x>", "a & b &lt;", "`x`", "*b* _i_ __", "$x$", "\\[x\\]"]
+)
+def test_the_alt_text_of_a_figure_is_text(page, name):
+    figure = {"alt": f"A line of {name}.", "caption": "A line."}
+    text = page(figures={"page-line": figure}).plain("```{repro-figure} page-line\n```")
+    (shown, *_) = MarkdownIt().parse(text)[1].children
+    assert shown.type == "image"
+    assert {child.type for child in shown.children} <= {"text", "text_special"}
+    assert "".join(child.content for child in shown.children) == figure["alt"]
+    assert "$" not in text.replace("\\$", "")  # Jupyter looks for mathematics before Markdown
 
 
 def test_a_role_in_a_caption_is_a_readers_word(page):
