@@ -5,8 +5,11 @@ Apart from `sources`, so that the model itself needs no more than NumPy.
 
 from __future__ import annotations
 
+import io
 import warnings
 from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,10 +19,16 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 COLUMNS = ("name", "arrival_rate", "mean_utility", "decay_rate")
+#: Letters that a name may have.
+LONGEST_NAME = 200
+_NOTHING = r"^[\pZ\pC]*$"
+_CONTROLS = r"[\x00-\x1f\x7f-\x{9f}\x{2028}\x{2029}]"
+#: What else divides columns, as spreadsheets of some countries write them.
+_DIVIDERS = {";": "semicolons", "\t": "tabs"}
 
 
 def columns_of(frame: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
-    """Return the columns of numbers of a table of sources.
+    """Return the columns of numbers of a table of sources, whose names are checked too.
 
     Raises
     ------
@@ -30,10 +39,12 @@ def columns_of(frame: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
     if missing:
         raise ValueError(
             f"column {missing[0]!r} is missing; there must be {', '.join(COLUMNS)} and, "
-            f"if crawls differ in cost, cost; found {', '.join(map(str, frame.columns))}"
+            f"if crawls differ in cost, cost; found {', '.join(map(str, frame.columns)):.200}"
         )
+    _check_header(frame.columns)
     if frame.empty:
         raise ValueError("there are no sources: the table has a header and no rows")
+    _check_names(frame["name"])
     return {
         column: _column(frame[column], column, may_be_zero=column in COLUMNS[:3])
         for column in (*COLUMNS[1:], "cost")
@@ -41,25 +52,108 @@ def columns_of(frame: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
     }
 
 
-def read_careful_csv(path: str | PathLike[str]) -> pd.DataFrame:
-    """Read a CSV file as text, so that what is wrong can be named.
+def unfit_names(names: pd.Series) -> dict[str, NDArray[np.bool_]]:
+    """Return which names are no single short line, by what a name must be."""
+    texts = pyarrow.array(names.astype(str).fillna(""), pyarrow.string())
+    matches = pyarrow.compute.match_substring_regex
+    long = pyarrow.compute.greater(pyarrow.compute.utf8_length(texts), LONGEST_NAME)
+    return {
+        "must not be empty": np.asarray(matches(texts, _NOTHING)),
+        "must be one line without control characters": np.asarray(matches(texts, _CONTROLS)),
+        f"must have at most {LONGEST_NAME} letters": np.asarray(long),
+    }
+
+
+def _check_names(names: pd.Series) -> None:
+    """Refuse names that a reader cannot tell from others, or that are no single short line.
 
     Raises
     ------
     ValueError
-        If the file is empty, cannot be read, or a row has too many fields.
+        Naming the row, the name and the reason.
     """
+    trimmed = names.astype(str).str.strip()
+    bad = unfit_names(names) | {"must be unlike all others": trimmed.duplicated().to_numpy()}
+    for reason, mask in bad.items():
+        if mask.any():
+            row = int(np.argmax(mask))
+            raise ValueError(_about(row, "name", f"{reason}, got {names.iloc[row]!r:.80}"))
+
+
+def _about(row: int, column: str, said: str) -> str:
+    return f"row {row + 1} below the header, column {column!r}: {said}"
+
+
+def _check_header(names: pd.Index) -> None:
+    """Refuse a header that names a column twice."""
+    trimmed = names.map(lambda name: str(name).strip())
+    if not trimmed.is_unique:
+        raise ValueError(f"column {trimmed[trimmed.duplicated()][0]!r:.80} stands there twice")
+
+
+def read_careful_csv(path: str | PathLike[str], *, skip_blank_lines: bool = True) -> pd.DataFrame:
+    """Read a CSV file as text, so that what is wrong can be named.
+
+    Parameters
+    ----------
+    path : path
+        The file, UTF-8, columns divided by commas.
+    skip_blank_lines : bool
+        Whether blank lines are left out; else they are rows without any text.
+
+    Raises
+    ------
+    ValueError
+        If the file is empty, cannot be read, a column stands there twice, or a row has too many
+        fields.
+    """
+    text = _decoded(_unpacked(path))
+    as_text: dict[str, Any] = {"dtype": str, "keep_default_na": False, "skipinitialspace": True}
     try:
+        header = pd.Index(pd.read_csv(io.StringIO(text), header=None, nrows=1, **as_text).iloc[0])
+        if divider := next((d for d in _DIVIDERS if len(header) == 1 and d in header[0]), None):
+            raise ValueError(
+                f"the columns are divided by {_DIVIDERS[divider]}: save the file with commas "
+                "between columns and points in numbers"
+            )
+        _check_header(header)
         with warnings.catch_warnings():
             # Without index_col=False, rows longer than the header would shift all columns.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             return pd.read_csv(
-                path, dtype=str, keep_default_na=False, skipinitialspace=True, index_col=False
+                io.StringIO(text), index_col=False, skip_blank_lines=skip_blank_lines, **as_text
             )
     except pd.errors.ParserWarning:
         raise ValueError("a row has more fields than the header has names") from None
     except pd.errors.EmptyDataError:
         raise ValueError("the file is empty") from None
+
+
+def _unpacked(path: str | PathLike[str]) -> bytes:
+    """Return what is in a file, unpacked if it is packed by gzip."""
+    content = Path(path).read_bytes()
+    packed = content.startswith(b"\x1f\x8b")
+    stream = pyarrow.input_stream(pyarrow.py_buffer(content), "gzip" if packed else None)
+    return bytes(stream.read())
+
+
+def _decoded(content: bytes) -> str:
+    """Return the text of a file.
+
+    Raises
+    ------
+    ValueError
+        If it is not UTF-8, naming the line and what to do.
+    """
+    advice = "save it as UTF-8 ('CSV UTF-8' in a spreadsheet)"
+    if b"\0" in content:
+        raise ValueError(f"the file has bytes of zero, as UTF-16 has: {advice}")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        byte = content[error.start]
+        raise ValueError(f"line {line} has the byte 0x{byte:02x}, not UTF-8: {advice}") from None
 
 
 def read_plain_csv(path: str | PathLike[str]) -> pd.DataFrame:
@@ -79,11 +173,12 @@ def read_plain_csv(path: str | PathLike[str]) -> pd.DataFrame:
         )
     except OSError as error:
         raise ValueError(str(error)) from None
-    if len(set(table.column_names)) < table.num_columns or "name" not in table.column_names:
+    trimmed = {name.strip() for name in table.column_names}
+    if len(trimmed) < table.num_columns or "name" not in table.column_names:
         raise ValueError("the header needs more care")
     place = table.column_names.index("name")
-    trimmed = pyarrow.compute.utf8_ltrim(table.column(place), " ")
-    return table.set_column(place, "name", trimmed).to_pandas()
+    names = pyarrow.compute.utf8_ltrim(table.column(place), " ")
+    return table.set_column(place, "name", names).to_pandas()
 
 
 def _column(values: pd.Series, name: str, may_be_zero: bool) -> NDArray[np.float64]:
@@ -92,8 +187,5 @@ def _column(values: pd.Series, name: str, may_be_zero: bool) -> NDArray[np.float
     if not allowed.all():
         row = int(np.argmin(allowed))
         what = "a number, 0 or more" if may_be_zero else "a number above 0"
-        raise ValueError(
-            f"row {row + 1} below the header, column {name!r}: must be {what}, "
-            f"got {values.iloc[row]!r}"
-        )
+        raise ValueError(_about(row, name, f"must be {what}, got {values.iloc[row]!r:.80}"))
     return numbers

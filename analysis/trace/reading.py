@@ -5,7 +5,7 @@ What can be repaired is repaired, row by row, and counted; what cannot is refuse
 =====================  ==========================================================================
 unparsable time        the row is left out
 year in the future     the row is left out (later than `now`), and so are years before 1990
-no source              the row is left out
+no source              the row is left out; so is a source of several lines or over 200 letters
 duplicate row          left out, unless one says that two items in one instant are two items
 another time zone      a time with an offset is moved to UTC; a time without any is taken as UTC
 one source only        refused: there is nothing to choose
@@ -18,7 +18,6 @@ Rows are numbered as an editor shows them: the header is row 1.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
@@ -27,6 +26,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.checks import check_choice
+from analysis.ephemeral.tables import LONGEST_NAME, read_careful_csv, unfit_names
 from analysis.trace.trace import Trace
 
 EARLIEST = pd.Timestamp("1990-01-01", tz="UTC")
@@ -104,23 +104,13 @@ def read_trace(
     try:
         table = _table(path)
         trace, repairs = _repaired(table, latest, duplicates)
-    except pd.errors.ParserWarning:
-        raise ValueError(f"{path}: a row has more fields than the header has names") from None
-    except pd.errors.EmptyDataError:
-        raise ValueError(f"{path}: the file is empty") from None
     except (OSError, ValueError) as error:
         raise ValueError(f"{path}: {str(error).strip()}") from None
     return trace, repairs
 
 
 def _table(path: str | PathLike[str]) -> pd.DataFrame:
-    with warnings.catch_warnings():
-        # Without index_col=False, rows longer than the header would shift all columns.
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        table = pd.read_csv(
-            path, dtype=str, keep_default_na=False, skipinitialspace=True, index_col=False,
-            skip_blank_lines=False,
-        )  # fmt: skip
+    table = read_careful_csv(path, skip_blank_lines=False)
     for column in ("source", "utc"):
         if column not in table.columns:
             found = ", ".join(map(str, table.columns))
@@ -138,8 +128,12 @@ def _repaired(
     # Beyond the year 2262 a time has no nanoseconds: such a year is in the future all the same.
     far = table["utc"].str.match(r"[3-9]\d{3}-|2[3-9]\d{2}-")
     times = pd.to_datetime(table["utc"].mask(far, ""), utc=True, errors="coerce", format="ISO8601")
+    nameless, *unfit = unfit_names(table["source"]).values()
     bad = {
-        "no source, left out": table["source"] == "",
+        "no source, left out": pd.Series(nameless, table.index),
+        f"source of several lines or over {LONGEST_NAME} letters, left out": (
+            pd.Series(np.logical_or.reduce(unfit) & ~nameless, table.index)
+        ),
         "time that cannot be read, left out": times.isna() & ~far,
         f"time after {latest:%Y-%m-%d}, left out": far | (times > latest),
         f"time before {EARLIEST:%Y-%m-%d}, left out": times < EARLIEST,

@@ -1,10 +1,12 @@
 """Sources of ephemeral content: the model, its tables, and what is refused."""
 
 import copy
+import gzip
 import pickle
 import re
 import subprocess
 import sys
+import unicodedata
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -30,6 +32,7 @@ from analysis.ephemeral import (
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.stochastic.index import index_table
 from analysis.ephemeral.stochastic.values import random_source
+from analysis.ephemeral.tables import COLUMNS
 
 
 def test_equation_1_is_the_integral_that_defines_it():
@@ -213,15 +216,21 @@ def test_a_wrong_csv_is_explained(tmp_path, text, message):
         Sources.from_csv(path)
 
 
+NAMES = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=9
+).filter(lambda name: any(unicodedata.category(c)[0] not in "ZC" for c in name))
+
+
 @given(
     st.lists(
         st.tuples(
-            st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=9),
+            NAMES,
             *[st.floats(0, 1e100)] * 2,
             st.floats(1e-100, 1e100),
         ),
         min_size=1,
         max_size=6,
+        unique_by=lambda row: row[0].strip(),
     ),
     st.sampled_from(["", " "]),
 )
@@ -242,10 +251,10 @@ def test_what_is_written_is_read(rows, space):
 
 def test_a_csv_of_odd_habits_is_read(tmp_path):
     text = "name,x,mean_utility, arrival_rate,decay_rate\nNA,a,+1, 2,3\n\n007,, 4 ,5e0,6\n"
-    text += '"two\nlines","x",1,1,1\n'
+    text += '"two, ""words""","x",1,1,1\n'
     (tmp_path / "s.csv").write_text(text)
     sources = Sources.from_csv(tmp_path / "s.csv")
-    assert list(sources.names) == ["NA", "007", "two\nlines"]
+    assert list(sources.names) == ["NA", "007", 'two, "words"']
     assert sources.arrival_rate.tolist() == [2, 5, 1]
     assert sources.mean_utility.tolist() == [1, 4, 1]
 
@@ -264,6 +273,67 @@ def test_a_wrong_row_is_named(tmp_path, rows, message):
     (tmp_path / "s.csv").write_text("name,arrival_rate,mean_utility,decay_rate\n" + rows)
     with pytest.raises(ValueError, match=message):
         Sources.from_csv(tmp_path / "s.csv")
+
+
+GOOD = "name,arrival_rate,mean_utility,decay_rate\na,1,1,1\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (GOOD + "b,1,1,1\na,2,2,2\n", "row 3 .* 'name': must be unlike all others, got 'a'$"),
+        (GOOD + "b,1,1,1\nb ,2,2,2\n", "row 3 .* 'name': must be unlike all others, got 'b '$"),
+        (GOOD + ",1,1,1\n", "row 2 below the header, column 'name': must not be empty, got ''"),
+        (GOOD + "\u00a0\u200b,1,1,1\n", "row 2 .* must not be empty"),
+        (GOOD + '"two\nlines",1,1,1\n', r"row 2 .* one line .*, got 'two\\nlines'"),
+        (GOOD + "\x1b[2J,1,1,1\n", "row 2 .* control characters"),
+        (GOOD + "\u2028x,1,1,1\n", "row 2 .* control characters"),
+        (GOOD + "x" * 201 + ",1,1,1\n", "row 2 .* at most 200 letters, got 'x{79}$"),
+        (GOOD.replace("name,", "name,name,", 1), "column 'name' stands there twice"),
+        (GOOD.replace("rate\n", "rate, mean_utility\n").replace(",1\n", ",1,2\n"),
+         "column 'mean_utility' stands there twice"),
+        (GOOD.replace("rate\n", "rate,cost,cost \n").replace(",1\n", ",1,2,3\n"), "'cost' stands"),
+        (GOOD.replace("rate\n", "rate,x,x\n").replace(",1\n", ",1,2,3\n"), "column 'x' stands"),
+        (GOOD.replace(",", ";"), "divided by semicolons: save the file with commas .* points"),
+        (GOOD.replace(",", "\t"), "divided by tabs"),
+        ((GOOD + "é,1,1,1\n").encode("latin-1"), "line 3 has the byte 0xe9, not UTF-8: save it as"),
+        (GOOD.encode("utf-16"), "bytes of zero, as UTF-16 has: save it as UTF-8"),
+        (GOOD.encode("utf-16-be"), "as UTF-16 has"),
+        (b"\x1f\x8bno gzip", r"s\.csv: "),
+        ('"' + "x" * 200_000, r"s\.csv: "),
+    ],
+)  # fmt: skip
+def test_a_file_that_would_mislead_is_refused_with_advice(tmp_path, content, message):
+    content = content if isinstance(content, bytes) else content.encode()
+    (tmp_path / "s.csv").write_bytes(content)
+    with pytest.raises(ValueError, match=message) as refused:
+        Sources.from_csv(tmp_path / "s.csv")
+    assert str(refused.value).startswith(f"{tmp_path / 's.csv'}: ")
+    assert len(str(refused.value).removeprefix(str(tmp_path))) < 400
+
+
+def test_a_table_in_memory_is_held_to_the_same_names():
+    frame = pd.DataFrame({"name": ["a", None], **dict.fromkeys(COLUMNS[1:], 1.0)})
+    with pytest.raises(ValueError, match=r"row 2 .* must not be empty"):
+        Sources.from_frame(frame)
+    with pytest.raises(ValueError, match=r"row 2 .* unlike all others"):
+        Sources.from_frame(frame.assign(name=[1, 1]))
+    with pytest.raises(ValueError, match="column 'cost' stands there twice"):
+        Sources.from_frame(
+            pd.concat([frame.assign(cost=1.0), frame.assign(cost=2.0)["cost"]], axis=1)
+        )
+    assert Sources.from_frame(frame.assign(name=[2, 10])).names == ("2", "10")
+
+
+@pytest.mark.parametrize(
+    "content", [GOOD.encode(), ("\ufeff" + GOOD).encode(), gzip.compress(GOOD.encode())]
+)
+@pytest.mark.parametrize("more", [b"", b"  b ,2,2,2,\r\n"])
+def test_what_can_be_read_is_read(tmp_path, content, more):
+    if more and not content.startswith(b"\x1f"):
+        content += more.replace(b",\r", b"\r")
+    (tmp_path / "s.csv").write_bytes(content)
+    assert Sources.from_csv(tmp_path / "s.csv").names[0] == "a"
 
 
 def test_a_csv_that_is_not_there():

@@ -6,6 +6,7 @@ import pytest
 from analysis.trace.reading import read_trace
 
 NOW = "2024-06-01"
+LONG = "source of several lines or over 200 letters, left out"
 
 
 def good(count=40):
@@ -42,6 +43,9 @@ def test_a_good_file_needs_no_repair(read):
         ("s1,9021-01-01T00:00Z", "time after 2024-06-01, left out", 40),
         ("s1,1021-01-01T00:00Z", "time before 1990-01-01, left out", 40),
         (",2021-04-01T00:00Z", "no source, left out", 40),
+        ("\u200b,2021-04-01T00:00Z", "no source, left out", 40),
+        ("x" * 201 + ",2021-04-01T00:00Z", LONG, 40),
+        ("two\x0blines,2021-04-01T00:00Z", LONG, 40),
         ("s0,2021-03-01T00:15Z", "duplicate, left out", 40),
         ("s0,2021-04-01T00:15+02:00", "other time zone, moved to UTC", 41),
         ("s0,2021-04-01T00:15-0330", "other time zone, moved to UTC", 41),
@@ -105,6 +109,8 @@ def test_other_columns_are_ignored(read):
         ([*good(), *["s0,soon"] * 5], "source,utc",
          r"5 of 45: time that cannot be read, left out: 5 \(row 42, 43, 44, 45, 46\)"),
         ([*good(), "s0,2021-03-01T00:15Z,more"], "source,utc", "line 42, saw 3"),
+        ([], "source;utc", "divided by semicolons: save the file with commas"),
+        (good(), "source,utc,utc", "column 'utc' stands there twice"),
         (["s0,2021-03-01T00:15Z,more", *good()], "source,utc", "more fields than the header"),
     ],
 )  # fmt: skip
@@ -120,6 +126,9 @@ def test_files_that_are_none_are_refused(tmp_path):
         (tmp_path / "my.csv").write_bytes(content)
         with pytest.raises(ValueError, match=r"my\.csv"):
             read_trace(tmp_path / "my.csv")
+    (tmp_path / "my.csv").write_bytes("\n".join(["source,utc", *good(), "é,x"]).encode("latin-1"))
+    with pytest.raises(ValueError, match="line 42 has the byte 0xe9, not UTF-8: save it as UTF-8"):
+        read_trace(tmp_path / "my.csv")
     with pytest.raises(ValueError, match=r"none\.csv"):
         read_trace(tmp_path / "none.csv")
 

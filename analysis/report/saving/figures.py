@@ -7,7 +7,10 @@ the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import matplotlib as mpl
@@ -26,6 +29,10 @@ _METADATA: dict[str, dict[str, Any]] = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "png": {"Software": None},
 }
+
+_LACKING = re.compile(r"Glyph (\d+) .* missing from font")
+#: Letters of which this notebook has been warned.
+told: set[str] = set()
 
 # A font in a PDF needs its letters only. To cut its tables of ligatures and kerning down to those
 # letters took half of the time of a PDF, and Matplotlib takes fontTools' own choice of tables.
@@ -74,8 +81,8 @@ def save_figure(
         raise ValueError(f"data of the figure {id!r} must not be empty")
     folder = run_folder() / "figures"
     write_csv(frame, folder / f"{id}.csv")
-    fix_layout(figure)
-    with mpl.rc_context({"svg.hashsalt": id}):
+    with mpl.rc_context({"svg.hashsalt": id}), _missing_letters_told_once():
+        fix_layout(figure)
         for suffix in FORMATS:
             figure.savefig(folder / f"{id}.{suffix}", metadata=_METADATA[suffix])
         if not by_hand():
@@ -86,6 +93,26 @@ def save_figure(
     keep("figure", folder, {"id": id, **words, "instances": instances})
     plt.close(figure)
     show_by_hand(figure)
+
+
+@contextmanager
+def _missing_letters_told_once() -> Iterator[None]:
+    """Give one warning of all letters that the fonts lack, where Matplotlib warns of each.
+
+    The book's fonts are Matplotlib's own, so that figures are the same on every machine: names in
+    some scripts are boxes in figures, and text everywhere else.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        yield
+    lacking = {chr(int(found[1])) for w in caught if (found := _LACKING.match(str(w.message)))}
+    for w in caught:
+        if not _LACKING.match(str(w.message)):
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    if new := lacking - told:
+        told.update(new)
+        letters = "".join(sorted(new))
+        said = f"the font of the figures has no letters for {letters!r}: boxes stand for them there"
+        warnings.warn(said, stacklevel=4)
 
 
 def fix_layout(figure: Figure) -> None:

@@ -1,6 +1,8 @@
 """`save_figure`: all files of a figure, the same bytes twice, and what it refuses."""
 
 import json
+import re
+import warnings
 from io import BytesIO
 
 import matplotlib.pyplot as plt
@@ -8,11 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from fontTools.ttLib import TTFont
+from matplotlib.artist import Artist
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from pypdf import PdfReader
 
 from analysis.report import figure, save_figure
 from analysis.report.run import FORMATS, NARROW, VARIABLE, run_facts
+from analysis.report.saving import figures
 
 DATA = pd.DataFrame({"epoch": [0, 1, 2], "reward": [0.1, 1 / 3, 2.5e-9]})
 
@@ -172,3 +176,31 @@ def test_a_saved_figure_is_closed_and_shown_by_hand_only(start_run, monkeypatch,
     save()  # a cell may run twice
     assert len(shown) == 2
     assert (tmp_path / "_output/figures/page-curve.svg").exists()
+
+
+def test_letters_that_no_font_has_are_told_once(start_run, monkeypatch):
+    """By one warning of a notebook, whatever else is warned of; the files are whole."""
+    folder = start_run()
+    monkeypatch.setattr(figures, "told", set())
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for id, name in {"page-one": "新闻", "page-other": "新闻与新", "page-last": "news"}.items():
+            fig, axis = plt.subplots()
+            axis.plot([0, 1], label=name)
+            axis.set_title(name)
+            axis.legend()
+            fig.add_artist(Loud())
+            save_figure(id, fig, {name: [0, 1]}, name, name)
+    said = [str(w.message) for w in caught]
+    lacking = [text for text in said if "letters" in text]
+    assert [re.findall("'(.*)'", text) for text in lacking] == [["新闻"], ["与"]]
+    assert not any("Glyph" in text for text in said)
+    assert any("of its own" in text for text in said)
+    assert len(list((folder / "figures").iterdir())) == 3 * 6
+
+
+class Loud(Artist):
+    """What warns of something else when it is drawn."""
+
+    def draw(self, renderer):
+        warnings.warn("a warning of its own", stacklevel=1)
