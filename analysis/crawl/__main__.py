@@ -7,9 +7,11 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -20,6 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command == "scrapy":
         Thread(target=_end_with, args=(options.open_end, options.remove), daemon=True).start()
         return run_scrapy(json.loads(options.settings))
+    if options.command in ("status", "ask"):
+        return _look(options)
     try:
         from analysis.crawl.live import Demonstration, live, report
     except ModuleNotFoundError as error:
@@ -37,6 +41,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 130
+    return 0
+
+
+def _look(options: argparse.Namespace) -> int:
+    """Show how a crawl goes, or let it ask sources again."""
+    from analysis.crawl.progress import Progress
+    from analysis.crawl.store import ask_again
+
+    try:
+        if options.command == "ask":
+            ask_again(options.folder, options.urls)
+            print(f"asked for again from the next epoch on: {', '.join(options.urls)}")
+            return 0
+        progress = Progress.read(options.folder)
+        print(progress.text())
+        if options.page:
+            Path(options.page).write_text(progress.page(), encoding="utf-8")
+    except (OSError, ValueError, sqlite3.Error) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
     return 0
 
 
@@ -81,6 +105,12 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--budget", type=int, default=4, help="fetches of each crawler an epoch")
     show.add_argument("--port", type=int, default=8001, help="of the page; 0 for any that is free")
     show.add_argument("--seed", type=int, default=0, help="of the site")
+    status = commands.add_parser("status", help="say how a crawl goes, running or not")
+    status.add_argument("folder", help="its JOBDIR")
+    status.add_argument("--page", help="file to write it to as HTML, too")
+    ask = commands.add_parser("ask", help="let a crawl ask sources again that said they are gone")
+    ask.add_argument("folder", help="its JOBDIR")
+    ask.add_argument("urls", nargs="+", help="addresses, as the list of sources has them")
     child = commands.add_parser("scrapy", help="run crawls whose settings are given as JSON")
     child.add_argument("settings")
     child.add_argument("--with", type=int, dest="open_end", help="pipe that ends with the parent")

@@ -93,6 +93,8 @@ class Site:
         Seconds that each host takes to answer.
     robots : mapping of int to str, optional
         Text of a host's robots.txt; other hosts answer 404, which allows everything.
+    stated : bool
+        Whether items state what they are worth; feeds of others do not.
 
     Raises
     ------
@@ -113,6 +115,7 @@ class Site:
         faults: ArrayLike | None = None,
         delay: ArrayLike | None = None,
         robots: Mapping[int, str] | None = None,
+        stated: bool = True,
     ) -> None:
         size = len(sources)
         self.sources = sources
@@ -138,6 +141,7 @@ class Site:
         if self.delay.shape != (count,):
             raise ValueError(f"delay must have shape ({count},), got {self.delay.shape}")
         self.robots = dict(robots or {})
+        self.stated = stated
 
     def time(self, epoch: int) -> int:
         """Unix time of an epoch."""
@@ -178,7 +182,7 @@ class Site:
             [
                 f"<item><title>Item {j} of source {i}</title>"
                 f'<guid isPermaLink="false">{i}-{j}</guid>'
-                f"<pubDate>{formatdate(int(time), usegmt=True)}</pubDate><w:value>"
+                f"<pubDate>{formatdate(int(time), usegmt=True)}</pubDate>"
                 for j, time in enumerate(times)
             ]
             for i, times in enumerate(self._times)
@@ -200,11 +204,13 @@ class Site:
         some = slice(max(0, count - self.length), count)
         age = (now - self._times[source][some]) / self.seconds
         worth = self.utility[source][some] * np.exp(-self.sources.decay[source] * age)
+        value = [f"<w:value>{value!r}</w:value>" if self.stated else "" for value in worth.tolist()]
         items = [
-            f"{text}{value!r}</w:value></item>"
-            for text, value in zip(self._texts[source][some], worth.tolist(), strict=True)
+            f"{text}{own}</item>"
+            for text, own in zip(self._texts[source][some], value, strict=True)
         ]
-        head = f'<rss version="2.0" xmlns:w="{SPACE}"><channel><title>Source {source}</title>'
+        space = f' xmlns:w="{SPACE}"' if self.stated else ""
+        head = f'<rss version="2.0"{space}><channel><title>Source {source}</title>'
         text = f"{head}<link>/feed/{source}.xml</link><description>A feed</description>"
         return f"{text}{''.join(reversed(items))}</channel></rss>".encode()
 

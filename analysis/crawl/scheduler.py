@@ -252,6 +252,11 @@ class EpochScheduler(BaseScheduler):
                 self._save()
             if not self._given.virtual:
                 self._look_for_changes()
+            for name in self.store.asked_again():
+                if name in self.frontier.number:
+                    self.frontier.revive(self.frontier.number[name])
+                    self._closed.pop(name, None)
+            if not self._given.virtual:
                 gone = (self._now() - self._began) / self._given.period
                 self.frontier.skip(max(int(gone) - self.frontier.epoch, 0))
             if not self._done:

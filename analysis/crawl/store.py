@@ -16,7 +16,7 @@ import json
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import fields
+from dataclasses import asdict, fields
 from hashlib import blake2b
 from os import PathLike
 from pathlib import Path
@@ -25,6 +25,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.crawl.frontier import CrawlState, Frontier, Outcome, SourceState
+from analysis.crawl.status import Summary
 
 COLUMNS = ("epoch", "source", "kind", "status", "reward", "items")
 """What the log says of a fetch; a source is given by its name."""
@@ -45,6 +46,7 @@ CREATE TABLE IF NOT EXISTS fetch (
   reward REAL NOT NULL, items INTEGER NOT NULL, memory TEXT NOT NULL, delay REAL,
   rest REAL NOT NULL, host_rest REAL NOT NULL, PRIMARY KEY (epoch, source)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS ask (source TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 
 
@@ -69,6 +71,10 @@ class Log:
 
     def save(self, frontier: Frontier, began: float) -> None:
         """Let an epoch end: nothing of it is to be kept."""
+
+    def asked_again(self) -> list[str]:
+        """Return nothing: nobody can ask for a source."""
+        return []
 
     def close(self) -> None:
         """Let the crawl end."""
@@ -174,6 +180,7 @@ class Store(Log):
             "policy": state.policy,
             "learned": _sealed(state.learned),
             "began": began,
+            "summary": json.dumps(asdict(Summary.of(frontier))),
         }
         with self._base:
             self._base.execute("BEGIN")
@@ -189,6 +196,13 @@ class Store(Log):
             over = (self._since, state.epoch)
             self._base.execute("UPDATE fetch SET memory = '' WHERE epoch >= ? AND epoch < ?", over)
         self._saved, self._since = state.sources, state.epoch
+
+    def asked_again(self) -> list[str]:
+        """Return the names of the sources that `ask_again` was called for, once."""
+        rows = self._base.execute("SELECT source FROM ask").fetchall()
+        if rows:
+            self._base.execute("DELETE FROM ask")
+        return [name for (name,) in rows]
 
     def close(self) -> None:
         """Close the database."""
@@ -234,6 +248,70 @@ def read_log(folder: str | PathLike[str]) -> pd.DataFrame:
     with closing(sqlite3.connect(path)) as base:
         base.executescript(_SCHEMA)
         return _frame(base)
+
+
+def ask_again(folder: str | PathLike[str], names: Iterable[str]) -> None:
+    """Let a crawl ask sources again that are gone, forbidden or resting, from its next epoch on.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of the crawl, which may be running.
+    names : iterable of str
+        Addresses of the sources.
+
+    Raises
+    ------
+    ValueError
+        If the crawl does not know a source, or there is no crawl.
+    """
+    with closing(_opened(folder)) as base:
+        known = {name for (name,) in base.execute("SELECT name FROM source")}
+        for name in names:
+            if name not in known:
+                raise ValueError(f"{name!r} must be the address of a source of the crawl")
+            base.execute("REPLACE INTO ask VALUES (?)", (name,))
+
+
+def read_tables(folder: str | PathLike[str]) -> tuple[dict[str, Any], pd.DataFrame, pd.DataFrame]:
+    """Return what a crawl, which may be running, has saved of itself, its sources, and its log.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of the crawl.
+
+    Returns
+    -------
+    crawl : dict
+        epoch, seconds, began, policy, summary and more.
+    sources : pandas.DataFrame
+        name, last, failures, rest_until, kind.
+    log : pandas.DataFrame
+        As `read_log` returns it.
+
+    Raises
+    ------
+    ValueError
+        If there is no crawl, or it has not ended an epoch yet.
+    """
+    with closing(_opened(folder)) as base:
+        crawl = dict(base.execute("SELECT * FROM crawl").fetchall())
+        if not crawl:
+            raise ValueError(f"{folder} is the folder of a crawl that has not ended an epoch yet")
+        columns = ["name", "last", "failures", "rest_until", "kind"]
+        rows = base.execute(f"SELECT {', '.join(columns)} FROM source ORDER BY name").fetchall()
+        return crawl, pd.DataFrame(rows, columns=columns), _frame(base)
+
+
+def _opened(folder: str | PathLike[str]) -> sqlite3.Connection:
+    """Open the database of a crawl that has begun."""
+    path = Path(folder) / FILE
+    if not path.exists():
+        raise ValueError(f"{folder} must be the folder of a crawl (its JOBDIR)")
+    base = sqlite3.connect(path, isolation_level=None)
+    base.executescript(_SCHEMA)
+    return base
 
 
 def fetches_since_state(folder: str | PathLike[str]) -> int:

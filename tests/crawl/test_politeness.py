@@ -1,5 +1,6 @@
 """When a host is asked, in real time; which addresses are of one host, and which are local."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,6 +23,7 @@ from analysis.crawl.hosts import (
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider
 from analysis.crawl.settings import read_sources
 from analysis.crawl.transport import write_sources
+from analysis.report.paths import ROOT
 from tests.crawl.support import some_sources
 
 NEW_YEAR = 1_704_067_200.0
@@ -454,3 +456,12 @@ def test_a_redirect_waits_for_the_crawl_delay_of_its_target(tmp_path, clock):
     times = np.array([at for at, url in asked if "0.3/c" in url])
     assert np.diff(times).min() >= 9
     assert sum(url.endswith("/robots.txt") for _, url in asked) == 3
+
+
+def test_every_standard_of_the_page_has_a_test_by_name():
+    page = (ROOT / "book" / "crawl" / "crawler.md").read_text(encoding="utf-8")
+    lines = [line for line in page.splitlines() if line.startswith("| ") and "`test_" in line]
+    assert len(lines) == 16
+    text = "".join(file.read_text() for file in (ROOT / "tests" / "crawl").glob("test_*.py"))
+    for name in re.findall(r"`(test_\w+)`", "".join(lines)):
+        assert f"def {name}(" in text, name

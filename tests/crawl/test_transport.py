@@ -93,8 +93,8 @@ def test_a_crawl_that_is_killed_and_started_again(tmp_path, capfd):
     """SIGKILL in the middle of an epoch: the same log and state, nothing twice, nothing lost."""
     site = some_site(epochs=24, delay=[0.02] * 6)  # slow enough to be met in the middle
     settings = some_settings(site, budget=4, epochs=24, policy="learned_index")
-    crawl_in_process(site, settings, folder=tmp_path / "whole")
     with FeedServer(site) as server:
+        crawl_in_process(site, settings, folder=tmp_path / "whole", urls=server.urls())
         write_sources(tmp_path / "sources.csv", site.sources, server.urls())
         folder = tmp_path / "killed"
         settings |= {"CRAWL_SOURCES": str(tmp_path / "sources.csv"), "JOBDIR": str(folder)}

@@ -1,0 +1,123 @@
+"""How a crawl goes, from what it has saved: as text for a terminal, and as a page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from os import PathLike
+from typing import Any
+
+import pandas as pd
+
+from analysis.crawl.frontier import FOUND
+from analysis.crawl.store import read_tables
+
+EPOCHS = 10
+"""Last epochs that are shown."""
+TROUBLED = 20
+"""Sources in trouble that are shown."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The state of a crawl, running or stopped.
+
+    Attributes
+    ----------
+    facts : dict of str to str
+        What there is to say in a word each, by its name.
+    epochs : pandas.DataFrame
+        The last epochs: fetches by how they ended, items and what they are worth.
+    troubled : pandas.DataFrame
+        Sources whose last fetch found nothing out: failures in a row, epochs of rest that are left.
+    """
+
+    facts: dict[str, str]
+    epochs: pd.DataFrame
+    troubled: pd.DataFrame
+
+    @classmethod
+    def read(cls, folder: str | PathLike[str]) -> Progress:
+        """Read what a crawl has saved in its folder.
+
+        Raises
+        ------
+        ValueError
+            If there is no crawl, or it has not ended an epoch yet.
+        """
+        crawl, sources, log = read_tables(folder)
+        epoch, summary = int(crawl["epoch"]), json.loads(crawl["summary"])
+        return cls(_facts(crawl, sources, log, summary), _epochs(log), _troubled(sources, epoch))
+
+    def text(self) -> str:
+        """Return it as lines of text."""
+        width = max(map(len, self.facts))
+        lines = [f"{name:<{width}}  {value}" for name, value in self.facts.items()]
+        for title, table in self._tables():
+            lines += ["", title, table.to_string(index=False)]
+        return "\n".join(lines)
+
+    def page(self) -> str:
+        """Return it as a page that loads nothing."""
+        facts = pd.DataFrame(self.facts.items()).to_html(index=False, header=False, border=0)
+        tables = "".join(
+            f"<h2>{title}</h2>{table.to_html(index=False, border=0)}"
+            for title, table in self._tables()
+        )
+        style = "body{font:16px/1.5 sans-serif;margin:2em}td,th{padding:.1em .8em;text-align:right}"
+        return (
+            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Crawl</title>'
+            f"<style>{style}</style></head><body><h1>Crawl</h1>{facts}{tables}</body></html>"
+        )
+
+    def _tables(self) -> list[tuple[str, pd.DataFrame]]:
+        tables = [("Last epochs", self.epochs)]
+        if len(self.troubled):
+            tables.append(("Sources in trouble", self.troubled))
+        return tables
+
+
+def _facts(
+    crawl: dict[str, Any], sources: pd.DataFrame, log: pd.DataFrame, summary: dict[str, Any]
+) -> dict[str, str]:
+    kinds = sources["kind"].replace("", "not fetched yet").value_counts()
+    began = float(crawl["began"])
+    facts = {
+        "epochs": f"{crawl['epoch']} of {crawl['seconds']:g} s each",
+        "began": f"{datetime.fromtimestamp(began, UTC):%Y-%m-%d %H:%M:%S} UTC",
+        "policy": str(crawl["policy"]),
+        "sources": ", ".join(f"{count} {kind}" for kind, count in kinds.items()),
+        "fetches": f"{len(log)}, {int((log['status'] == 304).sum())} of them not modified",
+        "items": f"{int(log['items'].sum())}, worth {log['reward'].sum():.6g}",
+        "last epoch": f"{summary['spent']} fetches of {summary['budget']}, {summary['late']} late",
+        "ages (epochs)": _quantiles(summary["age"]),
+    }
+    return facts | ({"indices": _quantiles(summary["index"])} if summary["index"] else {})
+
+
+def _quantiles(values: list[float]) -> str:
+    return "{:.4g} (median), {:.4g} (90%), {:.4g} (largest)".format(*values)
+
+
+def _epochs(log: pd.DataFrame) -> pd.DataFrame:
+    kinds = log.assign(fetches=1, not_modified=log["status"] == 304)
+    for kind in ("found", "failed", "forbidden", "gone"):
+        kinds[kind] = kinds["kind"] == kind
+    columns = ["fetches", "found", "not_modified", "failed", "forbidden", "gone", "items", "reward"]
+    table = kinds.groupby("epoch")[columns].sum().tail(EPOCHS).reset_index()
+    return table.rename(columns={"not_modified": "not modified", "reward": "worth"})
+
+
+def _troubled(sources: pd.DataFrame, epoch: int) -> pd.DataFrame:
+    bad = sources[~sources["kind"].isin([FOUND, ""])].sort_values("failures", ascending=False)
+    rest = (bad["rest_until"] - epoch).clip(lower=0).astype(str)
+    table = pd.DataFrame(
+        {
+            "source": bad["name"],
+            "last fetch": bad["kind"],
+            "failures": bad["failures"],
+            "rest": rest.where(bad["kind"] != "gone", "for good"),
+        }
+    )
+    return table.head(TROUBLED)
