@@ -14,6 +14,7 @@ from .text import (
     plus_minus,
     rounded,
     span,
+    within,
 )
 
 __all__ = [
@@ -38,4 +39,5 @@ __all__ = [
     "save_table",
     "save_value",
     "span",
+    "within",
 ]

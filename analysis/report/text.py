@@ -7,6 +7,7 @@ pandas and docutils escape what they hold.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -14,6 +15,8 @@ from typing import Any
 
 #: Characters of a name that captions and figures show; data and tables hold all of them.
 LONGEST = 48
+#: Half of an interval, relative to the estimate, that is rounding and no width.
+_ROUNDING = 1e-9
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
@@ -120,6 +123,19 @@ def apart(low: float, high: float, style: str) -> bool:
     return format(low, style) != format(high, style)
 
 
+def within(value: float, low: float, high: float, style: str = ".3f") -> str:
+    """Return an estimate with the ends of its interval, if they are shown as two.
+
+    Examples
+    --------
+    >>> within(0.98, 0.97, 0.991), within(1.0, 1.0, 1.0), within(1.0, math.nan, math.nan)
+    ('0.980 (0.970 to 0.991)', '1.000', '1.000')
+    """
+    said = format(value, style)
+    known = math.isfinite(low) and apart(low, high, style)
+    return f"{said} ({format(low, style)} to {format(high, style)})" if known else said
+
+
 def span(low: float, high: float, style: str) -> str:
     """Return two numbers as a range, or the one that both are when they are shown.
 
@@ -149,8 +165,8 @@ def plus_minus(value: float, half: float, decimals: int = 2) -> str:
 
     Examples
     --------
-    >>> plus_minus(2.5, 0.031), plus_minus(2.5, 0.0), plus_minus(2.5, 0.0004)
-    ('2.50 ± 0.03', '2.50', '2.50 ± 4e-04')
+    >>> plus_minus(2.5, 0.031), plus_minus(2.5, 0.0), plus_minus(-1e-9, 0.0004)
+    ('2.50 ± 0.03', '2.50', '0.00 ± 4e-04')
     """
-    said = f"{value:.{decimals}f}"
-    return f"{said} ± {rounded(half, decimals)}" if half else said
+    said = f"{value:z.{decimals}f}"
+    return f"{said} ± {rounded(half, decimals)}" if half > _ROUNDING * abs(value) else said

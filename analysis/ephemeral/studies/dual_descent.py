@@ -198,13 +198,6 @@ def random_run(
     return float(run.spent[window].mean()), float(reward), float(run.subsidy[window].mean())
 
 
-def runs_differ(low: np.ndarray, high: np.ndarray) -> bool:
-    """Tell whether intervals of spending, reward and price have a width that the page shows."""
-    return all(apart(*ends, ".2f") for ends in zip(low[1:], high[1:], strict=True)) and apart(
-        low[0], high[0], ".4f"
-    )
-
-
 def collected_share(sources: Sources, budget: float) -> np.ndarray:
     """Return the share of arriving content that the relaxed problem collects, one a source.
 

@@ -12,6 +12,7 @@ from sphinx.application import Sphinx
 
 from analysis.published import printed_rows
 from analysis.report.collate import DATA
+from analysis.report.text import plus_minus
 
 
 def results(app: Sphinx) -> dict[str, Any]:
@@ -35,7 +36,8 @@ def number_text(data: Mapping[str, Any], kind: str, text: str) -> str:
     kind : str
         Role: ``printed``, ``computed``, ``value`` or ``verdict``.
     text : str
-        Its id, with an optional format behind a colon.
+        Its id, with an optional format behind a colon. ``±2`` gives two decimals, and half of the
+        interval that was saved with the number, if it has a width.
 
     Raises
     ------
@@ -47,7 +49,11 @@ def number_text(data: Mapping[str, Any], kind: str, text: str) -> str:
         return printed_rows()[id].printed
     if kind == "verdict":
         return str(data["verdicts"][id]["verdict"])
-    value = data["records" if kind == "computed" else "values"][id]["value"]
+    entry = data["records" if kind == "computed" else "values"][id]
+    value = entry["value"]
+    if style.startswith("±"):
+        low, high = entry["interval"] or (value, value)
+        return plus_minus(value, (high - low) / 2, int(style[1:]))
     if isinstance(value, list):
         return "[" + ", ".join(format(entry, style) for entry in value) + "]"
     return format(value, style)

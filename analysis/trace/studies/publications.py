@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.policies import GreedyPolicy, RoundRobinPolicy, WhittlePolicy
-from analysis.report import save_data, save_value
+from analysis.report import save_data, save_value, within
 from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.deployed import (
     EntryFrequency,
@@ -229,10 +229,7 @@ def ratio_table(table: pd.DataFrame) -> pd.DataFrame:
     bounds = {"relaxed": "relaxed Poisson bound", "clairvoyant": "clairvoyant bound"}
     shown = table.assign(
         policy=table["policy"].map({**LABELS, **bounds}),
-        text=[
-            f"{ratio:.3f}" if np.isnan(low) else f"{ratio:.3f} ({low:.3f} to {high:.3f})"
-            for ratio, low, high in table[["ratio", "low", "high"]].to_numpy()
-        ],
+        text=[within(*numbers) for numbers in table[["ratio", "low", "high"]].to_numpy().tolist()],
     )
     order = [*LABELS.values(), *bounds.values()]
     wide = shown.pivot(index="policy", columns="budget", values="text").loc[order]

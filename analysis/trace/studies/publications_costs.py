@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.ephemeral.policies import GreedyPolicy, Policy, RoundRobinPolicy, WhittlePolicy
-from analysis.report import save_value
+from analysis.report import counted, save_value, within
 from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.deployed import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 from analysis.trace.experiment import Experiment
@@ -41,7 +41,7 @@ def campbell(every: Mapping[str, Experiment]) -> pd.DataFrame:
             collected = experiment.replayed(visits).weeks.sum() / hours
             column[LABELS[key]] = collected / expected_reward(visits, truth, warm_up=before)
             save_value(f"publications-campbell-{key}-{size}", column[LABELS[key]])
-        rows[f"{experiment.budget} visits an hour"] = column
+        rows[f"{counted(experiment.budget, 'visit')} an hour"] = column
     table = pd.DataFrame(rows)
     save_value("publications-campbell-worst", float(np.abs(table.to_numpy() - 1).max()))
     return table
@@ -71,7 +71,7 @@ def kinds_apart(every: Mapping[str, Experiment], weights: Floats) -> pd.DataFram
             for key, outcome in others.items():
                 ratio, low, high = ratio_interval(outcome.weeks, base, weights)
                 save_value(f"publications-{kind}-{key}-{size}", ratio)
-                column[LABELS[key]] = f"{ratio:.3f} ({low:.3f} to {high:.3f})"
+                column[LABELS[key]] = within(ratio, low, high)
             rows[label, f"{budget} an hour"] = column
     return pd.DataFrame(rows).T
 
@@ -145,7 +145,7 @@ def sensitivity(experiment: Experiment, memory: float, weights: Floats, seed: in
         for key, outcome in others.items():
             ratio, low, high = ratio_interval(outcome.weeks, base, weights)
             save_value(f"publications-rule-{place}-{key}", ratio)
-            column[LABELS[key]] = f"{ratio:.3f} ({low:.3f} to {high:.3f})"
+            column[LABELS[key]] = within(ratio, low, high)
         rows[rule] = column
     return pd.DataFrame(rows).T.rename_axis("half-life")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.report import COLOURS, figure, save_figure, save_value
+from analysis.report import COLOURS, counted, figure, save_figure, save_value
 from analysis.trace.experiment import Experiment, Outcome
 from analysis.trace.poisson import (
     WINDOWS,
@@ -110,7 +110,7 @@ def draw_ratios(table: pd.DataFrame) -> None:
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower right", fontsize="small")
     best = table[~table["policy"].isin(["feed", "relaxed", "clairvoyant", "oracle"])]
     told = "; ".join(
-        f"at {rows['budget'].iloc[0]} visits an hour "
+        f"at {counted(rows['budget'].iloc[0], 'visit')} an hour "
         + ", ".join(
             f"{LABELS[key]} {ratio:.2f}"
             for key, ratio in zip(rows["policy"], rows["ratio"], strict=True)

@@ -19,6 +19,7 @@ from analysis.ephemeral.studies.at_scale import (
     price_of_limits,
     price_of_parts,
     ranked_in_full,
+    without_infinities,
 )
 
 
@@ -145,3 +146,10 @@ def test_the_ratios_to_a_compiled_ranking_say_at_how_many_sources():
     for wrong in (rows[1:], rows[:1], rows.assign(peer="compiled full ranking")):
         with pytest.raises(ValueError, match="two numbers of sources"):
             against_compiled_ranking(wrong)
+
+
+def test_no_limit_is_shown_as_none():
+    price = pd.DataFrame({"max_age": [np.inf, 8.0], "policy": [0.1, 0.2]})
+    shown = without_infinities(price)
+    assert shown["max_age"].isna().tolist() == [True, False]
+    assert shown["policy"].tolist() == [0.1, 0.2]

@@ -217,6 +217,17 @@ def against_compiled_ranking(benchmarks: pd.DataFrame) -> dict[str, float]:
     }
 
 
+def without_infinities(price: pd.DataFrame) -> pd.DataFrame:
+    """Return prices as they are shown: no maximal age where there is no limit.
+
+    Parameters
+    ----------
+    price : pandas.DataFrame
+        As `price_of_limits` returns it.
+    """
+    return price.replace(np.inf, np.nan)
+
+
 def predicates_of_limits(price: pd.DataFrame) -> dict[str, float]:
     """Return what sentences on limits rest on.
 

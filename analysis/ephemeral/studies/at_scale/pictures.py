@@ -78,8 +78,8 @@ def save_reward(paths: dict[str, Floats], size: int, budget: int) -> None:
         pd.DataFrame({"epoch": np.arange(epochs), **paths}),
         caption=f"Reward of each epoch in units of the relaxed bound, for {size:,} sources and "
         f"{budget:,} crawls an epoch. The first {shown} of {epochs} epochs; over the second half "
-        f"the policy earns {spread[half:].mean():.2%} of the bound from spread ages and "
-        f"{alike[half:].mean():.2%} from sources all crawled at once.",
+        f"the policy earns {spread[half:].mean():.4f} times the bound from spread ages and "
+        f"{alike[half:].mean():.4f} times from sources all crawled at once.",
         alt=f"Two curves over {shown} epochs. From spread ages the reward stays between "
         f"{spread[:shown].min():.2f} and {spread[:shown].max():.2f} of the bound; from sources all "
         f"crawled at once it begins at {alike[0]:.2f} and later swings, up to "

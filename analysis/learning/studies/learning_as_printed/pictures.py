@@ -72,7 +72,6 @@ def save_reward(main: LearningCurves, levels: Mapping[str, float], kappa: float)
     for name, sample in samples.items():
         found = Estimate.of(sample)
         save_value(f"printed-{name}", found.value, interval=found.interval, replications=runs)
-        save_value(f"printed-{name}-half", found.half_width)
 
 
 def _save_runs(whole: Floats, late: Floats, engaged: Floats) -> None:

@@ -207,7 +207,6 @@ def save_learned(
             interval=late.interval,
             replications=late.replications,
         )
-        save_value(f"corrected-{short}-half", late.half_width)
         best = np.isclose(kept[name], index, rtol=1e-9)
         save_value(f"corrected-{short}-optimal", int(best.sum()))
 
