@@ -28,7 +28,8 @@ _NOT_NUMBERED = "".join(
 )
 #: Words that no sentence, caption, cell or alternative text holds.
 SAID = {
-    "no number": re.compile(r"\b(?:nan|NaN|inf|Infinity)\b"),
+    "no number": re.compile(r"\b(?:nan|NaN)\b"),
+    "an infinite number": re.compile(r"\b(?:inf|Infinity)\b"),
     "an empty list": re.compile(r"\[\s*\]"),
     "a share of nothing": re.compile(r"\b0 (?:out )?of (?:the |all )?0\b(?![.,]\d)"),
     "a zero with a sign": re.compile(r"(?<![\w.,)])[-−]0(?:\.0+)?(?![\d.]*\d)(?!\.?\d)"),
@@ -44,6 +45,8 @@ SAID = {
         r"of (?:the|its) (?:relaxed )?bound"
     ),
 }
+#: What a table may hold, as the end of a range that has none.
+_ALLOWED_IN_CELLS = {"an infinite number"}
 #: Letters of a cell, at most.
 LONGEST = 200
 _LOW = re.compile(r"\b(low|from|lower)\b")
@@ -66,8 +69,9 @@ def faults(article: Tag) -> list[str]:
         part.replace_with(" ")
     found = [
         f"{fault}: {_around(text, match)}"
-        for text in _texts(read)
+        for text, cell in _texts(read)
         for fault, pattern in SAID.items()
+        if not (cell and fault in _ALLOWED_IN_CELLS)
         for match in pattern.finditer(text)
     ]
     for table in article.select("table"):
@@ -77,16 +81,19 @@ def faults(article: Tag) -> list[str]:
     return found
 
 
-def _texts(article: Tag) -> Iterator[str]:
-    """Yield each block of words, those inside others apart, and each alternative text."""
+def _texts(article: Tag) -> Iterator[tuple[str, bool]]:
+    """Yield each block of words, those inside others apart, and each alternative text.
+
+    With each goes whether it is a cell of a table, or what a cell of the notebook prints.
+    """
     for image in article.select("[alt]"):
-        yield str(image["alt"])
+        yield str(image["alt"]), False
     for block in article.select(_BLOCKS):
         alone = copy.copy(block)
         for inner in alone.select(_BLOCKS):
             inner.replace_with(" ")
         if text := " ".join(alone.get_text("").split()):
-            yield text
+            yield text, block.name in {"td", "th", "pre"}
 
 
 def _around(text: str, match: re.Match[str]) -> str:

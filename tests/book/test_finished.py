@@ -29,11 +29,11 @@ def kinds(inside):
 FAULTS = {
     "no number": [
         "<p>It earns nan per epoch.</p>",
-        '<img alt="Costs go from 2 to inf.">',
         "<figcaption>Thresholds: nan, 3.</figcaption>",
         '<div class="cell_output"><pre>ratio 0.5 NaN</pre></div>',
         table(["policy", "loss"], ["index", "nan"]),
     ],
+    "an infinite number": ['<img alt="Costs go from 2 to inf.">', "<p>It is inf here.</p>"],
     "an empty list": ["<p>These states: [].</p>", '<img alt="which [ ] give">'],
     "a share of nothing": ["<p>In 0 of 0 steps it falls.</p>", "<li>0 of the 0 runs.</li>"],
     "a zero with a sign": [
@@ -89,6 +89,7 @@ RIGHT = [
     '<div class="cell_input"><pre>x = [] # nan</pre></div>',
     '<aside class="book-rerun"><p>gammas = []</p><table><tr><td></td></tr></table></aside>',
     table(["policy", "loss"], ["index", "–"], ["other", "1" * LONGEST]),
+    table(["until"], ["inf"]),
     table(["policy", "low", "high"], ["index", "–", "–"], ["other", "0.98", "0.99"]),
     table(["budget", "reward / bound"], ["M = 1", "1.0000"], ["M = 2", "–"]),
     table(["policy", "% of bound"], ["index", "93.1"], ["all", "100.0"]),

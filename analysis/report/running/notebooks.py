@@ -7,7 +7,8 @@ parameter with its type, its unit, the allowed range and a description:
 
 A range is an interval (either bracket), a set of choices in braces, or the word ``any``. An end of
 an interval may be the name of an earlier number of the page, ``[1, size]``. A list is empty, or
-repeats a value, only where its default does. The parameter ``sources: str`` says that the notebook
+repeats a value, only where its default does; one that repeats a value keeps the length of its
+default, such as one cost a source. The parameter ``sources: str`` says that the notebook
 takes a reader's own table: its range is the name of what reads the table in ``book/_tables.yml``,
 which also names what stands in its place. N in a range is the number of its rows. ``trace: str``
 says that the notebook takes a reader's trace of publications.
@@ -70,7 +71,8 @@ class Parameter:
     def check(self, value: Any, numbers: Mapping[str, Any]) -> Any:
         """Return `value` if it is of the type and in the range.
 
-        A list may be empty, or repeat a value, only where the default does.
+        A list may be empty, or repeat a value, only where the default does; one that may repeat a
+        value holds one for each of some things, and is as long as the default.
 
         Parameters
         ----------
@@ -104,11 +106,14 @@ class Parameter:
         return checked
 
     def _check_list(self, values: list[Any]) -> None:
-        """Refuse a list that is empty, or that repeats a value, unless the default does."""
+        """Refuse a list that is empty, repeats a value, or has another length, as said above."""
         if not values and self.default:
             raise ParameterError(f"{self.name} must hold at least one value, got []")
-        twice = [value for place, value in enumerate(values) if value in values[:place]]
-        if twice and len(set(self.default)) == len(self.default):
+        if len(set(self.default)) < len(self.default):
+            if len(values) != len(self.default):
+                size = len(self.default)
+                raise ParameterError(f"{self.name} must hold {size} values, got {values!r:.80}")
+        elif any(value in values[:place] for place, value in enumerate(values)):
             raise ParameterError(f"{self.name} must hold each value once, got {values!r:.80}")
 
 

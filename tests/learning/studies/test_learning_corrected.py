@@ -131,3 +131,11 @@ def test_a_loss_that_is_drawn_at_the_floor_is_not_told_as_the_floor():
     assert pictures.loss_in_words(100.0, 100.0) == "less than 0.01%"
     assert pictures.loss_in_words(101.0, 100.0) == "less than 0.01%"
     assert pictures.loss_in_words(97.5, 100.0) == "2.5%"
+
+
+def test_a_gradient_that_vanishes_has_an_error_all_the_same():
+    """With a draw that is as good as certain no threshold moves the reward."""
+    pair = FOUR.subset(np.array([0, 3]))
+    certain = FrozenPolicy(pair, replace(OPTIONS, kappa=1e6), 1, 6)
+    error = study.gradient_error(certain, np.zeros((2, 3)), float(pair.u_star.max()))
+    assert 0 <= error < 1e-3

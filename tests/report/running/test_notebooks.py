@@ -203,6 +203,10 @@ def test_a_list_is_empty_or_repeats_a_value_where_its_default_does(page):
         "one: list[int] = []  # none; any; a list\ntwo: list[int] = [1, 1]  # none; any; b"
     )
     assert notebook.resolve({"two": [3, 3]}) == {"one": [], "two": [3, 3]}
+    assert notebook.resolve({"two": [3, 4]}) == {"one": [], "two": [3, 4]}
+    for values in ([3], [3, 3, 3]):
+        with pytest.raises(ParameterError, match="two must hold 2 values, got"):
+            notebook.resolve({"two": values})
 
 
 def test_every_list_of_every_page_is_refused_where_it_is_empty():

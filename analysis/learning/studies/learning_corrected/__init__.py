@@ -140,15 +140,18 @@ def gradient_table(
 def gradient_error(policy: FrozenPolicy, q: Floats, unit: float, width: float = 1e-5) -> float:
     """Return the relative error of the exact gradient against central differences at q.
 
-    `unit` is the content by which the policy divides states.
+    `unit` is the content by which the policy divides states. Where the draw is as good as certain
+    there is no gradient to speak of: an error is then held against a millionth of the reward.
     """
+    least = 1e-6 * policy.evaluate(q) / unit
     numeric = np.zeros_like(q)
     for entry in np.ndindex(q.shape):
         shift = np.zeros_like(q)
         shift[entry] = width
         up, down = (policy.evaluate(q + sign * shift) / unit for sign in (1, -1))
         numeric[entry] = (up - down) / (2 * width)
-    return float(np.linalg.norm(policy.gradient(q) - numeric) / np.linalg.norm(numeric))
+    size = max(float(np.linalg.norm(numeric)), least)
+    return float(np.linalg.norm(policy.gradient(q) - numeric) / size)
 
 
 def variants(options: LspeOptions, unit: float) -> dict[str, LspeOptions]:
