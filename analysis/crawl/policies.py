@@ -15,7 +15,10 @@ from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.table import Timetable, timetable
-from analysis.learning.certainty_equivalence import CertaintyEquivalence
+from analysis.learning.certainty_equivalence import (
+    CertaintyEquivalence,
+    CertaintyEquivalenceOptions,
+)
 from analysis.trace.deployed import (
     FrequencyPolicy,
     NutchAdaptive,
@@ -78,8 +81,12 @@ def constant_gaps(sources: Sources, budget: int, seconds: float) -> Timetable:
 
 
 def learned_index(sources: Sources, budget: int, seconds: float) -> CertaintyEquivalence:
-    """Return the index policy that estimates rates while it crawls; it is told N alone."""
-    return CertaintyEquivalence(len(sources))
+    """Return the index policy that estimates rates while it crawls; it is told N alone.
+
+    Its index is that of a draw of the rates: the draws move the ages at which a source is crawled,
+    without which the sums found at crawls do not identify its rates.
+    """
+    return CertaintyEquivalence(len(sources), CertaintyEquivalenceOptions(exploration="thompson"))
 
 
 def fixed_frequencies(sources: Sources, budget: int, seconds: float) -> FrequencyPolicy:
