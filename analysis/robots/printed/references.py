@@ -40,17 +40,26 @@ class ReferenceRuns:
     Attributes
     ----------
     updates : ndarray of int, shape (3, K + 1, N + 1)
-        Updates of h until the stopping rule held; -1 outside the state space.
+        Updates of h until the stopping rule held; -1 outside the state space, -2 where rounding
+        hides when it begins to hold.
     cost : ndarray, shape (3, K + 1, N + 1)
-        T h(x_hat) there; nan outside the state space.
+        T h(x_hat) there; nan where the updates are negative.
     """
 
     updates: Ints = field(repr=False)
     cost: Floats = field(repr=False)
 
     def at(self, reference: tuple[int, int, int]) -> tuple[int, float]:
-        """Return updates and cost for the reference state (q, r, s)."""
+        """Return updates and cost for the reference state (q, r, s).
+
+        Raises
+        ------
+        NotConverged
+            If rounding hides where the stopping rule begins to hold for it.
+        """
         q, r, s = reference
+        if self.updates[s, q, r] == -2:
+            raise NotConverged("rounding hides where Proposition 4's stopping rule begins to hold")
         return int(self.updates[s, q, r]), float(self.cost[s, q, r])
 
 
@@ -138,8 +147,7 @@ def every_reference(
     ValueError
         As `proposition_4` does.
     NotConverged
-        If the limit is reached for some reference state, or rounding hides where the rule begins to
-        hold.
+        If the limit is reached for some reference state.
     """
     step, tolerance, max_updates = checked_run(model, step, tolerance, max_updates)
     shape = (3, *model.shape)
@@ -148,11 +156,10 @@ def every_reference(
     states = np.flatnonzero(inside)
     rates = (model.arrival_rate, model.service_rate, model.gamma)
     updates, cost = _run_all(shape, rates, states, step, tolerance, max_updates)
-    if (updates < 0).any():
+    if (updates == -1).any():
         raise NotConverged(
             f"Proposition 4's stopping rule did not hold in {max_updates} updates for "
-            f"{int((updates == -1).sum())} reference states, and rounding hides where it begins to "
-            f"hold for {int((updates == -2).sum())}"
+            f"{int((updates == -1).sum())} reference states"
         )
     all_updates, all_costs = np.full(shape, -1), np.full(shape, np.nan)
     all_updates[inside], all_costs[inside] = updates, cost
