@@ -109,7 +109,7 @@ def rounded(value: float, decimals: int = 2) -> str:
     ('104.05', '-0.5', '0.00', '-2e-22')
     """
     text = f"{value:.{decimals}f}"
-    return f"{value:.0e}" if value and not any(c in "123456789" for c in text) else text
+    return f"{value:.1g}" if value and not any(c in "123456789" for c in text) else text
 
 
 def apart(low: float, high: float, style: str) -> bool:
@@ -166,7 +166,7 @@ def plus_minus(value: float, half: float, decimals: int = 2) -> str:
     Examples
     --------
     >>> plus_minus(2.5, 0.031), plus_minus(2.5, 0.0), plus_minus(-1e-9, 0.0004)
-    ('2.50 ± 0.03', '2.50', '0.00 ± 4e-04')
+    ('2.50 ± 0.03', '2.50', '0.00 ± 0.0004')
     """
     said = f"{value:z.{decimals}f}"
     return f"{said} ± {rounded(half, decimals)}" if half > _ROUNDING * abs(value) else said

@@ -12,8 +12,10 @@ from collections.abc import Iterator
 
 from bs4 import Tag
 
-#: What is not read: formulas, code, and the box that repeats a reader's own parameters.
-_UNREAD = ".math, .cell_input, code, script, style, .book-rerun, .repro-links, nav"
+#: What no run of a page makes: its parameters, and the documents' rows with their verdicts.
+_GIVEN = ".book-rerun, .book-rerun-hint, .book-verdicts"
+#: What is not read: that, formulas and code.
+_UNREAD = f"{_GIVEN}, .math, .cell_input, code, script, style, .repro-links, nav"
 _BLOCKS = "p, li, dt, dd, h1, h2, h3, h4, figcaption, td, th, pre, summary"
 _NUMBER = r"[-+−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
 _COUNTED = (
@@ -74,8 +76,9 @@ def faults(article: Tag) -> list[str]:
         if not (cell and fault in _ALLOWED_IN_CELLS)
         for match in pattern.finditer(text)
     ]
+    given = {id(part) for part in article.select(_GIVEN)}
     for table in article.select("table"):
-        if not table.find_parent(class_="book-rerun"):
+        if not any(id(part) in given for part in (table, *table.parents)):
             found += _faults_of_cells(table)
             found += _faults_of_columns(table)
     return found

@@ -8,7 +8,15 @@ import numpy as np
 import pandas as pd
 
 from analysis.learning.studies.learners.hard_cases import CASES, INFORMED, LEARNERS
-from analysis.report import COLOURS, figure, save_figure, save_table, save_value
+from analysis.report import (
+    COLOURS,
+    figure,
+    listed,
+    plus_minus,
+    save_figure,
+    save_table,
+    save_value,
+)
 
 #: Cases in which the arrival rates do not change.
 CONSTANT = ("empty start", "sparse and heavy")
@@ -38,11 +46,11 @@ def sentences(table: pd.DataFrame, limit: float) -> str:
             for row in _rows(rows)
             if row.learner != best.learner and row.low <= best.high
         ]
-        shared = f"; the intervals of {_listed(rivals)} overlap with its own" if rivals else ""
+        shared = f"; the intervals of {listed(rivals)} overlap with its own" if rivals else ""
         fails = list(rows.learner[~rows.holds])
         whole = len(fails) == len(rows)
         verdict = (
-            "none holds" if whole else f"all hold but {_listed(fails)}" if fails else "all hold"
+            "none holds" if whole else f"all hold but {listed(fails)}" if fails else "all hold"
         )
         lines.append(
             f"- *{case}*: {best.learner} loses least, {100 * best.regret:.1f} per cent of the "
@@ -52,7 +60,7 @@ def sentences(table: pd.DataFrame, limit: float) -> str:
     robust = most_robust(table)
     held = holding(table)[robust]
     lost = [case for case in CASES if case not in held]
-    end = f"It does not hold in: {_listed(lost)}." if lost else "It holds in every case."
+    end = f"It does not hold in: {listed(lost)}." if lost else "It holds in every case."
     lines.append(f"\nThe smallest loss in the worst case has **{robust}**. {end}")
     return "\n".join(lines)
 
@@ -60,7 +68,7 @@ def sentences(table: pd.DataFrame, limit: float) -> str:
 def shown(table: pd.DataFrame) -> pd.DataFrame:
     """Return regret in per cent of the bound with half the interval, learners by cases."""
     text = [
-        f"{100 * row.regret:.1f} ± {50 * (row.high - row.low):.1f}"
+        plus_minus(100 * row.regret, 50 * (row.high - row.low), 1)
         + ("" if row.holds else " (does not hold)")
         for row in _rows(table)
     ]
@@ -134,10 +142,6 @@ def _rows(table: pd.DataFrame) -> list[Any]:
 
 def _by(table: pd.DataFrame, column: str) -> list[tuple[str, Any]]:
     return [(str(key), rows) for key, rows in table.groupby(column, sort=False)]
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def _slug(name: str) -> str:
