@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from analysis.checks import check_integer, check_number
 from analysis.crawl.feeds import START, random_site
+from analysis.crawl.progress import Progress
 from analysis.crawl.server import ADDRESS, FeedServer
 from analysis.crawl.store import read_log
 from analysis.crawl.transport import child, write_sources
@@ -158,7 +159,9 @@ def live(given: Demonstration) -> dict[str, Any]:
         if process.returncode != 0:
             raise RuntimeError(f"the crawlers ended with {process.returncode}: {errors[-1000:]}")
         time.sleep(min(1.0, given.seconds / 10))  # the page fetches the end
-        return page.state
+        return page.state | {
+            "status": Progress.read(folder / POLICIES[next(iter(POLICIES))]).text()
+        }
 
 
 def summary(given: Demonstration, folder: Path) -> dict[str, Any]:
@@ -344,4 +347,6 @@ def report(state: dict[str, Any]) -> Sequence[str]:
         )
     else:
         lines.append("index : round robin: no ratio, too little was found in too few epochs")
+    if "status" in state:
+        lines += ["", f"status of the crawl with {next(iter(POLICIES))}:", state["status"]]
     return lines

@@ -40,6 +40,7 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import StopDownload
 from scrapy.extensions.feedexport import FeedExporter
+from scrapy.extensions.spiderstate import SpiderState
 from scrapy.http import Headers, Response
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.job import job_dir
@@ -118,29 +119,16 @@ class EpochScheduler(BaseScheduler):
     Attributes
     ----------
     frontier : Frontier
-        The state of the crawl.
+        The state of the crawl, once it is open.
     store : Log
         What was fetched; on disk if there is a ``JOBDIR``.
-
-    Raises
-    ------
-    ValueError
-        Naming the setting, its value and what is allowed.
     """
+
+    frontier: Frontier
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._given = given = crawl_settings(crawler.settings)
-        self._obey = crawler.settings.getbool("ROBOTSTXT_OBEY")
-        self._hops = crawler.settings.getint("REDIRECT_MAX_TIMES")
-        self._robots = Robots(crawler, given.longest_rest)
-        self._network = Network(given.local_addresses)
-        self._version = _version(given.sources)
-        listed = read_sources(given.sources)
-        check_integer("CRAWL_BUDGET", given.budget, 1, len(listed.urls))
-        self.frontier = self._frontier(listed)
-        folder = job_dir(crawler.settings)
-        self.store = Store(folder) if folder else Log()
+        self.store = Log()
         self._queue: list[tuple[float, int, Job]] = []  # by the time from which on to ask
         self._count = itertools.count()
         self._parked: dict[str, list[Job]] = {}  # pages that wait for a robots.txt, by authority
@@ -160,8 +148,35 @@ class EpochScheduler(BaseScheduler):
         return cls(crawler)
 
     def open(self, spider: Spider) -> None:
-        """Go on where the crawl was stopped, if there is a state in ``JOBDIR``."""
+        """Go on where the crawl was stopped, if there is a state in ``JOBDIR``.
+
+        Raises
+        ------
+        ValueError
+            Naming the setting, its value and what is allowed, or the file that is no state.
+        """
+        try:
+            self._prepare()
+        except ValueError:
+            if self._crawler.crawling and (kept := self._crawler.get_extension(SpiderState)):
+                kept.spider_opened(spider)  # else Scrapy empties its own file in JOBDIR at the end
+            raise
         self._crawler.signals.connect(self._received, signals.bytes_received)
+
+    def _prepare(self) -> None:
+        """Check the settings, read the list of sources, and restore the state."""
+        settings = self._crawler.settings
+        self._given = given = crawl_settings(settings)
+        self._obey = settings.getbool("ROBOTSTXT_OBEY")
+        self._hops = settings.getint("REDIRECT_MAX_TIMES")
+        self._robots = Robots(self._crawler, given.longest_rest)
+        self._network = Network(given.local_addresses)
+        self._version = _version(given.sources)
+        listed = read_sources(given.sources)
+        check_integer("CRAWL_BUDGET", given.budget, 1, len(listed.urls))
+        self.frontier = self._frontier(listed)
+        if folder := job_dir(settings):
+            self.store = Store(folder)
         began = self.store.restore(self.frontier)
         self._began = self._now() if began is None else began
         self._place(range(len(self.frontier.names)))

@@ -144,7 +144,7 @@ def crawl_in_process(
         given = {**LOCAL_SETTINGS, **own, **settings, "CRAWL_CLOCK": "virtual"}
         crawler = Crawler(FeedSpider, given | ({"JOBDIR": str(folder)} if folder else {}))
         scheduler = EpochScheduler.from_crawler(crawler)
-    scheduler.open(FeedSpider())
+        scheduler.open(FeedSpider())
     patience = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")
     while scheduler.has_pending_requests():
         request = scheduler.next_request()

@@ -75,7 +75,10 @@ def test_a_few_seconds_of_crawling_with_a_page_that_follows(capsys):
         assert 0 < row["curve"][-1] <= row["value"] + 1e-3  # it ends where the slowest is
         assert np.all(np.diff(row["curve"]) >= 0)
     assert {page["over"] for page in pages} == {False, True}
-    assert any("found" in line for line in report(state))
+    said = "\n".join(report(state))
+    assert "found" in said
+    assert "status of the crawl with index, rates known:" in said
+    assert "Last epochs" in said
 
 
 def test_epochs_that_fell_out_are_left_out_of_the_prediction():

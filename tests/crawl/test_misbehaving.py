@@ -302,3 +302,11 @@ def test_what_a_feed_says_of_its_next_change_is_a_least_time(crawled, name):
 def test_cookies_are_neither_kept_nor_looked_up(crawled):
     assert all("cookie" not in asked.headers for asked in crawled[1]["cookies"].asked)
     assert "tldextract" not in crawled[2]
+
+
+def test_scrapy_s_statistics_tell_of_the_crawl(crawled):
+    said = crawled[2].rpartition("Dumping Scrapy stats")[2]
+    for name in ("spent", "budget", "found", "failed", "forbidden", "gone", "not_modified", "late"):
+        assert f"'crawl/{name}': " in said
+    for part in ("median", "p90", "max"):
+        assert f"'crawl/age/{part}': " in said

@@ -267,6 +267,24 @@ def test_a_demonstration_that_is_killed_leaves_nothing_behind(tmp_path):
 
 
 @pytest.mark.process
+def test_a_refused_start_is_one_sentence_and_leaves_what_scrapy_keeps(tmp_path):
+    """Scrapy keeps the spider's own state beside this crawl's; both come back."""
+    site = some_site(epochs=3)
+    with FeedServer(site) as server:
+        write_sources(tmp_path / "s.csv", site.sources, server.urls())
+        settings = some_settings(site, epochs=3) | {"CRAWL_SOURCES": str(tmp_path / "s.csv")}
+        settings |= {"JOBDIR": str(tmp_path / "state")}
+        crawl_over_http([settings])
+        before = (tmp_path / "state" / "spider.state").read_bytes()
+        with pytest.raises(RuntimeError) as refused:
+            crawl_over_http([settings | {"CRAWL_POLICY": POLICY + "round_robin"}])
+    last = str(refused.value).strip().splitlines()[-1]
+    assert last.startswith("ValueError: ")
+    assert "state must be that of a TurnPolicy" in last
+    assert (tmp_path / "state" / "spider.state").read_bytes() == before != b""
+
+
+@pytest.mark.process
 def test_a_local_crawl_asks_no_public_host(tmp_path):
     """A cookie for a public domain made Scrapy look for a list of public suffixes."""
     assert LOCAL_SETTINGS["COOKIES_ENABLED"] is False
@@ -300,6 +318,7 @@ def test_the_scheduler_is_built_from_settings_alone(tmp_path):
     write_sources(tmp_path / "s.csv", some_sources(2), ["http://127.0.0.1/", "http://127.0.0.2/"])
     settings = {"CRAWL_SOURCES": str(tmp_path / "s.csv"), "CRAWL_BUDGET": "1", "CRAWL_START": START}
     scheduler = EpochScheduler.from_crawler(Crawler(FeedSpider, settings))
+    scheduler.open(FeedSpider())
     assert scheduler.frontier.budget == 1
     assert not Path(tmp_path / "state").exists()
     assert pages([(0, "http://127.0.0.1/robots.txt")]) == []

@@ -134,7 +134,7 @@ def test_a_source_without_an_address_is_named(tmp_path):
     write_sources(tmp_path / "s.csv", site.sources, ["http://127.0.0.1/", "ftp://127.0.0.1/"])
     settings = some_settings(site) | {"CRAWL_SOURCES": str(tmp_path / "s.csv")}
     with pytest.raises(ValueError, match=r"row 2 .* url must be http"):
-        EpochScheduler.from_crawler(Crawler(FeedSpider, settings))
+        EpochScheduler.from_crawler(Crawler(FeedSpider, settings)).open(FeedSpider())
 
 
 def test_in_real_time_epochs_that_were_missed_count_in_the_ages(tmp_path, monkeypatch):
@@ -184,7 +184,7 @@ def test_there_are_two_clocks(tmp_path):
     settings = some_settings(site) | {"CRAWL_SOURCES": str(tmp_path / "s.csv")}
     settings |= {"CRAWL_CLOCK": "wall"}
     with pytest.raises(ValueError, match="CRAWL_CLOCK must be one of real, virtual"):
-        EpochScheduler.from_crawler(Crawler(FeedSpider, settings))
+        EpochScheduler.from_crawler(Crawler(FeedSpider, settings)).open(FeedSpider())
 
 
 def test_a_damaged_state_is_refused(tmp_path):
