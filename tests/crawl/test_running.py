@@ -207,11 +207,16 @@ def exported(path):
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(
-    "kills",
-    [pytest.param(3, id="3 kills"), pytest.param(50, marks=pytest.mark.slow, id="50 kills")],
-)
-def test_no_item_is_lost_over_kills(tmp_path, kills):
+def test_no_item_is_lost_over_kills(tmp_path):
+    crawl_and_kill(tmp_path, 3)
+
+
+@pytest.mark.slow
+def test_no_item_is_lost_over_fifty_kills(tmp_path):
+    crawl_and_kill(tmp_path, 50)
+
+
+def crawl_and_kill(tmp_path, kills):
     """SIGKILL at random moments: every item reaches the exporter, few of them twice.
 
     What one kill can repeat is what Scrapy was about: as many fetches as `CONCURRENT_REQUESTS`.
