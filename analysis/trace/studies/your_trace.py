@@ -254,8 +254,11 @@ def draw_schedule(table: pd.DataFrame) -> None:
     """Draw visits against items; the data of the figure is the schedule itself."""
     some = table[table["visits_per_day"] > 0]
     fig, axis = figure(height=3.6)
-    axis.loglog(some["items_per_day"], some["visits_per_day"], "o", color=COLOURS[0], markersize=4)
+    axis.plot(some["items_per_day"], some["visits_per_day"], "o", color=COLOURS[0], markersize=4)
     axis.set(xlabel="items per day", ylabel="visits per day")
+    for scale, column in ((axis.set_xscale, "items_per_day"), (axis.set_yscale, "visits_per_day")):
+        if some[column].max() > 3 * some[column].min():  # else its ticks would run together
+            scale("log")
     never = len(table) - len(some)
     save_value("your-trace-never", never)
     save_value("your-trace-some-never", never > 0)
