@@ -99,9 +99,9 @@ def save_by_budget(frame: pd.DataFrame) -> None:
         caption="What a timetable loses at most, proved for every set of sources, and what it "
         f"loses on random sets of ten sources a crawl. At M = {int(last.budget)} the best grid "
         f"loses {last.timetable:.1e} of the bound, where {last.proved:.2%} is proved.",
-        alt="Three curves of loss against the budget on logarithmic axes. The proved loss falls "
-        f"from {frame.proved.iloc[0]:.2%} to {last.proved:.2%}; powers of two stay near "
-        f"{last['powers of two']:.2%}; the best grid falls to {last.timetable:.1e}.",
+        alt="Three curves of loss against the budget on logarithmic axes. The proved loss is "
+        f"{frame.proved.iloc[0]:.2%} at first and {last.proved:.2%} at last; that of powers of two "
+        f"is near {last['powers of two']:.2%}; the best grid falls to {last.timetable:.1e}.",
     )
 
 
