@@ -80,6 +80,8 @@ class FrequencyPolicy:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "frequency", check_array("frequency", self.frequency, 0, 1))
+        if self.frequency.ndim != 1:
+            raise ValueError(f"frequency must have shape (N,), got {self.frequency.shape}")
 
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
@@ -237,7 +239,9 @@ class NutchAdaptive:
 
     def __init__(self, arms: int, epoch_seconds: float = 3600.0) -> None:
         arms = check_integer("arms", arms, 1)
-        self.epoch_seconds = check_number("epoch_seconds", epoch_seconds, 0, low_open=True)
+        self.epoch_seconds = check_number(
+            "epoch_seconds", epoch_seconds, 0, low_open=True, high_open=True
+        )
         self.interval = np.full(arms, self.FIRST / self.epoch_seconds)
         self.due = np.zeros(arms)
         self.modified = np.zeros(arms)
@@ -297,7 +301,9 @@ class EntryFrequency:
 
     def __init__(self, arms: int, epoch_seconds: float = 3600.0) -> None:
         arms = check_integer("arms", arms, 1)
-        self.epoch_seconds = check_number("epoch_seconds", epoch_seconds, 0, low_open=True)
+        self.epoch_seconds = check_number(
+            "epoch_seconds", epoch_seconds, 0, low_open=True, high_open=True
+        )
         self.due = np.zeros(arms)
         self.published: list[Floats] = [np.empty(0)] * arms
         self.epoch = 0

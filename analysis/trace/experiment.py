@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_array, check_integer, set_fields
+from analysis.checks import LARGEST, check_array, check_integer, check_kind, set_fields
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import Policy
 from analysis.ephemeral.sources import Sources
@@ -106,6 +106,7 @@ class Experiment:
     warm_up: int = 4
 
     def __post_init__(self) -> None:
+        check_kind("trace", self.trace, Trace)
         size = len(self.trace)
         half_life = check_array("half_life", self.half_life, 0, low_open=True)
         object.__setattr__(self, "half_life", np.broadcast_to(half_life, size))
@@ -117,6 +118,10 @@ class Experiment:
             budget=check_integer("budget", self.budget, 1, size),
             phases=check_integer("phases", self.phases, 1),
             period=check_integer("period", self.period, 1),
+            warm_up=check_integer("warm_up", self.warm_up, 0),
+            begin=check_integer("begin", self.begin, -LARGEST),
+            split=check_integer("split", self.split, -LARGEST),
+            end=check_integer("end", self.end, -LARGEST),
         )
         if WEEK % self.period:
             raise ValueError(f"period must divide a week of {WEEK} seconds, got {self.period}")
@@ -293,6 +298,11 @@ def choose_memory(experiment: Experiment, memories: Sequence[float]) -> tuple[fl
     earned : ndarray, shape (len(memories),)
         What each earned there, in units of the index with fixed rates.
 
+    Raises
+    ------
+    ValueError
+        If there are no memories, one is not positive, or nothing can be earned there.
+
     Examples
     --------
     >>> from analysis.trace import Experiment, choose_memory, publications
@@ -302,7 +312,13 @@ def choose_memory(experiment: Experiment, memories: Sequence[float]) -> tuple[fl
     >>> earned.shape
     (2,)
     """
+    check_kind("experiment", experiment, Experiment)
+    hours = check_array("memories", memories, 0, low_open=True, finite=False)
+    if hours.ndim != 1 or hours.size == 0:
+        raise ValueError(f"memories must be at least one number, got shape {hours.shape}")
     inner = experiment.inside_training()
     fixed = inner.forgetting(np.inf).weeks.sum()
-    earned = np.array([inner.forgetting(m).weeks.sum() / fixed for m in memories])
-    return float(memories[int(np.argmax(earned))]), earned
+    if fixed == 0:
+        raise ValueError("experiment must have items in the second half of its training period")
+    earned = np.array([inner.forgetting(m).weeks.sum() / fixed for m in hours])
+    return float(hours[int(np.argmax(earned))]), earned

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_number
+from analysis.checks import LARGEST, check_integer, check_number
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.policies import Arms, Observation, top
 from analysis.ephemeral.sources import Sources
@@ -128,7 +128,8 @@ def known_from(trace: Trace, begin: int, end: int, memory: float, age: Ints) -> 
     >>> round(float(seen.hours[0]), 6)
     24.0
     """
-    memory = min(memory, 1e15)
+    memory = min(check_number("memory", memory, 0, low_open=True), 1e15)
+    check_integer("end", end, check_integer("begin", begin, -LARGEST))
     low, high = np.searchsorted(trace.time, [begin, end])
     weight = np.exp(-(end - trace.time[low:high]) / HOUR / memory)
     items = weighted_counts(trace.source[low:high], weight, len(trace))

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.checks import check_choice
+from analysis.checks import check_choice, check_integers, set_fields
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -69,6 +69,11 @@ class Trace:
     time: Ints
 
     def __post_init__(self) -> None:
+        set_fields(
+            self,
+            source=check_integers("source", self.source),
+            time=check_integers("time", self.time),
+        )
         if self.source.shape != self.time.shape or self.time.ndim != 1 or self.time.size == 0:
             raise ValueError(
                 "source and time must have one entry an item, and at least one item; got shapes "

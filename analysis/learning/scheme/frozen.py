@@ -25,6 +25,7 @@ from scipy.sparse.linalg import splu
 from analysis.checks import check_array, check_integer, check_kind
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats, Ints
+from analysis.learning.scheme.gradient import check_solution
 from analysis.learning.scheme.lspe import LspeOptions, model
 from analysis.results import NotConverged
 
@@ -93,7 +94,13 @@ class FrozenPolicy:
             self._basis[..., 1] += self._basis[..., 2]
 
     def evaluate(self, q: Floats) -> float:
-        """Long-run reward per epoch, in units of content, of thresholds q of shape (N, 3)."""
+        """Long-run reward per epoch, in units of content, of thresholds q of shape (N, 3).
+
+        Raises
+        ------
+        NotConverged
+            If arms are drawn so seldom that the linear system cannot be solved to nine digits.
+        """
         return self._solve(self._coefficients(q))[0] * self._model.scale
 
     def gradient(self, q: Floats) -> Floats:
@@ -178,12 +185,18 @@ class FrozenPolicy:
         transition = sparse.csr_matrix(entries, shape=(states, states))
         # Unknowns are V with V(0) = 0, whose column makes room for beta.
         poisson = (sparse.identity(states) - transition).tocsc()
-        factor = splu(sparse.hstack([np.ones((states, 1)), poisson[:, 1:]], format="csc"))
+        try:
+            factor = splu(sparse.hstack([np.ones((states, 1)), poisson[:, 1:]], format="csc"))
+        except RuntimeError as error:
+            raise NotConverged(
+                f"q leaves the chain more than one recurrent class: {error}"
+            ) from None
         mean_reward = (chance * self._reward).sum(axis=1)
         solution = factor.solve(mean_reward)
         gain, bias = float(solution[0]), solution.copy()
         bias[0] = 0.0
         law = factor.solve(np.eye(1, states).ravel(), trans="T")
+        check_solution(transition, mean_reward, gain, law, bias)
         signal = self._reward - gain + bias[self._successor] - bias[:, None]
         by_level = np.einsum("s,so,son->sn", law, chance * signal, score)
         return gain, np.einsum("sn,snk->nk", by_level, self._basis)

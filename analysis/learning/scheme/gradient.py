@@ -20,12 +20,14 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import expit, softmax
 
 from analysis.checks import check_choice, check_integer, check_kind, check_number
 from analysis.ephemeral.sources import Sources
 from analysis.learning.scheme import _kernel as kernel
 from analysis.learning.scheme.lspe import REWARDS, LspeOptions, check_coefficients, model
+from analysis.results import NotConverged
 
 Floats = NDArray[np.float64]
 
@@ -58,6 +60,35 @@ class GradientCheck:
     def relative_error(self) -> float:
         """Length of the difference, relative to the true gradient."""
         return float(np.linalg.norm(self.formula - self.true) / np.linalg.norm(self.true))
+
+
+def check_solution(
+    transition: Floats | sparse.csr_matrix, reward: Floats, gain: float, law: Floats, bias: Floats
+) -> None:
+    """Refuse the value of a chain whose own equations it does not fulfil to nine digits.
+
+    The bias multiplies the rounding of the transition probabilities: where it is longer than 1e7
+    rewards, as of a chain that falls into parts, no solver can tell the gain to nine digits.
+
+    Raises
+    ------
+    NotConverged
+        With the largest residual.
+    """
+    unit = max(float(np.abs(reward).max()), np.finfo(float).tiny)
+    residual = max(
+        float(np.abs(law @ transition - law).max()),
+        abs(float(law.sum()) - 1.0),
+        -float(law.min()),
+        abs(float(law @ reward) - gain) / unit,
+        float(np.abs(reward - gain + transition @ bias - bias).max()) / unit,
+        1e-16 * float(np.abs(bias).max()) / unit,
+    )
+    if not residual <= 1e-9:
+        raise NotConverged(
+            "q, options.kappa and cap make a chain that the linear systems cannot solve: residual "
+            f"{residual:.3g}, above 1e-9"
+        )
 
 
 class ThresholdChain:
@@ -129,15 +160,28 @@ class ThresholdChain:
         return np.broadcast_to(self.x.sum(axis=1)[:, None], self.chance.shape)
 
     def solve(self, objective: str) -> tuple[float, Floats, Floats]:
-        """Average reward, stationary law and bias (of stationary mean 0), by linear systems."""
+        """Average reward, stationary law and bias (of stationary mean 0), by linear systems.
+
+        Raises
+        ------
+        NotConverged
+            If arms are drawn so seldom that the systems cannot be solved to nine digits.
+        """
         states = self.x.shape[0]
         transition = self.transition
-        law = np.linalg.solve((np.eye(states) - transition).T + 1.0, np.ones(states))
+        try:
+            found = np.linalg.solve((np.eye(states) - transition).T + 1.0, np.ones(states))
+        except np.linalg.LinAlgError as error:
+            raise NotConverged(
+                f"q leaves the chain more than one recurrent class: {error}"
+            ) from None
+        law: Floats = np.asarray(found)
         mean_reward = (self.chance * self.rewards(objective)).sum(axis=1)
         gain = float(law @ mean_reward)
         anchored = np.eye(states) - transition + np.outer(np.ones(states), law)
-        bias = np.linalg.solve(anchored, mean_reward - gain)
-        return gain, np.asarray(law), np.asarray(bias)
+        bias: Floats = np.linalg.solve(anchored, mean_reward - gain)
+        check_solution(transition, mean_reward, gain, law, bias)
+        return gain, law, bias
 
     def score(self, gradient: str) -> Floats:
         """Return grad log p(y|x), (8), as `LspeOptions.gradient` reads it; shape (S, A, N, 3)."""

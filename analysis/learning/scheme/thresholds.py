@@ -28,8 +28,12 @@ from scipy.special import expit
 from analysis.checks import check_array, check_kind, check_number
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.sources import Sources
+from analysis.results import NotConverged
 
 Floats = NDArray[np.float64]
+
+LARGEST_AGE = 10_000_000
+"""Epochs after which a source must have settled: the ages of an arm are listed."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,11 @@ def soft_threshold_value(
     -------
     ThresholdValue
 
+    Raises
+    ------
+    ValueError
+        If ages matter beyond `LARGEST_AGE`, as where a decay per epoch is below about 4e-6.
+
     Examples
     --------
     >>> from analysis.ephemeral import four_sources
@@ -135,6 +144,10 @@ def hard_threshold_value(sources: Sources, threshold: ArrayLike) -> ThresholdVal
     reachable = levels < sources.u_star
     share = np.where(reachable, levels / sources.u_star, 0.0)
     age = np.maximum(1.0, np.ceil(-np.log1p(-np.maximum(share, 0.0)) / sources.decay))
+    # The quotient may be rounded across an integer: the states themselves decide.
+    earlier = np.maximum(age - 1.0, 1.0)
+    age = np.where(sources.state_at_age(earlier) >= levels, earlier, age)
+    age = np.where(reachable & (sources.state_at_age(age) < levels), age + 1.0, age)
     rate = np.where(reachable, 1.0 / age, 0.0)
     return ThresholdValue(sources.state_at_age(age) * rate, rate)
 
@@ -171,7 +184,10 @@ def best_soft_thresholds(
     Raises
     ------
     ValueError
-        If no price leads to `engaged` arms (the projection bounds their number).
+        If no price leads to `engaged` arms (the projection bounds their number), or ages matter
+        beyond `LARGEST_AGE`.
+    NotConverged
+        If the best thresholds jump at the price between fewer arms and more.
 
     Examples
     --------
@@ -219,7 +235,13 @@ def best_soft_thresholds(
     limit = 4.0 * float(sources.u_star.max())
     price = brentq(excess, -limit, limit, xtol=1e-10 * limit)
     levels = chosen(price)
-    return levels, value_of(levels)
+    value = value_of(levels)
+    if not abs(value.engaged - engaged) <= 1e-6 * len(sources):
+        raise NotConverged(
+            f"no price leads to engaged = {engaged:.9g}: at a price of {price:.9g} the best "
+            f"thresholds jump, and engage {value.engaged:.9g}"
+        )
+    return levels, value
 
 
 def whittle_threshold(sources: Sources, state: ArrayLike) -> Floats:
@@ -246,10 +268,12 @@ def whittle_threshold(sources: Sources, state: ArrayLike) -> Floats:
     (4,)
     """
     check_kind("sources", sources, Sources)
+    if len(sources) < 2:
+        raise ValueError(f"sources must be at least two, got {len(sources)}")
     x = _one_each("state", sources, state)
     index = whittle_index(sources, x)
     rival = np.array([np.delete(index, arm).max() for arm in range(len(sources))])
-    threshold = np.empty(len(sources))
+    threshold = np.zeros(len(sources))
     for arm in range(len(sources)):
         top = max(sources.u_star[arm], rival[arm] * sources.cost[arm])
 
@@ -258,12 +282,19 @@ def whittle_threshold(sources: Sources, state: ArrayLike) -> Floats:
             trial[arm] = level
             return float(whittle_index(sources, trial)[arm] - rival[arm])
 
-        threshold[arm] = brentq(short, 0.0, 2.0 * top, xtol=1e-12 * top) if rival[arm] > 0 else 0.0
+        if rival[arm] > 0:
+            tiny = max(1e-16 * rival[arm], 1e-300)  # below any answer: relative accuracy decides
+            threshold[arm] = brentq(short, 0.0, 2.0 * top, xtol=tiny, rtol=1e-14, maxiter=1000)
     return threshold
 
 
 def _orbit(sources: Sources, arm: int) -> Floats:
     """Content at ages 1, 2, ... up to where it is u* to the last digit."""
+    if not sources.settled_age[arm] <= LARGEST_AGE:
+        raise ValueError(
+            f"sources must settle within {LARGEST_AGE} epochs, got a decay of "
+            f"{sources.decay[arm]:g} an epoch at position {arm}"
+        )
     ages = np.arange(1, int(sources.settled_age[arm]) + 1)
     return -np.expm1(-sources.decay[arm] * ages) * sources.u_star[arm]
 

@@ -1,0 +1,371 @@
+"""Learning: each public function against a second method, on families made to break it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from analysis.ephemeral import (
+    Arrivals,
+    Observation,
+    Sources,
+    WhittlePolicy,
+    simulate,
+    whittle_index,
+    whittle_index_at_age,
+)
+from analysis.learning import (
+    AgeBlindUcb,
+    CertaintyEquivalence,
+    Fixed,
+    FrozenPolicy,
+    GreedyThresholdPolicy,
+    JointQ,
+    Lspe,
+    LspeOptions,
+    ThresholdChain,
+    WhittleQ,
+    best_soft_thresholds,
+    compare_learners,
+    gradient_check,
+    hard_threshold_value,
+    learned,
+    mean_content,
+    play,
+    soft_threshold_value,
+    whittle_threshold,
+)
+from analysis.results import NotConverged
+from tests.families.ephemeral import SETS, on_sets
+
+TWO = {
+    "equal sources": Sources([2.0] * 2, [1.0] * 2, [0.4] * 2),
+    "unlike": Sources([3.0, 2.0], [1.0, 0.7], [0.7, 0.35]),
+    "rates over ten decades": Sources([1e-5, 1e5], [1.0, 1.0], [0.3, 0.5]),
+}
+
+
+def compiled_loops(make, sources):
+    """The compiled loop earns what the plain one earns, at every budget."""
+    content = Arrivals(sources).sample(80, np.random.default_rng(0))
+    for budget in range(1, len(sources) + 1):
+        slow = play(sources, make(len(sources), budget), content, budget, np.random.default_rng(4))
+        fast = make(len(sources), budget).play(sources, content, budget, np.random.default_rng(4))
+        np.testing.assert_array_equal(fast.crawls, slow.crawls)
+        np.testing.assert_allclose(fast.reward, slow.reward, rtol=1e-9, atol=1e-300)
+        assert fast.crawls.sum() == 80 * budget
+
+
+def loops(make):
+    return on_sets(partial(compiled_loops, make))
+
+
+def schemes(options):
+    def check(sources):
+        content = mean_content(sources, 60)
+        slow = play(sources, Lspe(sources, options), content, 1, np.random.default_rng(1))
+        fast = Lspe(sources, options).play(sources, content, 1, np.random.default_rng(1))
+        short = slow.reward[: fast.reward.size]
+        np.testing.assert_allclose(fast.reward, short, rtol=1e-9, atol=1e-300)
+        assert fast.diverged_at is not None or fast.reward.size == 60
+
+    return on_sets(check)
+
+
+def bandits(sources):
+    """UCB1 from its formula, in plain Python."""
+    content = Arrivals(sources).sample(60, np.random.default_rng(3))
+    run = AgeBlindUcb(len(sources)).play(sources, content, 1, np.random.default_rng(0))
+    played = play(sources, AgeBlindUcb(len(sources)), content, 1, np.random.default_rng(0))
+    np.testing.assert_array_equal(run.crawls, played.crawls)
+    held, found = sources.u.copy(), [[] for _ in range(len(sources))]
+    for epoch in range(60):
+        top = max((max(f) for f in found if f), default=0.0) or 1.0
+        bound = [
+            np.mean(f) + top * np.sqrt(2 * np.log(epoch) / len(f)) if f else np.inf for f in found
+        ]
+        arm = int(np.argmax(bound))
+        found[arm].append(held[arm])
+        assert held[arm] == pytest.approx(run.reward[epoch], rel=1e-12)
+        held[arm] = 0.0
+        held = sources.alpha * held + content[:, epoch]
+
+
+def fixed_policies(sources):
+    """Mean content and a policy that does not learn: the simulation without chance."""
+    for budget in range(1, len(sources) + 1):
+        if (sources.cost != 1).any() and budget < len(sources):
+            continue
+        learner = Fixed(WhittlePolicy(sources))
+        run = play(sources, learner, mean_content(sources, 40), budget, np.random.default_rng(0))
+        content = sources.state_at_age(np.arange(1, 41)[:, None])
+        np.testing.assert_allclose(run.reward, run.expected, rtol=1e-9, atol=1e-300)
+        if (sources.cost == 1).all():
+            exact = simulate(sources, "whittle", budget, 40, initial_state="fresh").reward
+            assert run.reward.sum() == pytest.approx(exact.sum(), rel=1e-9)
+        assert run.reward.sum() <= 40 * content[-1].sum()
+
+
+def curves(sources):
+    made = {"index": partial(Fixed, WhittlePolicy(sources))}
+    with pytest.raises(ValueError, match="replications"):
+        compare_learners(sources, made, 1, horizon=5, replications=2**64, seed=0)
+    fresh = {"age-blind": partial(AgeBlindUcb, len(sources))}
+    for horizon in (2, 30):
+        found = compare_learners(sources, fresh, 1, horizon=horizon, replications=2, seed=0)
+        content = mean_content(sources, horizon)
+        alone = AgeBlindUcb(len(sources)).play(sources, content, 1, np.random.default_rng(0))
+        curve = found["age-blind"]
+        np.testing.assert_allclose(curve.expected, [alone.expected] * 2, rtol=1e-12)
+        if (sources.cost == 1).all():
+            index = simulate(sources, "whittle", 1, horizon, initial_state="fresh").reward
+            assert curve.reference.sum() == pytest.approx(index.sum(), rel=1e-9)
+
+
+def runs_of_the_scheme(sources):
+    options = LspeOptions.corrected()
+    found = learned(sources, options, 1, horizon=5, replications=2, seed=7)
+    streams = np.random.default_rng(7).spawn(2)
+    content = mean_content(sources, 5)
+    runs = [play(sources, Lspe(sources, options), content, 1, rng) for rng in streams]
+    np.testing.assert_allclose(found.expected, [run.expected for run in runs], rtol=1e-9)
+
+
+# Chains ------------------------------------------------------------------------------------------
+
+
+def frozen(sources):
+    """Two solvers and two ways to draw: right alike, or refused."""
+    rng = np.random.default_rng(2)
+    for kappa in (1e-3, 1.0, 10.0, 100.0, 1e4):
+        options = LspeOptions.corrected(kappa=kappa)
+        q = rng.uniform(0, 0.3, (2, 3))
+        policy = FrozenPolicy(sources, options, budget=np.int64(1), cap=5)
+        try:
+            gain, law, _ = ThresholdChain(sources, q, options, cap=5).solve("crawled")
+            value = policy.evaluate(q)
+        except NotConverged:
+            assert kappa >= 10
+            continue
+        scale = float(sources.u_star.max())
+        assert value == pytest.approx(gain * scale, rel=1e-8)
+        chain = ThresholdChain(sources, q, options, cap=5)
+        long_run = np.linalg.matrix_power(chain.transition, 2**20 + 1)
+        later = long_run @ chain.transition
+        some = 0.5 * (long_run + later)[0]  # of period 1 or 2
+        if np.abs(some @ chain.transition - some).max() < 1e-12:
+            assert law == pytest.approx(some, abs=1e-7)
+
+
+def frozen_in_parts():
+    """At this steepness two cycles hold for ever as rounded: no value, and it says so."""
+    sources = Sources([2.0] * 3, [1.0] * 3, [0.4] * 3)
+    options = LspeOptions.corrected(kappa=1e5)
+    q = np.zeros((3, 3))
+    q[:, 0] = 0.1, 0.2, 0.3
+    q[:, 1] = 5.0  # an arm is left the longer, the fuller the others are
+    try:
+        value = FrozenPolicy(sources, options, cap=4).evaluate(q)
+        gain = ThresholdChain(sources, q, options, 4).solve("crawled")[0]
+    except NotConverged as error:
+        refused = str(error)
+        assert "q" in refused
+        return
+    assert value == pytest.approx(gain * sources.u_star.max(), rel=1e-8)
+
+
+def all_arms():
+    """With budget = N every arm is crawled at every epoch."""
+    for sources in (*TWO.values(), SETS["one source"]):
+        policy = FrozenPolicy(sources, LspeOptions(), budget=len(sources), cap=3)
+        q = np.full((len(sources), 3), 0.1)
+        assert policy.evaluate(q) == pytest.approx(sources.u.sum(), rel=1e-12)
+        assert policy.gradient(q) == pytest.approx(0, abs=1e-9)
+
+
+def gradients(sources):
+    q = np.random.default_rng(1).uniform(0, 0.2, (2, 3))
+    for kappa in (0.1, 3.0, 10.0):
+        options = LspeOptions.corrected(kappa=kappa)
+        check = gradient_check(sources, q, options, cap=4)
+        exact = FrozenPolicy(sources, options, 1, cap=4).gradient(q)
+        np.testing.assert_allclose(check.formula, exact, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(check.formula, check.true, atol=1e-7 * max(kappa, 1))
+
+
+def greedy_choices(sources):
+    rng = np.random.default_rng(0)
+    q = rng.uniform(0, 0.4, (len(sources), 3))
+    policy = GreedyThresholdPolicy(sources, q, LspeOptions())
+    for _ in range(10):
+        age = rng.integers(1, 30, len(sources))
+        x = sources.state_at_age(age) / sources.u_star.max()
+        others = x.sum() - x
+        excess = x - q[:, 0] - q[:, 1] * others - q[:, 2] * others**2
+        for budget in range(1, len(sources) + 1):
+            seen = Observation(0, age, np.full(len(sources), np.nan))
+            arms = policy.select(seen, budget)
+            assert arms.size == budget
+            left = np.delete(excess, arms)
+            assert excess[arms].min() >= left.max(initial=-np.inf) - 1e-12
+
+
+# Thresholds --------------------------------------------------------------------------------------
+
+
+def soft_values(sources):
+    """Renewals against the stationary law of one arm's ages, by products over ages."""
+    scale = float(sources.u_star.max())
+    for kappa in (1e-3, 1.0, 30.0, 1e4):
+        for share in (0.0, 0.5, 1.0):
+            level = sources.u_star * share
+            value = soft_threshold_value(sources, level, kappa)
+            for arm in range(len(sources)):
+                ages = np.arange(1, 3001)
+                x = sources.state_at_age(ages[:, None])[:, arm]
+                log_stay = -np.logaddexp(0, kappa * ((x - level[arm]) / scale - 0.5))
+                alive = np.exp(np.concatenate([[0.0], np.cumsum(log_stay)[:-1]]))
+                if alive[-1] > 1e-12:
+                    continue  # a longer list than this one
+                rate = 1 / alive.sum()
+                reward = rate * np.sum(-alive * np.expm1(log_stay) * x)
+                assert value.rate[arm] == pytest.approx(rate, rel=1e-8)
+                assert value.reward[arm] == pytest.approx(reward, rel=1e-8, abs=1e-300)
+
+
+def slow_soft_values():
+    for decay in (1e-14, 1e-10):
+        sources = Sources([250.0] * 2, [1.0] * 2, [0.5, decay])
+        with pytest.raises(ValueError, match="sources must settle within"):
+            soft_threshold_value(sources, [1.0, 1.0], 10.0)
+        with pytest.raises(ValueError, match="sources must settle within"):
+            best_soft_thresholds(sources, 10.0, 0.5)
+
+
+def hard_values():
+    """Thresholds at the states themselves: crawled at that age, not the one after."""
+    for decay in (1e-14, 1e-3, 0.3, 0.7, 5.0):
+        sources = Sources([3.0], [2.0], [decay])
+        for age in (1, 2, 3, 5, 7, 10, 30, 100):
+            level = sources.state_at_age([age])
+            if level[0] >= sources.u_star[0] * (1 - 1e-13):
+                continue
+            for threshold, due in ((level, age), (np.nextafter(level, np.inf), age + 1)):
+                value = hard_threshold_value(sources, threshold)
+                first = next(k for k in range(1, 200) if sources.state_at_age([k]) >= threshold)
+                assert first == due
+                assert value.rate[0] == 1 / due
+                truth = sources.state_at_age([due])[0] / due
+                assert value.reward[0] == pytest.approx(truth, rel=1e-15)
+        assert hard_threshold_value(sources, [-1.0]).rate[0] == 1
+        assert hard_threshold_value(sources, sources.u_star).rate[0] == 0
+
+
+def best_thresholds(sources):
+    """As many arms as asked for and no worse than thresholds drawn at random, or refused.
+
+    Steep curves make the best thresholds jump at a price, as does content of one value at all ages.
+    """
+    rng = np.random.default_rng(5)
+    for kappa in (1.0, 10.0, 1e4):
+        engaged = 0.6 * len(sources)
+        try:
+            _, best = best_soft_thresholds(sources, kappa, engaged, projected=False)
+        except (NotConverged, ValueError) as error:
+            refused = str(error)
+            assert "engaged" in refused
+            assert kappa > 10 or sources.decay.max() > 100
+            continue
+        assert best.engaged == pytest.approx(engaged, abs=1e-5)
+        for _ in range(20):
+            level = sources.u_star.max() * rng.uniform(-1, 1, len(sources))
+            other = soft_threshold_value(sources, level, kappa)
+            if other.engaged <= engaged:
+                assert other.average_reward <= best.average_reward * (1 + 1e-5)
+
+
+def rival_thresholds(sources):
+    if len(sources) == 1:
+        with pytest.raises(ValueError, match="sources must be at least two"):
+            whittle_threshold(sources, [1.0])
+        return
+    rng = np.random.default_rng(6)
+    for _ in range(3):
+        state = sources.state_at_age(rng.integers(1, 20, len(sources)))
+        threshold = whittle_threshold(sources, state)
+        index = whittle_index(sources, state)
+        for arm in range(len(sources)):
+            trial = state.copy()
+            trial[arm] = threshold[arm]
+            rival = np.delete(index, arm).max()
+            if sources.u[arm] > 0:
+                assert whittle_index(sources, trial)[arm] == pytest.approx(rival, rel=1e-9)
+
+
+def recovered(sources):
+    """Without noise the estimates are the sources'; the index that they give too."""
+    learner = CertaintyEquivalence(len(sources))
+    learner.play(sources, mean_content(sources, 300), 1, np.random.default_rng(0))
+    truth = Sources(learner.u_star * learner.decay, np.ones(len(sources)), learner.decay)
+    age = np.full(len(sources), 2)
+    np.testing.assert_allclose(
+        whittle_index_at_age(truth, age), whittle_index_at_age(sources, age), rtol=0.1
+    )
+
+
+def contents(sources):
+    for horizon in (1, 5):
+        once = sources.state_at_age(np.ones(len(sources)))
+        expected = np.tile(once[:, None], horizon)
+        np.testing.assert_allclose(mean_content(sources, horizon), expected, rtol=1e-14)
+
+
+EXTREME = ("decay 1e-14", "joint decay 1e-10")
+
+
+def on_two(check):
+    return {name: partial(check, sources) for name, sources in TWO.items()}
+
+
+FAMILIES = {
+    "AgeBlindUcb": on_sets(bandits),
+    "CertaintyEquivalence": {
+        **loops(lambda size, budget: CertaintyEquivalence(size)),
+        "no noise": partial(recovered, TWO["unlike"]),
+    },
+    "Fixed": on_sets(fixed_policies),
+    "FrozenPolicy": {**on_two(frozen), "budget = N": all_arms, "chains in parts": frozen_in_parts},
+    "GreedyThresholdPolicy": on_sets(greedy_choices),
+    "JointQ": loops(JointQ),
+    "Lspe": schemes(LspeOptions.corrected()),
+    "ThresholdChain": on_two(frozen),
+    "WhittleQ": loops(lambda size, budget: WhittleQ(size)),
+    "best_soft_thresholds": {
+        name: partial(best_thresholds, SETS[name])
+        for name in ("one source", "equal sources", "unlike", "decay 1e3")
+    },
+    "compare_learners": on_sets(curves),
+    "gradient_check": on_two(gradients),
+    "hard_threshold_value": {"thresholds at the states": hard_values},
+    "learned": on_sets(runs_of_the_scheme),
+    "mean_content": on_sets(contents),
+    "play": on_sets(fixed_policies),
+    "soft_threshold_value": {**on_sets(soft_values, *EXTREME), "slow decays": slow_soft_values},
+    "whittle_threshold": on_sets(rival_thresholds),
+}
+
+NOT_COMPUTED = {
+    "CertaintyEquivalenceOptions": "options",
+    "CompiledLearner": "a protocol",
+    "GradientCheck": "a result; gradient_check has its families",
+    "JointQOptions": "options",
+    "Learned": "a result; learned has its families",
+    "Learner": "a protocol",
+    "LearningCurves": "a result; compare_learners has its families",
+    "LspeOptions": "options",
+    "Run": "a result; play has its families",
+    "ThresholdValue": "a result; soft_threshold_value has its families",
+    "WhittleQOptions": "options",
+}
