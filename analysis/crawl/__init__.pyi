@@ -1,7 +1,8 @@
 from .due import due_dates, export, write_dates
 from .feeds import Reply, Site, random_faults, random_site
 from .frontier import CrawlState, Frontier, Outcome, SourceState
-from .policies import IndexPolicy
+from .listing import listed_ages, listing_window
+from .policies import IndexPolicy, ListingIndex
 from .reader import FeedReader, Reading, Unreadable, read_feed
 from .server import FeedServer, check_local
 from .store import Store
@@ -13,6 +14,7 @@ __all__ = [
     "FeedServer",
     "Frontier",
     "IndexPolicy",
+    "ListingIndex",
     "Outcome",
     "Reading",
     "Reply",
@@ -24,6 +26,8 @@ __all__ = [
     "check_local",
     "due_dates",
     "export",
+    "listed_ages",
+    "listing_window",
     "random_faults",
     "random_site",
     "read_feed",

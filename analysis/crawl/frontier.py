@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_choice, check_integer, check_number
+from analysis.checks import check_array, check_choice, check_integer, check_number
 from analysis.crawl.turn import TurnPolicy
 from analysis.ephemeral.policies import Observation, Policy, RoundRobinPolicy
 
@@ -74,6 +74,11 @@ class Outcome:
         Crawl delay that robots.txt of its host states, in seconds, 0 for none; None if unknown.
     rest, host_rest : float
         Seconds for which the source, or all of its host, asks to be left alone.
+    known : int
+        Number of listed items that had been listed before.
+    ages : tuple of float
+        Ages of all listed items in seconds, in increasing order; empty where dates are not to be
+        believed.
 
     Raises
     ------
@@ -96,14 +101,17 @@ class Outcome:
     delay: float | None = None
     rest: float = 0.0
     host_rest: float = 0.0
+    known: int = 0
+    ages: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, KINDS)
-        for name in ("source", "status", "items"):
+        for name in ("source", "status", "items", "known"):
             object.__setattr__(self, name, check_integer(name, getattr(self, name), 0))
         for name in ("reward", "delay", "rest", "host_rest"):
             if (value := getattr(self, name)) is not None:
                 check_number(name, value, 0, high_open=True)
+        object.__setattr__(self, "ages", tuple(check_array("ages", self.ages, 0).tolist()))
 
 
 @dataclass(frozen=True)
@@ -171,9 +179,9 @@ class Frontier:
     Parameters
     ----------
     policy : Policy
-        What chooses. If it has a method ``update`` it is told what was found, and if it has a
-        method ``asked`` it is told which sources are fetched. `RoundRobinPolicy` is replaced by
-        `TurnPolicy`.
+        What chooses. If it has a method ``observe`` it is told the outcomes of successful fetches,
+        or else, if it has a method ``update``, what they found; if it has a method ``asked``, which
+        sources are fetched. `RoundRobinPolicy` is replaced by `TurnPolicy`.
     hosts : sequence
         Host of each of the N sources, by any name.
     budget : int
@@ -486,7 +494,9 @@ class Frontier:
     def _learn(self, outcomes: list[Outcome]) -> None:
         """Tell the policy what was found; note ages, delays, failures and rests."""
         found = [outcome for outcome in outcomes if outcome.kind == FOUND]
-        if hasattr(self.policy, "update") and found:
+        if hasattr(self.policy, "observe") and found:
+            self.policy.observe(found)
+        elif hasattr(self.policy, "update") and found:
             arms = np.array([outcome.source for outcome in found], dtype=np.int64)
             self.policy.update(arms, np.array([outcome.reward for outcome in found]))
         for outcome in outcomes:
@@ -581,7 +591,7 @@ def _learned(policy: Policy, size: int) -> tuple[dict[str, NDArray[Any]], dict[s
         arrays = {name: np.array(array) for name, array in sorted(policy.state().items())}
         each = {n: a for n, a in arrays.items() if a.ndim and len(a) == size}
         return each, {n: a for n, a in arrays.items() if n not in each}
-    if hasattr(policy, "update"):
+    if hasattr(policy, "update") or hasattr(policy, "observe"):
         raise ValueError(
             f"policy must have state() and restore() to survive a restart, "
             f"as a {type(policy).__name__} that learns has not"

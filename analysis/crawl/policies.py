@@ -5,10 +5,15 @@ Rates of the sources are per epoch, and an epoch takes so many seconds.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_integer
+from analysis.checks import check_integer, check_number
+from analysis.crawl.frontier import Outcome
+from analysis.crawl.listing import contradict, listing_window, mean_rate, time_to, weight_at
 from analysis.crawl.turn import TurnPolicy
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.optimum.static import RandomPolicy
@@ -28,6 +33,7 @@ from analysis.trace.deployed import (
 
 Arms = NDArray[np.int64]
 Floats = NDArray[np.float64]
+_LISTED, _TIME_LISTED, _COUNTED, _TIME_COUNTED, _WORTH, _EXPECTED, _WATCHED = range(7)
 
 
 class IndexPolicy:
@@ -70,6 +76,118 @@ class IndexPolicy:
         return whittle_index_at_age(self.sources, age)
 
 
+class ListingIndex(IndexPolicy):
+    """The index policy that learns the rates of feeds from their listings, and by counting.
+
+    The decay is that of a half-life which the user chose; what is learned of a source is the rate
+    of its items and, where feeds state values, what a new item is worth on average. A source that
+    was never fetched comes first.
+
+    Parameters
+    ----------
+    size : int
+        N, the number of sources.
+    half_life : float
+        Epochs in which an item loses half of its worth; positive.
+    seconds : float
+        Length of an epoch; positive.
+    memory : float
+        H in epochs, as in `analysis.crawl.listing`; ``inf`` to forget nothing.
+    shape : float
+        a of the gamma prior, whose mean is fitted to all sources; positive.
+    dates : bool
+        Whether listings are believed at all; else items are only counted.
+
+    Examples
+    --------
+    >>> from analysis.crawl import ListingIndex, Outcome
+    >>> policy = ListingIndex(1, half_life=24.0, seconds=3600.0)
+    >>> hours = tuple(3600.0 * k for k in range(1, 11))
+    >>> policy.observe([Outcome(0, "found", items=10, reward=8.0, ages=hours)])
+    >>> policy.rate.round(2).tolist()
+    [1.0]
+    """
+
+    def __init__(
+        self,
+        size: int,
+        half_life: float,
+        seconds: float,
+        *,
+        memory: float = np.inf,
+        shape: float = 1.0,
+        dates: bool = True,
+    ) -> None:
+        size = check_integer("size", size, 1)
+        half_life = check_number("half_life", half_life, 0, low_open=True, high_open=True)
+        decay = np.full(size, np.log(2.0) / half_life)
+        super().__init__(Sources(decay, np.ones(size), decay))  # of u* = 1
+        self.seconds = check_number("seconds", seconds, 0, low_open=True, high_open=True)
+        self.memory = check_number("memory", memory, 0, low_open=True)
+        self.shape = check_number("shape", shape, 0, low_open=True, high_open=True)
+        self.half_life, self.dates = half_life, dates
+        self._sums = np.zeros((size, 7))
+        self._age = np.ones(size, dtype=np.int64)
+
+    @property
+    def rate(self) -> Floats:
+        """Present estimates of items per epoch, shape (N,)."""
+        fade = np.exp(-self._age / self.memory)
+        items = fade * (self._sums[:, _LISTED] + self._sums[:, _COUNTED])
+        time = fade * (self._sums[:, _TIME_LISTED] + self._sums[:, _TIME_COUNTED])
+        return (self.shape + items) / (self.shape / mean_rate(items, time, self.shape) + time)
+
+    @property
+    def worth(self) -> Floats:
+        """Present estimates of what an item is worth when it is new, shape (N,)."""
+        return (1.0 + self._sums[:, _WORTH]) / (1.0 + self._sums[:, _EXPECTED])
+
+    def index(self, age: Arms) -> Floats:
+        """Return the index of each source at its age; that of one never fetched is infinite."""
+        self._age = np.array(age)
+        u_star = self.rate * self.worth / self.sources.decay
+        known = self._sums[:, _WATCHED] > 0
+        return np.where(known, u_star * whittle_index_at_age(self.sources, age), np.inf)
+
+    def observe(self, outcomes: Sequence[Outcome]) -> None:
+        """Take in what successful fetches found and what the feeds had listed."""
+        for outcome in outcomes:
+            row, age = self._sums[outcome.source], float(self._age[outcome.source])
+            ages = np.array(outcome.ages) / self.seconds if self.dates else np.empty(0)
+            if row[_WATCHED]:
+                row[:_WATCHED] *= np.exp(-age / self.memory)
+                self._count(row, outcome, ages, age)
+            else:
+                row[_LISTED], row[_TIME_LISTED] = listing_window(ages, self.memory)
+            if outcome.ages or not outcome.items:
+                new = np.sort(outcome.ages)[: outcome.items] / self.seconds
+                row[_WORTH] += outcome.reward
+                row[_EXPECTED] += np.exp2(-new / self.half_life).sum()
+            row[_WATCHED], self._age[outcome.source] = 1.0, 0
+
+    def _count(self, row: Floats, outcome: Outcome, ages: Floats, since: float) -> None:
+        """Add the window of a later fetch; drop a first listing that counts contradict."""
+        if since == 0:  # nothing can have come since
+            return
+        if outcome.known or not ages.size or ages[-1] >= since:
+            time = time_to(since, self.memory)
+            row[_COUNTED] += outcome.items * time / since
+        else:  # nothing that is listed was seen before: the window ends at the oldest item
+            time = time_to(float(ages[-1]), self.memory)
+            row[_COUNTED] += weight_at(ages, self.memory).sum()
+        row[_TIME_COUNTED] += time
+        if row[_TIME_LISTED] > 0 and contradict(*row[_LISTED : _TIME_COUNTED + 1]):
+            row[_LISTED] = row[_TIME_LISTED] = 0.0
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return what `restore` takes, as arrays."""
+        return {"sums": self._sums.copy()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to what `state` returned."""
+        self._sums[...] = state["sums"]
+
+
 def index(sources: Sources, budget: int, seconds: float) -> IndexPolicy:
     """Return the Whittle index policy for known sources."""
     return IndexPolicy(sources)
@@ -87,6 +205,14 @@ def learned_index(sources: Sources, budget: int, seconds: float) -> CertaintyEqu
     without which the sums found at crawls do not identify its rates.
     """
     return CertaintyEquivalence(len(sources), CertaintyEquivalenceOptions(exploration="thompson"))
+
+
+def listing_index(sources: Sources, budget: int, seconds: float, half_life: float) -> ListingIndex:
+    """Return the index policy that learns rates from the dates in listings, and by counting.
+
+    Of the sources it is told their number alone; `half_life` is ``CRAWL_HALF_LIFE``.
+    """
+    return ListingIndex(len(sources), half_life / seconds, seconds)
 
 
 def fixed_frequencies(sources: Sources, budget: int, seconds: float) -> FrequencyPolicy:

@@ -32,6 +32,7 @@ from w3lib.encoding import html_to_unicode
 
 from analysis.checks import check_number
 from analysis.crawl.feeds import SPACE, Reply
+from analysis.crawl.listing import listed_ages
 
 HALF_LIFE = 86_400.0
 """Seconds in which an item loses half of its worth, unless said otherwise."""
@@ -68,12 +69,19 @@ class Reading:
         What to hand to the reader the next time.
     rest : float
         Seconds for which the feed itself asks not to be read again.
+    known : int
+        Number of listed items that had been listed before.
+    ages : tuple of float
+        Ages of all listed items in seconds, in increasing order; empty where dates are not to be
+        believed (`analysis.crawl.listing`).
     """
 
     reward: float
     items: tuple[dict[str, str | float], ...]
     memory: str
     rest: float = 0.0
+    known: int = 0
+    ages: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,7 +152,7 @@ class FeedReader:
         if reply.status == 304:
             if not memory:
                 raise Unreadable("status 304 without a feed before it")
-            return Reading(0.0, (), memory, kept["rest"])
+            return Reading(0.0, (), memory, kept["rest"], known=len(kept["ids"]))
         if not 200 <= reply.status < 300:
             raise Unreadable(f"status {reply.status}")
         listed, rest = _listing(reply)
@@ -165,7 +173,10 @@ class FeedReader:
             }
             for (name, item), value in zip(unseen.items(), worth, strict=True)
         )
-        return Reading(reward, new, json.dumps({"ids": ids, "rest": rest}), rest)
+        text = json.dumps({"ids": ids, "rest": rest})
+        dates = [item.published for item in names.values()]
+        ages = () if reply.time is None else listed_ages(dates, reply.time)
+        return Reading(reward, new, text, rest, len(names) - len(unseen), ages)
 
     def _worth(self, item: Item, now: float | None) -> float:
         if item.value is not None:

@@ -473,6 +473,8 @@ class EpochScheduler(BaseScheduler):
                 "status": reply.status,
                 "reward": float(reading.reward),
                 "items": len(reading.items),
+                "known": reading.known,
+                "ages": reading.ages,
                 "memory": kept.text(),
                 "rest": max(fresh_for(reply.headers, self._now()), reading.rest),
             }

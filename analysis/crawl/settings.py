@@ -6,7 +6,8 @@ CRAWL_SOURCES          CSV file: name, url, arrival_rate, mean_utility, decay_ra
 CRAWL_BUDGET           fetches in an epoch
 CRAWL_PERIOD           seconds from one epoch to the next (3600)
 CRAWL_EPOCHS           epochs after which the crawl ends (none: Scrapy's own limits)
-CRAWL_POLICY           function ``(sources, budget, seconds) -> policy`` (`policies.index`)
+CRAWL_POLICY           function ``(sources, budget, seconds) -> policy`` (`policies.index`);
+                       it is given ``half_life`` too if it names such an argument
 CRAWL_READER           function ``(reply, memory) -> Reading`` (`FeedReader`)
 CRAWL_HALF_LIFE        seconds in which an item loses half of its worth (86400)
 CRAWL_CLOCK            "real", or "virtual": epochs follow at once, requests say the time
@@ -22,8 +23,10 @@ CRAWL_LOCAL_ADDRESSES  whether addresses outside the public internet are asked (
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from typing import Any
 from urllib.parse import urlsplit
@@ -105,6 +108,9 @@ def crawl_settings(settings: BaseSettings) -> CrawlSettings:
 
     reader = load_object(get("CRAWL_READER", FeedReader))
     half_life = above_zero("CRAWL_HALF_LIFE", HALF_LIFE)
+    policy = load_object(get("CRAWL_POLICY", "analysis.crawl.policies.index"))
+    if "half_life" in inspect.signature(policy).parameters:
+        policy = partial(policy, half_life=half_life)
     clock = check_choice("CRAWL_CLOCK", get("CRAWL_CLOCK", "real"), ("real", "virtual"))
     epochs = get("CRAWL_EPOCHS")
     longest = check_number(
@@ -115,7 +121,7 @@ def crawl_settings(settings: BaseSettings) -> CrawlSettings:
         budget=whole("CRAWL_BUDGET", low=1),
         period=above_zero("CRAWL_PERIOD", 3600.0),
         epochs=None if epochs is None else whole("CRAWL_EPOCHS"),
-        policy=load_object(get("CRAWL_POLICY", "analysis.crawl.policies.index")),
+        policy=policy,
         reader=FeedReader(half_life) if reader is FeedReader else reader,
         virtual=clock == "virtual",
         start=whole("CRAWL_START", START),

@@ -30,7 +30,7 @@ class Summary:
     age : tuple of float
         Median, 90% quantile and maximum of the ages of all sources.
     index : tuple of float
-        The same of their indices, empty where the policy has none.
+        The same of their indices where these are finite, empty where the policy has none.
     """
 
     epoch: int
@@ -91,4 +91,6 @@ _QUANTILES = ("age", "index")
 
 
 def _quantiles(values: np.ndarray) -> tuple[float, ...]:
-    return tuple(float(value) for value in np.quantile(values, [0.5, 0.9, 1.0]))
+    """Return the quantiles of the finite ones of some values, if there are any."""
+    finite = values[np.isfinite(values)]
+    return tuple(np.quantile(finite, [0.5, 0.9, 1.0]).tolist()) if finite.size else ()

@@ -44,7 +44,8 @@ CREATE TABLE IF NOT EXISTS host (
 CREATE TABLE IF NOT EXISTS fetch (
   epoch INTEGER NOT NULL, source TEXT NOT NULL, kind TEXT NOT NULL, status INTEGER NOT NULL,
   reward REAL NOT NULL, items INTEGER NOT NULL, memory TEXT NOT NULL, delay REAL,
-  rest REAL NOT NULL, host_rest REAL NOT NULL, PRIMARY KEY (epoch, source)
+  rest REAL NOT NULL, host_rest REAL NOT NULL, known INTEGER NOT NULL,
+  ages TEXT NOT NULL, PRIMARY KEY (epoch, source)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS ask (source TEXT PRIMARY KEY) WITHOUT ROWID;
 """
@@ -156,7 +157,7 @@ class Store(Log):
         try:
             rows = self._base.execute(text, (frontier.epoch,)).fetchall()
             return [
-                Outcome(frontier.number[name], *values)
+                Outcome(frontier.number[name], **_fetched(values))
                 for name, *values in rows
                 if name in frontier.number
             ]
@@ -166,6 +167,7 @@ class Store(Log):
     def note(self, frontier: Frontier, outcome: Outcome) -> None:
         """Write how a fetch ended, before the frontier takes it in."""
         values = [getattr(outcome, name) for name in _OUTCOME]
+        values[_OUTCOME.index("ages")] = json.dumps(outcome.ages)
         row = (frontier.epoch, frontier.names[outcome.source], *values)
         self._put("fetch", [row])
 
@@ -194,7 +196,9 @@ class Store(Log):
             self._put("host", ((name, *host) for name, host in state.hosts.items()))
             self._put("crawl", whole.items())
             over = (self._since, state.epoch)
-            self._base.execute("UPDATE fetch SET memory = '' WHERE epoch >= ? AND epoch < ?", over)
+            self._base.execute(
+                "UPDATE fetch SET memory = '', ages = '' WHERE epoch >= ? AND epoch < ?", over
+            )
         self._saved, self._since = state.sources, state.epoch
 
     def asked_again(self) -> list[str]:
@@ -344,6 +348,12 @@ def _unsealed(content: bytes) -> bytes:
     if _sealed(content[8:]) != content:
         raise ValueError("what the policy has learned is damaged")
     return content[8:]
+
+
+def _fetched(values: Iterable[Any]) -> dict[str, Any]:
+    """Return what a row of the table of fetches says of an outcome."""
+    found = dict(zip(_OUTCOME, values, strict=True))
+    return found | {"ages": tuple(json.loads(found["ages"]))}
 
 
 def _frame(base: sqlite3.Connection) -> pd.DataFrame:

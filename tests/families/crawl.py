@@ -5,12 +5,15 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.integrate import quad
+from scipy.stats import gamma
 
 from analysis.crawl import (
     CrawlState,
     FeedReader,
     Frontier,
     IndexPolicy,
+    ListingIndex,
     Outcome,
     Reply,
     Site,
@@ -19,6 +22,8 @@ from analysis.crawl import (
     Unreadable,
     due_dates,
     export,
+    listed_ages,
+    listing_window,
     random_faults,
     random_site,
     read_feed,
@@ -192,6 +197,31 @@ def exported(kind, column):
     assert frame["url"].tolist() == urls
 
 
+def learns_the_rate(rate, n):
+    """Many feeds of one rate: the mean estimate is it, from one listing each, within 4 errors."""
+    rng, feeds = np.random.default_rng(n), 400
+    policy = ListingIndex(feeds, half_life=1.0, seconds=1.0, shape=1e-9)
+    ages = np.cumsum(rng.exponential(1 / rate, (feeds, n)), axis=1)
+    shown = [tuple(row) if n > 2 else tuple(np.sort(row)) for row in ages]
+    policy.observe([Outcome(i, "found", items=n, ages=row) for i, row in enumerate(shown)])
+    ratios = policy.rate / rate
+    if n > 2:  # of two items the estimate has no variance
+        assert abs(ratios.mean() - 1) < 4 * ratios.std() / np.sqrt(feeds)
+    # T_n has the gamma law, and the estimate is (n - 1) / T_n.
+    assert 0.35 < (ratios < (n - 1) / gamma(n).median()).mean() < 0.65
+
+
+def believed(dates, expected):
+    assert bool(listed_ages(dates, 5.0)) == expected
+
+
+def window(ages, memory):
+    items, time = listing_window(ages, memory)
+    assert items == pytest.approx(sum(np.exp(-age / memory) for age in ages[:-1]))
+    assert time == pytest.approx(quad(lambda x: np.exp(-x / memory), 0, ages[-1], limit=500,
+                                      points=[min(5 * memory, ages[-1])])[0])  # fmt: skip
+
+
 FAMILIES = {
     "IndexPolicy": {
         name: partial(index_ranks, sources) for name, sources in FAMILIES_OF_SOURCES.items()
@@ -225,6 +255,23 @@ FAMILIES = {
         "empty": partial(refused, b""),
         "another root": partial(refused, b"<html><item/></html>"),
         "deep": partial(refused, b"<rss>" + b"<a>" * 10**5 + b"</a>" * 10**5 + b"</rss>"),
+    },
+    "ListingIndex": {
+        f"{rate:g} items an epoch, listings of {n}": partial(learns_the_rate, rate, n)
+        for rate in (1e-3, 0.3, 40.0)
+        for n in (2, 15, 500)
+    },
+    "listed_ages": {
+        "one item": partial(believed, [5.0], True),
+        "the largest number": partial(believed, [5.0, -1.7e308], False),
+        "one instant": partial(believed, [5.0] * 9, False),
+        "two dates": partial(believed, [4.5, 4.0], True),
+        "two by two": partial(believed, np.repeat(np.arange(5.0), 2), True),
+    },
+    "listing_window": {
+        "a memory of seconds": partial(window, np.arange(1.0, 9.0), 1e-3),
+        "a long memory": partial(window, np.arange(1.0, 9.0), 1e12),
+        "a year in seconds": partial(window, 3e7 * np.arange(1.0, 4.0), 1e7),
     },
     "Site": {
         "no decay to speak of": partial(worth_on_the_site, 1e-12, 3600.0),

@@ -1,0 +1,181 @@
+r"""The rate of a feed from the dates that it prints: one fetch tells of all items in the listing.
+
+A feed lists its newest items with their dates. Let a fetch at time t show n of them, of ages
+T_1 < ... < T_n. Read backwards from t, the arrivals of a Poisson process of rate lambda are one
+too, so that the listing is this process watched until its n-th item, and its likelihood is ::
+
+    lambda^n exp(-lambda T_n).
+
+**Length bias.** The window ends where an item is. The maximum n / T_n is therefore too large by
+the factor n / (n - 1) on average; leaving out the item at the border mends this.
+
+**Theorem 1** (no bias, whatever is forgotten). For any weight w > 0 of age and n >= 2, ::
+
+    E[ sum_{j<n} w(T_j) / W(T_n) ] = lambda,        W(x) = integral of w over (0, x).
+
+*Proof.* Given T_n = x the other n - 1 ages are independent and uniform on (0, x), so that the sum
+has mean (n - 1) W(x) / x. That leaves E[(n - 1) / T_n] = lambda, as T_n has the gamma law. []
+
+**Theorem 2** (where the listing reaches back to what was seen before). If the window is cut at an
+age s that was fixed beforehand, and counts N(s) items there when T_n > s, the same estimate, with
+N(s) for n - 1 and s for T_n in this case, has mean lambda again: in the two cases it brings
+lambda P(N(s) <= n - 2) and lambda P(N(s) >= n - 1). []
+
+**A listing that is cut by time**, at an age s and not at a number, prints N(s) items: taken for one
+of the other kind its estimate has mean lambda (1 - exp(-lambda s)), too small by the chance that
+nothing is printed. (The proof is that of Theorem 1, given N(s); one item alone counts as none.)
+
+**Later fetches.** A listing that still shows an item seen before tells the number of new ones since
+the last fetch, whatever its dates. One that shows new items only reaches back to its n-th; what lay
+before it has not been watched. Both add the items and the time of their windows, which is what
+their likelihoods multiply to. With a first window of n items and a later time s, the estimate
+(n - 1 + N(s)) / (T_n + s) is too small by E[s / (T_n + s)^2], at most 1 / s and at most
+lambda / (4 (n - 1)). (By parts: E[(n - 1) f(T_n) / T_n + f'(T_n)] = lambda E[f(T_n)] at
+f(x) = x / (x + s).) K windows of n items, their first border left out, have
+E[(K n - 1) / sum of T_n] = lambda.
+
+**A prior.** With a gamma prior of shape a and time b the estimate is (a + items) / (b + time). With
+Theorem 1, memory H and n >= 3 its bias is at most ::
+
+    |a - b lambda| (lambda / (n - 1) + 1 / H) + b lambda (lambda / (n - 2) + 1 / H),
+
+as 1 / (b + W) <= 1 / W <= 1 / T_n + 1 / H, and b / (b + W) and (n - 1) / T_n both fall in T_n.
+
+**Drift.** Items and time fade as exp(-age / H), to the present: a feed that nobody fetched for a
+long time is again as good as unknown, and its turn comes.
+
+**Dates that lie.** `listed_ages` believes no listing in which a date is missing, lies in the
+future, stands at most of the items, or leaves a gap that no Poisson process would; then items are
+counted from fetch to fetch. Where the count contradicts what the first listing said, what it said
+is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.checks import check_array, check_number
+
+Floats = NDArray[np.float64]
+
+SKEW = 3600.0
+"""Seconds by which a date may lie in the future: clocks differ."""
+SHARED = 0.5
+"""Share of the items beyond which it is not believed that they have one date."""
+IMPROBABLE = 1e-4
+"""Probability below which a gap before the oldest item is not believed."""
+CONTRADICTION = 4.0
+"""Standard deviations by which a count and a listing may differ."""
+
+
+def listed_ages(published: Sequence[float | None], now: float) -> tuple[float, ...]:
+    """Return the ages of listed items in increasing order, or none where dates are not believed.
+
+    Parameters
+    ----------
+    published : sequence of float or None
+        Unix time of each item, None where it has no date.
+    now : float
+        Unix time of the fetch.
+
+    Returns
+    -------
+    tuple of float
+        Seconds; empty if any date is missing or more than an hour in the future, if more than half
+        of the items share one date, or if the oldest is too old to belong to the others, as an item
+        that stays on top of the listing is.
+
+    Examples
+    --------
+    >>> from analysis.crawl import listed_ages
+    >>> listed_ages([900.0, 400.0, 600.0], now=1000.0)
+    (100.0, 400.0, 600.0)
+    >>> listed_ages([900.0, None], now=1000.0)
+    ()
+    """
+    if not published or any(date is None for date in published):
+        return ()
+    age = np.sort(now - np.array(published, dtype=np.float64))
+    if not np.isfinite(age).all() or age[0] < -SKEW:
+        return ()
+    age = np.maximum(age, 0.0)
+    if age.size > 1:
+        most = np.unique(age, return_counts=True)[1].max()
+        # Given the oldest, the others are uniform: all of them are so young with this probability.
+        chance = (age[-2] / age[-1]) ** (age.size - 1) if age[-1] > 0 else 0.0
+        if most > max(SHARED * age.size, 1) or chance < IMPROBABLE:
+            return ()
+    return tuple(age.tolist())
+
+
+def listing_window(ages: ArrayLike, memory: float = np.inf) -> tuple[float, float]:
+    """Return the items of a listing and the time in which they appeared, without border and faded.
+
+    Their ratio estimates the feed's rate without bias (Theorem 1 of the module).
+
+    Parameters
+    ----------
+    ages : array_like
+        Ages of the n items of the listing, in any unit of time.
+    memory : float
+        H, the age at which an item counts 1/e; ``inf`` to forget nothing.
+
+    Returns
+    -------
+    items, time : float
+        Both 0 where there are fewer than two items.
+
+    Raises
+    ------
+    ValueError
+        If an age is negative or not finite, or the memory is not positive.
+
+    Examples
+    --------
+    >>> from analysis.crawl import listing_window
+    >>> listing_window([0.5, 2.0, 4.0])
+    (2.0, 4.0)
+    """
+    age = np.sort(check_array("ages", ages, 0).ravel())
+    check_number("memory", memory, 0, low_open=True)
+    if age.size < 2:
+        return 0.0, 0.0
+    return float(weight_at(age[:-1], memory).sum()), time_to(float(age[-1]), memory)
+
+
+def weight_at(age: Floats, memory: float) -> Floats:
+    """Return how much an item of each age counts."""
+    return np.exp(-age / memory)
+
+
+def time_to(age: float, memory: float) -> float:
+    """Return the integral of the weight over (0, age)."""
+    return age if memory == np.inf else float(-memory * np.expm1(-age / memory))
+
+
+def contradict(listed: float, time_listed: float, counted: float, time_counted: float) -> bool:
+    """Whether two counts are hardly those of one rate, by their square roots."""
+    difference = np.sqrt((counted + 0.375) / time_counted) - np.sqrt((listed + 0.375) / time_listed)
+    deviation = 0.5 * np.sqrt(1.0 / time_counted + 1.0 / time_listed)
+    return bool(abs(difference) > CONTRADICTION * deviation)
+
+
+def mean_rate(items: Floats, time: Floats, shape: float) -> float:
+    """Return the mean of the gamma prior that makes the counts of all sources most likely.
+
+    The shape is given, and the expectation-maximisation algorithm finds the mean: that of the
+    posterior means. It is 1 where nothing was watched, or no item seen.
+    """
+    watched = time > 0
+    if not items[watched].sum() > 0:
+        return 1.0
+    mean = float(items[watched].sum() / time[watched].sum())
+    for _ in range(200):
+        last = mean
+        mean = float(((shape + items) / (shape / mean + time))[watched].mean())
+        if abs(mean - last) <= 1e-6 * mean:
+            break
+    return mean

@@ -1,0 +1,312 @@
+"""The rate of a feed from its listing: theorems against quadrature, dates that lie, a crawl."""
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from analysis.crawl import Frontier, ListingIndex, Outcome, Reply, listed_ages, listing_window
+from analysis.crawl.feeds import random_site
+from analysis.crawl.policies import listing_index
+from analysis.crawl.reader import FeedReader
+from analysis.crawl.store import Store
+from analysis.crawl.transport import crawl_in_process
+from analysis.ephemeral import Sources
+
+DAY = 86_400.0
+
+
+def expectation(function, n, rate):
+    """Mean of a function of the age of the n-th item, by quadrature."""
+    law = stats.gamma(n, scale=1 / rate)
+    return integrate.quad(lambda x: function(x) * law.pdf(x), 0, np.inf, limit=200)[0]
+
+
+def listings(n, rate, count, rng):
+    return np.cumsum(rng.exponential(1 / rate, (count, n)), axis=1)
+
+
+# Theorem 1.
+
+
+@pytest.mark.parametrize("memory", [0.3, 2.0, np.inf])
+@pytest.mark.parametrize("rate", [0.2, 3.0])
+def test_two_items_give_the_rate_without_bias_whatever_is_forgotten(rate, memory):
+    """Both ages integrated out, without the step of the proof that conditions on one of them."""
+
+    def estimate(newest, oldest):
+        items, time = listing_window([newest, oldest], memory)
+        return items / time * rate**2 * np.exp(-rate * oldest)
+
+    def inner(oldest):
+        return integrate.quad(estimate, 0, oldest, args=(oldest,))[0]
+
+    found = integrate.quad(inner, 0, 60 / rate, points=[0.01 / rate, 1 / rate], limit=200)[0]
+    assert found == pytest.approx(rate, rel=1e-5)
+
+
+@pytest.mark.parametrize(("n", "memory"), [(3, 1.0), (15, 4.0), (15, np.inf)])
+def test_more_items_give_the_rate_without_bias(n, memory):
+    rng = np.random.default_rng(n)
+    ratios = [np.divide(*listing_window(ages, memory)) for ages in listings(n, 2.0, 6_000, rng)]
+    error = np.std(ratios) / np.sqrt(len(ratios))
+    assert abs(np.mean(ratios) - 2.0) < 4 * error
+    assert 2.0 / (n - 1) > 4 * error  # the border, if it counted, would be seen
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_fewer_than_two_items_tell_nothing(n):
+    assert listing_window([3.0] * n) == (0.0, 0.0)
+
+
+def test_all_at_one_instant_is_no_window_of_length_zero():
+    assert listed_ages([5.0] * 6, now=5.0) == ()
+
+
+# Theorem 2, a listing cut by time, later fetches.
+
+
+@pytest.mark.parametrize("n", [2, 3, 15])
+@pytest.mark.parametrize("load", [0.3, 5.0, 40.0])
+def test_a_window_cut_at_what_was_seen_before_has_no_bias(n, load):
+    rate, cut = 2.0, load / 2.0
+    law, count = stats.gamma(n, scale=1 / rate), stats.poisson(load)
+    whole = integrate.quad(lambda x: (n - 1) / x * law.pdf(x), 0, cut, epsabs=1e-12)[0]
+    k = np.arange(n)
+    assert whole + (k * count.pmf(k)).sum() / cut == pytest.approx(rate, rel=1e-8)
+
+
+@pytest.mark.parametrize("load", [0.5, 3.0, 20.0])
+def test_a_listing_that_is_cut_by_time_is_too_small_by_the_chance_of_nothing(load):
+    rate = 2.0
+    cut = load / rate
+
+    def given(n):
+        """Mean of the estimate when n items are printed: the oldest is the largest uniform."""
+        law = stats.beta(n, 1)
+        return integrate.quad(lambda x: (n - 1) / (cut * x) * law.pdf(x), 0, 1)[0]
+
+    chance = stats.poisson(load).pmf
+    mean = sum(chance(n) * given(n) for n in range(2, int(load + 60)))
+    assert mean == pytest.approx(rate * -np.expm1(-load), rel=1e-8)
+
+
+@pytest.mark.parametrize("n", [2, 5, 15])
+@pytest.mark.parametrize("later", [0.1, 2.0, 50.0])
+def test_the_bias_of_a_listing_and_a_later_count(n, later):
+    rate = 2.0
+    mean = expectation(lambda x: (n - 1 + rate * later) / (x + later), n, rate)
+    bias = -expectation(lambda x: later / (x + later) ** 2, n, rate)
+    assert mean - rate == pytest.approx(bias, rel=1e-5, abs=1e-9)
+    assert 0 < -bias <= min(1 / later, rate / (4 * (n - 1)))
+
+
+@pytest.mark.parametrize("windows", [1, 3, 20])
+def test_windows_of_new_items_alone_with_one_border_left_out(windows):
+    n, rate = 5, 2.0
+    assert expectation(lambda x: (windows * n - 1) / x, windows * n, rate) == pytest.approx(rate)
+
+
+@pytest.mark.parametrize("memory", [2.0, 30.0, np.inf])
+@pytest.mark.parametrize("prior", [(1.0, 0.1), (1.0, 5.0), (0.3, 2.0)])
+@pytest.mark.parametrize("n", [3, 15])
+def test_the_bias_of_a_prior_is_within_its_bound(n, prior, memory):
+    (a, b), rate = prior, 2.0
+
+    def estimate(x):
+        time = listing_window([x, x], memory)[1]
+        return (a + (n - 1) * time / x) / (b + time)
+
+    bound = abs(a - b * rate) * (rate / (n - 1) + 1 / memory)
+    bound += b * rate * (rate / (n - 2) + 1 / memory)
+    assert abs(expectation(estimate, n, rate) - rate) <= bound
+
+
+# Dates that lie.
+
+LIES = {
+    "one is missing": [900.0, None, 700.0],
+    "one is in the future": [900.0, 800.0, 9000.0],
+    "not a number": [900.0, float("nan"), 700.0],
+    "all are the time of the fetch": [1000.0] * 10,
+    "most are one date": [900.0, 800.0, 700.0, 700.0, 700.0, 700.0],
+    "an old item stays on top": [-1e8, *np.linspace(100.0, 990.0, 14)],
+    "the epoch of a computer": [0.0, *(1e9 - 1e5 * np.arange(1, 15))],
+    "nothing is listed": [],
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_dates_that_lie_are_not_believed(lie):
+    now = 1e9 if lie == "the epoch of a computer" else 1000.0
+    assert listed_ages(LIES[lie], now) == ()
+
+
+@pytest.mark.parametrize("n", [2, 5, 15, 100])
+def test_honest_dates_are_believed_but_in_one_listing_of_ten_thousand(n):
+    ages = listings(n, 1.0, 5_000, np.random.default_rng(n))
+    believed = sum(bool(listed_ages((1e6 - row).tolist(), 1e6)) for row in ages)
+    assert believed >= stats.binom(5_000, 1 - 1e-4).ppf(1e-4)
+
+
+def test_a_clock_that_is_a_little_ahead_is_believed():
+    assert listed_ages([1010.0, 900.0, 800.0], 1000.0) == (0.0, 100.0, 200.0)
+
+
+# The learner.
+
+
+def learner(**options):
+    return ListingIndex(1, half_life=1.0, seconds=DAY, **options)
+
+
+def seen(policy, age, **found):
+    """Let the only source be fetched at an age."""
+    policy.index(np.array([age]))
+    policy.observe([Outcome(0, "found", **found)])
+    return policy.rate[0]
+
+
+def days(*ages):
+    return tuple(DAY * age for age in ages)
+
+
+def test_the_first_listing_gives_the_rate_without_its_border():
+    policy = learner(shape=1e-9)
+    assert seen(policy, 1, items=3, ages=days(1, 2, 4)) == pytest.approx(0.5)
+
+
+def test_later_fetches_are_counted_whatever_the_dates():
+    policy = learner(shape=1e-9)
+    seen(policy, 1, items=3, ages=days(1, 2, 4))
+    assert seen(policy, 6, items=3, known=2, ages=()) == pytest.approx(0.5)
+    assert seen(policy, 10, items=0, known=5) == pytest.approx(5 / 20)
+
+
+def test_a_later_listing_of_new_items_alone_counts_its_own_window():
+    policy = learner(shape=1e-9)
+    seen(policy, 1, items=3, ages=days(1, 2, 4))
+    assert seen(policy, 100, items=3, ages=days(1, 3, 6)) == pytest.approx(5 / 10)
+
+
+def test_without_dates_the_first_fetch_tells_nothing():
+    policy = learner(shape=1e-9)
+    assert seen(policy, 1, items=15) == pytest.approx(1.0)  # the mean of a prior without data
+    assert seen(policy, 10, items=5, known=10) == pytest.approx(0.5)
+
+
+def test_a_first_listing_that_counts_contradict_is_dropped():
+    policy = learner(shape=1e-9)
+    hour = 1 / 24
+    assert seen(policy, 1, items=15, ages=days(*(hour * np.arange(1, 16)))) > 20
+    for _ in range(3):
+        rate = seen(policy, 5, items=1, known=14)
+    assert rate == pytest.approx(3 / 15)
+
+
+def test_what_was_seen_long_ago_is_forgotten():
+    policy = ListingIndex(2, half_life=1.0, seconds=DAY, memory=10.0)
+    often, seldom = days(*range(1, 11)), days(*range(100, 1100, 100))
+    policy.observe([Outcome(i, "found", items=10, ages=(often, seldom)[i]) for i in (0, 1)])
+    assert policy.rate[1] < 0.3 * policy.rate[0]
+    policy.index(np.array([1, 1000]))
+    assert policy.rate[1] == pytest.approx(policy.rate[0], rel=0.2)  # the mean of the prior
+
+
+def test_what_a_feed_states_its_items_are_worth_is_learned():
+    policy = learner()
+    for _ in range(40):
+        seen(policy, 2, items=2, known=9, ages=days(0.5, 1, *range(3, 12)), reward=7 * 0.5**0.5)
+    expected = 40 * (0.5**0.5 + 0.5)
+    assert policy.worth[0] == pytest.approx((1 + 40 * 7 * 0.5**0.5) / (1 + expected))
+
+
+def test_a_source_that_was_never_fetched_comes_first():
+    policy = ListingIndex(3, half_life=1.0, seconds=DAY)
+    policy.observe([Outcome(1, "found", items=3, ages=days(0.1, 0.2, 0.3))])
+    value = policy.index(np.array([9, 9, 9]))
+    assert np.isinf(value).tolist() == [True, False, True]
+
+
+def test_the_reader_hands_over_what_the_learner_needs():
+    def item(id, date):
+        return f"<item><guid>{id}</guid><pubDate>{date}</pubDate></item>"
+
+    dates = ["Tue, 02 Jan 2024 00:00:00 GMT", "Mon, 01 Jan 2024 00:00:00 GMT"]
+    now, read = 1_704_153_600 + 3600, FeedReader()
+
+    def reply(*items):
+        return Reply(200, {}, f"<rss><channel>{''.join(items)}</channel></rss>".encode(), time=now)
+
+    first = read(reply(item(1, dates[0]), item(0, dates[1])), "")
+    assert (first.known, first.ages) == (0, (3600.0, 3600.0 + DAY))
+    again = read(reply(item(1, dates[0]), item(0, "")), first.memory)
+    assert (again.known, again.ages) == (2, ())
+    assert read(Reply(304, {}, b"", time=now), first.memory).known == 2
+
+
+# In a crawl.
+
+
+def a_site(size=20, epochs=60, length=15):
+    rng = np.random.default_rng(5)
+    rate = np.exp(rng.uniform(np.log(0.05), np.log(5.0), size))
+    sources = Sources(rate, np.ones(size), np.full(size, np.log(2.0) / 1.5))
+    options = {"seconds": int(DAY), "length": length, "stated": False, "before": 300}
+    return random_site(sources, epochs, rng, **options)
+
+
+def crawl(site, policy, **settings):
+    given = {
+        "CRAWL_BUDGET": 2,
+        "CRAWL_EPOCHS": 60,
+        "CRAWL_PERIOD": DAY,
+        "CRAWL_HALF_LIFE": 1.5 * DAY,
+        "CRAWL_POLICY": f"analysis.crawl.policies.{policy}",
+    }
+    return crawl_in_process(site, given | settings)
+
+
+def test_a_crawl_by_listings_knows_the_rates_and_finds_more_than_one_by_sums():
+    site = a_site()
+    by_dates = crawl(site, "listing_index")
+    log = by_dates.store.frame()
+    late = log["epoch"] >= 10  # after the first ten epochs, in which all are fetched once
+    found = log["reward"][late].sum()
+    policy = by_dates.frontier.policy
+    assert policy.half_life == 1.5
+    assert np.abs(np.log(policy.rate / site.sources.arrival_rate)).max() < 1.2
+    sums = crawl(site, "learned_index").store.frame()
+    known = crawl(site, "index").store.frame()
+    assert found > 1.15 * sums["reward"][sums["epoch"] >= 10].sum()
+    assert found > 0.93 * known["reward"][known["epoch"] >= 10].sum()
+
+
+def test_the_learner_goes_on_where_it_was_killed(tmp_path):
+    """Fetches of an open epoch come back from the journal with all that they showed."""
+
+    def frontier():
+        policy = listing_index(Sources(np.ones(4), np.ones(4), np.ones(4)), 2, DAY, DAY)
+        return Frontier(policy, range(4), 2, rng=np.random.default_rng(0), seconds=DAY)
+
+    whole, store = frontier(), Store(tmp_path)
+    store.restore(whole)
+    for epoch in range(6):
+        arms = whole.choose()
+        for i in arms.tolist():
+            ages = days(0.1 * i + 0.1, epoch + 1.0, 9.0)
+            outcome = Outcome(
+                i, "found", reward=1.0, items=3 - epoch % 3, known=epoch % 3, ages=ages
+            )
+            store.note(whole, outcome)
+            if epoch == 5 and i == arms[-1]:
+                break  # the kill: noted and not settled
+            whole.settle(outcome)
+        else:
+            store.save(whole, 0.0)
+    other = frontier()
+    Store(tmp_path).restore(other)
+    other.choose()
+    for outcome in Store(tmp_path).finished(other):
+        other.settle(outcome)
+    whole.settle(outcome)
+    assert other.state() == whole.state()
