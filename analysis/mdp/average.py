@@ -18,11 +18,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from scipy.sparse.linalg import splu
 
 from analysis.checks import check_integer, check_integers, check_number
 from analysis.mdp.chains import recurrent_classes
-from analysis.mdp.problem import Floats, Ints, Transitions, action_values, policy_chain, stacked
+from analysis.mdp.problem import (
+    EPSILON,
+    Floats,
+    Ints,
+    Transitions,
+    action_values,
+    largest,
+    most_visited,
+    policy_chain,
+    relative_values,
+    stacked,
+)
 from analysis.results import AverageSolution, NotConverged
 
 
@@ -48,7 +58,8 @@ def relative_value_iteration(
     step : float, in (0, 1]
         Part of the new values that is taken over; below 1 it makes periodic chains converge.
     tolerance : float
-        Largest allowed violation of the optimality equation; the gain is at least as exact.
+        Largest allowed violation of the optimality equation, relative to the largest reward; the
+        gain is at least as exact.
     max_iterations : int
         Limit on the number of iterations.
 
@@ -74,19 +85,19 @@ def relative_value_iteration(
     """
     rows, earned = stacked(transitions, rewards)
     states = earned.shape[1]
-    check_integer("reference", reference, 0, states - 1)
-    check_number("step", step, 0, 1, low_open=True)
-    check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
-    check_integer("max_iterations", max_iterations, 1)
+    reference = check_integer("reference", reference, 0, states - 1)
+    step = check_number("step", step, 0, 1, low_open=True)
+    tolerance = check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
+    max_iterations = check_integer("max_iterations", max_iterations, 1)
     bias = np.zeros(states)
-    residual = np.inf
+    residual, unit = np.inf, largest(earned)
     for iteration in range(1, max_iterations + 1):
         values = action_values(rows, earned, bias)
         best = values.max(axis=0)
         change = best - bias
         low, high = float(change.min()), float(change.max())
         residual = (high - low) / 2
-        if residual < tolerance:
+        if residual <= tolerance * unit:
             bias = bias - bias[reference]
             return AverageSolution(
                 gain=(low + high) / 2,
@@ -100,41 +111,8 @@ def relative_value_iteration(
         bias = bias + step * (change - change[reference])
     raise NotConverged(
         f"relative value iteration left a residual of {residual:.3g}, above the tolerance "
-        f"{tolerance:.3g}, after {max_iterations} iterations"
+        f"{tolerance * unit:.3g}, after {max_iterations} iterations"
     )
-
-
-def _most_visited(chain: sparse.csr_array, members: Ints) -> int:
-    """Return a much visited state of a recurrent class: a well-conditioned reference."""
-    inside = chain[members][:, members].T.tocsr()
-    mass = np.full(members.size, 1.0 / members.size)
-    for _ in range(64):
-        mass = 0.5 * (mass + inside @ mass)
-    return int(members[mass.argmax()])
-
-
-def _evaluate(chain: sparse.csr_array, reward: Floats, reference: int) -> tuple[float, Floats]:
-    """Return gain and bias (zero at `reference`) of a chain with one recurrent class."""
-    states = reward.size
-    # With h(reference) = 0 its column is free to carry the gain.
-    others = sparse.coo_array(sparse.eye_array(states) - chain)
-    kept = others.col != reference
-    entries = np.append(others.data[kept], np.ones(states))
-    rows = np.append(others.row[kept], np.arange(states))
-    columns = np.append(others.col[kept], np.full(states, reference))
-    system = sparse.csc_array((entries, (rows, columns)), shape=chain.shape)
-    try:
-        factor = splu(system)
-    except RuntimeError as error:
-        raise NotConverged(
-            "a policy's linear system is singular in floating point: it has recurrent classes, or "
-            "nearly, that it does not leave"
-        ) from error
-    bias = factor.solve(reward)
-    bias += factor.solve(reward - system @ bias)  # one step of iterative refinement
-    gain = float(bias[reference])
-    bias[reference] = 0.0
-    return gain, bias
 
 
 def _lead_to(rows: sparse.csr_array, rewards: Floats, policy: Ints, target: Ints) -> Ints:
@@ -186,15 +164,15 @@ def policy_iteration(
     initial : array_like of int, shape (states,), optional
         First policy; the one of largest immediate rewards by default.
     tolerance : float
-        Largest allowed violation of the optimality equation, relative to the largest reward or
-        bias.
+        Largest allowed violation of the optimality equation, relative to the largest reward; the
+        gain is at least as exact.
     max_iterations : int
         Limit on the number of policies.
 
     Returns
     -------
     AverageSolution
-        Exact up to rounding, which ``residual`` measures.
+        Exact up to rounding, which ``residual`` bounds: no gain is further off than it is.
 
     Raises
     ------
@@ -214,39 +192,41 @@ def policy_iteration(
     rows, earned = stacked(transitions, rewards)
     states = earned.shape[1]
     everyone = np.arange(states)
-    unit = float(np.abs(earned[np.isfinite(earned)]).max())
+    unit = largest(earned)
     policy = earned.argmax(axis=0) if initial is None else check_integers("initial", initial)
-    check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
-    check_integer("max_iterations", max_iterations, 1)
+    tolerance = check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
+    max_iterations = check_integer("max_iterations", max_iterations, 1)
     inside = policy.shape == (states,) and policy.min() >= 0 and policy.max() < len(earned)
     if not inside or not np.isfinite(earned[policy, everyone]).all():
         raise ValueError(f"initial must name an allowed action in each of {states} states")
+    tried: set[bytes] = set()
     for iteration in range(1, max_iterations + 1):
         chain = policy_chain(rows, policy)
         classes = recurrent_classes(chain)
         kept = classes[0]
         if len(classes) > 1:
             gains = [
-                _evaluate(chain[c][:, c], earned[policy[c], c], int(np.searchsorted(c, ref)))[0]
+                relative_values(chain[c][:, c], earned[policy[c], c], int(np.searchsorted(c, ref)))[
+                    0
+                ]
                 for c in classes
-                for ref in [_most_visited(chain, c)]
+                for ref in [most_visited(chain, c)]
             ]
             kept = classes[int(np.argmax(gains))]
             policy = _lead_to(rows, earned, policy, kept)
             chain = policy_chain(rows, policy)
-        reference = _most_visited(chain, kept)
-        gain, bias = _evaluate(chain, earned[policy, everyone], reference)
+        reference = most_visited(chain, kept)
+        gain, bias = relative_values(chain, earned[policy, everyone], reference)
         values = action_values(rows, earned, bias)
         current = values[policy, everyone]
-        size = max(unit, float(np.abs(bias).max()))
-        slack = 1e-12 * size
-        better = values.max(axis=0) > current + slack
+        noise = 4 * EPSILON * float(np.abs(bias).max())
+        better = values.max(axis=0) > current + 1e-12 * unit + 4 * noise
         if not better.any():
-            residual = float(np.abs(values.max(axis=0) - gain - bias).max())
-            if not residual <= tolerance * size:
+            residual = float(np.abs(values.max(axis=0) - gain - bias).max()) + noise
+            if not residual <= tolerance * unit:
                 raise NotConverged(
-                    f"policy iteration left a residual of {residual:.3g}: the last policy's "
-                    "linear system is too ill-conditioned"
+                    f"policy iteration left a residual of {residual:.3g}, above the tolerance "
+                    f"{tolerance * unit:.3g}: the last policy passes too seldom between its states"
                 )
             return AverageSolution(
                 gain=gain,
@@ -257,5 +237,8 @@ def policy_iteration(
                 converged=True,
                 method="policy iteration",
             )
+        tried.add(policy.tobytes())
         policy = np.where(better, values.argmax(axis=0), policy)
+        if policy.tobytes() in tried:
+            raise NotConverged("policy iteration went round: rounding hides which policy is better")
     raise NotConverged(f"policy iteration had not settled after {max_iterations} policies")

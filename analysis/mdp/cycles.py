@@ -22,7 +22,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_integer, check_integers
-from analysis.mdp.problem import numbers_or_forbidden
+from analysis.mdp.problem import EPSILON, largest, numbers_or_forbidden
 from analysis.results import AverageSolution, NotConverged
 
 Floats = NDArray[np.float64]
@@ -175,7 +175,7 @@ def maximum_mean_cycle(
     ValueError
         If an argument has a wrong shape or value.
     NotConverged
-        If the limit is reached.
+        If the limit is reached, or rounding leaves a residual.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def maximum_mean_cycle(
     """
     target = np.ascontiguousarray(check_integers("successors", successors))
     earned = numbers_or_forbidden(rewards)
-    check_integer("max_iterations", max_iterations, 1)
+    max_iterations = check_integer("max_iterations", max_iterations, 1)
     if target.ndim != 2 or target.shape != earned.shape or not target.size:
         raise ValueError(
             "successors and rewards must have one shape (actions, states), "
@@ -197,7 +197,7 @@ def maximum_mean_cycle(
             f"successors must be states from 0 to {states - 1}, "
             f"got values from {target.min()} to {target.max()}"
         )
-    check_integer("initial_state", initial_state, 0, states - 1)
+    initial_state = check_integer("initial_state", initial_state, 0, states - 1)
     allowed = np.isfinite(earned)
     if not allowed.any(axis=0).all():
         state = int(np.flatnonzero(~allowed.any(axis=0))[0])
@@ -205,10 +205,10 @@ def maximum_mean_cycle(
 
     policy = earned.argmax(axis=0)
     eta, bias = np.empty(states), np.zeros(states)
-    scale = float(np.abs(earned[allowed]).max())
+    scale = largest(earned)
     for iteration in range(1, max_iterations + 1):
         _evaluate(target, earned, policy, eta, bias)
-        slack = 1e-12 * max(scale, float(np.abs(bias).max()))
+        slack = 1e-12 * scale + 64 * EPSILON * float(np.abs(bias).max())
         if _improve(target, earned, policy, eta, bias, slack) == 0:
             policies = iteration
             break
@@ -218,6 +218,10 @@ def maximum_mean_cycle(
     values = earned - eta + bias[target]
     reachable = eta[target] >= eta - slack
     residual = float(np.abs(np.where(reachable, values, -np.inf).max(axis=0) - bias).max())
+    if not residual <= 1e-9 * scale:
+        raise NotConverged(
+            f"Howard's iteration left a residual of {residual:.3g}, above {1e-9 * scale:.3g}"
+        )
     state = initial_state
     for _ in range(states):  # after so many steps the walk is on its cycle
         state = int(target[policy[state], state])

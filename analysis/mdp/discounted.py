@@ -8,6 +8,13 @@ Three algorithms that share nothing but the problem (Puterman 1994, chapter 6): 
 stopped on the bounds of MacQueen and Porteus, which enclose V; policy iteration, one sparse linear
 system a policy; the linear programme min sum V subject to V >= rewards + b P V, by HiGHS. To
 minimise costs, pass their negatives and negate the values.
+
+As b nears 1 all values tend to one number of order 1 / (1 - b), and their digits no longer tell
+actions apart. The solvers therefore work with V = g / (1 - b) + h, where h is zero in one state ::
+
+    h(s) + g = max_a { rewards[a, s] + b sum_t transitions[a][s, t] h(t) },
+
+which needs the rows of the transitions to sum to 1 and tends to the equation of average rewards.
 """
 
 from __future__ import annotations
@@ -18,13 +25,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import linprog
-from scipy.sparse.linalg import splu
 
 from analysis.checks import check_choice, check_integer, check_number
-from analysis.mdp.problem import Floats, Transitions, action_values, policy_chain, stacked
+from analysis.mdp.problem import (
+    EPSILON,
+    Floats,
+    Ints,
+    Transitions,
+    action_values,
+    largest,
+    most_visited,
+    policy_chain,
+    relative_values,
+    stacked,
+)
 from analysis.results import DiscountedSolution, NotConverged
 
-Answer = tuple[Floats, int]
+Answer = tuple[float, Floats, int]
 
 
 def solve_discounted(
@@ -56,7 +73,8 @@ def solve_discounted(
     Returns
     -------
     DiscountedSolution
-        `residual` is the largest violation of the optimality equation by `values`.
+        `residual` is the largest violation of the optimality equation, before the values are
+        rounded; they are off by at most 1 / (1 - discount) times as much.
 
     Raises
     ------
@@ -75,22 +93,22 @@ def solve_discounted(
     ([0, 1], [7.5229, 4.7706])
     """
     rows, earned = stacked(transitions, rewards)
-    check_number("discount", discount, 0, 1, low_open=True, high_open=True)
+    discount = check_number("discount", discount, 0, 1, low_open=True, high_open=True)
     check_choice("method", method, tuple(METHODS))
-    check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
-    check_integer("max_iterations", max_iterations, 1)
-    values, iterations = METHODS[method](rows, earned, discount, tolerance, max_iterations)
-    worth = action_values(rows, earned, discount * values)
-    residual = float(np.abs(worth.max(axis=0) - values).max())
-    # The values are off by at most residual / (1 - discount).
-    if not residual <= 2 * tolerance * (1 - discount) * max(float(np.abs(values).max()), 1e-300):
-        slack = 64 * np.finfo(float).eps * max(float(np.abs(worth.max(axis=0)).max()), 1e-300)
-        if not residual <= slack:
-            raise NotConverged(f"{method} left a residual of {residual:.3g}")
-    policy = worth.argmax(axis=0)
+    tolerance = check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
+    max_iterations = check_integer("max_iterations", max_iterations, 1)
+    gain, bias, iterations = METHODS[method](rows, earned, discount, tolerance, max_iterations)
+    worth = action_values(rows, earned, discount * bias)
+    residual = float(np.abs(worth.max(axis=0) - bias - gain).max())
+    residual += 4 * EPSILON * float(np.abs(bias).max())  # as exact as it can be computed
+    allowed = _allowed(gain, bias, discount, tolerance, largest(earned))
+    if not residual <= allowed:
+        raise NotConverged(
+            f"{method} left a residual of {residual:.3g}, above the allowed {allowed:.3g}"
+        )
     return DiscountedSolution(
-        values=values,
-        policy=policy,
+        values=gain / (1 - discount) + bias,
+        policy=worth.argmax(axis=0),
         iterations=iterations,
         residual=residual,
         converged=True,
@@ -98,19 +116,35 @@ def solve_discounted(
     )
 
 
+def _allowed(gain: float, bias: Floats, discount: float, tolerance: float, unit: float) -> float:
+    """Return the residual that leaves the values their tolerance, or their last digit."""
+    top = float(np.abs(gain + (1 - discount) * bias).max())
+    return max(tolerance * top, 16 * EPSILON * (1 - discount) * unit)
+
+
 def _value_iteration(
     rows: sparse.csr_array, earned: Floats, discount: float, tolerance: float, limit: int
 ) -> Answer:
-    values = np.zeros(earned.shape[1])
+    unit, bias = largest(earned), np.zeros(earned.shape[1])
     for iteration in range(1, limit + 1):
-        updated = action_values(rows, earned, discount * values).max(axis=0)
-        change = updated - values
-        low, high = (discount / (1 - discount) * edge for edge in (change.min(), change.max()))
-        values = updated
-        width = (1 - discount) * tolerance * max(float(np.abs(values).max()), 1e-300)
-        if high - low <= max(width, 64 * np.finfo(float).eps * float(np.abs(values).max())):
-            return values + (low + high) / 2, iteration
-    raise NotConverged(f"bounds are still {high - low:.3g} apart after {limit} iterations")
+        updated = action_values(rows, earned, discount * bias).max(axis=0)
+        change = updated - bias
+        low, high = float(change.min()), float(change.max())
+        gain = (low + high) / 2
+        if high - low <= _allowed(gain, bias, discount, tolerance, unit):
+            return gain, bias, iteration
+        bias = updated - updated[0]
+    raise NotConverged(
+        f"value iteration left a residual of {(high - low) / 2:.3g} after {limit} iterations"
+    )
+
+
+def _evaluate(
+    rows: sparse.csr_array, earned: Floats, discount: float, policy: Ints
+) -> tuple[float, Floats]:
+    """Return g and h of a policy."""
+    chain, states = policy_chain(rows, policy), np.arange(policy.size)
+    return relative_values(discount * chain, earned[policy, states], most_visited(chain, states))
 
 
 def _policy_iteration(
@@ -118,18 +152,20 @@ def _policy_iteration(
 ) -> Answer:
     states = np.arange(earned.shape[1])
     policy = earned.argmax(axis=0)
+    tried: set[bytes] = set()
     for iteration in range(1, limit + 1):
-        system = sparse.csc_array(
-            sparse.eye_array(states.size) - discount * policy_chain(rows, policy)
-        )
-        values = splu(system).solve(earned[policy, states])
-        worth = action_values(rows, earned, discount * values)
+        gain, bias = _evaluate(rows, earned, discount, policy)
+        worth = action_values(rows, earned, discount * bias)
         # Keep the action where two tie, so that rounding cannot make the policy cycle.
-        slack = 1e-12 * max(float(np.abs(values).max()), 1e-300) * (1 - discount)
+        slack = _allowed(gain, bias, discount, tolerance / 100, largest(earned))
+        slack += 16 * EPSILON * float(np.abs(bias).max())
         better = worth.max(axis=0) > worth[policy, states] + slack
         if not better.any():
-            return values, iteration
+            return gain, bias, iteration
+        tried.add(policy.tobytes())
         policy = np.where(better, worth.argmax(axis=0), policy)
+        if policy.tobytes() in tried:
+            raise NotConverged("policy iteration went round: rounding hides which policy is better")
     raise NotConverged(f"policy iteration had not settled after {limit} policies")
 
 
@@ -137,7 +173,7 @@ def _linear_programme(
     rows: sparse.csr_array, earned: Floats, discount: float, tolerance: float, limit: int
 ) -> Answer:
     actions, states = earned.shape
-    scale = max(float(np.abs(earned[np.isfinite(earned)]).max()), 1e-300) / (1 - discount)
+    scale = largest(earned) / (1 - discount)
     repeated = sparse.vstack([sparse.eye_array(states)] * actions, format="csr")
     allowed = np.isfinite(earned).ravel()
     solved = linprog(
@@ -150,11 +186,10 @@ def _linear_programme(
     )
     if solved.x is None or not solved.success:
         raise NotConverged(f"the linear programme was not solved: {solved.message}")
-    values = scale * solved.x
-    policy = action_values(rows, earned, discount * values).argmax(axis=0)
-    system = sparse.csc_array(sparse.eye_array(states) - discount * policy_chain(rows, policy))
     # HiGHS finds the basis; its values are exact only to its tolerances.
-    return splu(system).solve(earned[policy, np.arange(states)]), int(solved.nit)
+    policy = action_values(rows, earned, discount * scale * solved.x).argmax(axis=0)
+    gain, bias = _evaluate(rows, earned, discount, policy)
+    return gain, bias, int(solved.nit)
 
 
 METHODS: dict[str, Callable[[sparse.csr_array, Floats, float, float, int], Answer]] = {

@@ -11,13 +11,17 @@ from collections.abc import Sequence, Sized
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.sparse.linalg import splu
 
 from analysis.checks import check_array, check_kind
+from analysis.results import NotConverged
 
 Transitions = NDArray[np.float64] | Sequence[sparse.spmatrix]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+EPSILON = float(np.finfo(float).eps)
+"""Relative spacing of floats."""
 SPARSE = (sparse.sparray, sparse.spmatrix)
 """Both of SciPy's kinds of sparse matrices."""
 
@@ -61,11 +65,8 @@ def stacked(transitions: Transitions, rewards: ArrayLike) -> tuple[sparse.csr_ar
 
 def numbers_or_forbidden(rewards: ArrayLike) -> Floats:
     """Return rewards as an array of numbers that are finite, or -inf where not allowed."""
-    try:
-        earned = np.ascontiguousarray(rewards, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"rewards must be an array of numbers, got {rewards!r:.200}") from None
-    if np.isnan(earned).any() or np.isposinf(earned).any():
+    earned = check_array("rewards", rewards, finite=False)
+    if np.isposinf(earned).any():
         raise ValueError("rewards must be finite, or -inf for an action that is not allowed")
     return earned
 
@@ -79,3 +80,53 @@ def policy_chain(rows: sparse.csr_array, policy: Ints) -> sparse.csr_array:
     """Return the transition matrix of a policy, shape (states, states)."""
     states = policy.size
     return rows[policy * states + np.arange(states)]
+
+
+def largest(rewards: Floats) -> float:
+    """Return the largest size of an allowed reward; a positive number where all are zero."""
+    return max(float(np.abs(rewards[np.isfinite(rewards)]).max()), 1e-300)
+
+
+def most_visited(chain: sparse.csr_array, members: Ints) -> int:
+    """Return a much visited state among `members`: a well-conditioned reference."""
+    inside = chain[members][:, members].T.tocsr()
+    mass = np.full(members.size, 1.0 / members.size)
+    for _ in range(64):
+        mass = 0.5 * (mass + inside @ mass)
+    return int(members[mass.argmax()])
+
+
+def relative_values(
+    chain: sparse.csr_array, reward: Floats, reference: int
+) -> tuple[float, Floats]:
+    """Return g and h, zero at `reference`, with h(s) + g = reward(s) + sum_t chain[s, t] h(t).
+
+    Of a chain with one recurrent class they are gain and bias. Where `chain` is a discount b times
+    a chain, they give its discounted values, g / (1 - b) + h, without the digits that values near
+    b = 1 have in common.
+
+    Raises
+    ------
+    NotConverged
+        If the linear system is singular in floating point.
+    """
+    states = reward.size
+    # With h(reference) = 0 its column is free to carry the gain.
+    others = sparse.coo_array(sparse.eye_array(states) - chain)
+    kept = others.col != reference
+    entries = np.append(others.data[kept], np.ones(states))
+    rows = np.append(others.row[kept], np.arange(states))
+    columns = np.append(others.col[kept], np.full(states, reference))
+    system = sparse.csc_array((entries, (rows, columns)), shape=chain.shape)
+    try:
+        factor = splu(system)
+    except RuntimeError as error:
+        raise NotConverged(
+            "a policy's linear system is singular in floating point: it has recurrent classes, or "
+            "nearly, that it does not leave"
+        ) from error
+    bias = factor.solve(reward)
+    bias += factor.solve(reward - system @ bias)  # one step of iterative refinement
+    gain = float(bias[reference])
+    bias[reference] = 0.0
+    return gain, bias

@@ -139,7 +139,8 @@ def test_mean_cycle_reports_the_gain_that_its_start_can_reach() -> None:
         (np.eye(2)[None], [1.0, 2.0], "rewards must have shape"),
         (np.eye(2)[None] / 2, [[1.0, 2.0]], "sum to 1"),
         (np.array([[[2.0, -1.0], [0.0, 1.0]]]), [[1.0, 2.0]], "non-negative, got -1"),
-        (np.eye(2)[None], [[1.0, np.nan]], "finite"),
+        (np.eye(2)[None], [[1.0, np.nan]], r"rewards\[0, 1\] must be a number"),
+        (np.eye(2)[None], [[1.0, np.inf]], "finite"),
         (np.eye(2)[None], [[1.0, -np.inf]], "at least one action in state 1"),
     ],
 )

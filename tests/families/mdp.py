@@ -1,0 +1,391 @@
+"""Decision problems and chains made to break their solvers, against exact fractions.
+
+Probabilities are multiples of a power of 2, so that the rows of floats sum to 1 exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from analysis.mdp import (
+    maximum_mean_cycle,
+    policy_iteration,
+    recurrent_classes,
+    relative_value_iteration,
+    solve_discounted,
+    stationary_law,
+)
+from analysis.mdp.discounted import METHODS
+from analysis.results import NotConverged
+from tests.families.table import slow
+
+#: Problems of each family in ``make check``, and in ``make proofs``.
+FEW, MANY = 2, 40
+
+
+def ring(states):
+    return np.roll(np.eye(states), 1, axis=1)
+
+
+def dyadic(rng, states):
+    """Two transition matrices in multiples of 1/64; by the first all states communicate."""
+    chains = rng.multinomial(64, rng.dirichlet(np.full(states, 0.5), (2, states))) / 64
+    chains[0] = (3 * chains[0] + ring(states)) / 4
+    return chains
+
+
+def unlike(rng):
+    states = int(rng.integers(2, 4))
+    return dyadic(rng, states), rng.normal(size=(2, states))
+
+
+def near_ties(rng):
+    """Both actions move alike, and earn alike up to the thirteenth digit."""
+    chains, rewards = unlike(rng)
+    return chains[[0, 0]], rewards[[0, 0]] * [[1.0], [1 + 1e-13]]
+
+
+def nearly_decomposable(rng):
+    """Two pairs of states that a chain leaves once in 2^4 to 2^48 epochs."""
+    seldom = 0.5 ** rng.integers(4, 49, 4)
+    chains = np.zeros((2, 4, 4))
+    for action, pair in product((0, 1), (0, 2)):
+        chains[action, pair : pair + 2, pair : pair + 2] = dyadic(rng, 2)[0]
+        chains[action, pair] *= 1 - seldom[action + pair]
+        chains[action, pair, 2 - pair] += seldom[action + pair]
+    return chains, rng.normal(size=(2, 4))
+
+
+def periodic(rng):
+    chains = np.stack([ring(3), np.eye(3)[rng.permutation(3)]])
+    return chains, rng.normal(size=(2, 3))
+
+
+def one_state(rng):
+    return np.ones((2, 1, 1)), rng.normal(size=(2, 1))
+
+
+def seldom_climbing(rng):
+    """Down with 7/8, up with 2^-k: what is earned at the top hardly counts, and all of the bias."""
+    up = 0.5 ** rng.integers(4, 20)
+    chain = np.diag([up] * 3, 1) + np.diag([7 / 8] * 3, -1)
+    chain += np.diag(1 - chain.sum(axis=1))
+    return np.stack([chain, chain[[0, 1, 2, 2]]]), rng.normal(size=(2, 4))
+
+
+def forbidden(rng):
+    chains, rewards = unlike(rng)
+    rewards[1, rng.integers(rewards.shape[1])] = -np.inf
+    return chains, rewards
+
+
+def classes(rng):
+    """By one action each state stays for ever."""
+    chains, rewards = unlike(rng)
+    return np.stack([chains[0], np.eye(rewards.shape[1])]), rewards
+
+
+def ten_decades(rng):
+    chains, rewards = unlike(rng)
+    return chains, rewards * 10.0 ** rng.uniform(-5, 5, rewards.shape)
+
+
+def without_rewards(rng):
+    chains, rewards = unlike(rng)
+    return chains, 0 * rewards
+
+
+def tiny_unit(rng):
+    chains, rewards = unlike(rng)
+    return chains, 1e-200 * rewards
+
+
+def huge_unit(rng):
+    chains, rewards = unlike(rng)
+    return chains, 1e200 * rewards
+
+
+PROBLEMS: dict[str, Callable] = {
+    "unlike": unlike,
+    "near ties": near_ties,
+    "nearly decomposable": nearly_decomposable,
+    "periodic": periodic,
+    "one state": one_state,
+    "chains that seldom climb": seldom_climbing,
+    "forbidden actions": forbidden,
+    "several recurrent classes": classes,
+    "rewards of ten decades": ten_decades,
+    "no rewards": without_rewards,
+    "rewards of 1e-200": tiny_unit,
+    "rewards of 1e200": huge_unit,
+}
+#: Where rounding may hide the answer, which is then refused.
+HARD = ("nearly decomposable", "chains that seldom climb", "several recurrent classes")
+
+
+def fractions(values):
+    return [[Fraction(value) for value in row] for row in values]
+
+
+def solved(matrix, right):
+    """The solution of a linear system of fractions, by elimination."""
+    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
+    for k in range(len(rows)):
+        pivot = next(i for i in range(k, len(rows)) if rows[i][k])
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        rows[k] = [entry / rows[k][k] for entry in rows[k]]
+        for i in range(len(rows)):
+            if i != k and rows[i][k]:
+                rows[i] = [a - rows[i][k] * b for a, b in zip(rows[i], rows[k], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def closed_sets(chain):
+    """Recurrent classes, by who leads to whom."""
+    states = range(len(chain))
+    leads = [{s} for s in states]
+    for _ in states:
+        leads = [set().union(*(leads[t] | {t} for t in states if chain[s][t]), {s}) for s in states]
+    return {frozenset(leads[s]) for s in states if all(s in leads[t] for t in leads[s])}
+
+
+def exact_law(rates):
+    """Stationary law of rates that all communicate, exactly: balance, and a sum of 1."""
+    size = len(rates)
+    matrix = [[rates[i][j] for i in range(size)] for j in range(size)]
+    for j in range(size):
+        matrix[j][j] = -sum(rate for i, rate in enumerate(rates[j]) if i != j)
+    matrix[-1] = [Fraction(1)] * size
+    return solved(matrix, [Fraction(0)] * (size - 1) + [Fraction(1)])
+
+
+def policies(rewards):
+    allowed = [np.flatnonzero(np.isfinite(column)) for column in rewards.T]
+    return product(*allowed)
+
+
+def gains(transitions, rewards, policy):
+    """Gains of the recurrent classes of a policy."""
+    chain = fractions(transitions[list(policy), range(len(policy))])
+    for members in map(sorted, closed_sets(chain)):
+        law = exact_law([[chain[s][t] for t in members] for s in members])
+        yield sum(p * Fraction(rewards[policy[s], s]) for p, s in zip(law, members, strict=True))
+
+
+def averages(family, count):
+    """The best gain of all policies; the policy found has it too."""
+    for number in range(count):
+        transitions, rewards = PROBLEMS[family](np.random.default_rng([number, 1]))
+        unit = np.abs(rewards[np.isfinite(rewards)]).max()
+        best = max(
+            gain for policy in policies(rewards) for gain in gains(transitions, rewards, policy)
+        )
+        for solve in (policy_iteration, partial(relative_value_iteration, max_iterations=2000)):
+            try:
+                found = solve(transitions, rewards)
+            except NotConverged:
+                assert family in HARD, number
+                continue
+            assert 0 <= found.residual <= 1e-9 * unit
+            assert abs(found.gain - best) <= found.residual + 1e-15 * unit, (number, found.method)
+            own = max(gains(transitions, rewards, found.policy))
+            assert abs(own - best) <= 1e-9 * unit
+            equation = (rewards + transitions @ found.bias).max(axis=0) - found.gain - found.bias
+            assert np.abs(equation).max() <= 2 * found.residual + 1e-15 * unit
+
+
+def discounted(family, count):
+    """The best values of all policies, for discounts up to 1 - 1e-14, or refused."""
+    for number, power in product(range(count), (0.3, 1, 3, 6, 9, 12, 14)):
+        transitions, rewards = PROBLEMS[family](np.random.default_rng([number, 2]))
+        discount = 1 - 10.0**-power
+        values = [
+            solved(
+                [
+                    [(s == t) - Fraction(discount) * Fraction(p) for t, p in enumerate(row)]
+                    for s, row in enumerate(transitions[list(policy), range(len(policy))])
+                ],
+                map(Fraction, rewards[list(policy), range(len(policy))]),
+            )
+            for policy in policies(rewards)
+        ]
+        best = np.array(np.max(values, axis=0), float)
+        for method in METHODS:
+            try:
+                found = solve_discounted(
+                    transitions, rewards, discount, method=method, max_iterations=2000
+                )
+            except NotConverged:
+                sure = {"policy iteration": 14, "value iteration": 1, "linear programme": 3}
+                assert family in HARD or power > sure[method], (number, power, method)
+                continue
+            room = 2e-10 * np.abs(best).max() + 1e-14 * np.abs(rewards[rewards > -np.inf]).max()
+            assert np.abs(found.values - best).max() <= room, (number, power, method)
+
+
+def laws(rates, law=None):
+    """Each probability has 13 digits, in this order of the states and another."""
+    truth = np.array(exact_law(fractions(rates)) if law is None else law, float)
+    order = np.random.default_rng(0).permutation(len(rates))
+    for places in (np.arange(len(rates)), order):
+        mixed = rates[np.ix_(places, places)]
+        for given in (mixed, sparse.csc_array(mixed), sparse.coo_matrix(mixed)):
+            np.testing.assert_allclose(stationary_law(given), truth[places], rtol=1e-13)
+
+
+def decomposable(power):
+    """Two blocks of four states; one in 2^power leaves a block."""
+    rng = np.random.default_rng(power)
+    rates = np.kron(np.eye(2), np.ones((4, 4))) * rng.integers(1, 9, (8, 8))
+    rates[1, 6], rates[5, 2] = 0.5**power, 3 * 0.5**power
+    return rates
+
+
+def geometric(states, ratio):
+    """A queue in which each state is `ratio` times as likely as the one before."""
+    rates = np.diag(np.full(states - 1, ratio), 1) + np.diag(np.ones(states - 1), -1)
+    law = [Fraction(ratio) ** k for k in range(states)]
+    return rates, [p / sum(law) for p in law]
+
+
+def of_decades(decades):
+    """Rates between all states, over many decades."""
+    return 10.0 ** np.random.default_rng(5).uniform(-decades / 2, decades / 2, (7, 7))
+
+
+def rates_beyond_floats():
+    """To climb takes two steps of 1e-200: it is not in the floats how seldom that is."""
+    rates = np.diag([1e-200, 1e-200], 1) + np.diag([1.0, 1.0], -1)
+    for order in ([0, 1, 2], [2, 1, 0], [1, 0, 2]):
+        try:
+            law = stationary_law(rates[np.ix_(order, order)])
+        except NotConverged:
+            continue
+        np.testing.assert_allclose(law[np.argsort(order)], [1.0, 1e-200, 0.0], rtol=1e-13)
+    for wrong in (np.array([[0.0, -1.0], [1.0, 0.0]]), np.array([[0.0, np.nan], [1.0, 0.0]])):
+        with pytest.raises(ValueError, match="rates"):
+            stationary_law(sparse.csr_array(wrong))
+
+
+def from_a_start():
+    """Of transient states none has mass, whichever class they lead to."""
+    rates = np.zeros((9, 9))
+    rates[1:, 1:] = decomposable(60)
+    rates[0, 8] = 1e-300
+    truth = [0.0, *exact_law(fractions(rates[1:, 1:]))]
+    np.testing.assert_allclose(stationary_law(rates, 0), np.array(truth, float), rtol=1e-13)
+
+
+def graphs():
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        states = int(rng.integers(1, 7))
+        edges = rng.random((states, states)) < rng.uniform(0.05, 0.5)
+        chain = np.where(edges, 10.0 ** rng.uniform(-300, 0, edges.shape), 0.0)
+        found = recurrent_classes(sparse.csr_array(chain))
+        assert {frozenset(members.tolist()) for members in found} == closed_sets(edges)
+        assert all((np.diff(members) > 0).all() for members in found)
+        assert len(found) == len(closed_sets(edges))
+
+
+def best_cycle(successors, rewards, start):
+    """Largest mean of a cycle that the start leads to, by all paths that meet no state twice."""
+    best = []
+
+    def walk(path, earned):
+        for target, reward in zip(successors[:, path[-1]], rewards[:, path[-1]], strict=True):
+            if reward == -np.inf:
+                continue
+            if target in path:
+                since = path.index(target)
+                best.append(sum(earned[since:], Fraction(reward)) / (len(path) - since))
+            else:
+                walk([*path, target], [*earned, Fraction(reward)])
+
+    walk([start], [])
+    return max(best)
+
+
+def cycles(draw, count):
+    for number in range(count):
+        rng = np.random.default_rng(number)
+        states = int(rng.integers(1, 6))
+        successors = rng.integers(states, size=(2, states))
+        rewards = draw(rng, states)
+        unit = np.abs(rewards[np.isfinite(rewards)]).max()
+        for start in range(states):
+            solution, cycle = maximum_mean_cycle(successors, rewards, initial_state=start)
+            truth = best_cycle(successors, rewards, start)
+            assert abs(solution.gain - truth) <= 1e-11 * unit
+            own = rewards[solution.policy[cycle], cycle].mean()
+            assert own == pytest.approx(solution.gain, rel=1e-14, abs=1e-15 * unit)
+            assert solution.residual <= 1e-11 * unit
+
+
+def drawn_forbidden(rng, states):
+    rewards = rng.normal(size=(2, states))
+    rewards[1, rng.integers(states)] = -np.inf
+    return rewards
+
+
+CYCLES = {
+    "unlike": lambda rng, states: rng.normal(size=(2, states)),
+    "many ties": lambda rng, states: rng.integers(3, size=(2, states)).astype(float),
+    "near ties": lambda rng, states: 1 + 1e-10 * rng.integers(3, size=(2, states)),
+    "rewards of ten decades": lambda rng, states: 10.0 ** rng.uniform(-5, 5, (2, states)),
+    "forbidden actions": drawn_forbidden,
+}
+
+
+def long_way_round():
+    """A ring of 3,000 states that earns a billionth more, or less, than staying somewhere."""
+    states = 3000
+    around = np.arange(states)
+    successors = np.stack([(around + 1) % states, around])
+    rewards = np.stack([np.random.default_rng(0).normal(size=states), np.full(states, -9.0)])
+    mean = float(sum(map(Fraction, rewards[0])) / states)
+    for more in (-1e-9, 1e-9):
+        rewards[1, 1234] = mean + more
+        solution, cycle = maximum_mean_cycle(successors, rewards)
+        assert solution.gain == pytest.approx(mean + max(more, 0.0), abs=1e-12)
+        assert len(cycle) == (1 if more > 0 else states)
+
+
+def table(check):
+    """A row: each family of problems, a few of them always and many in the longer run."""
+    found = {family: partial(check, family, FEW) for family in PROBLEMS}
+    return found | {f"{family}, many": slow(partial(check, family, MANY)) for family in PROBLEMS}
+
+
+FAMILIES = {
+    "maximum_mean_cycle": {
+        **{family: partial(cycles, draw, 30) for family, draw in CYCLES.items()},
+        **{f"{family}, many": slow(partial(cycles, draw, 1000)) for family, draw in CYCLES.items()},
+        "a long way round": long_way_round,
+    },
+    "policy_iteration": table(averages),
+    "recurrent_classes": {"graphs with edges of 1e-300": graphs},
+    "relative_value_iteration": {
+        "as policy_iteration": partial(averages, "unlike", 2 * FEW),
+    },
+    "solve_discounted": table(discounted),
+    "stationary_law": {
+        **{f"left once in 2^{k}": partial(laws, decomposable(k)) for k in (1, 20, 60, 900)},
+        "a periodic chain": partial(laws, ring(7)),
+        "one state": partial(laws, np.ones((1, 1))),
+        "a queue that is mostly empty": partial(laws, *geometric(60, 2.0**-16)),
+        "a queue that is mostly full": partial(laws, *geometric(60, 2.0**16)),
+        "rates of ten decades": partial(laws, of_decades(10)),
+        "rates of 200 decades": partial(laws, of_decades(200)),
+        "rates beyond floats": rates_beyond_floats,
+        "transient states": from_a_start,
+    },
+}
+NOT_COMPUTED: dict[str, str] = {}
