@@ -1,12 +1,12 @@
 # Which source next? Every command works on a fresh clone with Python 3.11 to 3.13; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: book check test proofs run lab live serve pdf release bench mutants lock clean help
+.PHONY: book check test proofs run page lab live serve pdf release bench mutants lock clean help
 
 PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3; do $$p -c 'import sys; sys.exit(not (3,11) <= sys.version_info < (3,14))' 2>/dev/null && echo $$p && break; done)
 PROFILE ?= paper
 PORT    ?= 8000
 # What a user types reaches the program as it was typed: Make expands no dollar sign in it.
-TYPED   := PROFILE PORT BASEURL NB P SOURCES TRACE BENCH LIVE LAB MUTANTS
+TYPED   := PROFILE PORT BASEURL NB P NAME SOURCES TRACE BENCH LIVE LAB MUTANTS
 $(foreach name,$(TYPED),$(eval override $(name) := $$(value $(name))))
 export $(TYPED)
 # Compiled kernels are kept in the environment, each until code that it is made from changes.
@@ -42,6 +42,9 @@ proofs: $(READY)  ## checks that take many minutes: the switching curve, long fa
 
 run: $(READY)  ## one notebook with other parameters: NB=four-sources P="budget=2 horizon=200" [SOURCES=my.csv] [TRACE=my.csv]
 	@$(REPORT) run "$$NB" --parameters "$$P" --sources "$$SOURCES" --trace "$$TRACE"
+
+page: $(READY)  ## the skeleton of a new page: text, study, test, contents (NAME=ephemeral/my-page)
+	@$(REPORT) page "$$NAME"
 
 lab: $(READY)  ## open copies of the notebooks in JupyterLab (PROFILE=quick|paper, LAB="--no-browser")
 	@$(REPORT) lab --profile "$$PROFILE" --options "$$LAB"

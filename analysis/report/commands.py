@@ -25,6 +25,7 @@ from analysis.report.running.repeat import differences
 from analysis.report.running.reruns import rerun_job
 from analysis.report.running.runner import locked, profile_jobs, run
 from analysis.report.running.values import parse_assignments
+from analysis.report.skeleton import new_page
 
 
 def make_book(
@@ -119,6 +120,13 @@ def compare(old: Path, new: Path, csv: Path | None = None) -> None:
         print(f"each difference with its cause: {csv}")
 
 
+def start_page(name: str) -> None:
+    """Write the skeleton of a new page and print where its files are."""
+    for path in new_page(name):
+        print(shown(path))
+    print(f"now: make run NB={name.partition('/')[2]}, and CONTRIBUTING.md on what belongs where")
+
+
 def lab(profile: str, options: str) -> None:
     """Open copies of the notebooks of a built book in JupyterLab."""
     open_lab(build_folder(profile), shlex.split(options))
@@ -151,6 +159,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             publish(options.profile, dirty=options.dirty)
         elif options.command == "diff":
             compare(options.old, options.new, options.csv)
+        elif options.command == "page":
+            start_page(options.name)
         elif options.command == "lab":
             lab(options.profile, options.options)
         elif options.command == "times":
@@ -206,6 +216,8 @@ def _parser() -> argparse.ArgumentParser:
     diff.add_argument("old", type=Path, help="html folder of a build, or of an unpacked release")
     diff.add_argument("new", type=Path, help="the same of another one")
     diff.add_argument("--csv", type=Path, help="file for all differences with their causes")
+    page = commands.add_parser("page", help="write the skeleton of a new page")
+    page.add_argument("name", help="part and page, such as ephemeral/my-page")
     opened = commands.add_parser("lab", help="open the notebooks in JupyterLab")
     opened.add_argument("--profile", choices=PROFILES, default="paper", help="which book's")
     opened.add_argument(

@@ -49,7 +49,7 @@ class Threshold:
         return index < self.level * SAFETY
 
     def follow(self, cut: float, crawls: int, looked_at: int, epoch: int) -> None:
-        """Rise to a little less than the lowest index that was crawled of late."""
+        """Raise the threshold to a margin below the lowest index crawled in the last epochs."""
         self._cuts.append(cut)
         if len(self._cuts) == MEMORY and epoch % MEMORY == 0:
             lowest = min(self._cuts)

@@ -16,7 +16,7 @@ FOLDED = {"tag_hide-input", "tag_hide-cell"}
 
 
 class hidden(nodes.Invisible, nodes.Element):
-    """Stands where content was left out, until sections are looked through."""
+    """Placeholder for omitted content; `DropEmptySections` removes it."""
 
 
 class Bound(SphinxDirective):

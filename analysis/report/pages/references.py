@@ -106,7 +106,7 @@ def write_index(app: Sphinx, problem: Exception | None) -> None:
 
 
 def take_numbers(env: BuildEnvironment, book: dict[str, Any], pages: dict[str, str]) -> None:
-    """Give what a rerun's pages number the numbers that it has in the book.
+    """Copy the book's figure, table and equation numbers to a rerun's pages.
 
     What the book's page does not have (content that another result calls for) is numbered on from
     the book's last.
@@ -147,7 +147,7 @@ class BookReferences(SphinxPostTransform):
             return
         book, page = data["book"], mine[self.env.docname]
         for node in list(self.document.findall(addnodes.pending_xref)):
-            kind, label = asked(_role(node), node["reftarget"], page)
+            kind, label = index_key(_role(node), node["reftarget"], page)
             found = book["targets"].get(kind, {}).get(label)
             if found and not self._is_here(kind, label):
                 node.replace_self(self._link(node, found, book["address"]))
@@ -178,8 +178,8 @@ def in_words(found: Sequence[str], address: str) -> tuple[str, str]:
     return words, link if address else ""
 
 
-def asked(role: str, target: str, page: str) -> tuple[str, str]:
-    """Return the kind of a reference on a page, as the index has it, and its label."""
+def index_key(role: str, target: str, page: str) -> tuple[str, str]:
+    """Translate a Sphinx role and its target on a page into an index key, `(kind, label)`."""
     if role == "doc":
         folder = posixpath.dirname(page)
         return role, posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")

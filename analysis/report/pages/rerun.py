@@ -91,6 +91,6 @@ def _table(rows: Iterable[list[nodes.Element]], kind: str) -> nodes.container:
 
 
 def number_as_in_the_book(app: Sphinx, env: BuildEnvironment) -> None:
-    """Give what a rerun's pages number the book's numbers."""
+    """Copy the book's figure, table and equation numbers to a rerun's pages."""
     if pages := pages_of_rerun(app):
         take_numbers(env, results(app)["book"], pages)

@@ -22,7 +22,7 @@ _TOLD = "book_told"
 
 
 def mark_told(env: BuildEnvironment, id: str) -> bool:
-    """Note that the page being read speaks of a row; return whether it does so first."""
+    """Record that this page mentions a row; True on its first mention, which gets the anchor."""
     told: dict[str, set[str]] = vars(env).setdefault(_TOLD, {})
     pages = told.setdefault(id, set())
     is_first = env.docname not in pages

@@ -313,7 +313,7 @@ def _why(verdict: dict[str, Any]) -> str:
 
 
 def _words(value: Any) -> Markup:
-    """Return a value as text in Markdown, but what a template made as it is."""
+    """Escape a value for Markdown; leave `Markup` untouched."""
     if isinstance(value, Markup):
         return value
     return Markup(escaped(" ".join(str(value).split())))
@@ -341,7 +341,10 @@ TEMPLATES.filters["json"] = json.dumps
 
 
 def finish(app: Sphinx, problem: Exception | None) -> None:
-    """Leave an index beside the pages of a book and thin out its theme, which runs share whole."""
+    """After the build of a book: write `references.json` and strip theme assets that no page uses.
+
+    Pages of reruns share the theme of the book whole.
+    """
     if not pages_of_rerun(app):
         write_index(app, problem)
         ship_used(app, problem)

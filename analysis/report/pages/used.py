@@ -20,7 +20,7 @@ import tinycss2
 from fontTools import subset
 from sphinx.application import Sphinx
 
-# It tells of each table of each font.
+# fontTools logs one line for each table of a font.
 logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 SCRIPT = "_static/scripts/fontawesome.js"

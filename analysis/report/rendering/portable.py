@@ -19,7 +19,7 @@ from pybtex.richtext import Text
 
 from analysis.published import documents, printed_rows
 from analysis.report.pages.collated import number_text
-from analysis.report.pages.references import asked, in_words
+from analysis.report.pages.references import in_words, index_key
 from analysis.report.text import escaped
 
 _ROLE = re.compile(r"\{(?P<role>[a-z:]+)\}`(?P<text>[^`]+)`")
@@ -107,7 +107,7 @@ class PlainPage:
     def _reference(self, role: str, text: str) -> str:
         explicit = _EXPLICIT.fullmatch(text)
         target = explicit["target"] if explicit else text
-        kind, label = asked(role, target, self.page)
+        kind, label = index_key(role, target, self.page)
         found = self.index["targets"][kind].get(label)
         if found is None:
             return explicit["words"] if explicit else text

@@ -56,7 +56,7 @@ class Kernels:
         manager = AsyncKernelManager(kernel_name="python3")
         warm = WarmProvisioner(parent=manager, kernel_spec=manager.kernel_spec)
         manager.provisioner = warm
-        # What it says is kept apart from the build, whose disk may be the one that is full.
+        # Kernel output goes to the folder for temporary files: the disk of the build may be full.
         with tempfile.NamedTemporaryFile() as log:
             start: Any = manager.start_kernel(
                 cwd=str(folder),

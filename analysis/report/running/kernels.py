@@ -150,14 +150,14 @@ def _be_kernel(
 
     _keep_compilation(Path(folder) / COMPILATION)
     _keep_warnings(Path(folder) / WARNINGS)
-    # What the libraries keep stays: to look at it again and again takes a tenth of compiling.
+    # Imported objects are exempt from garbage collection: rescanning them took 10% of compilation.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
 
     import pandas as pd
     from ipykernel.kernelapp import launch_new_instance
 
-    # It loaded where no notebook was, and took that for a terminal: 20 is its value in a notebook.
+    # pandas was imported outside IPython and chose terminal defaults: 20 is that of a notebook.
     pd.set_option("display.max_columns", 20)
     # No history of what notebooks ran, and no advice for those who start a kernel by hand.
     launch_new_instance([*arguments, "--HistoryManager.enabled=False", "--parent=1"])

@@ -58,7 +58,7 @@ def relay(figure: Figure) -> None:
             label.set_text(textwrap.fill(label.get_text(), 18))
     figure.set_size_inches(WIDTH, each * rows + 0.17 * lines + 0.15)
     titles = {text: text.get_text() for axes in panels for text in _titles(axes)}
-    # A layout keeps room for the middle of a title: one far too long would leave its panel none.
+    # The constrained layout reserves width for titles: break long ones before it runs.
     for text in titles:
         _break(text, 1.5 * WIDTH / columns)
     figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]

@@ -111,9 +111,9 @@ def side_by_side(experiment: Experiment, memory: float, seed: int) -> dict[str, 
     }
 
 
-def three(index: Floats, fixed: Floats, robin: Floats, drawn: Floats, weights: Floats
+def ratios_to_index(index: Floats, fixed: Floats, robin: Floats, drawn: Floats, weights: Floats
           ) -> pd.DataFrame:  # fmt: skip
-    """Set three weekly rewards against the index's, with intervals."""
+    """Return the ratios of three weekly rewards to the index policy's, with intervals."""
     others = {"fixed": fixed, "robin": robin, "lambdacrawl": drawn}
     rows = {LABELS[key]: ratio_interval(weeks, index, weights) for key, weeks in others.items()}
     return pd.DataFrame(rows, index=["ratio", "low", "high"]).T.round(3)

@@ -80,7 +80,7 @@ def keep(statements: Mapping[str, bool]) -> None:
 
 
 def wall_costs(apart: bool, walled: float, free: float, index: float) -> bool:
-    """Whether runs with the projection earn clearly less, where its intervals are apart.
+    """Return whether the projection onto [u, u*] lowers the late reward, with intervals apart.
 
     Parameters
     ----------

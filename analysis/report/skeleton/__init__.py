@@ -1,0 +1,99 @@
+"""A new page of the book: its text, its study and the study's test, ready to run.
+
+The files beside this module are its templates.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import jinja2
+
+from analysis.report.paths import ROOT
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).parent),
+    keep_trailing_newline=True,
+    undefined=jinja2.StrictUndefined,
+)
+#: Two points off the defaults of the page's parameters, which its rerun is tested at.
+_POINTS = """{page}:
+  points:
+  - parameters: {{draws: 50}}
+  - parameters: {{draws: 300, seed: 2}}
+"""
+
+
+#: Values in the prose of the skeleton, with their formats.
+_VALUES = {"draws": ":d", "mean": ":.3f", "low": ":.3f", "high": ":.3f"}
+
+
+def new_page(name: str, root: Path = ROOT) -> list[Path]:
+    """Write the skeleton of a page and enter it in the contents and in the points of reruns.
+
+    Parameters
+    ----------
+    name : str
+        Part and page, such as ``ephemeral/my-page``.
+    root : Path
+        The checkout.
+
+    Returns
+    -------
+    list of Path
+        The files that were written or changed.
+
+    Raises
+    ------
+    ValueError
+        If there is no such part, the name is not made of lower-case words joined by hyphens, or
+        the book has a page of that name.
+    """
+    part, _, page = name.partition("/")
+    parts = sorted(folder.parent.name for folder in root.glob("analysis/*/studies"))
+    if part not in parts:
+        raise ValueError(
+            f"NAME must begin with one of {', '.join(parts)} and a slash, got {name!r}"
+        )
+    if not _NAME.fullmatch(page):
+        raise ValueError(
+            f"NAME must be PART/PAGE, with PAGE in lower-case words joined by hyphens, got {name!r}"
+        )
+    if taken := sorted((root / "book").glob(f"*/{page}.md")):
+        raise ValueError(f"the book has a page {page!r}: {taken[0].relative_to(root)}")
+    module = page.replace("-", "_")
+    study = root / "analysis" / part / "studies" / module
+    targets = {
+        "page.md": root / "book" / part / f"{page}.md",
+        "experiment.py.txt": study / "experiment.py",
+        "numbers.py.txt": study / "numbers.py",
+        "pictures.py.txt": study / "pictures.py",
+        "test.py.txt": root / "tests" / part / "studies" / f"test_{module}.py",
+    }
+    if there := [path for path in targets.values() if path.exists()]:
+        raise ValueError(f"{there[0].relative_to(root)} is there already")
+    words = {"part": part, "page": page, "module": module, "title": _title(page)}
+    words |= {value: f"{{value}}`{page}-{value}{form}`" for value, form in _VALUES.items()}
+    for template, path in targets.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(_TEMPLATES.get_template(template).render(words), encoding="utf-8")
+    (study / "__init__.py").write_text(f'"""Study of the page `{page}`."""\n', encoding="utf-8")
+    contents, points = root / "book" / "_toc.yml", root / "tests" / "book" / "points.yml"
+    contents.write_text(_entered(contents.read_text("utf-8"), part, page), encoding="utf-8")
+    with points.open("a", encoding="utf-8") as file:
+        file.write(_POINTS.format(page=page))
+    return [*targets.values(), study / "__init__.py", contents, points]
+
+
+def _title(page: str) -> str:
+    return page.replace("-", " ").capitalize()
+
+
+def _entered(contents: str, part: str, page: str) -> str:
+    """Return the table of contents with a line for the page after the last of its part."""
+    lines = contents.splitlines()
+    last = max(n for n, line in enumerate(lines) if f"file: {part}/" in line)
+    lines.insert(last + 1, f"  - file: {part}/{page}")
+    return "\n".join(lines) + "\n"
