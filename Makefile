@@ -6,7 +6,7 @@ PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3; do $$p -c 
 PROFILE ?= paper
 PORT    ?= 8000
 # What a user types reaches the program as it was typed: Make expands no dollar sign in it.
-TYPED   := PROFILE PORT BASEURL NB P NAME SOURCES TRACE BENCH LIVE LAB MUTANTS
+TYPED   := PROFILE PORT BASEURL REPOSITORY NB P NAME SOURCES TRACE BENCH LIVE LAB MUTANTS
 $(foreach name,$(TYPED),$(eval override $(name) := $$(value $(name))))
 export $(TYPED)
 # Compiled kernels are kept in the environment, each until code that it is made from changes.

@@ -21,3 +21,7 @@ document.addEventListener("DOMContentLoaded", async () => {
   const sizes = new ResizeObserver(() => requestAnimationFrame(look));
   document.querySelectorAll(boxes).forEach((box) => [box, ...box.children].forEach((part) => sizes.observe(part)));
 });
+// A notebook is a file to keep: a browser would show its text.
+document.addEventListener("DOMContentLoaded", () => {
+  document.querySelectorAll('a[href$=".ipynb"]').forEach((link) => { link.download = ""; });
+});

@@ -39,3 +39,12 @@ def test_a_download_runs_in_any_folder_where_the_package_is_installed(site, tmp_
     outputs = [o for c in nbformat.read(path, 4).cells for o in c.get("outputs", [])]
     assert any("image/png" in output.get("data", {}) for output in outputs)
     assert list((tmp_path / "_output/figures").glob("*.csv"))
+
+
+def test_the_download_button_of_a_page_gives_its_portable_notebook(site):
+    for name, own in all_notebooks().items():
+        buttons = [
+            a for a in site.pages[f"{own.page}.html"].all("a") if "btn" in a.get("class", "")
+        ]
+        given = [a["href"] for a in buttons if a["href"].endswith((".ipynb", ".md"))]
+        assert given == [f"../notebooks/{name}.ipynb"]

@@ -239,13 +239,36 @@ def add_source_links(app: Sphinx, doctree: nodes.document) -> None:
     notebook = find_notebook(Path(page).name)
     hint = nodes.container(classes=["book-rerun-hint"])
     command = nodes.literal("", f'make run NB={notebook.name} P="…"')
-    hint += nodes.paragraph("", "", nodes.Text("Rerun this page: "), command)
+    line = nodes.paragraph("", "", nodes.Text("Rerun this page: "), command)
+    if repository := results(app).get("repository"):
+        line += nodes.Text(" in a clone of ")
+        line += nodes.reference("", "the repository", refuri=repository)
+    hint += line
     mine = [p for p in notebook.parameters.values() if p.name not in {"sources", "trace"}]
     if mine:
         hint += nodes.raw("", "<details><summary>Parameters</summary>", format="html")
         hint += nodes.bullet_list("", *map(_parameter, mine))
         hint += nodes.raw("", "</details>", format="html")
     next(iter(doctree.findall(nodes.section))).insert(1, hint)
+
+
+def offer_portable_notebook(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Let the download button give the notebook that runs on its own, as a file to keep.
+
+    The theme's own is the page's source for Sphinx, whose roles and directives no notebook shows.
+    """
+    for group in context.get("header_buttons", ()):
+        if group.get("label") != "download-buttons":
+            continue
+        buttons = [b for b in group["buttons"] if b["label"] == "download-pdf-button"]
+        if page in results(app)["runs"]:
+            address = context["pathto"](f"notebooks/{Path(page).name}.ipynb", 1)
+            words = {"text": ".ipynb", "tooltip": "Download the notebook", "icon": "fas fa-code"}
+            notebook = {"type": "link", "url": address, "label": "download-notebook-button"}
+            buttons.insert(0, notebook | words)
+        group["buttons"] = buttons
 
 
 def _parameter(parameter: Parameter) -> nodes.list_item:
@@ -360,7 +383,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("front-figure", FrontFigure)
     app.setup_extension("analysis.report.pages.tables")
     app.add_directive("gallery", Gallery)
-    for name in ("verdicts", "scorecard", "coverage", "errata", "build-info"):
+    for name in ("verdicts", "scorecard", "coverage", "errata", "build-info", "sources-of-book"):
         app.add_directive(name, Template)
     app.add_directive("document-only", DocumentOnly)
     app.add_directive("when", When)
@@ -370,6 +393,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", name_folded_cells)
     app.connect("doctree-resolved", lead_to_rows)
     app.connect("html-page-context", fit_roles)
+    # After the theme, which adds its buttons at 501.
+    app.connect("html-page-context", offer_portable_notebook, priority=502)
     register_explorables(app)
     app.connect("doctree-read", add_source_links)
     app.connect("doctree-read", mark_rerun)

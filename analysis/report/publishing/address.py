@@ -1,7 +1,9 @@
-"""The book's address, the one setting from which permalinks and canonical links follow.
+"""Where the book and its repository are published: two settings, empty by default.
 
-It is ``html.baseurl`` of ``book/_config.yml``, or given as ``make book BASEURL=https://...``; empty
-by default, and then links are relative and nothing claims to be found anywhere.
+``html.baseurl`` of ``book/_config.yml``, or ``make book BASEURL=https://...``, is the address from
+which permalinks and canonical links follow; while it is empty links are relative.
+``html.repository``, or ``REPOSITORY=https://...``, is what pages name where they say how to rerun
+them; while it is empty they name the archive of a release.
 """
 
 from __future__ import annotations
@@ -15,7 +17,6 @@ import yaml
 
 from analysis.report.paths import BOOK
 
-VARIABLE = "BASEURL"
 _ADDRESS = re.compile(r"https?://[^\s\"'<>#?\\{}]+")
 
 
@@ -27,14 +28,31 @@ def base_address() -> str:
     ValueError
         If it is no address of the web.
     """
+    given = _setting("BASEURL", "baseurl")
+    return f"{given}/" if given else ""
+
+
+def repository_address() -> str:
+    """Return the address of the repository, without a slash at its end, or nothing.
+
+    Raises
+    ------
+    ValueError
+        If it is no address of the web.
+    """
+    return _setting("REPOSITORY", "repository")
+
+
+def _setting(variable: str, name: str) -> str:
+    """Return an address from the environment, or else from the book's configuration."""
     config = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))
-    given = (os.environ.get(VARIABLE) or config["html"].get("baseurl") or "").strip()
+    given = (os.environ.get(variable) or config["html"].get(name) or "").strip()
     if given and not _ADDRESS.fullmatch(given):
         raise ValueError(
-            f"{VARIABLE} (or html.baseurl of book/_config.yml) must be an address such as "
+            f"{variable} (or html.{name} of book/_config.yml) must be an address such as "
             f"https://example.org/book, or empty, got {given!r}"
         )
-    return f"{given.rstrip('/')}/" if given else ""
+    return given.rstrip("/")
 
 
 def permalink(product: dict[str, Any], base: str, *, document: bool = True) -> str:

@@ -87,6 +87,11 @@ def commit_name() -> str:
     return name if changed == "" else f"{name} (with uncommitted changes)"
 
 
+def tracked_files() -> list[str]:
+    """Return the files of the repository that git tracks, by path; none where there is no git."""
+    return [path for path in (_git("ls-files", "-z") or "").split("\0") if (ROOT / path).is_file()]
+
+
 def _git(*arguments: str) -> str | None:
     """Return what git says; nothing where it fails."""
     try:

@@ -1,4 +1,4 @@
-"""The head of each page: citation tags, links to licence and metadata, JSON-LD; and the sitemap.
+"""The head of each page: description, citation tags, links to licence, JSON-LD; and the sitemap.
 
 A Sphinx extension. The page of a reader's own run carries none of it: it is not part of the book.
 """
@@ -22,9 +22,48 @@ from analysis.report.publishing.crate import CRATE
 from analysis.report.publishing.linked_data import Place
 
 _TAG = Markup("    <{} {}>\n")
+#: What a search engine is told in a page's title beside its own words, by the folder of the page.
+_SUBJECTS = {
+    "ephemeral": "Whittle index for web crawling",
+    "restarts": "Restless bandits with restarts",
+    "learning": "Learning the Whittle index",
+    "robots": "Web robots and an indexing queue",
+    "trace": "Scheduling a web crawler",
+    "crawl": "Scheduling a web crawler",
+}
+#: Letters of a description that search engines show.
+_SHOWN = 300
+#: The paragraph of a page that says what came out.
+_FOUND = "What we find."
 
 
-def head(title: str, page: str, edition: Edition, found: dict[str, Any]) -> str:
+def description(doctree: nodes.document) -> str:
+    """Return what a page finds, or else its first paragraph, as one short text.
+
+    Whole sentences, as many as search engines show; a first sentence that is longer is cut off.
+    """
+    paragraphs = [node for node in doctree.findall(nodes.paragraph) if _is_prose(node)]
+    texts = [" ".join(node.astext().split()) for node in paragraphs]
+    finding = [text.removeprefix(_FOUND).strip() for text in texts if text.startswith(_FOUND)]
+    sentences = re.split(r"(?<=[.!?]) +(?=[A-Z0-9])", next(iter(finding + texts), ""))
+    # No search engine sets mathematics.
+    sentences = [sentence for sentence in sentences if "\\" not in sentence] or [""]
+    said = sentences[0]
+    for sentence in sentences[1:]:
+        if len(f"{said} {sentence}") > _SHOWN:
+            break
+        said = f"{said} {sentence}"
+    return said if len(said) <= _SHOWN else said[: _SHOWN - 1].rpartition(" ")[0] + "…"
+
+
+def _is_prose(paragraph: nodes.paragraph) -> bool:
+    """Return whether a paragraph stands in a section itself, not in a hint, card or note."""
+    return isinstance(paragraph.parent, nodes.section)
+
+
+def head(
+    title: str, page: str, edition: Edition, found: dict[str, Any], description: str = ""
+) -> str:
     """Return what a page's head says of it, as HTML.
 
     Parameters
@@ -37,6 +76,8 @@ def head(title: str, page: str, edition: Edition, found: dict[str, Any]) -> str:
         What it is part of.
     found : dict
         What the notebooks left behind.
+    description : str
+        What the page finds, as text; left out if empty.
     """
     place = Place(page, edition)
     front = page == "index"
@@ -50,6 +91,13 @@ def head(title: str, page: str, edition: Edition, found: dict[str, Any]) -> str:
     citation |= {"fulltext_html_url": place.here} if edition.address else {}
     tags = [_tag("meta", name="citation_author", content=name) for name in authors()]
     tags += [_tag("meta", name=f"citation_{name}", content=citation[name]) for name in citation]
+    preview = {"title": title, "site_name": facts()["title"]}
+    preview["type"] = "book" if front else "article"
+    preview |= {"url": place.here} if edition.address else {}
+    if description:
+        tags.append(_tag("meta", name="description", content=description))
+        preview["description"] = description
+    tags += [_tag("meta", property=f"og:{name}", content=preview[name]) for name in preview]
     tags.append(_tag("link", rel="license", href=TEXT_LICENSE))
     crate = place.to(CRATE)
     tags.append(_tag("link", rel="describedby", type="application/ld+json", href=crate))
@@ -71,7 +119,9 @@ def _add_head(
         return
     edition = Edition(**{name: found["edition"][name] for name in ("commit", "date", "address")})
     title = unescape(re.sub(r"<[^>]+>", "", str(context.get("title", ""))))
-    context["metatags"] = context.get("metatags", "") + head(title, page, edition, found)
+    tags = head(title, page, edition, found, description(doctree))
+    context["metatags"] = context.get("metatags", "") + tags
+    context["subject"] = _SUBJECTS.get(page.partition("/")[0], "")
 
 
 def write_sitemap(pages: list[str], address: str, site: Path) -> None:

@@ -1,4 +1,4 @@
-"""One archive of the book: pages, PDF, data, research object, reports, manifest and lock.
+"""One archive of the book: pages, PDF, data, research object, reports, manifest, lock and sources.
 
 The same files give the same bytes: members are sorted and have the day of the commit, and neither
 an owner nor the name of this machine.
@@ -18,7 +18,7 @@ from pathlib import Path
 from analysis.report.collate import Collation
 from analysis.report.files import fresh_folder, replace_folder
 from analysis.report.paths import ROOT
-from analysis.report.publishing.citation import Edition, facts
+from analysis.report.publishing.citation import Edition, facts, tracked_files
 from analysis.report.publishing.replication import write_reports
 from analysis.report.run import write_json
 
@@ -78,6 +78,7 @@ def make_release(found: Collation, build: Path, edition: Edition) -> Path:
         files |= {path.name: path for path in build.glob("*.pdf")}
         files["CITATION.cff"] = build / "html/CITATION.cff"
         files |= {path: ROOT / path for path in SOURCES}
+        files |= {f"source/{path}": ROOT / path for path in tracked_files()}
         hashes = {path: _sha256(files[path].read_bytes()) for path in sorted(files)}
         write_json(more / "files.json", hashes)
         files["files.json"] = more / "files.json"

@@ -33,7 +33,7 @@ from analysis.report.files import (
 from analysis.report.pages.explorables import FOLDER as EXPLORABLES
 from analysis.report.pages.references import read_index, source_index
 from analysis.report.paths import BOOK, ROOT
-from analysis.report.publishing.address import base_address
+from analysis.report.publishing.address import base_address, repository_address
 from analysis.report.publishing.citation import facts, plain_citation, this_edition
 from analysis.report.publishing.crate import correct_sizes
 from analysis.report.publishing.site import write_data
@@ -155,6 +155,7 @@ def _stage_config(stage: Path, address: str) -> None:
     """Put the configuration in place, with the address at which the pages will be found."""
     config = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))
     config["html"]["baseurl"] = address
+    config["html"].pop("repository", None)  # ours: pages read it from the data
     (stage / "_config.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
 
 
@@ -183,6 +184,7 @@ def _stage_data(found: Collation, stage: Path, more: Mapping[str, Any] | None = 
         "runs": runs,
         "builds": known_builds(),
         "machine": _machine(found),
+        "repository": repository_address(),
         "edition": asdict(edition)
         | {"version": str(facts()["version"]), "citation": plain_citation(edition)},
         "errata": errata_rows(found),

@@ -12,7 +12,7 @@ import yaml
 from analysis import __version__
 from analysis.report.paths import ROOT
 from analysis.report.publishing import address, citation
-from analysis.report.publishing.address import base_address, permalink
+from analysis.report.publishing.address import base_address, permalink, repository_address
 from analysis.report.publishing.captions import title_as_tex, title_as_text
 from analysis.report.publishing.citation import (
     Edition,
@@ -103,9 +103,9 @@ def configured(tmp_path, monkeypatch):
 
     def configure(config, variable=None):
         (tmp_path / "_config.yml").write_text(f"html: {{baseurl: '{config}'}}\n")
-        monkeypatch.delenv(address.VARIABLE, raising=False)
+        monkeypatch.delenv("BASEURL", raising=False)
         if variable is not None:
-            monkeypatch.setenv(address.VARIABLE, variable)
+            monkeypatch.setenv("BASEURL", variable)
 
     return configure
 
@@ -132,6 +132,19 @@ def test_what_is_no_address_is_refused(configured, given):
     configured("", given)
     with pytest.raises(ValueError, match=r"BASEURL .* must be an address such as"):
         base_address()
+
+
+def test_the_repository_is_named_in_the_configuration_or_the_environment(
+    configured, tmp_path, monkeypatch
+):
+    configured("")
+    monkeypatch.delenv("REPOSITORY", raising=False)
+    assert repository_address() == ""
+    (tmp_path / "_config.yml").write_text("html: {repository: https://a.example/us/book/}\n")
+    assert repository_address() == "https://a.example/us/book"
+    monkeypatch.setenv("REPOSITORY", "git@a.example:us/book")
+    with pytest.raises(ValueError, match=r"REPOSITORY .* must be an address such as"):
+        repository_address()
 
 
 # CITATION.cff.

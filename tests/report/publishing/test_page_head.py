@@ -5,10 +5,12 @@ import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
 import pytest
+from docutils import nodes
+from docutils.utils import new_document
 
 from analysis.report.collate import DATA
 from analysis.report.publishing.citation import Edition, facts
-from analysis.report.publishing.page_head import head, write_sitemap
+from analysis.report.publishing.page_head import description, head, write_sitemap
 from tests.report.pages.test_sphinx_ext import EVIL
 from tests.report.publishing.build import build_site
 
@@ -47,7 +49,11 @@ class Head(HTMLParser):
             self.scripts.append(json.loads(data))
 
     def meta(self):
-        return {a["name"]: a["content"] for tag, a in self.tags if tag == "meta"}
+        return {a["name"]: a["content"] for tag, a in self.tags if tag == "meta" and "name" in a}
+
+    def preview(self):
+        meta = [a for tag, a in self.tags if tag == "meta" and "property" in a]
+        return {a["property"]: a["content"] for a in meta}
 
     def links(self):
         return {a["rel"]: a["href"] for tag, a in self.tags if tag == "link"}
@@ -94,6 +100,48 @@ def test_with_an_address_all_follows_it():
     assert said["hasPart"][0]["@id"] == f"{page}#page-curve"
     assert said["hasPart"][0]["contentUrl"] == "https://a.example/book/figures/page-curve.svg"
     assert found.links()["cite-as"] == found.meta()["citation_fulltext_html_url"] == page
+
+
+def test_a_page_says_to_searchers_what_it_finds():
+    found = Head(head('A "page"', "part/page", THERE, FOUND, 'It "finds" <b>.'))
+    assert found.meta()["description"] == 'It "finds" <b>.'
+    preview = found.preview()
+    assert preview["og:description"] == 'It "finds" <b>.'
+    assert (preview["og:title"], preview["og:type"]) == ('A "page"', "article")
+    assert preview["og:url"] == "https://a.example/book/part/page.html"
+    bare = Head(head("A page", "part/page", HERE, FOUND))
+    assert "description" not in bare.meta()
+    assert "og:url" not in bare.preview()
+
+
+def page_of(*paragraphs, note=""):
+    """A doctree of one section: paragraphs, of which a pair begins with bold words."""
+    tree, section = new_document("page"), nodes.section()
+    section += nodes.title("", "A title")
+    if note:
+        section += nodes.note("", nodes.paragraph("", note))
+    for text in paragraphs:
+        bold, rest = text if isinstance(text, tuple) else ("", text)
+        section += nodes.paragraph("", "", nodes.strong("", bold), nodes.Text(rest))
+    tree += section
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("paragraphs", "said"),
+    [
+        ([], ""),
+        (["One.\nTwo 0.5 of it."], "One. Two 0.5 of it."),
+        (["Early.", ("What we find.", " Late. Later.")], "Late. Later."),
+        ([f"Short. {'X' * 299}."], "Short."),
+        ([r"One. With \gamma it is two. Three."], "One. Three."),
+        ([f"{'word ' * 80}."], f"{('word ' * 59).strip()}…"),
+    ],
+)
+def test_a_description_is_whole_sentences_that_search_engines_show(paragraphs, said):
+    found = description(page_of(*paragraphs, note="Rerun this page."))
+    assert found == said
+    assert len(found) <= 300
 
 
 def test_the_first_page_is_the_book():

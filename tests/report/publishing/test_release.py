@@ -46,6 +46,7 @@ def test_the_archive_holds_what_a_reader_needs_and_its_hash_stands_beside_it(bui
         "html/index.html", "html/ro-crate-metadata.json", "html/figures/x.csv", "book.pdf",
         "manifest.json", "scorecard.csv", "CITATION.cff", "requirements.lock", "LICENSE",
         "replication/robots-1999/metadata.yaml", "replication/robots-1999/article.md",
+        "source/Makefile", "source/analysis/report/publishing/release.py", "source/.ci/run",
     } <= held  # fmt: skip
     assert not {"html/.key", "other.txt"} & held
     assert held == {*hashes, "files.json"}
