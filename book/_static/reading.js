@@ -20,6 +20,8 @@ document.addEventListener("DOMContentLoaded", async () => {
   // Sizes change with the window, with folds, and with fonts that come after the first layout.
   const sizes = new ResizeObserver(() => requestAnimationFrame(look));
   document.querySelectorAll(boxes).forEach((box) => [box, ...box.children].forEach((part) => sizes.observe(part)));
+  // A font that comes late widens a line of code, and no box: an observer of sizes is not told.
+  document.fonts.addEventListener("loadingdone", () => requestAnimationFrame(look));
 });
 // A notebook is a file to keep: a browser would show its text.
 document.addEventListener("DOMContentLoaded", () => {

@@ -4,6 +4,9 @@ async () => {
   // Fonts are asked for when a page is laid out, which is for its next frame.
   await new Promise((settled) => requestAnimationFrame(() => setTimeout(settled)));
   await document.fonts.ready;
+  // What a page does about a new size, it does in the frame after the one that shows it.
+  const frame = () => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
+  for (let k = 0; k < 3; k += 1) await frame();
   const article = document.querySelector("main article") ?? document.body;
   const visible = { checkOpacity: true, checkVisibilityCSS: true };
   // Of a figure's pictures the theme shows one.

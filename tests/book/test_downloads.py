@@ -43,8 +43,7 @@ def test_a_download_runs_in_any_folder_where_the_package_is_installed(site, tmp_
 
 def test_the_download_button_of_a_page_gives_its_portable_notebook(site):
     for name, own in all_notebooks().items():
-        buttons = [
-            a for a in site.pages[f"{own.page}.html"].all("a") if "btn" in a.get("class", "")
-        ]
-        given = [a["href"] for a in buttons if a["href"].endswith((".ipynb", ".md"))]
+        links = site.pages[f"{own.page}.html"].all("a")
+        offered = [a.get("href", "") for a in links if "btn" in a.get("class", "")]
+        given = [address for address in offered if address.endswith((".ipynb", ".md"))]
         assert given == [f"../notebooks/{name}.ipynb"]
