@@ -3,7 +3,8 @@
 At a price every source has its best gap; the price is found at which the gaps begin to fit in the
 budget, and the rest of the budget goes to one source after the other. On the powers of two it goes
 exactly: the last source shares two neighbouring gaps p and 2p, with as many crawls as are left, and
-what is earned is the value of the relaxed problem over the powers of two.
+what is earned is the value of the relaxed problem over the powers of two. Their multiples m, 2m,
+4m, ... go in the same way: the epochs that are r modulo m are as many lines of the whole budget.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def choose(
     if _fits(least, budget, grid):
         return _as_choice(sources, grid, least)
     crossing(sources.u_star, sources.decay, *shape, budget, often, seldom)
-    if (grid.families.odd == 1).all():
+    if grid.halves:
         return _fill_exactly(sources, budget, grid, often, seldom)
     return _as_choice(sources, grid, _fill(sources, budget, grid, seldom, least))
 
@@ -150,7 +151,8 @@ def _reward(sources: Sources, gap: Ints) -> float:
 def _fill_exactly(sources: Sources, budget: int, grid: Grid, often: Ints, seldom: Ints) -> Choice:
     """Move sources from their longer to their shorter gaps, of equal worth, until all is spent."""
     gaps, unit = grid.gaps, 1 << LEVELS
-    length = np.append(unit // gaps, 0)  # of a crawl's place on the line; 0 for never
+    base = int(gaps[0])
+    length = np.append(unit // (gaps // base), 0)  # of a crawl's place on the line; 0 for never
     tied = np.flatnonzero(often < seldom)
     steps = seldom[tied] - often[tied]
     source = np.repeat(tied, steps)
@@ -160,7 +162,7 @@ def _fill_exactly(sources: Sources, budget: int, grid: Grid, often: Ints, seldom
     gain = np.array([0.0]) if not source.size else _gain(sources, gaps, source, place - 1)
     order = np.lexsort((-place, -gain))
     more = np.cumsum((length[place - 1] - length[place])[order])
-    left = (budget << LEVELS) - int(length[seldom].sum())
+    left = (budget * base << LEVELS) - int(length[seldom].sum())
     made = int(np.searchsorted(more, left, side="right"))
     places = seldom.copy()
     np.subtract.at(places, source[order[:made]], 1)
@@ -169,7 +171,7 @@ def _fill_exactly(sources: Sources, budget: int, grid: Grid, often: Ints, seldom
         return _as_choice(sources, grid, places)
     shared = int(source[order[made]])
     longer = int(gaps[places[shared]])
-    frequency = 1 / longer + extra / unit
+    frequency = 1 / longer + extra / (unit * base)
     whole = _as_choice(sources, grid, places)
     content = sources.state_at_age(np.array([[longer // 2], [longer]]))[:, shared]
     # The chord: between two gaps the reward rate is linear in the frequency.
@@ -180,7 +182,7 @@ def _fill_exactly(sources: Sources, budget: int, grid: Grid, often: Ints, seldom
 
 
 def _gain(sources: Sources, gaps: Ints, source: Ints, place: Ints) -> Floats:
-    """Grid index of a source at a place of the grid of powers of two."""
+    """Grid index of a source at a place of a grid in which each gap is twice the one before."""
     gap = gaps[place]
     last = place + 1 == gaps.size
     content = -np.expm1(-sources.decay[source] * gap)
@@ -241,6 +243,7 @@ def _for_few() -> list[Grid]:
     smooth = {3: (1, 3, 9, 27), 5: (1, 3, 5, 9, 15, 25, 27, 45)}
     found = [with_odd_parts(f"{p}-smooth numbers", odd) for p, odd in smooth.items()]
     found += [chain(odd, level) for odd in (3, 5, 7) for level in range(8)]
+    found += [multiples(odd) for odd in (3, 5, 7)]
     for odd in ((1, 3), (1, 3, 5, 7)):
         for level in (1, 2, 3, 5):
             name = f"powers of two, and m 2^j, m in {odd[1:]}, from j = {level} on"

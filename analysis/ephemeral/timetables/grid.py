@@ -72,6 +72,11 @@ class Grid:
         """Odd part of each gap."""
         return self.gaps // (self.gaps & -self.gaps)
 
+    @property
+    def halves(self) -> bool:
+        """Whether each gap is twice the one before, so that the relaxed problem is attained."""
+        return bool((self.gaps[1:] == 2 * self.gaps[:-1]).all())
+
     @cached_property
     def families(self) -> Families:
         """Odd parts of the gaps, and those that their containers have."""
@@ -134,6 +139,7 @@ def chain(odd: int, level: int) -> Grid:
                 np.concatenate([head, tail]))  # fmt: skip
 
 
+@cache
 def multiples(least: int) -> Grid:
     """Return the gaps h 2^j of a least gap h."""
     return Grid(f"{least} times powers of two", least * 2 ** np.arange(LEVELS + 1))

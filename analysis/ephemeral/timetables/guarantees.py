@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linprog, minimize_scalar
 
 from analysis.checks import check_integer, check_number
 from analysis.ephemeral.timetables.grid import least_prime
 
 
-@cache
 def chord_loss(ratio: float) -> float:
     """Return eta(R), the largest relative loss between two neighbouring gaps p and R p.
 
@@ -38,15 +38,33 @@ def chord_loss(ratio: float) -> float:
     0.0378208
     """
     check_number("ratio", ratio, 1.0, low_open=True, high_open=True)
+    return _worst(ratio)[0]
+
+
+def worst_share(ratio: float = 2.0) -> float:
+    """Return the gap, as a multiple of the lower neighbour, at which most is lost.
+
+    Examples
+    --------
+    >>> round(worst_share(), 5)
+    1.41944
+    """
+    check_number("ratio", ratio, 1.0, low_open=True, high_open=True)
+    return _worst(ratio)[1]
+
+
+@cache
+def _worst(ratio: float) -> tuple[float, float]:
+    """Largest loss over decay rates and gaps, and that gap as a multiple of its lower neighbour."""
     inner = minimize_scalar(
-        lambda x: -_loss_at(x, ratio), bounds=(1e-3, 3.0), method="bounded",
+        lambda x: -_loss_at(x, ratio)[0], bounds=(1e-3, 3.0), method="bounded",
         options={"xatol": 1e-9},
     )  # fmt: skip
-    return float(-inner.fun)
+    return _loss_at(float(inner.x), ratio)
 
 
-def _loss_at(p: float, ratio: float) -> float:
-    """Largest loss over gaps between p and R p, in units of the mean life of content."""
+def _loss_at(p: float, ratio: float) -> tuple[float, float]:
+    """Largest loss over gaps between p and R p, in units of the mean life of content, and where."""
     low, high = -np.expm1(-p), -np.expm1(-ratio * p)
     slope = (high - low) / ((ratio - 1.0) * p)
 
@@ -56,7 +74,7 @@ def _loss_at(p: float, ratio: float) -> float:
     found = minimize_scalar(
         lambda gap: -loss(gap), bounds=(p, ratio * p), method="bounded", options={"xatol": 1e-10}
     )
-    return float(-found.fun)
+    return float(-found.fun), float(found.x) / p
 
 
 def waste(odd_parts: Sequence[int]) -> float:
@@ -110,3 +128,50 @@ def guaranteed_loss(budget: int, odd_parts: Sequence[int] | None = None) -> floa
 def odd_below(exponent: int) -> tuple[int, ...]:
     """Return the odd numbers below 2^exponent."""
     return tuple(range(1, 2**exponent, 2))
+
+
+def chosen_base_loss(exponent: int | None = None) -> float:
+    """Return what gaps m 2^j lose at most if the base m is chosen for the set, m from 2^a on.
+
+    With bases m from 2^a to 2^(a+1) - 1 the best of them loses at most any weighted mean of their
+    losses, so at most the largest such mean over all decays and gaps, with the weights for which
+    that is least. Computed on a table of decays and gaps, not proved to all digits.
+
+    Parameters
+    ----------
+    exponent : int, optional
+        a, from 0 to 4; by default the limit of large ones, of bases spread evenly by logarithm.
+
+    Returns
+    -------
+    float
+        As a share of the bound; for sets all of whose relaxed gaps are at least 2^(a+1).
+
+    Examples
+    --------
+    >>> [round(chosen_base_loss(a), 4) for a in (0, 1, 2)], round(chosen_base_loss(), 5)
+    ([0.0378, 0.0311, 0.0262], 0.025)
+    """
+    if exponent is None:
+        spread = np.exp2((np.arange(400) + 0.5) / 400)
+        mean = minimize_scalar(
+            lambda gap: -_chord_loss_at(gap, spread).mean(), bounds=(0.5, 3.0), method="bounded"
+        )
+        return float(-mean.fun)
+    check_integer("exponent", exponent, 0, 4)
+    bases = np.arange(2**exponent, 2 ** (exponent + 1))
+    gap, shift = np.meshgrid(np.linspace(0.3, 4.0, 160), np.arange(160) / 160)
+    over = np.exp2((shift.ravel()[:, None] - np.log2(bases)) % 1.0)  # gap over the one below
+    table = _chord_loss_at(gap.ravel()[:, None], over)
+    cost = np.append(np.zeros(bases.size), 1.0)
+    rows = np.hstack([table, -np.ones((len(table), 1))])
+    whole = np.append(np.ones(bases.size), 0.0)[None]
+    found = linprog(cost, A_ub=rows, b_ub=np.zeros(len(rows)), A_eq=whole, b_eq=[1.0])
+    return float(found.fun)
+
+
+def _chord_loss_at(gap: ArrayLike, over: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Loss at a gap, in mean lives of content, so many times the lower of two gaps p and 2p."""
+    p = np.asarray(gap) / over
+    low, high = -np.expm1(-p), -np.expm1(-2.0 * p)
+    return 1.0 + (low + (high - low) * (over - 1.0)) / np.expm1(-np.asarray(gap))

@@ -16,7 +16,7 @@ since a crawl after a gap k earns X_i(k), which is at most lambda and k times th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -37,6 +37,13 @@ from analysis.ephemeral.timetables.choice import (
     choose,
     grids,
 )
+from analysis.ephemeral.timetables.hosts import (
+    Hosts,
+    bound_with_hosts,
+    deal,
+    number_hosts,
+    prices,
+)
 from analysis.ephemeral.timetables.packing import disjoint, insert, pack, pack_shared
 
 Floats = NDArray[np.float64]
@@ -48,8 +55,8 @@ class Timetable:
     """Which source is crawled at which epoch, for ever, and what no policy can earn more than.
 
     Each entry is due at the epochs t with t = phase modulo gap. A source has one entry, or none if
-    it is never crawled; at most one source has several, whose epochs together are two neighbouring
-    gaps apart. There is no state but the number of the epoch.
+    it is never crawled; at most one source (with hosts, one of each host) has several, whose epochs
+    together are two neighbouring gaps apart. There is no state but the number of the epoch.
 
     Attributes
     ----------
@@ -70,6 +77,8 @@ class Timetable:
         Least and greatest gap that each source was to have; policies that keep to them are bounded.
     grid : str
         Name of the grid of gaps.
+    hosts : Hosts, optional
+        Hosts whose crawls were to lie apart; policies that keep to that are bounded.
     """
 
     sources: Sources
@@ -84,6 +93,7 @@ class Timetable:
     min_age: Floats
     max_age: Floats
     grid: str
+    hosts: Hosts | None = None
 
     def __len__(self) -> int:
         return self.source.size
@@ -145,8 +155,8 @@ class Timetable:
         -------
         bool
             Whether no two entries of one of the `budget` channels are ever due together; the
-            reward is that of the gaps between the crawls of each source; and the bound follows
-            from the price.
+            reward is that of the gaps between the crawls of each source; crawls of a host lie
+            apart; and the bound follows from the price.
         """
         placed = (
             self.channel.size == 0 or 0 <= self.channel.min() <= self.channel.max() < self.budget
@@ -154,16 +164,23 @@ class Timetable:
         within = bool(((self.phase >= 0) & (self.phase < self.gap)).all())
         if not (placed and within and disjoint(self.channel, self.gap, self.phase)):
             return False
-        limits = {"min_age": self.min_age, "max_age": self.max_age}
-        promised = bound_at_price(self.sources, self.budget, self.price, **limits)
         return bool(
             self._keeps_limits()
             and np.isclose(self._reward_of_entries(), self.average_reward, rtol=1e-9, atol=0.0)
-            and promised <= self.bound * (1 + 1e-9)
+            and self._bound_of_prices() <= self.bound * (1 + 1e-9)
         )
 
+    def _bound_of_prices(self) -> float:
+        """Return the bound that follows from the prices."""
+        if self.hosts is not None:
+            return bound_with_hosts(self.sources, self.budget, self.price, self.hosts)
+        limits = {"min_age": self.min_age, "max_age": self.max_age}
+        return bound_at_price(self.sources, self.budget, self.price, **limits)
+
     def _keeps_limits(self) -> bool:
-        """Tell whether the gaps between crawls lie in the limits of each source."""
+        """Tell whether gaps lie in the limits of each source, and crawls of a host apart."""
+        if self.hosts is not None and not self.hosts.keep_apart(self.source, self.gap, self.phase):
+            return False
         shortest = np.full(len(self.sources), np.inf)
         np.minimum.at(shortest, self.source, self.gap)
         longest = shortest.copy()  # of the first entry of a source; others halve it here and there
@@ -173,24 +190,30 @@ class Timetable:
 
     def _reward_of_entries(self) -> float:
         """Reward per epoch by the gaps between crawls; nan if these are not as they should be."""
-        total = 0.0
-        alone = np.bincount(self.source, minlength=len(self.sources)) == 1
-        one = alone[self.source]
-        if not one.all():  # entries half-way between two crawls of the source's first
-            gap, phase = self.gap[~one], self.phase[~one]
-            first = np.argmin(gap)
-            longer, between = int(gap[first]), np.arange(gap.size) != first
-            half_way = (phase[between] - phase[first]) % longer * 2 == longer
-            same = self.source[~one] == self.source[~one][first]
-            if not (same.all() and half_way.all() and (gap[between] % longer == 0).all()):
-                return np.nan
-            more = float((1.0 / gap[between]).sum())
-            lengths = np.array([[longer // 2], [longer]])
-            content = self.sources.state_at_age(lengths)[:, self.source[~one][first]]
-            total = 2.0 * more * content[0] + (1.0 / longer - more) * content[1]
-        gap = np.zeros(len(self.sources), dtype=np.int64)
+        size = len(self.sources)
+        gap = np.zeros(size, dtype=np.int64)
+        entries = np.bincount(self.source, minlength=size)
+        one = entries[self.source] == 1
         gap[self.source[one]] = self.gap[one]
-        return float(total + (self.sources.state_at_age(gap) / np.maximum(gap, 1)).sum())
+        alone = float((self.sources.state_at_age(gap) / np.maximum(gap, 1)).sum())
+        return alone if one.all() else alone + self._reward_of_sharing(np.flatnonzero(~one))
+
+    def _reward_of_sharing(self, entry: Ints) -> float:
+        """Reward per epoch of sources with several entries: one gap, halved here and there."""
+        order = entry[np.lexsort((self.gap[entry], self.source[entry]))]
+        source, gap, phase = self.source[order], self.gap[order], self.phase[order]
+        which, first, place = np.unique(source, return_index=True, return_inverse=True)
+        longer, between = gap[first][place], np.ones(order.size, dtype=bool)
+        between[first] = False
+        half_way = (phase - phase[first][place]) % longer * 2 == longer
+        apart = disjoint(source, gap, phase)
+        if not (apart and half_way[between].all() and (gap[between] % longer[between] == 0).all()):
+            return np.nan
+        more = np.bincount(place[between], 1.0 / gap[between], which.size)
+        ages = np.zeros((2, len(self.sources)), dtype=np.int64)
+        ages[:, which] = gap[first] // np.array([[2], [1]])
+        halves, wholes = self.sources.state_at_age(ages)[:, which]
+        return float((2.0 * more * halves + (1.0 / gap[first] - more) * wholes).sum())
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row an entry: name of the source, gap, phase, channel."""
@@ -376,6 +399,8 @@ class Timetable:
         channel: Ints,
     ) -> Timetable:
         """Return other entries for other sources, with their reward and the bound at the price."""
+        if self.hosts is not None:
+            raise ValueError("sources of a timetable with hosts are changed by a new timetable")
         least, most = limits
         changed = replace(
             self, sources=sources, source=source, gap=gap, phase=phase, channel=channel,
@@ -436,6 +461,8 @@ def timetable(
     min_age: ArrayLike = 1,
     max_age: ArrayLike = np.inf,
     odd_parts: Sequence[int] | None = None,
+    hosts: Sequence[Hashable] | None = None,
+    host_gap: int = 1,
 ) -> Timetable:
     """Choose gaps and phases for all sources, and bound what any policy can earn more.
 
@@ -451,6 +478,10 @@ def timetable(
     odd_parts : sequence of int, optional
         Gaps are m 2^j with m among these; (1,) for powers of two alone. By default several
         grids are tried and the best is taken.
+    hosts : sequence of hashable, shape (N,), optional
+        Host of each source; gaps are then powers of two, each source that is crawled has one.
+    host_gap : int
+        Least number of epochs between two crawls of a host, at least 1; 1 without hosts.
 
     Returns
     -------
@@ -459,8 +490,9 @@ def timetable(
     Raises
     ------
     ValueError
-        Naming the argument, its value and the allowed range. Costs other than 1, and maximal ages
-        for which no grid has gaps that fit together, are refused.
+        Naming the argument, its value and the allowed range. Costs other than 1, maximal ages
+        for which no grid has gaps that fit together, and limits of ages or odd parts beside hosts
+        are refused.
 
     Examples
     --------
@@ -476,8 +508,13 @@ def timetable(
     if (sources.cost != 1.0).any():
         raise ValueError("sources must have costs of 1 for a timetable: with other costs whether "
                          "phases exist is an NP-hard question")  # fmt: skip
-    relaxed = relaxed_problem(sources, budget, min_age=min_age, max_age=max_age)
     limits = age_limits(sources, min_age, max_age)
+    check_integer("host_gap", host_gap, 1, 2**20 if hosts is not None else 1)
+    if hosts is not None:
+        if (limits[0] > 1).any() or np.isfinite(limits[1]).any() or odd_parts is not None:
+            raise ValueError("hosts take neither min_age and max_age nor odd_parts beside them")
+        return _on_hosts(sources, budget, hosts, host_gap)
+    relaxed = relaxed_problem(sources, budget, min_age=min_age, max_age=max_age)
     if odd_parts is not None:
         odd_parts = check_odd_parts(odd_parts)
     tried = [choose(sources, budget, g, *limits) for g in grids(odd_parts, budget, limits[0])]
@@ -488,6 +525,21 @@ def timetable(
     # Least gaps can leave a part of the budget that is worth nothing.
     price = relaxed.subsidy if (1.0 / limits[0]).sum() > budget else 0.0
     return _deal(sources, budget, best, (relaxed.bound, price), limits)
+
+
+def _on_hosts(sources: Sources, budget: int, hosts: Sequence[Hashable], host_gap: int) -> Timetable:
+    """Return a timetable of powers of two in which crawls of a host lie apart."""
+    number = number_hosts(hosts, len(sources))
+    price, known = prices(sources, budget, number, host_gap)
+    bound = bound_with_hosts(sources, budget, price, known)
+    entries = deal(sources, budget, price, known)
+    limits = np.ones(len(sources)), np.full(len(sources), np.inf)
+    source, gap, phase, channel = entries
+    grid = f"powers of two, crawls of a host {host_gap} epochs apart"
+    found = Timetable(
+        sources, budget, source, gap, phase, channel, 0.0, bound, price, *limits, grid, known
+    )
+    return replace(found, average_reward=found._reward_of_entries())
 
 
 def _rows(sources: Sources, places: Ints) -> Sources:
@@ -509,8 +561,13 @@ def _deal(
     if choice.shared < 0:
         rows = [whole, gap, *reversed(pack(gap, budget))]
     else:
-        longer = int(choice.gap[choice.shared])
-        (channel, phase), (channels, phases, gaps) = pack_shared(gap, budget, longer)
+        longer, base = int(choice.gap[choice.shared]), int(choice.grid.gaps[0])
+        packed = pack_shared(gap // base, budget * base, longer // base)
+        # Line number c of the budget times m is one of the m classes modulo m of a channel.
+        (channel, phase), (channels, phases) = (
+            (lines // base, base * places + lines % base) for lines, places, *_ in packed
+        )
+        gaps = base * packed[1][2]
         pairs = (
             (whole, np.full(gaps.size, choice.shared)), (gap, gaps), (phase, phases),
             (channel, channels),

@@ -36,6 +36,30 @@ def value_of_linear_program(content, gaps, budget):
     return -found.fun
 
 
+def bound_of_real_gaps(sources, budget):
+    """Largest reward when gaps may be any real numbers of at least 1 on average, by bisection.
+
+    At a price the best gap g has X(g) - g X'(g) equal to it.
+    """
+    limit, decay = sources.u_star, sources.decay
+
+    def at(price):
+        low, high = np.ones(len(sources)), np.full(len(sources), 1e9)
+        for _ in range(100):
+            gap = np.sqrt(low * high)
+            fade = np.exp(-decay * gap)
+            short = limit * (1 - fade - decay * gap * fade) < price
+            low, high = np.where(short, gap, low), np.where(short, high, gap)
+        surplus = np.maximum(0, (limit * -np.expm1(-decay * high) - price) / high)
+        return price * budget + surplus.sum()
+
+    low, high = 0.0, float(limit.max(initial=0.0))
+    for _ in range(80):
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, right) if at(left) < at(right) else (left, high)
+    return at(high)
+
+
 def phases_exist(gaps, budget):
     """Tell by trying all phases whether constant gaps fit, the load of every epoch counted."""
     period = lcm(*gaps)

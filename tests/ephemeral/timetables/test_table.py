@@ -18,6 +18,7 @@ from analysis.ephemeral import (
 from analysis.ephemeral.instances import random_set
 from analysis.ephemeral.timetables.guarantees import chord_loss, guaranteed_loss, odd_below
 from tests.ephemeral.timetables.cases import (
+    bound_of_real_gaps,
     crawl_times,
     gaps_around,
     random_case,
@@ -37,6 +38,9 @@ def check_powers_of_two(seed):
     best = value_of_linear_program(content, gaps, budget)
     assert table.average_reward == pytest.approx(best, rel=1e-7)
     assert table.average_reward >= (1 - 0.0378209) * table.bound
+    real = bound_of_real_gaps(sources, budget)  # crawls at any real time
+    assert real >= table.bound * (1 - 1e-9)
+    assert table.average_reward >= (1 - 0.0378209) * real
     period = int(table.gap.max(initial=1))
     if period > LONGEST:
         return

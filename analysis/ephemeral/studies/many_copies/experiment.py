@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.checks import check_integer
 from analysis.ephemeral.instances import random_set
 from analysis.ephemeral.stochastic.replicas import simulate_replicas
-from analysis.ephemeral.timetables.copies import enough_copies, two_level
+from analysis.ephemeral.timetables.copies import LONGEST_PERIOD, enough_copies, two_level
 
 #: Loss below which a reward counts as the bound itself.
 EXACT = 1e-11
@@ -77,4 +77,5 @@ def numbers(frame: pd.DataFrame) -> dict[str, float]:
         "one-two": float(frame[frame.copies == frame.copies.min()]["two-level"].mean()),
         "one-index": float(frame[frame.copies == frame.copies.min()]["index"].mean()),
         "fewest": int(frame.copies.min()),
+        "longest-period": LONGEST_PERIOD,
     }

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.timetables.guarantees import chord_loss, odd_below, waste
+from analysis.ephemeral.timetables.guarantees import (
+    chord_loss,
+    chosen_base_loss,
+    odd_below,
+    waste,
+    worst_share,
+)
 from analysis.ephemeral.timetables.table import Timetable, timetable
 
 #: Ratio of neighbouring gaps, by the name of a value.
@@ -20,7 +26,11 @@ def of_theorems() -> dict[str, float]:
         **eta,
         "promise": 1 - two,
         "excess": _up(1 / (1 - two) - 1, 4),
-        "concave": 3 - 2 * np.sqrt(2),
+        "concave-promise": 2 * np.sqrt(2) - 2,
+        "worst-share": worst_share(),
+        "base-two": chosen_base_loss(1),
+        "base-four": chosen_base_loss(2),
+        "base-limit": chosen_base_loss(),
         "waste-three": waste(odd_below(2)),
         "waste-seven": waste(odd_below(3)),
     }

@@ -11,6 +11,7 @@ from matplotlib.patches import Rectangle
 from analysis.ephemeral.timetables.packing import reverse
 from analysis.ephemeral.timetables.table import Timetable
 from analysis.report import COLOURS, figure, save_figure
+from analysis.report.text import as_mathtext, counted
 
 _SHOWN = 16  # epochs
 
@@ -49,13 +50,13 @@ def save_blocks(table: Timetable) -> None:
         line.add_patch(Rectangle((start, 0), length, 1, **look))
         if length > 0.06 * table.budget:
             middle = start + length / 2
-            line.text(middle, 0.5, name, ha="center", va="center", color="white")
+            line.text(middle, 0.5, as_mathtext(name), ha="center", va="center", color="white")
         for epoch in range(phase, _SHOWN, gap):
             epochs.add_patch(Rectangle((epoch - 0.5, number - 0.4), 1, 0.8, **look))
     line.set(xlim=(0, table.budget), ylim=(0, 1), yticks=[], xlabel="budget (crawls per epoch)")
     epochs.set(xlim=(-0.5, _SHOWN - 0.5), ylim=(len(crawled) - 0.5, -0.5), xlabel="epoch",
                ylabel="source")  # fmt: skip
-    epochs.set_yticks(range(len(crawled)), crawled)
+    epochs.set_yticks(range(len(crawled)), list(map(as_mathtext, crawled)))
     used = float((1 / table.gap).sum())
     save_figure(
         "timetable-blocks",
@@ -64,11 +65,11 @@ def save_blocks(table: Timetable) -> None:
         caption=f"A timetable of powers of two. The budget of {table.budget} as a line, cut into "
         "blocks of lengths 1/gap (top), "
         "and the epochs that each block becomes (bottom): the two halves of a block are every "
-        f"second of its epochs. {len(crawled)} sources are crawled, and {used:g} of "
-        f"{table.budget} crawls an epoch are used.",
-        alt=f"A line from 0 to {table.budget} cut into {len(shown)} blocks, one colour a source, "
-        f"and below it a row of marks for each source over {_SHOWN} epochs: evenly spaced for "
-        "all sources with one block.",
+        f"second of its epochs. Crawled: {counted(len(crawled), 'source')}; used: {used:g} of a "
+        f"budget of {table.budget}.",
+        alt=f"A line from 0 to {table.budget} cut into {counted(len(shown), 'block')}, one "
+        f"colour a source, and below it a row of marks for each source over {_SHOWN} epochs: "
+        "evenly spaced for all sources with one block.",
     )
 
 
