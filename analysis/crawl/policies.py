@@ -33,6 +33,8 @@ from analysis.trace.deployed import (
 
 Arms = NDArray[np.int64]
 Floats = NDArray[np.float64]
+MEMORY = 90 * 86_400.0
+"""Seconds after which what a learner of listings saw counts 1/e, unless said otherwise."""
 _LISTED, _TIME_LISTED, _COUNTED, _TIME_COUNTED, _WORTH, _EXPECTED, _WATCHED = range(7)
 
 
@@ -210,9 +212,10 @@ def learned_index(sources: Sources, budget: int, seconds: float) -> CertaintyEqu
 def listing_index(sources: Sources, budget: int, seconds: float, half_life: float) -> ListingIndex:
     """Return the index policy that learns rates from the dates in listings, and by counting.
 
-    Of the sources it is told their number alone; `half_life` is ``CRAWL_HALF_LIFE``.
+    Of the sources it is told their number alone; `half_life` is ``CRAWL_HALF_LIFE``. What it saw
+    counts 1/e after `MEMORY`.
     """
-    return ListingIndex(len(sources), half_life / seconds, seconds)
+    return ListingIndex(len(sources), half_life / seconds, seconds, memory=MEMORY / seconds)
 
 
 def fixed_frequencies(sources: Sources, budget: int, seconds: float) -> FrequencyPolicy:
