@@ -1,7 +1,9 @@
 from .deployed import (
+    AutoTtl,
     EntryFrequency,
     FrequencyPolicy,
     NutchAdaptive,
+    StormCrawler,
     best_fixed_frequencies,
     lambdacrawl,
     lambdacrawl_rates,
@@ -12,6 +14,7 @@ from .reading import Repair, read_trace
 from .trace import Trace, publications
 
 __all__ = [
+    "AutoTtl",
     "EntryFrequency",
     "Experiment",
     "ForgettingIndex",
@@ -19,6 +22,7 @@ __all__ = [
     "NutchAdaptive",
     "Outcome",
     "Repair",
+    "StormCrawler",
     "Trace",
     "best_fixed_frequencies",
     "choose_memory",

@@ -13,14 +13,17 @@ LambdaCrawl              for change rate D and importance m, visits at random at
                          m H(n), n the changes since the last visit, H(n) = 1 + 1/2 + ... + 1/n
 Nutch                    a source's interval is multiplied by 1 + 0.4 after a visit that found
                          nothing new and by 1 - 0.2 after one that did
+StormCrawler             the same with factors 1.5 and a half, towards the shortest interval
 entry frequency          a source's interval is a week over the items that it published last week
+AutoTTL                  the mean gap between the items of the last 30 days
 
-The last two ask for a visit at a due time and know no budget: visits that the budget has no room
+The last four ask for a visit at a due time and know no budget: visits that the budget has no room
 for wait, longest overdue first, and budget that nobody asks for is left unspent.
 
 References: Kolobov, Peres, Lu and Horvitz, Staying up to date with online content changes using
 reinforcement learning for scheduling (NeurIPS 2019), section 4; Apache Nutch 1.x,
-AdaptiveFetchSchedule with the settings of nutch-default.xml; Miniflux 2, entry_frequency scheduler.
+AdaptiveFetchSchedule with the settings of nutch-default.xml; Apache StormCrawler,
+AdaptiveScheduler; Miniflux 2, entry_frequency scheduler; FreshRSS with the extension AutoTTL.
 """
 
 from __future__ import annotations
@@ -205,12 +208,13 @@ def longest_overdue(due: Floats, epoch: int, budget: int) -> Arms:
 
 
 class NutchAdaptive:
-    """Apache Nutch's adaptive fetch schedule with its default settings.
+    """Apache Nutch's adaptive fetch schedule, by default with its default settings.
 
     After a visit with something new the interval is 0.8 of what it was; after one without it is
     1.4 times what it was, or the time since something new was last found if that is longer, and
-    the next visit comes 0.3 of that time earlier (Nutch's sync_delta). Intervals start at 30 days
-    and stay between a minute and a year. All sources are due at the first epoch.
+    the next visit comes 0.3 of that time earlier (Nutch's sync_delta). Where nothing new was found
+    for 1 / 0.3 of the longest interval, the next visit is due before this one: the source is asked
+    without end (NUTCH-1564, open since 2013). All sources are due at the first epoch.
 
     Parameters
     ----------
@@ -218,6 +222,10 @@ class NutchAdaptive:
         N.
     epoch_seconds : float
         Length of an epoch; positive.
+    first, shortest, longest : float
+        First interval and limits of all others, in seconds; positive.
+    mended : bool
+        Whether the time by which a visit comes earlier is counted up to the longest interval only.
 
     Attributes
     ----------
@@ -235,14 +243,22 @@ class NutchAdaptive:
     """
 
     INCREASE, DECREASE, SYNC = 0.4, 0.2, 0.3
-    FIRST, SHORTEST, LONGEST = 30 * DAY, 60.0, 365 * DAY
 
-    def __init__(self, arms: int, epoch_seconds: float = 3600.0) -> None:
+    def __init__(
+        self,
+        arms: int,
+        epoch_seconds: float = 3600.0,
+        *,
+        first: float = 30 * DAY,
+        shortest: float = 60.0,
+        longest: float = 365 * DAY,
+        mended: bool = False,
+    ) -> None:
         arms = check_integer("arms", arms, 1)
-        self.epoch_seconds = check_number(
-            "epoch_seconds", epoch_seconds, 0, low_open=True, high_open=True
-        )
-        self.interval = np.full(arms, self.FIRST / self.epoch_seconds)
+        self.epoch_seconds = _seconds("epoch_seconds", epoch_seconds)
+        self.shortest, self.longest = _limits(shortest, longest)
+        self.mended = mended
+        self.interval = np.full(arms, _seconds("first", first) / self.epoch_seconds)
         self.due = np.zeros(arms)
         self.modified = np.zeros(arms)
         self.epoch = 0
@@ -260,18 +276,19 @@ class NutchAdaptive:
         self.modified[arms] = np.where(new, self.epoch, self.modified[arms])
         since = self.epoch - self.modified[arms]
         interval = self.interval[arms] * np.where(new, 1.0 - self.DECREASE, 1.0 + self.INCREASE)
-        shortest, longest = self.SHORTEST / self.epoch_seconds, self.LONGEST / self.epoch_seconds
+        shortest, longest = self.shortest / self.epoch_seconds, self.longest / self.epoch_seconds
         interval = np.clip(np.maximum(interval, since), shortest, longest)
         self.interval[arms] = interval
-        self.due[arms] = self.epoch + interval - self.SYNC * since
+        shift = np.minimum(since, longest) if self.mended else since
+        self.due[arms] = self.epoch + interval - self.SYNC * shift
 
 
-class EntryFrequency:
-    """A feed reader's entry-frequency rule (Miniflux), with its default settings.
+class StormCrawler:
+    """Apache StormCrawler's adaptive scheduler, by default with its default settings.
 
-    The interval after a visit is a week divided by the number of items that the source is known to
-    have published in the last week, in whole minutes, and lies between 5 minutes and 24 hours. All
-    sources are due at the first epoch.
+    A first visit is followed by another after a day. Then the interval I becomes (I + shortest) / 2
+    after a visit with something new, and 1.5 I, at most the longest, after one without; all in
+    whole minutes, rounded down. All sources are due at the first epoch.
 
     Parameters
     ----------
@@ -279,6 +296,75 @@ class EntryFrequency:
         N.
     epoch_seconds : float
         Length of an epoch; positive.
+    first, shortest, longest : float
+        Interval after the first visit and its limits, in seconds; positive.
+
+    Attributes
+    ----------
+    interval : ndarray, shape (N,)
+        Interval in minutes, 0 before the first visit.
+    due : ndarray, shape (N,)
+        Next due time of each source, in epochs.
+    epoch : int
+        Epoch of the last call of `select`.
+
+    Examples
+    --------
+    >>> from analysis.trace import StormCrawler
+    >>> StormCrawler(2, epoch_seconds=3600.0).due.tolist()
+    [0.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        arms: int,
+        epoch_seconds: float = 3600.0,
+        *,
+        first: float = DAY,
+        shortest: float = 3600.0,
+        longest: float = 14 * DAY,
+    ) -> None:
+        arms = check_integer("arms", arms, 1)
+        self.epoch_seconds = _seconds("epoch_seconds", epoch_seconds)
+        self.shortest, self.longest = _limits(shortest, longest)
+        self.first = _seconds("first", first)
+        self.interval, self.due = np.zeros(arms), np.zeros(arms)
+        self.epoch = 0
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the sources that are due, at most `budget`, the longest overdue first."""
+        self.epoch = observation.epoch
+        return longest_overdue(self.due, self.epoch, budget)
+
+    def update(self, arms: Arms, rewards: Floats) -> None:
+        """Set the next due times; a source with a positive reward had something new."""
+        before = self.interval[arms]
+        shorter = np.floor(0.5 * before + 0.5 * self.shortest / 60.0)
+        longer = np.minimum(np.floor(1.5 * before), self.longest / 60.0)
+        interval = np.where(np.asarray(rewards) > 0, shorter, longer)
+        self.interval[arms] = np.where(before == 0, self.first / 60.0, interval)
+        self.due[arms] = self.epoch + 60.0 * self.interval[arms] / self.epoch_seconds
+
+
+class EntryFrequency:
+    """A feed reader's entry-frequency rule (Miniflux), by default with its default settings.
+
+    The interval after a visit is a week divided by `factor` and by the number of items that the
+    source is known to have published in the last week, in whole minutes. All sources are due at the
+    first epoch.
+
+    Parameters
+    ----------
+    arms : int
+        N.
+    epoch_seconds : float
+        Length of an epoch; positive.
+    factor : float
+        Positive.
+    shortest, longest : float
+        Limits of the interval, in seconds; positive.
 
     Attributes
     ----------
@@ -297,13 +383,21 @@ class EntryFrequency:
     [0.0, 0.0]
     """
 
-    SHORTEST, LONGEST = 300.0, DAY
+    MEMORY = WEEK
 
-    def __init__(self, arms: int, epoch_seconds: float = 3600.0) -> None:
+    def __init__(
+        self,
+        arms: int,
+        epoch_seconds: float = 3600.0,
+        *,
+        factor: float = 1.0,
+        shortest: float = 300.0,
+        longest: float = DAY,
+    ) -> None:
         arms = check_integer("arms", arms, 1)
-        self.epoch_seconds = check_number(
-            "epoch_seconds", epoch_seconds, 0, low_open=True, high_open=True
-        )
+        self.epoch_seconds = _seconds("epoch_seconds", epoch_seconds)
+        self.factor = check_number("factor", factor, 0, low_open=True, high_open=True)
+        self.shortest, self.longest = _limits(shortest, longest)
         self.due = np.zeros(arms)
         self.published: list[Floats] = [np.empty(0)] * arms
         self.epoch = 0
@@ -316,14 +410,68 @@ class EntryFrequency:
         return longest_overdue(self.due, self.epoch, budget)
 
     def read(self, arms: Arms, published: Sequence[Floats]) -> None:
-        """Count the items of the last week, those just found among them; set the next due times."""
-        week_ago = self.epoch - WEEK / self.epoch_seconds
+        """Look at the items of late, those just found among them; set the next due times."""
+        since = self.epoch - self.MEMORY / self.epoch_seconds
         for arm, times in zip(arms, published, strict=True):
             known = np.concatenate([self.published[arm], np.asarray(times, dtype=np.float64)])
-            self.published[arm] = known[known > week_ago]
-            self.due[arm] = self.epoch + self.interval(self.published[arm].size)
+            self.published[arm] = known[known > since]
+            self.due[arm] = self.epoch + self.interval(self.published[arm])
 
-    def interval(self, weekly: int) -> float:
-        """Return the interval, in epochs, for a number of items in the last week."""
-        seconds = 60.0 * round(WEEK / 60.0 / weekly) if weekly else self.LONGEST
-        return float(np.clip(seconds, self.SHORTEST, self.LONGEST)) / self.epoch_seconds
+    def interval(self, late: Floats) -> float:
+        """Return the interval, in epochs, for the times of the items of the last week."""
+        seconds = self.longest
+        if late.size:
+            seconds = 60.0 * round(WEEK / 60.0 / (late.size * self.factor))
+        return float(np.clip(seconds, self.shortest, self.longest)) / self.epoch_seconds
+
+
+class AutoTtl(EntryFrequency):
+    """FreshRSS with the extension AutoTTL, by default with its default settings.
+
+    The interval after a visit is the time from the first to the last of the items that the source
+    is known to have published in the last 30 days over their number, in whole seconds, and the
+    longest if that is 0. All sources are due at the first epoch.
+
+    Parameters
+    ----------
+    arms : int
+        N.
+    epoch_seconds : float
+        Length of an epoch; positive.
+    shortest, longest : float
+        Limits of the interval, in seconds; positive.
+
+    Examples
+    --------
+    >>> from analysis.trace import AutoTtl
+    >>> AutoTtl(2, epoch_seconds=3600.0).due.tolist()
+    [0.0, 0.0]
+    """
+
+    MEMORY = 30 * DAY
+
+    def __init__(
+        self,
+        arms: int,
+        epoch_seconds: float = 3600.0,
+        *,
+        shortest: float = 3600.0,
+        longest: float = DAY,
+    ) -> None:
+        super().__init__(arms, epoch_seconds, shortest=shortest, longest=longest)
+
+    def interval(self, late: Floats) -> float:
+        """Return the interval, in epochs, for the times of the items of the last 30 days."""
+        gap = np.floor(np.ptp(late) * self.epoch_seconds / late.size + 1e-6) if late.size else 0.0
+        seconds = float(gap) or self.longest
+        return float(np.clip(seconds, self.shortest, self.longest)) / self.epoch_seconds
+
+
+def _seconds(name: str, value: float) -> float:
+    return check_number(name, value, 0, low_open=True, high_open=True)
+
+
+def _limits(shortest: float, longest: float) -> tuple[float, float]:
+    """Return the limits of an interval, the lower of which counts where they are out of order."""
+    shortest = _seconds("shortest", shortest)
+    return shortest, check_number("longest", longest, shortest, high_open=True)

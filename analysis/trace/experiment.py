@@ -19,7 +19,7 @@ from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import Policy
 from analysis.ephemeral.sources import Sources
 from analysis.trace.bounds import clairvoyant_bound
-from analysis.trace.deployed import EntryFrequency, NutchAdaptive
+from analysis.trace.deployed import EntryFrequency, NutchAdaptive, StormCrawler
 from analysis.trace.forgetting import ForgettingIndex, known_from
 from analysis.trace.rates import gamma_prior, shrunk_rates, trained_rates
 from analysis.trace.replay import (
@@ -215,7 +215,9 @@ class Experiment:
             played.append((visits, *self._score(visits, clock, before)))
         return self._outcome(played)
 
-    def from_nothing(self, make: Callable[[], NutchAdaptive | EntryFrequency]) -> Outcome:
+    def from_nothing(
+        self, make: Callable[[], NutchAdaptive | StormCrawler | EntryFrequency]
+    ) -> Outcome:
         """Replay a policy that starts at `begin`, told nothing, and adapts ever since."""
         played = []
         for phase in range(self.phases):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from analysis.ephemeral.kernels import h, mark_top, relative_index
 
+NUTCH, STORM, ENTRY, AUTO = range(4)
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -118,7 +119,7 @@ def follow_forgetting(
 
 @njit(cache=True)
 def follow_due(
-    counts: bool,
+    rule: int,
     constants: Floats,
     interval: Floats,
     due: Floats,
@@ -129,10 +130,12 @@ def follow_due(
     period: int,
     visits: Ints,
 ) -> None:
-    """Visit the sources that are longest overdue, by Nutch's rule or by the number of items.
+    """Visit the sources that are longest overdue by one of the rules of `deployed`.
 
-    `constants` are the shortest and longest interval in epochs, and then increase, decrease and
-    shift of Nutch's rule, or the memory in seconds and its length in minutes if it counts.
+    `constants` are the shortest and longest interval in epochs, and then, for NUTCH, increase,
+    decrease, shift, and the time up to which the shift counts; for STORM the first interval; for
+    ENTRY and AUTO the memory in seconds, and for ENTRY a week over its factor in minutes. The
+    intervals of STORM are whole minutes, 0 before the first visit.
     """
     size = due.size
     shortest, longest = constants[0], constants[1]
@@ -159,21 +162,33 @@ def follow_due(
             while following[i] < place[i + 1] and item[following[i]] <= second:
                 following[i] += 1
                 new = True
-            if counts:
+            if rule in (ENTRY, AUTO):
                 while oldest[i] < following[i] and item[oldest[i]] <= second - constants[2]:
                     oldest[i] += 1
-                weekly = following[i] - oldest[i]
+                late = following[i] - oldest[i]
                 wait = longest
-                if weekly > 0:
-                    wait = np.rint(constants[3] / weekly) * 60.0 / period
+                if late > 0 and rule == ENTRY:
+                    wait = np.rint(constants[3] / late) * 60.0 / period
+                elif late > 0:
+                    gap = (item[following[i] - 1] - item[oldest[i]]) // late
+                    wait = gap / period if gap > 0 else longest
                 due[i] = epoch + min(max(wait, shortest), longest)
+            elif rule == STORM:
+                minutes = period / 60.0
+                if interval[i] == 0.0:
+                    interval[i] = constants[2] * minutes
+                elif new:
+                    interval[i] = np.floor(0.5 * interval[i] + 0.5 * shortest * minutes)
+                else:
+                    interval[i] = min(np.floor(1.5 * interval[i]), longest * minutes)
+                due[i] = epoch + interval[i] / minutes
             else:
                 if new:
                     modified[i] = epoch
                 since = epoch - modified[i]
                 wait = interval[i] * (1.0 - constants[3] if new else 1.0 + constants[2])
                 interval[i] = min(max(wait, since, shortest), longest)
-                due[i] = epoch + interval[i] - constants[4] * since
+                due[i] = epoch + interval[i] - constants[4] * min(since, constants[5])
 
 
 @njit(cache=True)

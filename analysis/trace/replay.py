@@ -34,7 +34,14 @@ from analysis.ephemeral.policies import (
 )
 from analysis.ephemeral.sources import Sources
 from analysis.trace import kernels
-from analysis.trace.deployed import WEEK, EntryFrequency, FrequencyPolicy, NutchAdaptive
+from analysis.trace.deployed import (
+    WEEK,
+    AutoTtl,
+    EntryFrequency,
+    FrequencyPolicy,
+    NutchAdaptive,
+    StormCrawler,
+)
 from analysis.trace.forgetting import ForgettingIndex
 from analysis.trace.trace import HOUR, Trace, weighted_counts
 
@@ -223,7 +230,7 @@ def visits_seeing(trace: Trace, sources: Sources, budget: int, clock: Clock) -> 
 
 def visits_of_learner(
     trace: Trace,
-    policy: ForgettingIndex | NutchAdaptive | EntryFrequency,
+    policy: ForgettingIndex | NutchAdaptive | StormCrawler | EntryFrequency,
     budget: int,
     clock: Clock,
 ) -> Timetable:
@@ -241,15 +248,26 @@ def visits_of_learner(
             budget, *items, known.age.copy(),
         )  # fmt: skip
     else:
-        seconds = policy.epoch_seconds
-        counts = isinstance(policy, EntryFrequency)
-        rest, interval = [WEEK, WEEK / 60.0], np.zeros(len(trace))
-        if isinstance(policy, NutchAdaptive):
-            rest = [policy.INCREASE, policy.DECREASE, policy.SYNC]
-            interval = policy.interval.copy()
-        constants = np.array([policy.SHORTEST / seconds, policy.LONGEST / seconds, *rest])
-        kernels.follow_due(counts, constants, interval, policy.due.copy(), budget, *items)
+        rule, constants, interval = _rule(policy)
+        kernels.follow_due(rule, constants, interval, policy.due.copy(), budget, *items)
     return Timetable(visits)
+
+
+def _rule(policy: NutchAdaptive | StormCrawler | EntryFrequency) -> tuple[int, Floats, Floats]:
+    """Return the number of a rule, its constants, and the intervals that it begins with."""
+    seconds = policy.epoch_seconds
+    interval = np.zeros(policy.due.size)
+    if isinstance(policy, NutchAdaptive):
+        shift = policy.longest / seconds if policy.mended else np.inf
+        rule, rest = kernels.NUTCH, [policy.INCREASE, policy.DECREASE, policy.SYNC, shift]
+        interval = policy.interval.copy()
+    elif isinstance(policy, StormCrawler):
+        rule, rest, interval = kernels.STORM, [policy.first / seconds], policy.interval.copy()
+    elif isinstance(policy, AutoTtl):
+        rule, rest = kernels.AUTO, [policy.MEMORY]
+    else:
+        rule, rest = kernels.ENTRY, [policy.MEMORY, WEEK / 60.0 / policy.factor]
+    return rule, np.array([policy.shortest / seconds, policy.longest / seconds, *rest]), interval
 
 
 def expected_reward(timetable: Timetable, sources: Sources, *, warm_up: int = 0) -> float:

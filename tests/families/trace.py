@@ -15,11 +15,13 @@ import pytest
 
 from analysis.ephemeral import Sources, WhittlePolicy
 from analysis.trace import (
+    AutoTtl,
     EntryFrequency,
     Experiment,
     ForgettingIndex,
     FrequencyPolicy,
     NutchAdaptive,
+    StormCrawler,
     Trace,
     best_fixed_frequencies,
     choose_memory,
@@ -92,6 +94,8 @@ def policies(items):
         "ForgettingIndex": forgetting,
         "FrequencyPolicy": partial(FrequencyPolicy, np.linspace(0, 1, size + 1)[1:]),
         "NutchAdaptive": partial(NutchAdaptive, size),
+        "StormCrawler": partial(StormCrawler, size, first=7200.0),
+        "AutoTtl": partial(AutoTtl, size),
     }
 
 

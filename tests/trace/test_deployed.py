@@ -8,10 +8,12 @@ from scipy.optimize import minimize
 
 from analysis.ephemeral import Observation, Sources, relaxed_problem
 from analysis.trace.deployed import (
+    AutoTtl,
     EntryFrequency,
     FeedReader,
     FrequencyPolicy,
     NutchAdaptive,
+    StormCrawler,
     best_fixed_frequencies,
     lambdacrawl,
     lambdacrawl_rates,
@@ -164,7 +166,96 @@ def test_those_that_wait_longest_go_first_where_the_budget_is_short():
     assert policy.select(seen(5, [1] * 4), 4).tolist() == [0, 1, 2]
 
 
+def test_nutch_asks_a_silent_source_without_end_unless_mended():
+    """NUTCH-1564: after 1 / 0.3 longest intervals without news the due time lies in the past."""
+    for mended in (False, True):
+        policy = NutchAdaptive(1, 3600.0, longest=10 * 3600.0, mended=mended)
+        policy.select(seen(40, [1]), 1)
+        policy.update(np.array([0]), np.array([0.0]))
+        assert policy.due[0] == pytest.approx(40 + 10 - 0.3 * (10 if mended else 40))
+        assert (policy.due[0] > 40) == mended
+
+
+def test_the_first_lines_of_nutch_s_own_simulation():
+    """AdaptiveFetchSchedule.main, worked by hand: steps of a day, a change every 30 days.
+
+    At the factors of nutch-default.xml; the intervals begin at 30 days.
+    """
+    policy, seen_changes, lines = NutchAdaptive(1, 86_400.0), 0, []
+    for day in range(80):
+        policy.epoch = day
+        if policy.due[0] <= day:
+            new = day == 0 or day // 30 > seen_changes
+            seen_changes = day // 30
+            policy.update(np.array([0]), np.array([float(new)]))
+            lines.append((day, float(policy.interval[0]), float(policy.due[0])))
+    assert np.array(lines) == pytest.approx(
+        np.array(
+            [
+                (0, 24.0, 24.0),
+                (24, 33.6, 24 + 33.6 - 0.3 * 24),
+                (51, 26.88, 51 + 26.88),
+                (78, 21.504, 78 + 21.504),
+            ]
+        )
+    )
+
+
+# StormCrawler: the example of its own test, AdaptiveSchedulerTest.testSchedule.
+
+
+def test_stormcrawler_as_in_its_own_test():
+    """First visit, unchanged, 304, changed, at limits of 2 and 10 and a first interval of 5."""
+    policy = StormCrawler(1, 60.0, first=300.0, shortest=120.0, longest=600.0)
+    found = []
+    for new in (True, False, False, True):
+        policy.select(seen(0, [1]), 1)
+        policy.update(np.array([0]), np.array([float(new)]))
+        found.append(policy.interval[0])
+    assert found == [5, 7, 10, 6]
+    assert 5 < found[1] < found[2] > found[3]  # what the test itself asks for
+    assert policy.due[0] == 6
+
+
 # Entry frequency.
+
+
+@pytest.mark.parametrize(
+    ("weekly", "settings", "minutes"),
+    [
+        (1, {"shortest": 60.0, "longest": 300.0}, 5),  # EntryFrequencyMaxInterval
+        (0, {"shortest": 60.0, "longest": 300.0}, 5),  # ...MaxIntervalZeroWeeklyCount
+        (10_080, {"shortest": 6000.0, "longest": 30_000.0}, 100),  # ...MinInterval
+        (7, {"factor": 2.0}, 12 * 60),  # ...Factor
+    ],
+)
+def test_entry_frequency_as_in_its_own_tests(weekly, settings, minutes):
+    """Those of Miniflux, internal/model/feed_test.go, by name."""
+    policy = EntryFrequency(1, 60.0, **settings)
+    policy.select(seen(20_000, [1]), 1)
+    policy.read(np.array([0]), [np.full(weekly, 19_999.0)])
+    assert policy.due[0] - 20_000 == minutes
+
+
+# FreshRSS with AutoTTL.
+
+
+@pytest.mark.parametrize(
+    ("times", "hours"),
+    [
+        ([], 24),  # no entries: the longest
+        ([710.0], 24),  # one entry: a mean of 0
+        ([700.0, 703.0, 712.0, 715.0], 3.75),  # (715 - 700) / 4, as its SQL counts
+        ([719.0] * 3 + [719.5], 1),  # below the default of an hour
+        ([100.0, 719.0], 24),  # above a day
+        ([-1.0, 700.0, 718.0], 9),  # older than 30 days: not counted
+    ],
+)
+def test_autottl_divides_the_time_by_the_number_of_entries(times, hours):
+    policy = AutoTtl(1, 3600.0)
+    policy.select(seen(719, [1]), 1)
+    policy.read(np.array([0]), [np.array(times)])
+    assert policy.due[0] - 719 == pytest.approx(hours)
 
 
 def test_the_interval_is_a_week_over_the_items_of_the_last_week():
@@ -193,11 +284,13 @@ def test_only_the_feed_reader_reads():
     assert not isinstance(NutchAdaptive(1), FeedReader)
 
 
-@pytest.mark.parametrize("policy", [NutchAdaptive, EntryFrequency])
+@pytest.mark.parametrize("policy", [NutchAdaptive, StormCrawler, EntryFrequency, AutoTtl])
 def test_arguments_are_checked(policy):
     with pytest.raises(ValueError, match="arms"):
         policy(0)
     with pytest.raises(ValueError, match="epoch_seconds"):
         policy(1, 0.0)
+    with pytest.raises(ValueError, match="longest"):
+        policy(1, shortest=60.0, longest=59.0)
     with pytest.raises(ValueError, match="budget"):
         policy(2).select(seen(0, [1, 1]), 3)

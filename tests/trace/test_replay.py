@@ -13,7 +13,13 @@ from analysis.ephemeral import (
 )
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import GreedyPolicy
-from analysis.trace.deployed import EntryFrequency, NutchAdaptive, best_fixed_frequencies
+from analysis.trace.deployed import (
+    AutoTtl,
+    EntryFrequency,
+    NutchAdaptive,
+    StormCrawler,
+    best_fixed_frequencies,
+)
 from analysis.trace.experiment import Experiment
 from analysis.trace.forgetting import ForgettingIndex, known_from
 from analysis.trace.replay import (
@@ -62,7 +68,7 @@ def impatient(arms, period):
 
 def both_ways(trace, sources, policy, fresh, budget, clock, age, rng=None):
     """Score a policy by the fast replay, and follow a fresh copy of it by the slow one."""
-    if isinstance(policy, NutchAdaptive | EntryFrequency | ForgettingIndex):
+    if isinstance(policy, NutchAdaptive | StormCrawler | EntryFrequency | ForgettingIndex):
         visits = visits_of_learner(trace, policy, budget, clock)
     elif isinstance(policy, RandomPolicy):
         visits = visits_at_random(policy, budget, clock.horizon, np.random.default_rng(rng))
@@ -82,7 +88,20 @@ def both_ways(trace, sources, policy, fresh, budget, clock, age, rng=None):
 @pytest.mark.parametrize("period", [3600, 1800])
 @pytest.mark.parametrize(
     "name",
-    ["index", "greedy", "round robin", "fixed", "drawn", "forgetting", "nutch", "entry frequency"],
+    [
+        "index",
+        "greedy",
+        "round robin",
+        "fixed",
+        "drawn",
+        "forgetting",
+        "nutch",
+        "nutch, mended",
+        "stormcrawler",
+        "entry frequency",
+        "factor",
+        "auto",
+    ],
 )
 def test_the_slow_replay_agrees(world, name, budget, period):
     trace, sources = world
@@ -103,7 +122,13 @@ def test_the_slow_replay_agrees(world, name, budget, period):
             "fixed": best_fixed_frequencies(sources, budget),
             "drawn": RandomPolicy(np.full(len(trace), budget / len(trace))),
             "nutch": impatient(len(trace), period),
+            "nutch, mended": NutchAdaptive(
+                len(trace), period, first=4 * period, longest=8 * period, mended=True
+            ),
+            "stormcrawler": StormCrawler(len(trace), period, longest=9 * period),
             "entry frequency": EntryFrequency(len(trace), period),
+            "factor": EntryFrequency(len(trace), period, factor=0.3, longest=30 * period),
+            "auto": AutoTtl(len(trace), period, longest=40 * period),
         }
         return policies[name]
 
