@@ -122,6 +122,9 @@ def lemma_checks(
         ``lipschitz``            Lemma 1 (2): 1 - steepest slope of V_d, over all discounts
         ``printed_constant``     (1 - alpha d)^tau / (1 - alpha), as printed, less the true slope
                                  (alpha d)^tau: negative, so that the printed constant is no bound
+        ``printed_control``      (alpha d)^tau for a control optimal from x, less the slope of the
+                                 chord of V_d from x to u*: negative, so that this control gives no
+                                 bound from above
         ``discounted_monotone``  Lemma 1 (3): least slope of V_d
         ``discounted_convex``    Lemma 1 (3): least second difference of V_d
         ``vanishing_discount``   1e-3 - |V_d - V_d(u) - V|, at 1 - d = 1e-7
@@ -141,13 +144,15 @@ def lemma_checks(
         for number, subsidy in enumerate(subsidies):
             value, gain = average_value(decay, subsidy, x)
             advantage = advantages[number]
-            slopes, bends, printed = [], [], []
+            slopes, bends, printed, control = [], [], [], []
             for discount in discounts:
                 discounted, tau = _discounted(decay, subsidy, discount, x)
                 slopes.append(np.diff(discounted) / gap)
                 bends.append(np.diff(discounted, 2))
                 power = alpha * discount
                 printed.append((1 - power) ** tau / (1 - alpha) - power**tau)
+                chords = (discounted[-1] - discounted[:-1]) / (x[-1] - x[:-1])
+                control.append(power ** tau[:-1] - chords)
             near = discounted_value(decay, subsidy, 1 - 1e-7, np.append(fresh, x))
             active = advantage >= -1e-12
             last = number + 1 == len(subsidies)
@@ -157,6 +162,7 @@ def lemma_checks(
                     "subsidy": subsidy,
                     "lipschitz": 1.0 - float(np.max(slopes)),
                     "printed_constant": float(np.min(printed)),
+                    "printed_control": float(np.min(control)),
                     "discounted_monotone": float(np.min(slopes)),
                     "discounted_convex": float(np.min(bends)),
                     "vanishing_discount": 1e-3 - float(np.abs(near[1:] - near[0] - value).max()),

@@ -167,11 +167,14 @@ def claims(
     inside = meets[0, 1] <= meets[0, 2] <= meets[1, 2] <= meets[1, 3] <= meets[2, 3]
     open_arm = "the arm: the slide's sketch has no numbers"
     return [
-        Claim(
-            "C-C-D-N",
-            _near(c.rate + THIRD_PENALTY * c.activity, c.priced),
-            evidence=f"the cost at a third penalty is D + lambda N, {several}, all three by linear "
-            "equations",
+        *(
+            Claim(
+                row,
+                _near(c.rate + THIRD_PENALTY * c.activity, c.priced),
+                evidence=f"{said}the cost at a third penalty is D + lambda N, {several}, all three "
+                "by linear equations",
+            )
+            for row, said in (("C-C-D-N", ""), ("C-continuous", "a line in lambda: "))
         ),
         Claim(
             "C-L-M",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,18 +20,6 @@ STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 WEIGHTS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 
-@dataclass(frozen=True)
-class Steps:
-    """The functions that the proof of Lemma 2 is about, each as the proof has it."""
-
-    identities: Callable[[int], dict[str, bool]] = theory.static_identities
-    sign_changes: Callable[[int], int] = theory.sign_changes
-    moments: Callable[[int, int], list[int]] = theory.moments
-    crossing: Callable[[int], float] = theory.crossing
-    turning_gamma: Callable[[int], float] = theory.turning_gamma
-    turning_capacity: Callable[[float], int] = mm1k.turning_capacity
-
-
 def printed_moment(n: int, k: int) -> int:
     """Return m_k by the two forms of the proof, for k >= 1."""
     if k % 2:
@@ -40,30 +27,30 @@ def printed_moment(n: int, k: int) -> int:
     return (2 * n + 3) * n**k - (2 * n - 1) * (n + 1) ** k - 1
 
 
-def identities(steps: Steps, capacities: Sequence[int]) -> pd.DataFrame:
+def identities(capacities: Sequence[int]) -> pd.DataFrame:
     """Return which polynomial identities hold, by capacity."""
-    found = pd.DataFrame({k: steps.identities(k) for k in capacities})
+    found = pd.DataFrame({k: theory.static_identities(k) for k in capacities})
     return found.rename_axis("identity").rename_axis("K =", axis=1)
 
 
-def proof_checks(steps: Steps, exact: pd.DataFrame, largest: int) -> dict[str, bool]:
+def proof_checks(exact: pd.DataFrame, largest: int) -> dict[str, bool]:
     """Say of each step of the proof of Lemma 2 whether its numbers agree."""
     ks = range(2, largest + 1)
-    turning = np.array([steps.turning_gamma(k) for k in ks])
-    zeros = [steps.crossing(n) for n in range(2, 60)]
+    turning = np.array([theory.turning_gamma(k) for k in ks])
+    zeros = [theory.crossing(n) for n in range(2, 60)]
     weights = [float(g) for g in np.linspace(1.2, 5, 39) if g >= turning[-1]]
     moments = all(
-        steps.moments(n, 12)[1:] == [printed_moment(n, k) for k in range(1, 12)]
+        theory.moments(n, 12)[1:] == [printed_moment(n, k) for k in range(1, 12)]
         for n in range(2, 30)
     )
     return {
         "the identities, exactly": bool(exact.all(axis=None)),
-        "four changes of sign": all(steps.sign_changes(n) == 4 for n in range(2, 40)),
+        "four changes of sign": all(theory.sign_changes(n) == 4 for n in range(2, 40)),
         "the moments at 0, exactly": moments,
         "x_n falls": bool((np.diff(zeros) < 0).all()),
         "g_n falls": bool((np.diff(turning) < 0).all()),
         "K_0 is where the weight meets g_n": all(
-            steps.turning_capacity(g) == 2 + int(np.argmax(g >= turning)) for g in weights
+            mm1k.turning_capacity(g) == 2 + int(np.argmax(g >= turning)) for g in weights
         ),
     }
 

@@ -146,7 +146,10 @@ def falsified():
         "one year": (held, ranked, learned, {"2018"}),
         "largest content first": of_index(
             exceeding=FOUR.state_at_age(AGES) / FOUR.cost,
-            same_crawls=study.ranks_as_the_index(FOUR, 20, lambda _, x: x),
+            same_crawls=ranked_by_content(),
+        ),
+        "ages counted from the end": of_index(
+            closed=whittle_index_at_age(FOUR, np.broadcast_to(AGES[::-1], (20, 4)))
         ),
         "the bracket one lower": of_index(ceil=np.roll(ranked.ceil, 1, axis=0)),
         "thresholds half as high": of_index(
@@ -177,6 +180,13 @@ def falsified():
             step_numbers=(1000, 500, 2, 3, 0, 1),
         ),
     }
+
+
+def ranked_by_content():
+    """Return whether the largest content first crawls as the index policy does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(study, "index_as_printed", lambda _, states: states)
+        return study.ranks_as_the_index(FOUR, 20)
 
 
 class Slower:

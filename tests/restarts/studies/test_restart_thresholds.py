@@ -52,6 +52,7 @@ def test_slide_14_holds_and_the_others_hold_under_conditions(true):
     found = verdicts(claims(**true))
     assert {id for id, verdict in found.items() if verdict == "holds"} == {
         "C-C-D-N",
+        "C-continuous",
         "C-L-M",
         "C-thm-D",
         "C-thm-N",

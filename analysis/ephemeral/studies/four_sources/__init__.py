@@ -7,7 +7,7 @@ be traced to the choices that give it, and `chance_of_a_hit` says what such a tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -187,8 +187,6 @@ class Results:
         Share of the numbers within 1.5 of the print that the scan would have hit.
     optimum : float
         Largest long-run reward of all policies with the first budget, by a search over cycles.
-    greedy : callable
-        The content by which the slides' greedy policy ranks.
     """
 
     sources: Sources
@@ -201,4 +199,3 @@ class Results:
     scanned: int
     chance: float
     optimum: float
-    greedy: Callable[[Sources, Floats], Floats] = greedy_content

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.ephemeral.studies.four_sources import Results
+from analysis.ephemeral.studies.four_sources import Results, greedy_content
 from analysis.report import Claim
 
 
@@ -85,7 +85,7 @@ def _averages(found: Results) -> list[Claim]:
             ),
         ]
     ages = np.arange(1.0, 200.0)[:, None]
-    agree = np.allclose(found.greedy(sources, ages), sources.state_at_age(ages))
+    agree = np.allclose(greedy_content(sources, ages), sources.state_at_age(ages))
     return [
         *rows,
         Claim(

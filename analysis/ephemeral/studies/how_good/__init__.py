@@ -9,7 +9,7 @@ Reference: report 8702, sections 1, 7 and 9; slides, slide on the policy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,21 +159,17 @@ def is_optimal(instances: pd.DataFrame) -> pd.Series:
     return 1 - instances["whittle"] < _EXACT
 
 
-def formula_error(
-    sources: Sources, index_at_age: Callable[[Sources, Floats], Floats] = whittle_index_at_age
-) -> float:
-    """Return the largest relative difference of an index from its definition, at ages 1 to 20.
+def formula_error(sources: Sources) -> float:
+    """Return the largest relative difference of the index from its definition, at ages 1 to 20.
 
     Parameters
     ----------
     sources : Sources
         N sources.
-    index_at_age : callable
-        The index by age.
     """
     ages = np.arange(1, 21)[:, None] * np.ones(len(sources))
     defined = np.array([index_by_definition(sources, sources.state_at_age(age)) for age in ages])
-    return float(np.abs(index_at_age(sources, ages) / defined - 1).max())
+    return float(np.abs(whittle_index_at_age(sources, ages) / defined - 1).max())
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,8 @@ from analysis.mdp.cycles import maximum_mean_cycle
 Floats = NDArray[np.float64]
 
 _CONTENTS = 101
+#: N'/N of (6).
+SHARE = 0.25
 _SLOWEST_SOLVED = 0.05  # a generic solver needs too many ages for slower decay
 
 
@@ -51,6 +53,9 @@ class EquationResiduals:
         Of (10) without V(u) = 0, with the gain 0.1 too large.
     active : float
         Of V(x') = x' - beta at the states x' that follow an active one.
+    shift, shifted : float
+        Difference of the gains of (7) and (6) at N'/N = `SHARE`; and of that difference from
+        lambda (1 - N'/N).
     """
 
     average: float
@@ -60,6 +65,8 @@ class EquationResiduals:
     threshold: float
     any_gain: float
     active: float
+    shift: float
+    shifted: float
 
 
 def equation_residuals(
@@ -94,6 +101,8 @@ def _residuals(decay: float, subsidy: float, discounts: Sequence[float]) -> tupl
     orbit = -np.expm1(-decay * np.arange(1, int(40 / decay) + 2))
     k = 1 + int(np.argmax(crawl_advantage(decay, subsidy, orbit) >= -1e-12))
     by_solver = gain_by_solver(decay, subsidy) if decay >= _SLOWEST_SOLVED else gain
+    lagrangian = _gain_of_6(decay, subsidy) if decay >= _SLOWEST_SOLVED else 0.0
+    shift = by_solver - lagrangian if decay >= _SLOWEST_SOLVED else (1 - SHARE) * subsidy
     following = ahead[crawl_advantage(decay, subsidy, x) >= 0]
     stays = average_value(decay, subsidy, following)[0] - following + gain
     return (
@@ -104,7 +113,16 @@ def _residuals(decay: float, subsidy: float, discounts: Sequence[float]) -> tupl
         abs((orbit[k - 1] + (k - 1) * subsidy) / k - gain),
         float(np.abs(other + high - np.maximum(subsidy + other_ahead, x)).max()),
         float(np.abs(stays).max(initial=0)),
+        shift,
+        abs(shift - (1 - SHARE) * subsidy),
     )
+
+
+def _gain_of_6(decay: float, subsidy: float) -> float:
+    """Return the largest value of (6), by policy iteration on the orbit."""
+    content, successors, _ = orbit_problem(decay, subsidy)
+    rewards = np.array([np.full(content.size, subsidy * SHARE), content - subsidy * (1 - SHARE)])
+    return float(maximum_mean_cycle(successors, rewards)[0].gain)
 
 
 def _right_of_8(decay: float, subsidy: float, discount: float, x: Floats) -> Floats:

@@ -8,7 +8,7 @@ Reference: report 8702, (1) to (3) and section 4; slides, (1) to (3).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,6 @@ from analysis.ephemeral.sources import Sources
 
 Floats = NDArray[np.float64]
 BoolLike = NDArray[np.bool_] | bool
-Step = Callable[[Floats, BoolLike], Floats]
 
 
 @dataclass(frozen=True)
@@ -149,9 +148,7 @@ def step(content: Floats, crawl: BoolLike) -> Floats:
     return np.asarray(np.where(crawl, 0.0, 0.7 * content) + 0.3)
 
 
-def transient_checks(
-    runs: int, epochs: int, rng: np.random.Generator, step: Step = step
-) -> TransientChecks:
+def transient_checks(runs: int, epochs: int, rng: np.random.Generator) -> TransientChecks:
     """Follow contents under random controls, from starts below and above u*, with alpha = 0.7.
 
     Parameters
@@ -160,8 +157,6 @@ def transient_checks(
         Number and length of the runs, at least 2 and 1; every other one starts below u*.
     rng : numpy.random.Generator
         Source of randomness.
-    step : callable
-        Content of the next epoch by content and action.
 
     Returns
     -------

@@ -12,7 +12,6 @@ Reference: report 8702, (4) to (6) and the displays of sections 3 and 4; slides,
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,7 +31,6 @@ from analysis.ephemeral.theory.structure import discounted_value
 from analysis.results import NotConverged
 
 Floats = NDArray[np.float64]
-Reading = Callable[[Floats, Floats], float]
 
 _EPOCHS = 4000
 _BUDGETS = (1, 2, 3)
@@ -139,8 +137,8 @@ class RelaxationChecks:
     ----------
     spent : dict of int to set of float
         Costs of an epoch of the policy, by M.
-    exact : int
-        Sets of sources that cost 1 exactly where each source costs 2.
+    exact, broken : int
+        Sets of sources that cost 1 exactly where each source costs 2; and that cost 3/2 exactly.
     ordered : bool
         Whether no source with a larger index was left out at any epoch.
     average : dict of int to float
@@ -148,6 +146,9 @@ class RelaxationChecks:
     occupation, plus, minus : float
         For M = 2: optimum of the linear programme, and the best Lagrangian at the multiplier with
         lambda (M/N - v), as the report has it, and with lambda (v - M/N), as the slides' (7).
+    costless, dear : float
+        For M = 2 and costs of 2: the least over lambda of the best Lagrangian without the costs,
+        and the optimum of the linear programme.
     split : float
         Sum of the gains of N one-source problems at that multiplier, by policy iteration, less the
         subsidies that the budget does not pay.
@@ -159,11 +160,14 @@ class RelaxationChecks:
 
     spent: dict[int, set[float]]
     exact: int
+    broken: int
     ordered: bool
     average: dict[int, float]
     occupation: float
     plus: float
     minus: float
+    costless: float
+    dear: float
     split: float
     duality: float
     sets: int
@@ -199,14 +203,18 @@ def relaxation_checks(
         limit * gain_by_solver(float(decay), cost * price / limit)
         for decay, limit, cost in zip(sources.decay, sources.u_star, sources.cost, strict=True)
     ]
+    dear = replace(sources, cost=np.full(len(sources), 2.0))
     return RelaxationChecks(
         spent=spent,
-        exact=len(exact_sets(replace(sources, cost=np.full(len(sources), 2.0)), 1.0)),
+        exact=len(exact_sets(dear, 1.0)),
+        broken=len(exact_sets(sources, 1.5)),
         ordered=ordered,
         average={m: float(s.frequency @ sources.cost) for m, s in solved.items()},
         occupation=occupation_optimum(sources, 2),
         plus=dual_value(sources, 2, price),
         minus=dual_value(sources, 2, -price),
+        costless=occupation_optimum(replace(sources, cost=np.ones(len(sources))), 2),
+        dear=occupation_optimum(dear, 2),
         split=float(sum(gains) + price * (2 - sources.cost.sum())),
         duality=worst_duality_gap(sets, rng),
         sets=sets,
@@ -224,7 +232,7 @@ class Runs:
     rewards : ndarray, shape (epochs,)
         Rewards of the index policy with M = 1, in its cycle.
     content, crawls : ndarray, shape (epochs,)
-        Of source 1, crawled at ages 3 and 1 by turns.
+        Of source 1, crawled at two ages by turns.
     """
 
     bursts: Floats
@@ -233,14 +241,23 @@ class Runs:
     crawls: Floats
 
 
-def runs_to_read(sources: Sources) -> Runs:
-    """Return the runs on which the displays of sections 2 and 3 are read."""
+def runs_to_read(sources: Sources, gaps: tuple[int, int] = (3, 1)) -> Runs:
+    """Return the runs on which the displays of sections 2 and 3 are read.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    gaps : tuple of int
+        Ages at which source 1 is crawled, by turns.
+    """
     size = len(sources)
     bursts = np.tile([float(sources.cost.sum()), *[0.0] * (size - 1)], _EPOCHS // size)
     rewards = simulate(sources, "whittle", 1, _EPOCHS, initial_state="fresh").reward
-    ages = np.tile([1, 2, 3, 1], _EPOCHS // 4)
+    ages = np.resize(np.concatenate([np.arange(1, gap + 1) for gap in gaps]), _EPOCHS)
     content = sources.state_at_age(ages[:, None])[:, 0]
-    return Runs(bursts, rewards, content, np.tile([0.0, 0.0, 1.0, 1.0], _EPOCHS // 4))
+    crawls = np.append(ages[1:] == 1, True).astype(float)
+    return Runs(bursts, rewards, content, crawls)
 
 
 @dataclass(frozen=True)
@@ -305,17 +322,3 @@ def discounted_run(
         higher=reward(0.9),
         lower=reward(0.5),
     )
-
-
-def intervals_cover(join: Callable[..., NDArray[np.bool_]] = np.logical_and) -> bool:
-    """Tell whether B and its complement, as the proof of Lemma 5 prints them, make up [u, u*].
-
-    Parameters
-    ----------
-    join : callable
-        How [u, a1) and (a2, u*] are put together; printed is the intersection. On the scale from u
-        to u*, a1 = 0.4 and a2 = 0.7.
-    """
-    x = np.linspace(0, 1, 101)
-    passive = join(x < 0.4, x > 0.7)
-    return bool((passive | ((x >= 0.4) & (x <= 0.7))).all())

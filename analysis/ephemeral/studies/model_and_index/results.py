@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 from analysis.ephemeral.simulation import Cycle
@@ -18,10 +16,8 @@ from analysis.ephemeral.studies.model_and_index.model import (
 )
 from analysis.ephemeral.studies.model_and_index.relaxation import (
     Discounted,
-    Reading,
     RelaxationChecks,
     Runs,
-    as_printed,
 )
 
 #: What still counts as rounding, and the room that a margin has for it.
@@ -64,14 +60,6 @@ class Results:
         Largest relative difference of the closed form from the definition.
     flips, short_worst : float
         Share of wrong ceilings in floating point; largest error of the short form.
-    reading : callable
-        How the sums are read whose summand carries t; `as_printed` or `as_meant`.
-    series : callable
-        Value that the discounted sum has when read so.
-    right_of_9 : callable
-        Right side of (9) when read so.
-    join : callable
-        How the two intervals in the proof of Lemma 5 are put together.
     """
 
     sources: Sources
@@ -93,7 +81,3 @@ class Results:
     definition: float
     flips: float
     short_worst: float
-    reading: Reading = as_printed
-    series: Callable[[Discounted], float] = lambda run: run.letter
-    right_of_9: Callable[[Discounted], float] = lambda run: run.higher
-    join: Callable[..., np.ndarray] = np.logical_and

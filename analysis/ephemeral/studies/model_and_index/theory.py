@@ -44,7 +44,7 @@ def _grid(found: Results) -> list[Claim]:
     """Judge the statements of `lemma_checks`, those of the discounted problem, and two proofs."""
     above = "; for lambda up to u*/C, above which all states are passive"
     start, excess, bend = found.finite
-    printed = found.checks["printed_constant"]
+    printed, control = found.checks["printed_constant"], found.checks["printed_control"]
     nested = float(found.checks["nested"].min())
     rising = found.index.rise > 0 and nested > 0
     shape = ["discounted_monotone", "discounted_convex"]
@@ -76,6 +76,20 @@ def _grid(found: Results) -> list[Claim]:
             float(printed.min()) >= -ROOM,
             evidence="the slope is (alpha delta)^tau; the printed constant is smaller at "
             f"{(printed < 0).mean():.0%} of the grid, at worst by {-printed.min():.2f}",
+        ),
+        Claim(
+            "A-r-lem1-2former",
+            float(control.min()) >= -ROOM,
+            evidence="a control optimal from x is one of those from x', so that the inequality "
+            f"points the other way: at {(control < 0).mean():.0%} of the grid the difference of "
+            f"values is larger, at worst by {-control.min():.2f} (x' - x); with a control optimal "
+            "from x', the latter, it is not",
+        ),
+        Claim(
+            "A-r-lem1-2sum",
+            False,
+            basis="judged",
+            evidence="m is bound by no sum: the sum is over t, and delta^t is meant",
         ),
         _margin(found, "A-r-lem1-3", shape),
         _margin(
@@ -213,6 +227,8 @@ def _ends(found: Results) -> list[Claim]:
     apart = bool((ends.lambda_m < ends.lambda_M).all())
     low, high = (solved.decay.map(ends.agg(f, axis=1)) for f in ("min", "max"))
     between = (solved.subsidy > low + slack) & (solved.subsidy < high - slack)
+    moves = bool((solved.groupby("decay").high.nunique() > 1).any())
+    own = "V is that of lambda itself, so that the bound depends on lambda" if moves else ""
     beats = solved.gain > solved[["subsidy", "fresh"]].max(axis=1) + slack
     some = f"at {int(never.sum())} of {len(solved)} solved subsidies, from below the index of u to "
     some += "1.5 u*/C"
@@ -226,6 +242,7 @@ def _ends(found: Results) -> list[Claim]:
         Claim(
             "A-r-eq13",
             bool(never.any() and not never.all() and (never == passive).all()),
+            condition=own,
             evidence="lambda is above the maximum at those subsidies and at no other; the maximum "
             "is u*/C, the index of u*",
         ),
@@ -238,6 +255,7 @@ def _ends(found: Results) -> list[Claim]:
         Claim(
             "A-r-eq14",
             bool(always.any() and not always.all() and (always == active).all()),
+            condition=own,
             evidence="lambda is at most the minimum at those subsidies and at no other; the "
             "minimum is (1 - alpha) u / C, the index of u",
         ),

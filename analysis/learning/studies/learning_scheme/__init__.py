@@ -7,7 +7,7 @@ thresholds) and `Rule` (sections III and IV: the soft policy, its gradient and t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,8 +32,6 @@ from analysis.learning.scheme.thresholds import (
 )
 from analysis.learning.studies.rounding import shown
 from analysis.report import save_table
-
-IndexOf = Callable[[Sources, Floats], Floats]
 
 
 @dataclass(frozen=True)
@@ -157,32 +155,29 @@ def content_misses(
 
 @dataclass(frozen=True)
 class Ranked:
-    """Crawl the sources of largest index, with a formula for the index.
+    """Crawl the sources of largest index by (4) and (5), as printed.
 
     Parameters
     ----------
     sources : Sources
         N sources.
-    index : callable
-        Takes the sources and their states.
     """
 
     sources: Sources
-    index: IndexOf
 
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Ints:
         """Return the `budget` sources of largest index; ties go to the smaller number."""
-        values = self.index(self.sources, self.sources.state_at_age(observation.age))
+        values = index_as_printed(self.sources, self.sources.state_at_age(observation.age))
         return np.sort(np.argsort(-values, kind="stable")[:budget])
 
 
-def ranks_as_the_index(sources: Sources, horizon: int, index: IndexOf = index_as_printed) -> bool:
-    """Say whether a formula crawls as the index policy does, at every budget below N."""
+def ranks_as_the_index(sources: Sources, horizon: int) -> bool:
+    """Say whether (4), as printed, crawls as the index policy does, at every budget below N."""
     return all(
         np.array_equal(
-            _crawled(sources, Ranked(sources, index), budget, horizon),
+            _crawled(sources, Ranked(sources), budget, horizon),
             _crawled(sources, "whittle", budget, horizon),
         )
         for budget in range(1, len(sources))

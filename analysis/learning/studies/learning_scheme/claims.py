@@ -208,6 +208,13 @@ def _objective(found: Content) -> Iterable[Claim]:
 def _index(found: Index) -> Iterable[Claim]:
     ages = len(found.closed)
     yield Claim(
+        "B-indexable",
+        bool((np.diff(found.closed, axis=0) > 0).all() and found.defined < 1e-8),
+        proof="thm-mi-indexable",
+        condition="M_i infinite: for a finite M_i the content alone is not the state",
+        evidence=f"the index rises with the age up to {ages}, for each of the sources",
+    )
+    yield Claim(
         "B-eq4",
         bool(np.allclose(found.exceeding, found.closed, atol=1e-8) and found.defined < 1e-8),
         evidence=f"equal to the index in closed form at ages up to {ages}, and that to the dynamic "
@@ -317,6 +324,13 @@ def _gradient(found: Rule) -> Iterable[Claim]:
         evidence=f"exact at {found.points} points within "
         f"{_bound(own['largest relative error'], LEAST)}; for the harvest its median cosine with "
         f"the gradient is {harvest['median cosine']:.2f}",
+    )
+    yield Claim(
+        "B-eq8-first",
+        bool(own["largest relative error"] < 1e-5),
+        evidence="summed over the sources, each with its own factor as these displays have it, "
+        f"they give the gradient of the exact average reward at {found.points} points within "
+        f"{_bound(own['largest relative error'], LEAST)}",
     )
     yield Claim(
         "B-eq8",

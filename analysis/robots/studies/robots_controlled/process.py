@@ -7,8 +7,6 @@ process, or another wording, gives another verdict.
 from __future__ import annotations
 
 import itertools
-import operator
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,14 +46,6 @@ class Process:
         Why line 3 of (20) as printed is no process with more robots than places; "" if it is one.
     randomised : float
         Least cost of the chain over all randomised stationary policies.
-    fictitious : callable
-        Printed probability of a fictitious event at (q, r).
-    level_zero : callable
-        For which q and q' Lemma 4, step 1, stays at level 0.
-    lowest : int
-        Lemma 4, step 3, lists the levels from r down to r' plus this.
-    direction : int
-        Step with which Lemma 4, step 1, goes from q to q'.
     """
 
     model: RobotControl
@@ -63,10 +53,6 @@ class Process:
     printed: dict[str, float | str]
     leaves: str
     randomised: float
-    fictitious: Callable[[RobotControl, int, int], float] = printed_fictitious
-    level_zero: Callable[[int, int], bool] = operator.ge
-    lowest: int = -1
-    direction: int = 1
 
     @property
     def gain(self) -> float:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from analysis.mdp import policy_iteration
 from analysis.report import Claim
-from analysis.robots.printed.fullchain import State, state_space, transition
+from analysis.robots.printed.fullchain import FullChain, State, state_space, transition
 from analysis.robots.static.mm1k import static_cost
-from analysis.robots.studies.robots_controlled.process import PolicyCosts, Process
+from analysis.robots.studies.robots_controlled.process import (
+    PolicyCosts,
+    Process,
+    printed_fictitious,
+)
 
 
 def claims(found: Process, policies: PolicyCosts) -> list[Claim]:
     """Return what the page says to section 3.1 and to Lemma 4."""
-    return [*_process(found), *_misprints(found), *_policies(found, policies), *_lemma_4(found)]
+    return [
+        *_process(found),
+        *_misprints(found),
+        *_policies(found, policies),
+        *_lemma_4(found, policies),
+    ]
 
 
 def _process(found: Process) -> list[Claim]:
@@ -110,7 +121,7 @@ def _misprints(found: Process) -> list[Claim]:
     model = found.model
     busy = (1, model.robots)
     left = transition(model, (*busy, 2), 0).get((*busy, 2), 0.0)
-    said = found.fictitious(model, *busy)
+    said = printed_fictitious(model, *busy)
     corrected = f"instead of {found.gain:.6f}"
     return [
         Claim(
@@ -137,6 +148,7 @@ def _policies(found: Process, policies: PolicyCosts) -> list[Claim]:
     single = policies.classes == 1
     constant = np.ptp(policies.costs, axis=1) < 1e-8
     least = float(policies.costs.min())
+    cheapest = float(policies.costs[constant].min(initial=np.inf))
     gap = float(np.abs(policies.early - policies.costs).max())
     count = len(policies.costs)
     return [
@@ -154,14 +166,14 @@ def _policies(found: Process, policies: PolicyCosts) -> list[Claim]:
         ),
         Claim(
             "D-P0",
-            bool(constant[single].all() and np.isclose(policies.costs[constant].min(), least)),
+            bool(constant[single].all() and np.isclose(cheapest, least)),
             evidence=f"of {count} policies of a small process the {int(single.sum())} with one "
             "recurrent class have one cost each, and the least cost of all is among theirs",
         ),
     ]
 
 
-def _lemma_4(found: Process) -> list[Claim]:
+def _lemma_4(found: Process, policies: PolicyCosts) -> list[Claim]:
     model, chain = found.model, found.chain
     top = model.robots
     _, outside = chain.classes()
@@ -170,11 +182,17 @@ def _lemma_4(found: Process) -> list[Claim]:
     level_two = {x for x in chain.states if x[1] == 2}
     at_top = {x for x in chain.states if x[1] == top} - chain.reachable((1, top, 1))
     stuck = _stuck_at_level_zero(found)
-    levels = range(2, 1 + found.lowest - 1, -1)  # from r = 2 to r' = 1
-    twice = 1 in levels
     below = {state[0] for state, p in transition(model, (2, 0, 0), 0).items() if p > 0}
-    listed = 2 + found.direction
-    up = {state for state in chain.states if state[1] == 1} <= chain.reachable((1, 0, 0))
+    level_one = {state for state in chain.states if state[1] == 1}
+    upward = {state: int(state[1] == 0 or state[2] == 1) for state in chain.states if state[1] <= 1}
+    up = level_one <= reached_by(chain, (1, 0, 0), upward)
+    topward = {state: int(state[1] < top or state[2] == 1) for state in chain.states}
+    missed = {state for state in chain.states if state[1] == top}
+    missed -= reached_by(chain, (1, 0, 0), topward)
+    restart = {state: int(state[0] > 0 and state[2] == 1) for state in chain.states}
+    trapped = reached_by(chain, (0, 1, 1), restart)
+    several = bool((policies.classes > 1).any())
+    most = int(policies.classes.max())
     return [
         Claim(
             "D-example-N2",
@@ -187,8 +205,10 @@ def _lemma_4(found: Process) -> list[Claim]:
         ),
         Claim(
             "D-multichain",
-            not outside,
-            evidence=f"{len(outside)} states of the process with N = {top} and "
+            several and not outside,
+            evidence=f"multichain it is: of {len(policies.costs)} pure policies of the process "
+            f"with N = 2 and K = 2 {int((policies.classes > 1).sum())} have {most} recurrent "
+            f"classes. But {len(outside)} states of the process with N = {top} and "
             f"K = {model.capacity} cannot be reached from the others: weakly communicating",
         ),
         Claim("D-lem4", not outside, evidence=f"the states {names} cannot be entered"),
@@ -208,25 +228,62 @@ def _lemma_4(found: Process) -> list[Claim]:
         Claim(
             "D-lem4-2",
             up,
-            condition="the higher level is below N" if at_top else "",
-            evidence="all states of level 1 are reached from level 0; at level N those of a "
-            "fictitious event with pages waiting are not",
+            condition="the higher level is below N" if missed else "",
+            evidence="under the printed policy from level 0 to level 1 all states of level 1 are "
+            f"visited; under that to level N = {top} {len(missed)} states of it are not, those of "
+            "a fictitious event with pages waiting",
         ),
         Claim(
             "D-lem4-3",
-            not twice,
+            False,
             basis="judged",
-            evidence=f"from level 2 to level 1 the print sets the actions 0 at levels "
-            f"{list(levels)}, among them level 1 itself, where its next line sets action 1",
+            evidence="from level r to level r' the print sets the actions 0 down to level r' - 1, "
+            "level r' itself among them, where its next line sets action 1",
         ),
         Claim(
-            "D-lem4-order",
-            below <= set(range(2, listed + found.direction, found.direction)),
-            basis="judged",
-            evidence=f"action 0 after a departure at (2,0,0) leads to q = {sorted(below)}, the "
-            f"list goes on with {listed}",
+            "D-lem4-3-zero",
+            (model.capacity, 1, 1) in trapped,
+            evidence="with action 0 at (0,1,1), which the print leaves out of its list, the queue "
+            f"is (0,1) or (1,0) for ever: from there {len(trapped)} states are reached, and "
+            f"({model.capacity},1,1) is not among them; from i = 0 on the construction works",
+        ),
+        *(
+            Claim(
+                row,
+                False,
+                basis="judged",
+                evidence=f"action 0 after a departure at (2,0,0) leads to q = {sorted(below)}, the "
+                f"list goes {listed}",
+            )
+            for row, listed in (
+                ("D-lem4-order", "from q up, to q' + 1, which is at most q"),
+                ("D-lem4-order-zero", "from q up, to 2"),
+            )
         ),
     ]
+
+
+def reached_by(chain: FullChain, start: State, actions: Mapping[State, int]) -> set[State]:
+    """Return the states that a process reaches under a policy, the start included.
+
+    Parameters
+    ----------
+    chain : FullChain
+    start : tuple of int
+    actions : mapping of tuple of int to int
+        Action of each state; where it is not allowed, the other one.
+    """
+    index = {state: k for k, state in enumerate(chain.states)}
+    reached, new = {start}, {start}
+    while new:
+        ahead = set[State]()
+        for state in new:
+            k, wanted = index[state], actions.get(state, 0)
+            action = wanted if np.isfinite(chain.costs[wanted, k]) else 1 - wanted
+            ahead |= {chain.states[j] for j in chain.transitions[action][[k]].nonzero()[1]}
+        new = ahead - reached
+        reached |= new
+    return reached
 
 
 def _stuck_at_level_zero(found: Process) -> list[tuple[State, State]]:
@@ -249,6 +306,6 @@ def _stuck_at_level_zero(found: Process) -> list[tuple[State, State]]:
         (x, y)
         for x in inside
         for y in inside
-        if y[2] == 0 and y[0] > 0 and found.level_zero(x[0], y[0]) and x[2] == 0
+        if y[2] == 0 and y[0] > 0 and x[0] >= y[0] and x[2] == 0
         if y not in reach[x]
     ]

@@ -1,8 +1,6 @@
 """The static section of the robot study: what it states, held against the M/M/1/K queue.
 
-The statements read `formulas.Formulas`, so that a test can put a wrong function in
-the place of a right one. Sections 2.2 and 2.3 are in `impact`, the pictures in
-`pictures`.
+Sections 2.2 and 2.3 are in `impact`, the pictures in `pictures`.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from scipy import sparse
 from analysis.mdp import stationary_law
 from analysis.report import Claim
 from analysis.robots.general.mg1k import GeneralQueue, exponential
+from analysis.robots.static import mm1k, theory
 from analysis.robots.studies.robots_static.formulas import (
     CAPACITIES,
     GRID,
@@ -24,31 +23,30 @@ from analysis.robots.studies.robots_static.formulas import (
     RATIONAL,
     WEIGHTS,
     Floats,
-    Formulas,
     best_loads,
+    printed_law,
 )
 from analysis.robots.studies.robots_static.impact import VAST, lemma_2, proposition_2
 
 
-def claims(formulas: Formulas, wrong: dict[int, float], ratio: float) -> list[Claim]:
+def claims(wrong: dict[int, float], ratio: float) -> list[Claim]:
     """Return what the page says to the static section.
 
     Parameters
     ----------
-    formulas : Formulas
     wrong : dict of int to float
         As `wrong_shares` returns it.
     ratio : float
         mu/lambda of the figures.
     """
-    loads = best_loads(formulas)
+    loads = best_loads()
     return [
         *_context(),
-        *_queue(formulas),
-        *_lemma_1(formulas, loads),
-        *_proposition_1(formulas, wrong),
-        *proposition_2(formulas, loads),
-        *lemma_2(formulas, loads),
+        *_queue(),
+        *_lemma_1(loads),
+        *_proposition_1(wrong),
+        *proposition_2(loads),
+        *lemma_2(loads),
         *_figures(ratio),
     ]
 
@@ -83,21 +81,38 @@ def _balanced_law(rho: float, capacity: int) -> Floats:
     return stationary_law(sparse.csr_array(rates))
 
 
-def _queue(f: Formulas) -> list[Claim]:
-    down = all((np.diff(f.starvation(LOADS, k)) < 0).all() for k in CAPACITIES)
-    up = all((np.diff(f.loss(LOADS, k)) > 0).all() for k in CAPACITIES)
+def _queue() -> list[Claim]:
+    down = all((np.diff(mm1k.starvation_probability(LOADS, k)) < 0).all() for k in CAPACITIES)
+    up = all((np.diff(mm1k.loss_rate(LOADS, k)) > 0).all() for k in CAPACITIES)
     some = (0.3, 0.9, 1.7)
-    laws = all(np.allclose(f.law(r, k), _balanced_law(r, k)) for r in some for k in CAPACITIES)
+    laws = all(
+        np.allclose(printed_law(r, k), _balanced_law(r, k)) for r in some for k in CAPACITIES
+    )
     seen = [GeneralQueue(r, 5, exponential()).measures() for r in (*some, 1.0)]
     counted = [0.3 * empty + lost for empty, lost in seen]
-    pasta = [0.3 * f.starvation(r, 5) + r * f.full(r, 5) for r in (*some, 1.0)]
-    weighted = [0.3 * f.starvation(0.9, k) + f.full(0.9, k) for k in CAPACITIES]
-    costs = [f.cost(0.9, 0.3, k) for k in CAPACITIES]
-    at_one = [f.cost(1.0, g, k) * (k + 1) / (g + 1) for g in WEIGHTS for k in CAPACITIES]
-    exact = {k: f.identities(k) for k in (2, 3, 5, 8)}
+    pasta = np.array(
+        [
+            0.3 * mm1k.starvation_probability(r, 5) + r * mm1k.full_probability(r, 5)
+            for r in (*some, 1.0)
+        ],
+        float,
+    )
+    weighted = np.array(
+        [
+            0.3 * mm1k.starvation_probability(0.9, k) + mm1k.full_probability(0.9, k)
+            for k in CAPACITIES
+        ],
+        float,
+    )
+    costs = np.array([mm1k.static_cost(0.9, 0.3, k) for k in CAPACITIES], float)
+    at_one = np.array(
+        [mm1k.static_cost(1.0, g, k) * (k + 1) / (g + 1) for g in WEIGHTS for k in CAPACITIES],
+        float,
+    )
+    exact = {k: theory.static_identities(k) for k in (2, 3, 5, 8)}
     closed = all(
         np.allclose(c, p, rtol=1e-10)
-        for c, p in zip([f.cost(r, 0.3, 5) for r in (*some, 1.0)], pasta, strict=True)
+        for c, p in zip([mm1k.static_cost(r, 0.3, 5) for r in (*some, 1.0)], pasta, strict=True)
     )
     return [
         Claim(
@@ -128,11 +143,14 @@ def _queue(f: Formulas) -> list[Claim]:
             bool(np.allclose(at_one, 1.0, rtol=1e-13)),
             evidence="from the form without 0/0",
         ),
-        Claim(
-            "D-concl-cost",
-            bool(np.allclose(weighted, costs)),
-            evidence=f"at load 0.9, gamma = 0.3, K = 5 the sum with the loss probability is "
-            f"{weighted[2]:.4f}, the cost (2) {costs[2]:.4f}: it weighs the loss rate",
+        *(
+            Claim(
+                row,
+                bool(np.allclose(weighted, costs)),
+                evidence=f"at load 0.9, gamma = 0.3, K = 5 the sum with the loss probability is "
+                f"{weighted[2]:.4f}, the cost (2) {costs[2]:.4f}: it weighs the loss rate",
+            )
+            for row in ("D-concl-cost", "D-intro-cost")
         ),
         *(
             Claim(row, all(found[name] for found in exact.values()), evidence=RATIONAL)
@@ -141,39 +159,40 @@ def _queue(f: Formulas) -> list[Claim]:
     ]
 
 
-def _lemma_1(f: Formulas, loads: dict[int, Floats]) -> list[Claim]:
-    curves = [np.sign(np.diff(f.cost(LOADS, g, k))) for g in WEIGHTS for k in CAPACITIES]
+def _lemma_1(loads: dict[int, Floats]) -> list[Claim]:
+    curves = [np.sign(np.diff(mm1k.static_cost(LOADS, g, k))) for g in WEIGHTS for k in CAPACITIES]
     unimodal = all((np.diff(signs) >= 0).all() for signs in curves)
     least = all(
-        f.cost(rho, g, k) <= f.cost(rho * factor, g, k)
+        mm1k.static_cost(rho, g, k) <= mm1k.static_cost(rho * factor, g, k)
         for k in CAPACITIES
         for g, rho in zip(WEIGHTS, loads[k], strict=True)
         for factor in (0.99, 1.01)
     )
     sides = all(
-        (np.sign(loads[k] - 1) == np.sign(WEIGHTS - f.critical(k))).all() for k in CAPACITIES
+        (np.sign(loads[k] - 1) == np.sign(WEIGHTS - mm1k.critical_gamma(k))).all()
+        for k in CAPACITIES
     )
-    at_critical = [f.load(f.critical(k), k) for k in CAPACITIES]
-    double = all(f.order(Fraction(1, 2), k) == 2 for k in CAPACITIES)
-    triple = f.order(Fraction(7, 5), 5)
+    at_critical = [mm1k.optimal_load(mm1k.critical_gamma(k), k) for k in CAPACITIES]
+    double = all(theory.zero_order_at_one(Fraction(1, 2), k) == 2 for k in CAPACITIES)
+    triple = theory.zero_order_at_one(Fraction(7, 5), 5)
     at_zero = [
-        2 * (k + 2) * f.reduced_minimum(g, k) ** (k + 1) - (g * k + k + 2)
+        2 * (k + 2) * theory.reduced_minimum(g, k) ** (k + 1) - (g * k + k + 2)
         for g in WEIGHTS
         for k in CAPACITIES
     ]
 
     def at_minimum(g: float, k: int) -> float:
-        return f.reduced(f.reduced_minimum(g, k), g, k)
+        return theory.reduced_numerator(theory.reduced_minimum(g, k), g, k)
 
     step = 1e-6
     slopes = [
         (at_minimum(g + step, k) - at_minimum(g - step, k)) / (2 * step)
-        - k * (1 - f.reduced_minimum(g, k))
+        - k * (1 - theory.reduced_minimum(g, k))
         for g in WEIGHTS
         for k in CAPACITIES
     ]
     signs = all(at_minimum(g, k) <= 1e-12 for g in WEIGHTS for k in CAPACITIES)
-    zeros = all(abs(at_minimum(f.critical(k), k)) < 1e-12 for k in CAPACITIES)
+    zeros = all(abs(at_minimum(mm1k.critical_gamma(k), k)) < 1e-12 for k in CAPACITIES)
     return [
         Claim(
             "D-lem1-unique",
@@ -209,26 +228,33 @@ def _lemma_1(f: Formulas, loads: dict[int, Floats]) -> list[Claim]:
     ]
 
 
-def _rounds(f: Formulas) -> bool:
+def _rounds() -> bool:
     """Whether the number of robots is a rounding of the best load, and the best of all."""
     for rate in RATES:
         for g in WEIGHTS[::3]:
             for k in (2, 5, 15):
-                exact = f.load(g, k) / rate
-                costs = {n: f.cost(n * rate, g, k) for n in range(1, int(3 * exact) + 3)}
-                number = f.robots(rate, g, k)
+                exact = mm1k.optimal_load(g, k) / rate
+                costs = {n: mm1k.static_cost(n * rate, g, k) for n in range(1, int(3 * exact) + 3)}
+                number = mm1k.optimal_robots(rate, g, k)
                 near = number in {max(1, math.floor(exact)), math.ceil(exact)}
-                if not near or f.cost(number * rate, g, k) > min(costs.values()) * (1 + 1e-12):
+                if not near or mm1k.static_cost(number * rate, g, k) > min(costs.values()) * (
+                    1 + 1e-12
+                ):
                     return False
     return True
 
 
-def _proposition_1(f: Formulas, wrong: dict[int, float]) -> list[Claim]:
-    rounds = _rounds(f)
+def _proposition_1(wrong: dict[int, float]) -> list[Claim]:
+    rounds = _rounds()
     cases = [(r, g) for r in (0.13, 0.37, 0.61) for g in (0.3, 3.0)]
-    same = all(f.limit_robots(r, g) == f.robots(r, g, VAST) for r, g in cases)
+    same = all(
+        mm1k.large_capacity_robots(r, g) == mm1k.optimal_robots(r, g, VAST) for r, g in cases
+    )
     limits = all(
-        np.isclose(f.limit_cost(rho, 2.0), f.cost(rho, 2.0, 4000), atol=1e-9) for rho in (0.7, 1.2)
+        np.isclose(
+            mm1k.infinite_capacity_cost(rho, 2.0), mm1k.static_cost(rho, 2.0, 4000), atol=1e-9
+        )
+        for rho in (0.7, 1.2)
     )
     one = "at least one robot runs"
     shares = ", ".join(f"{share:.0%} at K = {k}" for k, share in wrong.items())

@@ -1,6 +1,5 @@
 """The draft's process and its Lemma 4: verdicts turn on another process, or another wording."""
 
-import operator
 from dataclasses import replace
 
 import numpy as np
@@ -8,8 +7,9 @@ import pytest
 from scipy import sparse
 
 from analysis.robots.controlled.control import RobotControl
-from analysis.robots.printed.fullchain import full_chain
+from analysis.robots.printed.fullchain import full_chain, transition
 from analysis.robots.studies.robots_controlled import process as study
+from analysis.robots.studies.robots_controlled import process_claims
 from analysis.robots.studies.robots_controlled.process_claims import claims
 from tests.support import assert_all_turn, verdicts
 
@@ -23,7 +23,7 @@ def found():
 
 @pytest.fixture(scope="module")
 def policies():
-    return study.all_policies(full_chain(RobotControl(1, 0.4, 1.0, 2, 1.0)))
+    return study.all_policies(full_chain(RobotControl(2, 0.4, 1.0, 2, 1.0)), doublings=25)
 
 
 def faster_clock(chain):
@@ -54,52 +54,92 @@ def free_at_one(chain):
 def test_the_verdicts_on_the_draft(found, policies):
     said = verdicts(claims(found, policies))
     wrong = ["D-fict", "D-eq19", "D-eq20", "D-multichain", "D-lem4", "D-lem4-1b", "D-lem4-3",
-             "D-lem4-order"]  # fmt: skip
+             "D-lem4-3-zero", "D-lem4-order", "D-lem4-order-zero"]  # fmt: skip
     assert {id for id, verdict in said.items() if verdict == "does not hold"} == set(wrong)
     assert said["D-lem4-1"] == said["D-lem4-2"] == said["D-example-N2"] == "holds under"
 
 
-def test_every_computed_verdict_turns(found, policies):
-    chain = found.chain
-    dearer = replace(chain, costs=2 * chain.costs)
-    corrected = study.Process(
-        MODEL,
-        chain,
-        dict.fromkeys(found.printed, found.gain),
-        "",
-        found.randomised,
-        fictitious=lambda m, q, r: (m.robots - r) * m.arrival_rate / m.event_rate,
-        level_zero=operator.gt,
-        lowest=1,
-        direction=-1,
-    )
-    several = replace(policies, classes=np.ones_like(policies.classes), costs=policies.early + 1)
-    several.costs[0, 0] = -1.0
+def robot_that_stays(chain):
+    """Return the process in which action 0 at (0,1,1) keeps the robot, as action 1 does."""
+    place, passive = chain.states.index((0, 1, 1)), sparse.lil_array(chain.transitions[0])
+    passive[place] = chain.transitions[1][[place]]
+    return replace(chain, transitions=[passive.tocsr(), chain.transitions[1]])
+
+
+def slow(chain):
+    """Return the process in which nothing happens at most events."""
+    stay = sparse.eye_array(len(chain.states), format="csr")
+    return replace(chain, transitions=[0.999 * stay + 0.001 * t for t in chain.transitions])
+
+
+def with_a_free_refuge(chain):
+    """Return the process with a state that is never left, never entered, and costs nothing."""
+    place, costs = chain.states.index((1, 1, 2)), chain.costs.copy()
+    moves = sparse.lil_array(chain.transitions[0])
+    moves[place], costs[0, place] = 0.0, 0.0
+    moves[place, place] = 1.0
+    return replace(chain, costs=costs, transitions=[moves.tocsr(), chain.transitions[1]])
+
+
+def server_that_waits_for_two(model, state, action):
+    """Return the law after a state if one page alone is not served."""
+    law = dict(transition(model, state, action))
+    for served in [x for x in law if x[0] == 1 and x[2] == 0]:
+        idle = (*served[:2], 2)
+        law[idle] = law.get(idle, 0.0) + law.pop(served)
+    return law
+
+
+def test_every_computed_verdict_turns(found, policies, monkeypatch):
+    chain, one = found.chain, full_chain(RobotControl(1, 0.4, 1.0, 2, 1.0))
+    monkeypatch.setattr(process_claims, "transition", server_that_waits_for_two)
+    lone = process_claims.claims(found, policies)
+    monkeypatch.undo()
+
+    def said(process, costs):
+        return lone if process is None else claims(process, costs)
+
     assert_all_turn(
-        claims,
+        said,
         (found, policies),
         {
-            "events twice as dear": (replace(found, chain=dearer), policies),
+            "events twice as dear": (
+                replace(found, chain=replace(chain, costs=2 * chain.costs)),
+                policies,
+            ),
             "a faster clock": (replace(found, chain=faster_clock(chain)), policies),
             "no robot is started": (replace(found, chain=without_starts(chain)), policies),
             "a choice at (1,0,0)": (replace(found, chain=free_at_one(chain)), policies),
-            "the print corrected": (corrected, policies),
-            "averages that depend on the start": (found, several),
-            "a mixture that costs less": (replace(found, randomised=0.5 * found.gain), policies),
+            "a robot that stays at (0,1,1)": (
+                replace(found, chain=robot_that_stays(chain)),
+                policies,
+            ),
+            "a page alone is not served": (None, policies),
+            "robots that bring nothing": (
+                study.small_process(RobotControl(2, 1e-13, 1.0, 3, 1.0)),
+                policies,
+            ),
+            "as many robots as places": (
+                study.small_process(RobotControl(3, 0.4, 1.0, 3, 1.0), more_robots=3),
+                policies,
+            ),
+            "hardly any event": (found, study.all_policies(slow(one))),
+            "a free refuge": (found, study.all_policies(with_a_free_refuge(one))),
         },
     )
 
 
-def test_all_policies_of_a_small_process_are_evaluated(policies):
-    assert len(policies.costs) == 2**6
-    assert policies.costs.min() == pytest.approx(RobotControl(1, 0.4, 1.0, 2, 1.0).solve().gain)
+def test_all_policies_of_a_small_process_are_evaluated():
+    model = RobotControl(1, 0.4, 1.0, 2, 1.0)
+    found = study.all_policies(full_chain(model))
+    assert len(found.costs) == 2**6
+    assert found.costs.min() == pytest.approx(model.solve().gain)
 
 
-def test_two_robots_have_policies_with_two_classes():
-    model = RobotControl(2, 0.4, 1.0, 2, 1.0)
-    found = study.all_policies(full_chain(model), doublings=25)
-    assert set(found.classes) == {1, 2}
-    assert found.costs.min() == pytest.approx(model.solve().gain, rel=1e-6)
+def test_two_robots_have_policies_with_two_classes(policies):
+    assert set(policies.classes) == {1, 2}
+    gain = RobotControl(2, 0.4, 1.0, 2, 1.0).solve().gain
+    assert policies.costs.min() == pytest.approx(gain, rel=1e-6)
 
 
 def test_mixtures_of_policies_cost_no_less(found):
