@@ -162,6 +162,86 @@
     return Math.min(dual(low, at(low)), dual(high, at(high)));
   };
 
+  // A timetable of powers of two (analysis.ephemeral.timetable with odd_parts=(1,)): one row an entry.
+
+  const LEVELS = 30;
+  // Crawls are moved from a gap 2^(j+1) (or never) to 2^j, those first that gain most, while they fit;
+  // the source of the first that does not is shared with what is left.
+  function chooseGaps(sources, budget) {
+    const steps = sources.flatMap(({ limit, decay }, source) => Array.from({ length: LEVELS + 1 }, (_, level) => {
+      const content = -Math.expm1(-decay * 2 ** level);
+      return { source, level, gain: limit * (level === LEVELS ? content : content * content) };
+    })).filter(({ gain }) => gain > 0);
+    steps.sort((a, b) => b.gain - a.gain || b.level - a.level);
+    const levels = sources.map(() => null);
+    let left = budget * 2 ** LEVELS; // in units of 2^-30 crawls an epoch
+    for (const { source, level } of steps) {
+      const more = 2 ** (LEVELS - level) - (level === LEVELS ? 0 : 2 ** (LEVELS - level - 1));
+      if (more > left) return { levels, shared: left > 0 ? source : null, extra: left };
+      levels[source] = level;
+      left -= more;
+    }
+    return { levels, shared: null, extra: 0 };
+  }
+
+  // Channel and phase of a block that begins at some place of the line, in units of 2^-digits.
+  function classOf(place, digits) {
+    const unit = 2 ** digits, channel = Math.floor(place / unit);
+    let rest = place - channel * unit, phase = 0;
+    for (let digit = 0; digit < digits; digit += 1) {
+      phase = 2 * phase + (rest % 2);
+      rest = Math.floor(rest / 2);
+    }
+    return { channel, phase };
+  }
+
+  math.timetable = (sources, budget) => {
+    const { levels, shared, extra } = chooseGaps(sources, budget), entries = [];
+    const whole = sources.map((_, i) => i).filter((i) => levels[i] !== null && i !== shared);
+    whole.sort((a, b) => levels[a] - levels[b] || a - b);
+    const longer = shared === null ? -1 : levels[shared];
+    const digits = Math.max(0, longer, ...whole.map((i) => levels[i]));
+    const unit = 2 ** digits, length = (i) => 2 ** (digits - levels[i]);
+    const add = (source, gap, place) => entries.push({ source, gap, ...classOf(place, digits) });
+    let place = 0, back = null;
+    whole.forEach((i) => {
+      if (shared !== null && back === null && levels[i] >= longer) place = share(place);
+      if (place + length(i) > budget * unit) { // behind the source that is shared, from its end
+        back -= length(i);
+        add(i, 2 ** levels[i], back);
+        return;
+      }
+      add(i, 2 ** levels[i], place);
+      place += length(i);
+    });
+    if (shared !== null && back === null) share(place);
+
+    function share(start) {
+      const half = unit / 2 ** longer;
+      add(shared, 2 ** longer, start);
+      let next = start + half;
+      const more = extra / 2 ** (LEVELS - digits);
+      for (let digit = digits; digit >= 0; digit -= 1) {
+        if (Math.floor(more / 2 ** digit) % 2) {
+          add(shared, 2 ** (digits - digit), next);
+          next += 2 ** digit;
+        }
+      }
+      back = start + 2 * half;
+      return back;
+    }
+
+    entries.sort((a, b) => a.source - b.source || a.phase - b.phase);
+    const rates = sources.map((source, i) => {
+      if (levels[i] === null) return 0;
+      const gap = 2 ** levels[i], rate = math.stateAtAge(source, gap) / gap;
+      if (i !== shared) return rate;
+      const share = extra / 2 ** (LEVELS - levels[i]); // of the time with half the gap
+      return share * (math.stateAtAge(source, gap / 2) / (gap / 2)) + (1 - share) * rate;
+    });
+    return { entries, average: sum(rates), bound: math.relaxedBound(sources, budget) };
+  };
+
   // Restart arms (analysis.restarts): policy k leaves the first k states passive.
 
   math.thresholds = (passive, reset, passiveCost, activeCost, discount) => {

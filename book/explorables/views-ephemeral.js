@@ -1,4 +1,4 @@
-// Explorables of part I: four sources, the index as a maximum of lines, costs, and the calendar.
+// Explorables of part I: four sources, the index as a maximum of lines, costs, timetables, and the calendar.
 (function () {
   "use strict";
   const book = window.bookExplorables, { math, said, colour } = book;
@@ -160,6 +160,77 @@
       },
     };
   });
+
+  const FEW = 8;
+
+  book.define("explore-timetable", ({ parameters, values }) => {
+    const ids = ["arrival-rate", "mean-utility", "decay-rate"].map((name) => `timetable-${name}`);
+    const size = Math.min(FEW, values[ids[0]].length), places = Array.from({ length: size }, (_, i) => i);
+    const rates = places.flatMap((i) => RATES.map(([name, , label, min, max], n) => ({
+      name: `${name}${i + 1}`, label: `Source ${i + 1}: ${label}`, type: "number", min, max,
+      value: values[ids[n]][i], group: "Rates and utilities of the sources",
+    })));
+    return {
+      title: "Drive it: blocks of the budget, and the epochs that they become",
+      controls: [
+        { name: "M", label: "Budget M", unit: "sources per epoch", type: "range", min: 1, max: size, integer: true, value: Math.min(size, parameters.budget) },
+        { name: "T", label: "Length of an epoch T", unit: "time units", type: "range", min: 0.1, max: 10, log: true, value: 1 },
+        { name: "epochs", label: "Epochs shown", type: "range", min: 8, max: 64, integer: true, value: 24 },
+        ...rates,
+      ],
+      draw(state, width) {
+        const sources = places.map((i) => math.makeSource(...RATES.map(([name]) => state[`${name}${i + 1}`]), state.T));
+        const { entries, average, bound } = math.timetable(sources, state.M);
+        const cycle = math.longRunCycle(sources, "whittle", state.M);
+        const line = book.panel(width, 96, { range: [0, state.M], label: "budget (crawls per epoch)" },
+          { range: [0, 1], label: "blocks of length 1/gap, by source", ticks: [] });
+        entries.forEach((entry) => {
+          const start = entry.channel + reversed(entry.phase, entry.gap) / entry.gap, length = 1 / entry.gap;
+          line.cell([start, 0], [start + length, 1], colour(entry.source), "stroke:var(--touch-ground);stroke-width:1");
+          if (line.px(start + length) - line.px(start) > 16) {
+            line.label(start + length / 2, 0.5, String(entry.source + 1), { anchor: "middle", dy: 4, colour: "var(--touch-ground)", weight: 700 });
+          }
+        });
+        const grid = book.panel(width, 70 + 22 * size, { range: [0, state.epochs], label: "epoch" },
+          { range: [size, 0], label: "source: timetable, index below", ticks: places.map((i) => i + 0.5), names: places.map((i) => i + 1) });
+        const index = math.simulate(sources, "whittle", state.M, state.epochs).crawls;
+        for (let epoch = 0; epoch < state.epochs; epoch += 1) {
+          entries.filter(({ gap, phase }) => epoch % gap === phase).forEach(({ source }) =>
+            grid.cell([epoch + 0.08, source + 0.1], [epoch + 0.92, source + 0.48], colour(source)));
+          index[epoch].forEach((source) => grid.cell([epoch + 0.08, source + 0.56], [epoch + 0.92, source + 0.9], colour(6)));
+        }
+        return {
+          picture: [line, grid], words: scheduled(state, places, { entries, average, bound }, cycle),
+          legend: [[book.keyCell(colour(0)), "block or crawl of the timetable, in its source's colour"], [book.keyCell(colour(6)), "crawl of the index policy, from empty sources, below"]],
+        };
+      },
+    };
+  });
+
+  // A phase with the binary digits of its gap's exponent reversed: where its block begins.
+  function reversed(phase, gap) {
+    let place = 0;
+    for (let width = 1, rest = phase; width < gap; width *= 2) {
+      place = 2 * place + (rest % 2);
+      rest = Math.floor(rest / 2);
+    }
+    return place;
+  }
+
+  function scheduled(state, places, { entries, average, bound }, cycle) {
+    const said100 = (share) => `${said(100 * share, 2)}%`;
+    const gaps = places.map((i) => {
+      const own = entries.filter(({ source }) => source === i).map(({ gap }) => gap).sort((a, b) => a - b);
+      if (!own.length) return `source ${i + 1} never`;
+      if (own.length > 1) return `source ${i + 1} every ${own[0] / 2} or ${book.plural(own[0], "epoch")}`;
+      return `source ${i + 1} every ${own[0] === 1 ? "epoch" : `${own[0]} epochs`}`;
+    });
+    const beside = cycle ? `The index policy earns ${said(cycle.average, 2)} in the long run, ${said100(1 - cycle.average / bound)} below the bound.`
+      : "The index policy shows no cycle within 20000 epochs.";
+    if (!(bound > 0)) return `With M = ${state.M} there is nothing to earn: all sources are empty.`;
+    return `With M = ${state.M}, powers of two crawl ${listed(gaps)}. That earns ${said(average, 2)} an epoch, and no policy more than `
+      + `${said(bound, 2)}: ${said100(Math.max(0, 1 - average / bound))} is the most that can be lost. ${beside}`;
+  }
 
   const DRAWN = 40, SETTLED = 100, LAST = 400;
   // The delay and the budget of the page's example of a schedule.

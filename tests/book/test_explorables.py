@@ -15,6 +15,7 @@ from analysis.ephemeral import (
     long_run_cycle,
     relaxed_problem,
     simulate,
+    timetable,
     whittle_index,
     whittle_index_at_age,
 )
@@ -125,6 +126,22 @@ def bound(rng):
     return [plain(sources), budget, least], float(expected)
 
 
+def powers_of_two(rng):
+    size = int(rng.integers(1, 9))
+    sources, budget = draw_sources(rng, size), int(rng.integers(1, size + 1))
+    found = timetable(sources, budget, odd_parts=(1,))
+    rows = zip(found.source, found.gap, found.phase, found.channel, strict=True)
+    expected = {
+        "entries": [
+            {"source": int(i), "gap": int(k), "phase": int(r), "channel": int(c)}
+            for i, k, r, c in rows
+        ],
+        "average": found.average_reward,
+        "bound": found.bound,
+    }
+    return [plain(sources), budget], expected
+
+
 def restart(rng):
     arm, discount = unstructured_arm(int(rng.integers(3, 9)), rng), float(rng.uniform(0.1, 0.99))
     found = thresholds(arm, discount)
@@ -191,6 +208,7 @@ FUNCTIONS = {
     "longRunCycle": cycle,
     "schedule": schedule,
     "relaxedBound": bound,
+    "timetable": powers_of_two,
     "thresholds": restart,
     "softThresholdValue": soft,
     "staticCost": cost,

@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpecBase
 from matplotlib.text import Text
@@ -109,13 +110,24 @@ def _fold_legends(figure: Figure, panels: list[Axes]) -> int:
     own = [legend for axes in panels if (legend := axes.get_legend()) is not None]
     legends = [*figure.legends, *(own if len(panels) == 1 else [])]
     named = figure.get_supxlabel()  # it stands where a legend would
+    # Of points with bars a legend keeps a bare line: it has to be given the points themselves.
+    points = {
+        label: handle
+        for axes in panels
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+        if isinstance(handle, ErrorbarContainer)
+    }
     lines = 0
     for legend in legends:
         title = legend.get_title().get_text()
         labels = [_broken(text.get_text(), WIDTH - 0.8, LEAST) for text in legend.get_texts()]
         widest = max(len(_plain(line)) for label in labels for line in label.split("\n"))
         columns = max(1, min(len(labels), int(WIDTH * 72 / (LEAST * (_SLIM * widest + 4.5)))))
-        handles = [handle for handle in legend.legend_handles if handle is not None]
+        handles = [
+            points.get(text.get_text(), handle)
+            for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=True)
+            if handle is not None
+        ]
         figure.legend(
             handles,
             labels,

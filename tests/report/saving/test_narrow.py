@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 from matplotlib import pyplot as plt
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from analysis.report import figure
@@ -75,6 +76,19 @@ def test_long_names_of_a_reader_leave_panels_their_width():
             f"source {name}:crawledat100%oftheseepochs".split()
         )
         assert axis._left_title.get_window_extent().x1 < WIDTH * dpi
+
+
+def test_points_with_bars_keep_their_marks_in_the_legend():
+    fig, axes = figure(height=3.0)
+    for marker in "os":
+        axes.errorbar([0, 1], [1, 2], yerr=0.1, marker=marker, linestyle="none", label=marker)
+    axes.legend()
+    fig.draw_without_rendering()
+    relay(fig)
+    (legend,) = fig.legends
+    marks = {line.get_marker() for line in legend.findobj(Line2D)}
+    plt.close(fig)
+    assert {"o", "s"} <= marks
 
 
 def test_a_legend_is_folded_below_the_panels(drawn):
