@@ -38,6 +38,7 @@ from analysis.report.pages.pictures import Picture, setup_pictures
 from analysis.report.pages.references import BookReferences, write_index
 from analysis.report.pages.rerun import mark_rerun, number_as_in_the_book, pages_of_rerun
 from analysis.report.pages.rows import RowRole, add_search_entries, mark_told, resolve_rows
+from analysis.report.pages.terms import setup_terms
 from analysis.report.pages.used import ship_used
 from analysis.report.run import DIGITS, FORMATS
 from analysis.report.running.notebooks import Parameter, all_notebooks, find_notebook
@@ -396,6 +397,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # After the theme, which adds its buttons at 501.
     app.connect("html-page-context", offer_portable_notebook, priority=502)
     register_explorables(app)
+    setup_terms(app)
     app.connect("doctree-read", add_source_links)
     app.connect("doctree-read", mark_rerun)
     app.connect("doctree-read", number_proofs)

@@ -119,7 +119,8 @@ def _add_head(
         return
     edition = Edition(**{name: found["edition"][name] for name in ("commit", "date", "address")})
     title = unescape(re.sub(r"<[^>]+>", "", str(context.get("title", ""))))
-    tags = head(title, page, edition, found, description(doctree))
+    said = " ".join(facts()["abstract"].split()) if page == "index" else description(doctree)
+    tags = head(title, page, edition, found, said)
     context["metatags"] = context.get("metatags", "") + tags
     context["subject"] = _SUBJECTS.get(page.partition("/")[0], "")
 
