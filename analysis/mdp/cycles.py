@@ -92,9 +92,14 @@ def _evaluate(successors: Ints, rewards: Floats, policy: Ints, eta: Floats, bias
             length += 1
             state = successors[policy[state], state]
         if mark[state] == start + 1:  # a new cycle, from `state` back to itself
-            total, count, member = 0.0, 0, state
+            # The sum of a long cycle is compensated (Kahan): an error of the gain adds up around
+            # the cycle, and would pass for an improvement where it closes.
+            total, lost, count, member = 0.0, 0.0, 0, state
             while True:
-                total += rewards[policy[member], member]
+                term = rewards[policy[member], member] - lost
+                larger = total + term
+                lost = (larger - total) - term
+                total = larger
                 count += 1
                 member = successors[policy[member], member]
                 if member == state:
@@ -138,8 +143,9 @@ def _improve(
             value = rewards[action, state] - eta[state] + bias[following]
             if value > best + slack:
                 best = value
+                # Where its cycle closes, an action may better itself by a rounding.
+                changed += action != policy[state]
                 policy[state] = action
-                changed += 1
     return changed
 
 
@@ -148,6 +154,7 @@ def maximum_mean_cycle(
     rewards: ArrayLike,
     *,
     initial_state: int = 0,
+    initial_policy: ArrayLike | None = None,
     max_iterations: int = 1000,
 ) -> tuple[AverageSolution, Ints]:
     """Solve a deterministic average-reward problem by Howard's policy iteration.
@@ -160,6 +167,8 @@ def maximum_mean_cycle(
         Reward of one epoch; ``-inf`` marks an action that is not allowed.
     initial_state : int
         State from which the gain is reported.
+    initial_policy : array_like of int, shape (states,), optional
+        Action of each state to begin with; by default that of the largest reward.
     max_iterations : int
         Limit on the number of policies.
 
@@ -204,6 +213,8 @@ def maximum_mean_cycle(
         raise ValueError(f"rewards must allow at least one action in state {state}, got none")
 
     policy = earned.argmax(axis=0)
+    if initial_policy is not None:
+        policy = _check_policy(initial_policy, allowed)
     eta, bias = np.empty(states), np.zeros(states)
     scale = largest(earned)
     for iteration in range(1, max_iterations + 1):
@@ -238,3 +249,18 @@ def maximum_mean_cycle(
         method="policy iteration",
     )
     return solution, np.array(cycle, dtype=np.int64)
+
+
+def _check_policy(initial_policy: ArrayLike, allowed: NDArray[np.bool_]) -> Ints:
+    """Return one allowed action a state, or raise naming `initial_policy`."""
+    policy = check_integers("initial_policy", initial_policy)
+    actions, states = allowed.shape
+    if policy.shape != (states,) or policy.min() < 0 or policy.max() >= actions:
+        raise ValueError(
+            f"initial_policy must be {states} actions from 0 to {actions - 1}, "
+            f"got {initial_policy!r:.200}"
+        )
+    if not (fine := allowed[policy, np.arange(states)]).all():
+        state = int(np.flatnonzero(~fine)[0])
+        raise ValueError(f"initial_policy must be allowed, got {policy[state]} in state {state}")
+    return policy

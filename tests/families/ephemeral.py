@@ -55,6 +55,15 @@ def unlike(seed, size, cost=1.0):
     return Sources(*rng.lognormal([[1], [0], [-1]], [[1], [0.5], [0.7]], (3, size)), cost=cost)
 
 
+def fast_and_slow(number):
+    """Three or four sources, u* lognormal and decays log-uniform from 0.03 to 2."""
+    rng = np.random.default_rng([29, number])
+    size = 3 + number % 2
+    limit = rng.lognormal(0.0, 1.0, size)
+    decay = np.exp(rng.uniform(np.log(0.03), np.log(2.0), size))
+    return Sources(limit * decay, np.ones(size), decay)
+
+
 #: Small sets of sources, by what is hard about them.
 SETS = {
     "one source": Sources([3.0], [1.0], [0.3]),
@@ -330,8 +339,23 @@ def optimum_given_up():
     sources = Sources([250.0] * 3, [1.0, 0.7, 0.2], [0.7, 1e-10, 0.35])
     with pytest.raises(NotConverged, match=r"needs \S+ joint ages.*max_states = 1000"):
         optimal_cycle(sources, 1)
-    with pytest.raises(NotConverged, match=r"it lies in \[\S+, \S+\].*max_states = 300 or"):
-        optimal_cycle(Sources([5.0, 3.0, 2.0], [1.0] * 3, [0.02] * 3), 1, max_states=300)
+    with pytest.raises(NotConverged, match=r"it lies in \[\S+, \S+\].*max_states = 30 or"):
+        optimal_cycle(Sources([5.0, 3.0, 2.0], [1.0] * 3, [0.02] * 3), 1, max_states=30)
+
+
+def optimum_of_fast_and_slow(numbers):
+    """Fading of two decades and limits over ten-folds: the gap closes up to rounding."""
+    for number in numbers:
+        sources = fast_and_slow(number)
+        found = optimal_cycle(sources, 1)
+        assert 0.0 <= found.gap <= 1e-11 * found.upper
+        assert found.states <= 200_000
+        assert found.upper <= relaxed_bound(sources, 1)[0] * (1 + 1e-12)
+        played = np.zeros((len(sources), len(found.crawls)), dtype=bool)
+        for epoch, arms in enumerate(found.crawls):
+            played[list(arms), epoch] = True
+        assert (played.sum(axis=0) == 1).all()
+        assert schedule_reward(sources, played) == pytest.approx(found.average_reward, rel=1e-12)
 
 
 def optimum_up_to_costs():
@@ -717,6 +741,8 @@ FAMILIES = {
     "optimal_cycle": {
         **on_sets(optimum_against_linear_program),
         "too many ages": optimum_given_up,
+        "fast and slow": lambda: optimum_of_fast_and_slow(range(15)),
+        "fast and slow, many": slow(lambda: optimum_of_fast_and_slow(range(568))),
     },
     "relaxed_bound": {"a budget that rounding raises": budgets_that_rounding_raises},
     "relaxed_problem": {

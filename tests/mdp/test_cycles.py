@@ -44,6 +44,32 @@ def test_cycles_of_the_same_gain_do_not_send_the_iteration_round():
     assert solution.residual < 1e-12
 
 
+def test_rounding_in_the_sum_of_a_long_cycle_is_no_improvement():
+    states = 5000
+    rewards = np.where(np.arange(states) % 2, 0.3, 0.1)[None]
+    solution, cycle = maximum_mean_cycle((np.arange(states) + 1)[None] % states, rewards)
+    assert solution.gain == pytest.approx(0.2, rel=1e-15)
+    assert cycle.size == states
+    assert solution.residual < 1e-12
+
+
+def test_an_iteration_may_begin_with_any_policy():
+    rng = np.random.default_rng(3)
+    successors, rewards = rng.integers(9, size=(3, 9)), rng.random((3, 9))
+    gains = {
+        maximum_mean_cycle(successors, rewards, initial_policy=rng.integers(3, size=9))[0].gain
+        for _ in range(20)
+    }
+    assert max(gains) - min(gains) < 1e-12
+    best = maximum_mean_cycle(successors, rewards)[0]
+    again = maximum_mean_cycle(successors, rewards, initial_policy=best.policy)[0]
+    assert again.iterations == 1
+    rewards[2, 4] = -np.inf
+    for wrong in ([0] * 8, [3] * 9, [-1] * 9, [2] * 9):
+        with pytest.raises(ValueError, match="initial_policy must be"):
+            maximum_mean_cycle(successors, rewards, initial_policy=wrong)
+
+
 @given(st.integers(1, 40), st.integers(0, 40), st.integers(0, 60))
 def test_a_start_runs_into_a_cycle(period, before, horizon):
     def step(n):

@@ -1,16 +1,32 @@
 """The exact optimum, by dynamic programming on the ages of all sources together.
 
 Once every source has been crawled, its content is a function of its age k, the epochs since the
-last crawl: X_i(k) = u*_i (1 - alpha_i^k). The joint problem is then deterministic with integer
-states, and its optimum is the largest mean reward of a cycle. Ages have to be cut off somewhere, so
-two problems are solved, with the content at the last age set to
+last crawl: X_i(k) = u*_i (1 - alpha_i^k), with the steps D_i(k) = X_i(k+1) - X_i(k). The joint
+problem is then deterministic with integer states, and its optimum is the largest mean reward of a
+cycle. Crawling one more source when the budget allows never hurts (its content now is worth more
+than what would be left of it later), so only sets of sources to which nothing can be added are
+tried, and the set crawled last is age 1: a state is that set and the ages of the others.
 
-    X_i(K_i)  a problem that can be played in the true model:  a lower bound,
-    u*_i      at least the true content at every later age:    an upper bound,
+Ages are cut off at K_i, in one of two ways, neither of which takes reward from any policy:
 
-and the cut-offs grow until the two agree. Crawling one more source when the budget allows never
-hurts (its content now is worth more than what would be left of it later), so only sets of sources
-to which nothing can be added are tried.
+    waiting   an epoch of waiting at K_i brings D_i(K_i) at once, a crawl X_i(K_i); X_i is concave,
+              so that X_i(K_i + m) <= X_i(K_i) + m D_i(K_i);
+    content   a crawl at K_i brings u*_i, the limit of X_i.
+
+So the best cycle of the cut-off problem bounds every policy. If it never waits at a K_i of the
+first kind and never crawls at a K_i of the second, then it earns as much in the true problem: it is
+optimal, and no age above K_i is needed. Otherwise those K_i grow at which it did.
+
+Where to begin: let lambda be the subsidy of the relaxed problem, B its bound, L what a known policy
+earns, and c_i = max(0, max_k (X_i(k) - lambda C_i) / k). A gap of k epochs falls short of its part
+c_i of the bound by c_i k + lambda C_i - X_i(k) >= 0, which grows from age K on by at least
+c_i - D_i(K) an epoch. What a policy earns is B less all that is fallen short of, so under an
+optimal one
+
+    the share of epochs at which source i is left at an age of K or more
+        is at most  (B - L) / (c_i - D_i(K))   if D_i(K) < c_i,
+
+which is below 1 from the first K on at which D_i(K) < c_i - (B - L): there the search begins.
 
 Reference: report 8702, (2) to (5), for which it calls dynamic programming intractable.
 """
@@ -21,15 +37,25 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from analysis.checks import check_kind, check_number
-from analysis.ephemeral.optimum.relaxed import relaxed_problem
+from analysis.ephemeral.index import whittle_index_at_age
+from analysis.ephemeral.optimum.relaxed import RelaxedSolution, relaxed_problem
+from analysis.ephemeral.optimum.schedules import schedule_reward
+from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget
 from analysis.mdp.cycles import maximum_mean_cycle
 from analysis.results import NotConverged
 
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Crawls = tuple[tuple[int, ...], ...]
+
 MOST_SOURCES = 12
+_EPOCHS = 5_000  # in which the index policy must come into its cycle to be of use
 
 
 @dataclass(frozen=True)
@@ -45,13 +71,23 @@ class Optimum:
     crawls : tuple of tuple of int
         Sources crawled at each epoch of that cycle, numbered from 0.
     last_age : ndarray of int, shape (N,)
-        Where ages were cut off.
+        Where ages were cut off: an optimal cycle crawls each source at these ages or before, or
+        never.
+    states : int
+        Joint ages of the last problem that was solved; 0 if the index policy earns the relaxed
+        bound, so that none had to be.
     """
 
     average_reward: float
     upper: float
-    crawls: tuple[tuple[int, ...], ...]
-    last_age: NDArray[np.int64]
+    crawls: Crawls
+    last_age: Ints
+    states: int
+
+    @property
+    def gap(self) -> float:
+        """What is left between the two bounds: 0 up to rounding, or within the tolerance."""
+        return self.upper - self.average_reward
 
 
 def feasible_sets(sources: Sources, budget: float) -> list[tuple[int, ...]]:
@@ -109,7 +145,7 @@ def optimal_cycle(
     budget : float
         Cost that may be spent in one epoch (with costs of 1, the number of sources crawled).
     tolerance : float
-        Largest relative distance of the two bounds.
+        Largest relative distance of the two bounds; most often they agree up to rounding.
     max_states : int
         Largest number of joint ages.
 
@@ -134,24 +170,38 @@ def optimal_cycle(
     tolerance = check_number("tolerance", tolerance, 0, 1, low_open=True, high_open=True)
     most = check_number("max_states", max_states, 1)
     relaxed = relaxed_problem(sources, budget)
-    due = np.where(np.isfinite(relaxed.age), relaxed.age, 1)
-    oldest = np.maximum(1, np.ceil(-np.log(tolerance / 100) / sources.decay))
-    margin, known = 2, ""
+    upper = relaxed.bound
+    reached, crawls = _index_cycle(sources, budget)
+    if upper - reached <= tolerance * upper:
+        none = np.zeros(len(sources), dtype=np.int64)
+        return Optimum(reached, max(upper, reached), crawls, none, 0)
+    oldest = np.maximum(2.0, np.ceil(-np.log(tolerance / 100) / sources.decay))
+    cut = _first_cut_off(sources, relaxed, upper - reached, oldest)
+    member = np.zeros((len(sets), len(sources)), dtype=bool)
+    for row, arms in zip(member, sets, strict=True):
+        row[list(arms)] = True
     while True:
-        oldest_kept = np.minimum(due + margin, oldest)
-        if (states := float(np.prod(oldest_kept))) > most:
+        states = _count_states(member, cut.age)
+        if states > most:
             raise NotConverged(
-                f"the optimum to a relative {tolerance:g} needs {states:.2g} joint ages{known}; "
-                f"raise max_states = {max_states} or the tolerance, or take `relaxed_bound`"
+                f"the optimum to a relative {tolerance:g} needs {states:.2g} joint ages (it lies "
+                f"in [{reached:.9g}, {upper:.9g}]); raise max_states = {max_states} or the "
+                "tolerance, or take `relaxed_bound`"
             )
-        last_age = oldest_kept.astype(np.int64)
-        average_reward, crawls = _solve(sources, sets, last_age, optimistic=False)
-        upper = min(_solve(sources, sets, last_age, optimistic=True)[0], relaxed.bound)
-        upper = max(upper, average_reward)  # they may cross by rounding alone
-        if upper - average_reward <= tolerance * upper:
-            return Optimum(average_reward, upper, crawls, last_age)
-        known = f" (with fewer it lies in [{average_reward:.6g}, {upper:.6g}])"
-        margin *= 2
+        gain, actions, ages = _solve(sources, member, cut)
+        earned = schedule_reward(sources, member[actions].T)
+        upper = min(upper, gain)
+        if earned > reached:
+            reached, crawls = earned, tuple(sets[action] for action in actions)
+        if upper - reached <= tolerance * upper:
+            return Optimum(reached, max(upper, reached), crawls, cut.age, states)
+        grown = cut.grow(member[actions], ages, oldest)
+        if grown is None:
+            raise NotConverged(
+                f"the optimum lies in [{reached:.9g}, {upper:.9g}], and rounding keeps it from a "
+                f"relative tolerance of {tolerance:g}"
+            )
+        cut = grown
 
 
 def optimal_average_reward(sources: Sources, budget: float) -> float:
@@ -174,24 +224,164 @@ def optimal_average_reward(sources: Sources, budget: float) -> float:
     return optimal_cycle(sources, budget).average_reward
 
 
-def _solve(
-    sources: Sources,
-    sets: list[tuple[int, ...]],
-    last_age: NDArray[np.int64],
-    optimistic: bool,
-) -> tuple[float, tuple[tuple[int, ...], ...]]:
-    """Largest mean reward of a cycle of joint ages, and its crawls."""
-    ages = np.indices(tuple(last_age)).reshape(len(sources), -1) + 1
-    content = sources.state_at_age(ages.T).T
-    if optimistic:
-        content = np.where(ages == last_age[:, None], sources.u_star[:, None], content)
-    older = np.minimum(ages + 1, last_age[:, None])
-    successors = np.empty((len(sets), ages.shape[1]), dtype=np.int64)
-    rewards = np.empty(successors.shape)
-    for action, arms in enumerate(sets):
-        following = older.copy()
-        following[list(arms)] = 1
-        successors[action] = np.ravel_multi_index(tuple(following - 1), tuple(last_age))
-        rewards[action] = content[list(arms)].sum(axis=0)
-    solution, cycle = maximum_mean_cycle(successors, rewards)
-    return solution.gain, tuple(sets[action] for action in solution.policy[cycle])
+@dataclass(frozen=True)
+class _CutOff:
+    """Where ages end, and how.
+
+    Attributes
+    ----------
+    age : ndarray of int, shape (N,)
+        The last age of each source, at least 2.
+    waiting : ndarray of bool, shape (N,)
+        Whether waiting at that age is paid at once; if not, a crawl there brings u*.
+    """
+
+    age: Ints
+    waiting: Bools
+
+    def grow(self, crawled: Bools, ages: Ints, oldest: Floats) -> _CutOff | None:
+        """Return later last ages for those that a cycle made use of; None if there are none.
+
+        Parameters
+        ----------
+        crawled : ndarray of bool, shape (period, N)
+            Sources that the cycle crawls.
+        ages : ndarray of int, shape (period, N)
+            Ages before each of these crawls.
+        oldest : ndarray, shape (N,)
+            Ages at which u* is reached as nearly as is asked for.
+        """
+        last = ages == self.age
+        used = np.where(self.waiting, (last & ~crawled).any(axis=0), (last & crawled).any(axis=0))
+        never = ~crawled.any(axis=0)
+        later = np.minimum(np.ceil(1.5 * self.age) + 2, oldest).astype(np.int64)
+        moved = used & ((later > self.age) | (self.waiting & never))
+        if not moved.any():
+            return None
+        # A source that is left alone for ever must not be paid for it.
+        return _CutOff(np.where(moved, later, self.age), self.waiting & ~(used & never))
+
+
+def _index_cycle(sources: Sources, budget: float) -> tuple[float, Crawls]:
+    """Reward and crawls of the index policy; nothing where crawls have unequal costs."""
+    if (sources.cost != sources.cost[0]).any():
+        return 0.0, ((),)
+    places = min(len(sources), int(budget * (1.0 + ROUNDING) / float(sources.cost[0])))
+    try:
+        cycle = long_run_cycle(sources, "whittle", places, max_epochs=_EPOCHS)
+    except NotConverged:
+        return 0.0, ((),)
+    return cycle.average_reward, cycle.crawls
+
+
+def _first_cut_off(
+    sources: Sources, relaxed: RelaxedSolution, missing: float, oldest: Floats
+) -> _CutOff:
+    """Return the first ages at which an epoch of waiting loses more than is missing to the bound.
+
+    A source whose part c_i of the bound is no more than what is missing has none; it begins a few
+    epochs after its due age.
+    """
+    due = np.where(np.isfinite(relaxed.age), relaxed.age, 1.0)
+    part = _part_of_bound(sources, relaxed)
+    waiting = part > missing
+    with np.errstate(divide="ignore", invalid="ignore"):
+        age = np.floor(np.log(sources.u / (part - missing)) / sources.decay) + 1.0
+    age = np.where(waiting, np.maximum(np.nan_to_num(age), due) + 2.0, due + 10.0)
+    return _CutOff(np.clip(age, 2.0, oldest).astype(np.int64), waiting)
+
+
+def _part_of_bound(sources: Sources, relaxed: RelaxedSolution) -> Floats:
+    """Return max(0, max_k (X_i(k) - lambda C_i) / k), each source's part of the relaxed bound."""
+    due = np.where(np.isfinite(relaxed.age), relaxed.age, 1.0)
+    return np.maximum(0.0, (sources.state_at_age(due) - relaxed.subsidy * sources.cost) / due)
+
+
+def _count_states(member: Bools, last_age: Ints) -> int:
+    """Count the sets that were crawled last with all ages of the other sources, 2 and more."""
+    return sum(int(np.prod([int(k) - 1 for k in last_age[~row]], dtype=object)) for row in member)
+
+
+def _solve(sources: Sources, member: Bools, cut: _CutOff) -> tuple[float, Ints, Ints]:
+    """Bound every policy by the problem that is cut off.
+
+    Returns
+    -------
+    upper : float
+        No cycle has a larger mean reward: max over steps of r + h(next) - h, h the bias found.
+    actions : ndarray of int, shape (period,)
+        Sets of the best cycle.
+    ages : ndarray of int, shape (period, N)
+        Ages before each of its crawls.
+    """
+    all_ages = np.arange(1, int(cut.age.max()) + 1)[:, None]
+    content = sources.state_at_age(np.minimum(all_ages, cut.age))
+    rising = sources.u * np.exp(-sources.decay * cut.age)
+    content = np.where((all_ages >= cut.age) & ~cut.waiting, sources.u_star, content)
+    rank = whittle_index_at_age(sources, np.minimum(all_ages, cut.age)) * sources.cost
+    ages, successors, rewards, policy = _joint_ages(
+        member, cut.age, content, np.where(cut.waiting, rising, 0.0), rank
+    )
+    solution, cycle = maximum_mean_cycle(successors, rewards, initial_policy=policy)
+    upper = float((rewards + solution.bias[successors] - solution.bias).max())
+    return max(upper, solution.gain), solution.policy[cycle], ages[cycle]
+
+
+@njit(cache=True)
+def _joint_ages(
+    member: Bools, last_age: Ints, content: Floats, rising: Floats, rank: Floats
+) -> tuple[Ints, Ints, Floats, Ints]:
+    """List the states, and for every set the next state and the reward; and a first policy.
+
+    Parameters
+    ----------
+    member : ndarray of bool, shape (sets, N)
+        The sources of each set.
+    last_age : ndarray of int, shape (N,)
+        Ages stay here once they have arrived.
+    content : ndarray, shape (ages, N)
+        Reward of a crawl at ages 1, 2, ...
+    rising : ndarray, shape (N,)
+        Reward of an epoch of waiting at the last age.
+    rank : ndarray, shape (ages, N)
+        The first policy takes the set with the largest sum of these.
+    """
+    sets, size = member.shape
+    # Number of a state: that of its first one with the same set, and its ages as digits.
+    place = np.zeros((sets, size), dtype=np.int64)
+    first = np.zeros(sets + 1, dtype=np.int64)
+    for last in range(sets):
+        count = 1
+        for i in range(size):
+            if not member[last, i]:
+                place[last, i] = count
+                count *= last_age[i] - 1
+        first[last + 1] = first[last] + count
+    states = first[sets]
+    ages = np.ones((states, size), dtype=np.int64)
+    successors = np.empty((sets, states), dtype=np.int64)
+    rewards = np.empty((sets, states))
+    policy = np.zeros(states, dtype=np.int64)
+    for last in range(sets):
+        for state in range(first[last], first[last + 1]):
+            age = ages[state]
+            for i in range(size):
+                if not member[last, i]:
+                    age[i] = 2 + (state - first[last]) // place[last, i] % (last_age[i] - 1)
+            best = -np.inf
+            for action in range(sets):
+                following, reward, total = first[action], 0.0, 0.0
+                for i in range(size):
+                    if member[action, i]:
+                        reward += content[age[i] - 1, i]
+                        total += rank[age[i] - 1, i]
+                    else:
+                        if age[i] == last_age[i]:
+                            reward += rising[i]
+                        following += (min(age[i] + 1, last_age[i]) - 2) * place[action, i]
+                successors[action, state] = following
+                rewards[action, state] = reward
+                if total > best:
+                    best = total
+                    policy[state] = action
+    return ages, successors, rewards, policy

@@ -4,10 +4,10 @@ from analysis.ephemeral.studies.how_good.sets import joint_ages, periods_of_rand
 
 
 def test_joint_ages_grow_with_the_sources():
-    two, three = (joint_ages(size, 2, seed=1) for size in (2, 3))
-    assert len(two) == len(three) == 2
-    assert max(two) < max(three)
-    assert joint_ages(2, 1, seed=1) == two[:1]
+    three, four = (joint_ages(size, 2, seed=1) for size in (3, 4))
+    assert len(three) == len(four) == 2
+    assert 0 < max(three) < max(four)
+    assert joint_ages(3, 1, seed=1) == three[:1]
     with pytest.raises(ValueError, match="sets must be an integer of at least 1, got 0"):
         joint_ages(2, 0, seed=1)
 
