@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Sized
 from numbers import Rational, Real
 from typing import Any
 
@@ -99,12 +99,17 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
 def check_kind(name: str, value: Any, *kinds: type | None) -> None:
     """Refuse `value` unless it is an instance of one of `kinds`; None stands for itself.
 
+    An array without axes is no list, although it has the methods of one.
+
     Raises
     ------
     ValueError
         If it is of another class.
     """
-    if not isinstance(value, tuple(type(None) if kind is None else kind for kind in kinds)):
+    taken = tuple(type(None) if kind is None else kind for kind in kinds)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        taken = tuple(kind for kind in taken if kind not in (Sized, Iterable, Sequence))
+    if not isinstance(value, taken):
         wanted = " or ".join("None" if kind is None else kind.__name__ for kind in kinds)
         raise ValueError(f"{name} must be of class {wanted}, got {shown(value)}")
 

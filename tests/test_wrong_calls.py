@@ -12,6 +12,9 @@ import inspect
 import re
 import signal
 from contextlib import contextmanager
+from copy import deepcopy
+from datetime import datetime
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -28,10 +31,22 @@ class Wrong:
     """Something that is no argument of anything."""
 
 
-ALIEN = Wrong()
-"""Another kind of thing than any argument takes: must be refused by all."""
-VALUES = [ALIEN, None, "wrong", -1, 0, 1.5, np.nan, np.inf, -np.inf, True, 1j, b"wrong", {}, []]
-VALUES += [[-1.0], [np.nan] * 2, [[1.0, 2.0]], ["a", "b"], np.zeros((0, 0))]
+ALIENS = [
+    Wrong(),
+    np.ma.masked_array([1.0, 2.0], [False, True]),
+    np.ma.masked,
+    np.array([1 + 1j, 2.0]),
+    np.array(["2026-01-01", "2026-01-02"], "datetime64[s]"),
+    np.array([1, 2], "timedelta64[s]"),
+    np.array([(1.0, 2)], "f8,i8"),
+    np.array([1.0, Wrong()]),
+    datetime(2026, 1, 1),
+]
+"""Other kinds of things than any argument takes: must be refused by all."""
+VALUES = [None, "wrong", "", -1, 0, -0.0, 1.5, np.nan, np.inf, -np.inf, True, 1j, b"wrong", {}, []]
+VALUES += [[-1.0], [np.nan] * 2, [[1.0, 2.0]], ["a", "b"], np.zeros((0, 0)), [[]], [1.0, [2.0]]]
+VALUES += [2**64, 10**400, Fraction(1, 3), np.int64(-1), np.float32("nan"), [-0.0], [2**64]]
+VALUES += [*ALIENS]
 
 NOT_FINITE = {
     "CertaintyEquivalenceOptions": "an infinite memory forgets nothing",
@@ -47,6 +62,7 @@ NOT_TRIED = {
     ("sweep", "jobs", "None"): "one process a core",
     ("compare_learners", "jobs", "None"): "one process a core",
     ("sweep", "scheduler", "'wrong'"): "waits for a cluster at that address",
+    **{("sweep", "points", repr(alien)): "a list of anything" for alien in ALIENS[1:]},
 }
 CALLS = [(face, name) for face in FACES for name in FACES[face] if name not in NOT_CALLED[face]]
 
@@ -82,7 +98,7 @@ def fault_of(called, right, argument, value):
         return "" if named else f"refused without its name: {error!r:.300}"
     except Exception as error:
         return f"raised {error!r:.300}"
-    if value is ALIEN:
+    if any(value is alien for alien in ALIENS):
         return "accepted"
     if called.__name__ in NOT_FINITE or np.isfinite(list(numbers(result))).all():
         return ""
@@ -145,10 +161,40 @@ def test_a_call_that_hangs_is_stopped(monkeypatch):
         (lambda size: size.shape, 0, "raised AttributeError"),
         (lambda size: np.log(size), 1.5, ""),
         (lambda size: {"log": [np.float64(size)]}, np.nan, "gave inf or nan"),
-        (lambda size: 1, ALIEN, "accepted"),
+        (lambda size: 1, ALIENS[0], "accepted"),
+        (lambda size: 1, ALIENS[1], "accepted"),
     ],
 )
 def test_faults_are_found(called, value, fault):
     found = fault_of(called, {"size": 1}, "size", value)
     assert found.startswith(fault)
     assert bool(found) == bool(fault)
+
+
+def forms(value):
+    """Other forms of a right number or array, which mean the same."""
+    if isinstance(value, bool | np.bool_):
+        return
+    if isinstance(value, int):
+        yield from (np.int64(value), Fraction(value))
+    elif isinstance(value, float) and np.isfinite(value):
+        yield from (np.longdouble(value), Fraction(value))
+    elif isinstance(value, list | np.ndarray) and np.asarray(value).dtype.kind in "if":
+        array = np.asarray(value)
+        yield from (tuple(array.tolist()), np.repeat(array, 2, axis=-1).astype(object)[..., ::2])
+
+
+@pytest.mark.parametrize(("face", "name"), CALLS)
+def test_forms_of_a_right_argument_mean_the_same(face, name):
+    called = getattr(importlib.import_module(f"analysis.{face}"), name)
+    right = right_calls(face)[name]
+
+    def answer(**changes):
+        return list(numbers(called(**deepcopy({**right, **changes}))))
+
+    expected = answer()
+    for argument, value in right.items():
+        for form in forms(value):
+            found = answer(**{argument: form})
+            message = f"{argument} = {form!r:.60}"
+            np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=message)

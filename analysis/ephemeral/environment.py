@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_kind
+from analysis.checks import check_array, check_kind, check_truths, shown
 from analysis.ephemeral.kernels import advance
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.simulation import initial_content
@@ -32,15 +32,11 @@ def check_lifetime(lifetime: ArrayLike, sources: Sources) -> Floats:
     ValueError
         If a lifetime is below one period or not a whole number of periods.
     """
-    try:
-        periods = np.array(lifetime, dtype=np.float64)
-    except (TypeError, ValueError):
+    periods = check_array("lifetime", lifetime, 1, finite=False)
+    if (periods != np.floor(periods)).any():
         raise ValueError(
-            f"lifetime must be a whole number of periods, at least 1, or inf, got {lifetime!r}"
-        ) from None
-    finite = check_array("lifetime", np.where(np.isinf(periods) & (periods > 0), 1.0, periods), 1)
-    if (finite != np.floor(finite)).any():
-        raise ValueError(f"lifetime must be whole numbers of periods, or inf, got {lifetime!r}")
+            f"lifetime must be whole numbers of periods, or inf, got {shown(lifetime)}"
+        )
     if periods.shape not in {(), (len(sources),)}:
         raise ValueError(
             f"lifetime must be a number or have shape ({len(sources)},), got {periods.shape}"
@@ -56,10 +52,10 @@ def check_observed(observed: ArrayLike, sources: Sources) -> NDArray[np.bool_]:
     ValueError
         If it is neither one truth value nor one a source.
     """
-    seen = np.asarray(observed)
-    if seen.dtype != bool or seen.shape not in {(), (len(sources),)}:
+    seen = check_truths("observed", observed)
+    if seen.shape not in {(), (len(sources),)}:
         raise ValueError(
-            f"observed must be True, False or {len(sources)} truth values, got {observed!r}"
+            f"observed must be True, False or {len(sources)} truth values, got {shown(observed)}"
         )
     return np.broadcast_to(seen, len(sources)).copy()
 

@@ -18,13 +18,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_kind, check_number
+from analysis.checks import check_array, check_kind, check_number, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +119,9 @@ class Sources:
         if cost.shape not in {(), (size,)}:
             raise ValueError(f"cost must be a number or have shape ({size},), got {cost.shape}")
         check_kind("names", self.names, Iterable, None)
-        names = _Numerals(size) if self.names is None else tuple(map(str, self.names))
+        names = _Numerals(size) if self.names is None else tuple(self.names)
+        if not all(isinstance(name, str | Real) for name in names):
+            raise ValueError(f"names must be texts or numbers, got {shown(self.names)}")
         if len(names) != size:
             raise ValueError(f"names must have {size} entries, one a source, got {len(names)}")
         arrays = {**rates, "cost": np.broadcast_to(cost, size).copy()}

@@ -129,7 +129,9 @@ class JointQ:
 
     def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
         """Return the best set of arms by the table, or a random one."""
-        check_integer("budget", budget, self._state.sets.shape[1], self._state.sets.shape[1])
+        budget = check_integer(
+            "budget", budget, self._state.sets.shape[1], self._state.sets.shape[1]
+        )
         self._age[:] = observation.age
         self._action = _joint_choose(self._constants, self._state, self._age, rng)
         return self._state.sets[self._action].copy()
@@ -142,7 +144,9 @@ class JointQ:
         """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""
         stream, budget = by_epoch(sources, content, budget)
         check_integer("the number of sources", len(sources), self._age.size, self._age.size)
-        check_integer("budget", budget, self._state.sets.shape[1], self._state.sets.shape[1])
+        budget = check_integer(
+            "budget", budget, self._state.sets.shape[1], self._state.sets.shape[1]
+        )
         known = (sources.alpha, sources.decay, sources.u_star)
         return constant_run(_joint_play(self._constants, self._state, *known, stream, rng), budget)
 

@@ -97,6 +97,9 @@ class CertaintyEquivalenceOptions:
     def __post_init__(self) -> None:
         check_choice("exploration", self.exploration, EXPLORATIONS)
         slowest = check_number("slowest", self.slowest, 0, low_open=True, high_open=True)
+        fastest = check_number("fastest", self.fastest, 0, low_open=True, high_open=True)
+        if slowest >= fastest:
+            raise ValueError(f"slowest must be below fastest, got {slowest:g} and {fastest:g}")
         set_fields(
             self,
             forced=check_integer("forced", self.forced, 2),
@@ -104,7 +107,7 @@ class CertaintyEquivalenceOptions:
                 "confidence", self.confidence, 0, low_open=True, high_open=True
             ),
             slowest=slowest,
-            fastest=check_number("fastest", self.fastest, slowest, low_open=True, high_open=True),
+            fastest=fastest,
             points=check_integer("points", self.points, 16),
             memory=check_number("memory", self.memory, 0, low_open=True),
         )

@@ -101,7 +101,7 @@ def stationary_law(rates: sparse.csr_array, initial_state: int = 0) -> Floats:
     [0.75, 0.25]
     """
     graph = _edges("rates", rates)
-    check_integer("initial_state", initial_state, 0, rates.shape[0] - 1)
+    initial_state = check_integer("initial_state", initial_state, 0, rates.shape[0] - 1)
     reached = csgraph.breadth_first_order(graph, initial_state, return_predecessors=False)
     inside = np.zeros(rates.shape[0], dtype=bool)
     inside[reached] = True

@@ -156,7 +156,7 @@ def epoch_losses(
     (True, [4, 4, 4])
     """
     check_kind("bandit", bandit, RestartBandit)
-    check_number("price", price, low_open=True, high_open=True)
+    price = check_number("price", price, low_open=True, high_open=True)
     b = bandit.discount
     initial = initial_states(bandit, initial_state)
     scores = index_scores(bandit)

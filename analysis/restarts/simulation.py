@@ -125,9 +125,9 @@ def simulate(
     4.7
     """
     check_kind("bandit", bandit, RestartBandit)
-    check_integer("paths", paths, 2)
-    check_integer("epochs", epochs, 1)
-    check_integer("threads", threads, 1)
+    paths = check_integer("paths", paths, 2)
+    epochs = check_integer("epochs", epochs, 1)
+    threads = check_integer("threads", threads, 1)
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng must be a numpy.random.Generator, got {rng!r}")
     check_kind("policies", policies, Mapping)

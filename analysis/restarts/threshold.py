@@ -161,7 +161,7 @@ def cycle_by_definition(arm: RestartArm, discount: float, passive: int) -> tuple
         Discounted cost and length of the cycle until and with its active epoch.
     """
     discount = check_discount(discount, average=False)
-    check_integer("passive", passive, 0, arm.states)
+    passive = check_integer("passive", passive, 0, arm.states)
     waits = np.arange(arm.states) < passive
     epoch_cost = np.where(waits, arm.passive_cost, arm.active_cost)
     # The law of the state on paths that have not been active before the epoch, and its weight.
@@ -184,7 +184,7 @@ def rates_by_equations(arm: RestartArm, discount: float, passive: int) -> tuple[
     cost_rate, activity : float
     """
     discount = check_discount(discount, average=False)
-    check_integer("passive", passive, 0, arm.states)
+    passive = check_integer("passive", passive, 0, arm.states)
     policy = (np.arange(arm.states) >= passive).astype(np.int64)
     at_zero, at_one = (
         float(arm.reset @ evaluate_policy(arm, discount, subsidy, policy)[1])

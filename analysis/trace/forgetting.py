@@ -129,7 +129,7 @@ def known_from(trace: Trace, begin: int, end: int, memory: float, age: Ints) -> 
     24.0
     """
     memory = min(check_number("memory", memory, 0, low_open=True), 1e15)
-    check_integer("end", end, check_integer("begin", begin, -LARGEST))
+    end = check_integer("end", end, check_integer("begin", begin, -LARGEST))
     low, high = np.searchsorted(trace.time, [begin, end])
     weight = np.exp(-(end - trace.time[low:high]) / HOUR / memory)
     items = weighted_counts(trace.source[low:high], weight, len(trace))

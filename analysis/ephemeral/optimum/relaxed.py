@@ -26,7 +26,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_kind, check_number
+from analysis.checks import check_array, check_kind, check_number
 from analysis.ephemeral.kernels import h, relative_index_at_age
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget
 
@@ -213,10 +213,7 @@ def age_limits(sources: Sources, low: ArrayLike, high: ArrayLike) -> tuple[Float
 
 def _one_or_each(name: str, ages: ArrayLike, size: int) -> Floats:
     """Return ages, one number for all sources or one each; infinite ones are left alone."""
-    try:
-        array = np.asarray(ages, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be whole numbers, got {ages!r:.200}") from None
+    array = check_array(name, ages, finite=False)
     if array.shape not in {(), (size,)}:
         raise ValueError(f"{name} must be one number or have shape ({size},), got {array.shape}")
     return np.broadcast_to(array, size)

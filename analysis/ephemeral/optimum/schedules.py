@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_integer
+from analysis.checks import check_array, check_integer, check_truths, shown
 from analysis.ephemeral.policies import Arms, Observation
 from analysis.ephemeral.simulation import Cycle
 from analysis.ephemeral.sources import Sources, read_only
@@ -48,12 +48,12 @@ class SchedulePolicy:
     schedule: Bools
 
     def __post_init__(self) -> None:
-        schedule = np.asarray(self.schedule)
-        if schedule.ndim != 2 or schedule.dtype != bool or not schedule.size:
+        schedule = check_truths("schedule", self.schedule)
+        if schedule.ndim != 2 or not schedule.size:
             raise ValueError(
-                f"schedule must be truth values of shape (N, epochs), got {self.schedule!r}"
+                f"schedule must hold truth values of shape (N, epochs), got {shown(self.schedule)}"
             )
-        object.__setattr__(self, "schedule", read_only(schedule.copy()))
+        object.__setattr__(self, "schedule", read_only(schedule))
 
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.checks import check_array
 from analysis.ephemeral.optimum.relaxed import due_ages, relaxed_problem
 from analysis.ephemeral.scheduler.calendar import NEVER, Floats, Ints, Limits
 from analysis.ephemeral.sources import Sources
@@ -59,14 +60,12 @@ def set_rates(entries: NDArray[np.void], sources: Sources, part: slice) -> None:
 
 def whole_numbers(name: str, values: ArrayLike, count: int, low: int) -> NDArray[np.int32]:
     """Check whole numbers, one for all sources or one each; return 1 or `count` of them."""
-    array = np.atleast_1d(np.asarray(values))
-    if array.dtype.kind not in "iuf":
-        raise ValueError(f"{name} must be integers, got an array of {array.dtype}")
+    array = np.atleast_1d(check_array(name, values))
     if array.shape not in {(1,), (count,)}:
         raise ValueError(f"{name} must be one number or have shape ({count},), got {array.shape}")
     bad = (array < low) | (array > NEVER) | (array != np.floor(array))
     if bad.any():
-        raise ValueError(f"{name} must be an integer in [{low}, {NEVER}], got {array[bad][0]}")
+        raise ValueError(f"{name} must be an integer in [{low}, {NEVER}], got {array[bad][0]:g}")
     return array.astype(np.int32)
 
 

@@ -230,7 +230,7 @@ def stochastic_index(
             if 2 * points > max_points:
                 raise NotConverged(
                     f"the index still errs by about {error / u_star:.1e} u* on {points} points; "
-                    f"raise max_points = {max_points} or the tolerance"
+                    f"raise max_points = {max_points} or the tolerance, or lower reach = {reach:g}"
                 )
         previous, points = curve, 2 * points
 

@@ -91,7 +91,7 @@ class TwoLevelPolicy:
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
         """Return the copies of this epoch."""
-        check_integer("budget", budget, self.budget * self.copies)
+        budget = check_integer("budget", budget, self.budget * self.copies)
         ages = observation.age.reshape(len(self.sources), self.copies)
         counts = self.counts[:, observation.epoch % self.counts.shape[1]]
         chosen = [
@@ -131,8 +131,8 @@ def two_level(sources: Sources, budget: int, copies: int) -> TwoLevelPolicy:
     True
     """
     check_kind("sources", sources, Sources)
-    check_integer("budget", budget, 1, len(sources))
-    check_integer("copies", copies, 1)
+    budget = check_integer("budget", budget, 1, len(sources))
+    copies = check_integer("copies", copies, 1)
     if (sources.cost != 1.0).any():
         raise ValueError("sources must have costs of 1")
     frequency = frequencies(sources, budget)

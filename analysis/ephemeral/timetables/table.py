@@ -134,7 +134,7 @@ class Timetable:
         -------
         ndarray of int
         """
-        check_integer("epoch", epoch, 0)
+        epoch = check_integer("epoch", epoch, 0)
         due = [np.empty(0, dtype=np.int64)]
         for gap, phase, source in self._by_gap:
             first, last = np.searchsorted(phase, [epoch % gap, epoch % gap + 1])
@@ -145,7 +145,7 @@ class Timetable:
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
         """Return the sources of this epoch, as a policy for `simulate` and its like."""
-        check_integer("budget", budget, self.budget)
+        budget = check_integer("budget", budget, self.budget)
         return self.crawls(observation.epoch)
 
     def verify(self) -> bool:
@@ -256,8 +256,8 @@ class Timetable:
         """
         if start.tzinfo is None:
             raise ValueError(f"start must have a time zone, got {start}")
-        check_integer("seconds", seconds, 1)
-        check_integer("epochs", epochs, 1)
+        seconds = check_integer("seconds", seconds, 1)
+        epochs = check_integer("epochs", epochs, 1)
         names = self._names(urls)
         first = -int(-start.timestamp() // seconds)
         due = first + (self.phase - first) % self.gap
@@ -300,7 +300,7 @@ class Timetable:
         >>> print(timetable(four_sources(), 1).crontab("fetch").splitlines()[0])
         0 * * * * [ $(( $(date +\%s) / 3600 \% 2 )) -eq 0 ] && fetch 1
         """
-        check_integer("minutes", minutes, 1)
+        minutes = check_integer("minutes", minutes, 1)
         names = self._names(urls)
         field = "0" if minutes % 60 == 0 else f"*/{minutes}" if 60 % minutes == 0 else "*"
         seconds, step = (60 * minutes, 1) if field != "*" or minutes == 1 else (60, minutes)
@@ -332,7 +332,7 @@ class Timetable:
         Timetable
             Its bound is that of its price for the sources left.
         """
-        check_integer("source", source, 0, len(self.sources) - 1)
+        source = check_integer("source", source, 0, len(self.sources) - 1)
         if len(self.sources) <= max(self.budget, 1):
             raise ValueError(f"source must leave at least {self.budget} others, one a crawl")
         kept = np.flatnonzero(self.source != source)
@@ -446,8 +446,8 @@ def bound_at_price(
     260.39
     """
     check_kind("sources", sources, Sources)
-    check_number("budget", budget, 0, high_open=True)
-    check_number("price", price, 0, high_open=True)
+    budget = check_number("budget", budget, 0, high_open=True)
+    price = check_number("price", price, 0, high_open=True)
     least, most = age_limits(sources, min_age, max_age)
     age = np.clip(due_ages(sources, price), least, most)
     surplus = (sources.state_at_age(age) - price) / age
@@ -504,7 +504,7 @@ def timetable(
     'no policy earns more than 0.15% above it'
     """
     check_kind("sources", sources, Sources)
-    check_integer("budget", budget, 1, len(sources))
+    budget = check_integer("budget", budget, 1, len(sources))
     if (sources.cost != 1.0).any():
         raise ValueError("sources must have costs of 1 for a timetable: with other costs whether "
                          "phases exist is an NP-hard question")  # fmt: skip

@@ -70,7 +70,7 @@ def example_machines(states: int = 6) -> list[RestartArm]:
     """
     from analysis.restarts.instances.generators import one_step, shock, two_step, uniform_wear
 
-    check_integer("states", states, 2)
+    states = check_integer("states", states, 2)
     level = np.arange(states, dtype=np.float64) / (states - 1)
     return [
         machine(one_step(states, 0.5), 10 * level**2, 4 + 2 * level),
@@ -108,7 +108,7 @@ def queue(
     law = probability_rows("arrivals", arrivals)
     if law.ndim != 1:
         raise ValueError(f"arrivals must be one distribution, got shape {law.shape}")
-    check_integer("capacity", capacity, max(1, law.size - 1))
+    capacity = check_integer("capacity", capacity, max(1, law.size - 1))
     holding_cost = check_number("holding_cost", holding_cost)
     transmission_cost = check_number("transmission_cost", transmission_cost)
     loss_cost = check_number("loss_cost", loss_cost)
@@ -135,7 +135,7 @@ def example_queues(capacity: int = 7) -> list[RestartArm]:
     list of RestartArm
         A steady trickle, bursts, a busy cheap queue and a rare urgent one.
     """
-    check_integer("capacity", capacity, 4)
+    capacity = check_integer("capacity", capacity, 4)
     bursts = np.array([0.8, 0.0, 0.0, 0.2])
     return [
         queue(stats.binom.pmf(np.arange(2), 1, 0.5), capacity, 1.0, 1.0, 5.0),
@@ -167,8 +167,8 @@ def crawl_reward(u_star: float, alpha: float, age: ArrayLike) -> NDArray[np.floa
     ValueError
         If alpha is not in (0, 1), u* not finite and positive, or an age is below 0.
     """
-    check_number("alpha", alpha, 0, 1, low_open=True, high_open=True)
-    check_number("u_star", u_star, 0, low_open=True, high_open=True)
+    alpha = check_number("alpha", alpha, 0, 1, low_open=True, high_open=True)
+    u_star = check_number("u_star", u_star, 0, low_open=True, high_open=True)
     return np.asarray(-u_star * np.expm1(check_array("age", age, 0) * np.log(alpha)))
 
 
@@ -187,7 +187,7 @@ def crawler_arm(u_star: float, alpha: float, ages: int) -> RestartArm:
     RestartArm
         Passive cost 0, active cost -X_k, restart to age 1.
     """
-    check_integer("ages", ages, 2)
+    ages = check_integer("ages", ages, 2)
     kernel = np.eye(ages, k=1)
     kernel[-1, -1] = 1.0
     reward = crawl_reward(u_star, alpha, np.arange(1, ages + 1))

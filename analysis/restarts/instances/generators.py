@@ -217,7 +217,7 @@ def slide_arms(
     identical : bool
         Whether all arms share one kernel (the slides do not say).
     """
-    check_integer("count", count, 1)
+    count = check_integer("count", count, 1)
     if identical:
         return [slide_arm(random_kernel(name, states, rng))] * count
     return [slide_arm(random_kernel(name, states, rng)) for _ in range(count)]

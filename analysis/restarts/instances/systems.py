@@ -218,7 +218,7 @@ def fullest_bin(values: ArrayLike, width: float) -> int:
     int
         The most values in any half-open interval of that width.
     """
-    check_number("width", width, 0, low_open=True)
+    width = check_number("width", width, 0, low_open=True)
     ordered = np.sort(check_array("values", values).ravel())
     until = np.searchsorted(ordered, ordered + width, side="left")
     return int((until - np.arange(len(ordered))).max(initial=0))

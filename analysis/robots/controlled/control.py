@@ -35,7 +35,7 @@ from analysis.robots.controlled import description, improvement
 from analysis.robots.controlled import uniformised as general
 from analysis.robots.controlled.classes import recurrent_class
 from analysis.robots.controlled.ordering import successors
-from analysis.robots.controlled.queue import ControlledQueue
+from analysis.robots.controlled.queue import LARGEST_MODEL, ControlledQueue
 from analysis.robots.controlled.result import ControlSolution
 
 Floats = NDArray[np.float64]
@@ -43,6 +43,8 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 METHODS = ("auto", "censored", "sparse")
+LARGEST_DOUBLED = 2**17
+"""States of a model up to which `without_cap` doubles the robots, or four times its first model."""
 
 
 @dataclass(frozen=True)
@@ -208,17 +210,32 @@ def without_cap(
     arrival_rate, service_rate, capacity, gamma
         As in `RobotControl`.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    NotConverged
+        If models of about `LARGEST_DOUBLED` states have too few robots, or a solver fails.
+
     Examples
     --------
     >>> model, solution = without_cap(0.5, 1.0, 4, 1.2)
     >>> model.robots >= solution.max_robots, round(solution.gain, 4)
     (True, 0.1029)
     """
-    positive("arrival_rate", arrival_rate), positive("service_rate", service_rate)
-    robots = math.ceil(service_rate / arrival_rate) + check_integer("capacity", capacity, 1)
+    arrival_rate = positive("arrival_rate", arrival_rate)
+    service_rate = positive("service_rate", service_rate)
+    capacity = check_integer("capacity", capacity, 1)
+    if not service_rate / arrival_rate < LARGEST_MODEL:
+        raise ValueError(
+            f"arrival_rate must be more than service_rate / {LARGEST_MODEL}, got {arrival_rate:g} "
+            f"and {service_rate:g}"
+        )
+    robots = math.ceil(service_rate / arrival_rate) + capacity
     model = RobotControl(robots, arrival_rate, service_rate, capacity, gamma)
     solution = model.solve()
-    for _ in range(20):
+    most = max(LARGEST_DOUBLED, 4 * robots * (capacity + 1))
+    while 2 * model.robots * (capacity + 1) <= most:
         larger = RobotControl(2 * model.robots, arrival_rate, service_rate, capacity, gamma)
         other = larger.solve()
         same = np.array_equal(other.policy[:, : model.robots], solution.policy[:, : model.robots])
@@ -226,4 +243,7 @@ def without_cap(
         if solution.max_robots < model.robots and same and close:
             return model, solution
         model, solution = larger, other
-    raise NotConverged(f"{model.robots} robots were still too few")
+    raise NotConverged(
+        f"{model.robots} robots were still too few at gamma = {model.gamma:g}, arrival_rate = "
+        f"{arrival_rate:g} and capacity = {capacity}"
+    )

@@ -119,8 +119,8 @@ def saturated_from(
 
 def _load(robots: int, arrival_rate: Any, capacity: int, service_rate: Any) -> Any:
     """Return lambda / mu of checked arguments."""
-    check_integer("robots", robots, 2)
-    check_integer("capacity", capacity, 1)
+    robots = check_integer("robots", robots, 2)
+    capacity = check_integer("capacity", capacity, 1)
     positive("arrival_rate", arrival_rate), positive("service_rate", service_rate)
     return arrival_rate / service_rate
 

@@ -381,8 +381,8 @@ def optimal_general_robots(
     while number * arrival_rate - 1.0 / service.mean < least:
         if number > LARGEST_CHOICE:
             raise ValueError(
-                f"arrival_rate must be so large that at most {LARGEST_CHOICE} numbers of robots "
-                f"can be best, got {arrival_rate:g}"
+                f"arrival_rate must be so large, and gamma so small, that at most {LARGEST_CHOICE} "
+                f"numbers of robots can be best, got {arrival_rate:g} and {shown(gamma)}"
             )
         cost = general_cost(number * arrival_rate, gamma, capacity, service)
         if cost < least:

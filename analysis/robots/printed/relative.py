@@ -239,7 +239,10 @@ def proposition_4(
     if updates == -1:
         raise NotConverged(f"Proposition 4's stopping rule did not hold in {max_updates} updates")
     if updates < 0:
-        raise NotConverged("rounding hides where Proposition 4's stopping rule begins to hold")
+        raise NotConverged(
+            "rounding hides where Proposition 4's stopping rule begins to hold at a tolerance of "
+            f"{tolerance:g}"
+        )
     event_rate = model.arrival_rate * model.robots + model.service_rate
     ahead = _next_event(h, model.arrival_rate, model.service_rate, event_rate)
     cost = float(operator(h, *rates)[s, q, r])

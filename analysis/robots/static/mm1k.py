@@ -286,7 +286,8 @@ def turning_capacity(gamma: float, service_rate: float = 1.0) -> int:
     >>> turning_capacity(3.0)
     3
     """
-    ratio = positive("gamma", gamma) / positive("service_rate", service_rate)
+    gamma, service_rate = positive("gamma", gamma), positive("service_rate", service_rate)
+    ratio = gamma / service_rate
     if ratio <= 1.0:
         raise ValueError(
             f"gamma must be above service_rate = {service_rate:g} for the best load to turn, "

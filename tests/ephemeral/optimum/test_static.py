@@ -152,7 +152,7 @@ def test_a_schedule_is_played_over_and_over():
         (lambda s: random_reward(s, [0.1] * 3), r"frequency must have shape \(4,\), got \(3,\)"),
         (lambda s: RandomPolicy([0.5, 1.5]), r"frequency\[1\] must be"),
         (lambda s: RandomPolicy([0.5]).select(None, 1), "rng must be"),
-        (lambda s: SchedulePolicy(np.ones(3)), "schedule must be truth values"),
+        (lambda s: SchedulePolicy(np.ones(3)), "schedule must hold truth values"),
         (lambda s: schedule_reward(s, np.ones((2, 2), bool)), "schedule must have 4 rows"),
         (lambda s: spread_schedule([0.5, 0.5], 3, 5), r"budget must be an integer in \[1, 2\]"),
         (lambda s: best_periods(s, 5), r"budget must be an integer in \[1, 4\]"),
