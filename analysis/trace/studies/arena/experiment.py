@@ -1,0 +1,319 @@
+"""Deployed rules on a trace, with their defaults and with settings chosen in training.
+
+All rules see the same publications and may make the same number of visits. Settings are chosen in
+the second half of the training period, by the value that they collect there; the test period is
+met once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.ephemeral.index import whittle_index_at_age
+from analysis.ephemeral.policies import Policy, RoundRobinPolicy, WhittlePolicy, top
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.timetables.table import timetable
+from analysis.trace.deployed import (
+    AutoTtl,
+    EntryFrequency,
+    FrequencyPolicy,
+    NutchAdaptive,
+    StormCrawler,
+    best_fixed_frequencies,
+    lambdacrawl,
+)
+from analysis.trace.experiment import Experiment, Outcome, choose_memory
+from analysis.trace.forgetting import ForgettingIndex, known_from
+from analysis.trace.replay import Clock, Timetable, score, visits_by_age, visits_of_learner
+from analysis.trace.trace import DAY, HOUR, WEEK, Trace
+
+Floats = NDArray[np.float64]
+Visits = list[tuple[Timetable, Clock, int]]
+
+RULES = {
+    "nutch": "Nutch",
+    "mended": "Nutch, NUTCH-1564 mended",
+    "storm": "StormCrawler",
+    "entry": "Miniflux, entry frequency",
+    "auto": "FreshRSS with AutoTTL",
+}
+TOLD = {
+    "index": "index, trained rates",
+    "shrunk": "index, rates with a prior",
+    "hours": "index, rates by the hour",
+    "forgetting": "index, rates that forget",
+    "even": "LambdaCrawl's rates, even",
+    "fixed": "best fixed frequencies",
+    "table": "timetable of constant gaps",
+    "robin": "round robin",
+}
+SPREAD = 24.0
+"""Items of the profile of all sources that a source's own profile of the day is mixed with."""
+
+
+@dataclass(frozen=True)
+class Service:
+    """What a policy did in the test period.
+
+    Attributes
+    ----------
+    outcome : Outcome
+        Value, freshness and budget spent.
+    unchanged : float
+        Share of visits that found nothing new.
+    late_half, late_most : float
+        Hours from publication to visit: median and 90% quantile over the items of the test period,
+        ``inf`` where so many were not found in it.
+    """
+
+    outcome: Outcome
+    unchanged: float
+    late_half: float
+    late_most: float
+
+
+def grid(rule: str, size: int, budget: int) -> Iterator[dict[str, float]]:
+    """Yield the settings among which training chooses, the defaults first.
+
+    Times are in units of the round of a round robin, N / M hours, where the default is not tried.
+
+    Parameters
+    ----------
+    rule : str
+        One of `RULES`.
+    size, budget : int
+        N and M, visits an hour.
+    """
+    turn = size / budget * HOUR
+    yield {}
+    if rule in ("nutch", "mended"):
+        for longest in (1.5 * turn, 3 * turn, 10 * turn):
+            yield {"first": turn, "longest": longest}
+    elif rule == "storm":
+        for shortest, longest in product(
+            (0.03 * turn, 0.1 * turn, 0.3 * turn), (2 * turn, 10 * turn)
+        ):
+            yield {"first": turn, "shortest": shortest, "longest": longest}
+    elif rule == "entry":
+        for factor, days in product((0.25, 1.0, 4.0, 16.0, 64.0), (7.0, 30.0)):
+            yield {"factor": factor, "longest": days * DAY}
+    else:
+        for days in (3.0, 7.0, 30.0, 90.0):
+            yield {"longest": days * DAY}
+
+
+def made(rule: str, size: int, period: float, settings: Mapping[str, float]) -> Any:
+    """Return a rule with its settings."""
+    kinds: dict[str, Callable[..., Any]] = {
+        "nutch": NutchAdaptive,
+        "mended": partial(NutchAdaptive, mended=True),
+        "storm": StormCrawler,
+        "entry": EntryFrequency,
+        "auto": AutoTtl,
+    }
+    return kinds[rule](size, period, **settings)
+
+
+def chosen(experiment: Experiment, rule: str) -> dict[str, float]:
+    """Return the settings of a rule that collect most in the second half of training."""
+    inner = replace(experiment.inside_training(), phases=1)
+    size = len(experiment.trace)
+
+    def earned(settings: dict[str, float]) -> float:
+        make = partial(made, rule, size, experiment.period, settings)
+        return float(inner.from_nothing(make).weeks.sum())
+
+    return max(grid(rule, size, experiment.budget), key=earned)
+
+
+def arena(experiment: Experiment, memories: list[float]) -> dict[str, Service]:
+    """Replay every rule, with defaults (``-default``) and with the chosen settings.
+
+    ``nutch-forced`` is Nutch's with a round of a round robin for its first and longest interval.
+    """
+    size, period = len(experiment.trace), experiment.period
+    turn = size / experiment.budget * HOUR
+    forced = partial(made, "nutch", size, period, {"first": turn, "longest": turn})
+    played = {"nutch-forced": served(experiment, _from_nothing(experiment, forced))}
+    for rule in RULES:
+        for kind, settings in (("default", {}), ("chosen", chosen(experiment, rule))):
+            visits = _from_nothing(experiment, partial(made, rule, size, period, settings))
+            played[f"{rule}-{kind}"] = served(experiment, visits)
+    for name, visits in told(experiment, memories):
+        played[name] = served(experiment, visits)
+    return played
+
+
+def told(experiment: Experiment, memories: list[float]) -> Iterator[tuple[str, Visits]]:
+    """Yield the visits of the policies that are given the rates of the training period."""
+    trained = experiment.sources(experiment.trained)
+    shrunk = experiment.sources(experiment.shrunk)
+    budget = experiment.budget
+    ones = np.ones(len(experiment.trace), dtype=np.int64)
+    horizon = experiment.clock(0)[0].horizon
+    clocks = [experiment.clock(phase) for phase in range(experiment.phases)]
+    by_age: dict[str, Policy] = {
+        "index": WhittlePolicy(trained),
+        "shrunk": WhittlePolicy(shrunk),
+        "even": FrequencyPolicy(lambdacrawl(shrunk, budget).frequency),
+        "fixed": best_fixed_frequencies(trained, budget),
+        "robin": RoundRobinPolicy(),
+    }
+    for name, policy in by_age.items():
+        visits = visits_by_age(policy, budget, horizon, ones)
+        yield name, [(visits, *clock) for clock in clocks]
+    visits = constant_gaps(trained, budget, horizon)
+    yield "table", [(visits, *clock) for clock in clocks]
+    memory, _ = choose_memory(experiment, memories)
+    yield "forgetting", [_forgetting(experiment, memory, *clock) for clock in clocks]
+    hourly = hourly_rates(experiment.trace, experiment.begin, experiment.split, experiment.trained)
+    yield (
+        "hours",
+        [
+            (visits_by_hour(trained, hourly, budget, clock), clock, before)
+            for clock, before in clocks
+        ],
+    )
+
+
+def constant_gaps(sources: Sources, budget: int, horizon: int) -> Timetable:
+    """Return the visits of the timetable with the best certificate."""
+    table = timetable(sources, budget)
+    visits = np.full((horizon, budget), -1)
+    for epoch in range(horizon):
+        arms = table.crawls(epoch)
+        visits[epoch, : arms.size] = arms
+    return Timetable(visits)
+
+
+def _forgetting(
+    experiment: Experiment, memory: float, clock: Clock, before: int
+) -> tuple[Timetable, Clock, int]:
+    ones = np.ones(len(experiment.trace), dtype=np.int64)
+    known = known_from(experiment.trace, experiment.begin, clock.begin, memory, ones)
+    sources = experiment.sources(experiment.trained)
+    policy = ForgettingIndex(sources, known, memory, experiment.prior, clock.begin)
+    return visits_of_learner(experiment.trace, policy, experiment.budget, clock), clock, before
+
+
+def _from_nothing(experiment: Experiment, make: Callable[[], Any]) -> Visits:
+    """Return the visits of a rule that begins with the training period."""
+    clocks = [experiment.clock(phase, experiment.begin) for phase in range(experiment.phases)]
+    trace, budget = experiment.trace, experiment.budget
+    return [(visits_of_learner(trace, make(), budget, clock), clock, b) for clock, b in clocks]
+
+
+def hourly_rates(trace: Trace, begin: int, end: int, rate: Floats) -> Floats:
+    """Rates by the hour of the day in [begin, end): items per hour, shape (N, 24).
+
+    A source's profile over the day is its own counts and `SPREAD` items of the profile of all
+    sources; its mean over the day is the source's rate.
+    """
+    inside = (trace.time >= begin) & (trace.time < end)
+    hour = trace.time[inside] % DAY // HOUR
+    counts = np.zeros((len(trace), 24))
+    np.add.at(counts, (trace.source[inside], hour), 1.0)
+    common = counts.sum(axis=0) / max(counts.sum(), 1.0)
+    share = (counts + SPREAD * common) / (counts.sum(axis=1, keepdims=True) + SPREAD)
+    return 24.0 * share * rate[:, None]
+
+
+def visits_by_hour(sources: Sources, hourly: Floats, budget: int, clock: Clock) -> Timetable:
+    """Visits of the index at the rates that stand for the hours since the last visit.
+
+    The index of a source is linear in its rate. In place of a constant rate stands the one that
+    would bring the content expected since the last visit, hour by hour, faded.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources with their mean rates, and hours for epochs.
+    hourly : ndarray, shape (N, 24)
+        From `hourly_rates`.
+    budget : int
+        Visits per epoch.
+    clock : Clock
+        When the visits take place.
+    """
+    size = len(sources)
+    age = np.ones(size, dtype=np.int64)
+    alpha, added = sources.alpha, -np.expm1(-sources.decay) / sources.decay
+    content = hourly[:, 0] * added
+    unit = Sources(sources.decay_rate, sources.mean_utility, sources.decay_rate,
+                   period=sources.period)  # fmt: skip
+    visits = np.empty((clock.horizon, budget), dtype=np.int64)
+    for epoch in range(clock.horizon):
+        rate = content * sources.decay / -np.expm1(-sources.decay * age)
+        priority = rate * whittle_index_at_age(unit, age) / sources.decay_rate
+        visits[epoch] = top(priority, budget)
+        age += 1
+        content *= alpha
+        age[visits[epoch]], content[visits[epoch]] = 1, 0.0
+        content += hourly[:, (clock.begin + epoch * clock.period) % DAY // HOUR] * added
+    return Timetable(visits)
+
+
+def served(experiment: Experiment, visits: Visits) -> Service:
+    """Score visits, one list a phase, by value, freshness, news and lateness."""
+    value, decay = np.asarray(experiment.value), experiment.decay_rate
+    scores = [
+        score(experiment.trace, table, clock, decay, value, warm_up=before)
+        for table, clock, before in visits
+    ]
+    weekly = [
+        s.reward[before:].reshape(-1, WEEK // experiment.period).sum(axis=1)
+        for s, (_, _, before) in zip(scores, visits, strict=True)
+    ]
+    each = [lateness(experiment.trace, *one) for one in visits]
+    late = np.concatenate([hours for hours, _ in each])
+    half, most = np.quantile(late, [0.5, 0.9], method="inverted_cdf") if late.size else (0.0, 0.0)
+    outcome = Outcome(
+        np.array(weekly),
+        float(np.mean([s.stale.mean() for s in scores])),
+        float(np.mean([s.harmonic.mean() for s in scores])),
+        float(np.mean([table.used(before) for table, _, before in visits])),
+    )
+    unchanged = float(np.mean([share for _, share in each]))
+    return Service(outcome, unchanged, float(half), float(most))
+
+
+def lateness(trace: Trace, visits: Timetable, clock: Clock, warm_up: int) -> tuple[Floats, float]:
+    """Hours that items wait for a visit, and the share of visits that find nothing new.
+
+    Parameters
+    ----------
+    trace : Trace
+        N sources.
+    visits : Timetable
+        Which sources are visited at each epoch.
+    clock : Clock
+        When.
+    warm_up : int
+        Epochs at the beginning, whose visits and publications are not counted.
+
+    Returns
+    -------
+    hours : ndarray
+        One number an item published after the warm-up, ``inf`` where nobody came.
+    unchanged : float
+        0 where there are no visits.
+    """
+    hours, news, made_ = [], 0, 0
+    for i in range(len(trace)):
+        epochs = visits.epoch[visits.arm == i]
+        times = trace.times_of(i)
+        times = times[(times >= clock.begin) & (times < clock.end)] - clock.begin
+        found = np.searchsorted(epochs * clock.period, times)
+        at = np.append(epochs * float(clock.period), np.inf)[found]
+        late = times >= warm_up * clock.period
+        hours.append((at[late] - times[late]) / HOUR)
+        news += int(np.count_nonzero(np.append(epochs, -1)[np.unique(found)] >= warm_up))
+        made_ += int(np.count_nonzero(epochs >= warm_up))
+    return np.concatenate(hours), 1.0 - news / made_ if made_ else 0.0

@@ -1,0 +1,42 @@
+"""The figure of the page on deployed rules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.report import COLOURS, figure, save_figure
+from analysis.trace.studies.arena.numbers import LABELS, SIZES
+
+
+def draw_rules(table: pd.DataFrame) -> None:
+    """Draw the value of every policy at the three budgets, with intervals."""
+    names = list(LABELS)
+    fig, axis = figure(height=6.0)
+    place = np.arange(len(names))[::-1]
+    for size, colour, marker, shift in zip(SIZES, COLOURS, "os^", (0.2, 0.0, -0.2), strict=False):
+        part = table[table["size"] == size].set_index("policy").loc[names]
+        error = np.array([part["value"] - part["low"], part["high"] - part["value"]])
+        budget = int(part["visits_an_hour"].iloc[0])
+        axis.errorbar(
+            part["value"], place + shift, xerr=error, fmt=marker, color=colour, capsize=2,
+            markersize=4, label=f"{budget} an hour",
+        )  # fmt: skip
+    axis.axvline(1.0, color="black", linewidth=1)
+    axis.set_yticks(place, [LABELS[name] for name in names])
+    axis.set(xlabel="value / value of the index with trained rates", xlim=(0, None))
+    fig.legend(loc="outside lower center", ncols=3, fontsize="small")
+    found = table.set_index(["size", "policy"])["value"]
+    told = "; ".join(
+        f"{LABELS[name]} " + ", ".join(f"{found[size, name]:.2f}" for size in SIZES)
+        for name in names
+    )
+    save_figure(
+        "arena-values",
+        fig,
+        table[table["policy"] != "clairvoyant"],
+        "Value found on the trace in units of the index with trained rates, at three budgets, with "
+        "block-bootstrap 95% intervals.",
+        f"Three marks a policy, one a budget. {told}.",
+        instances="arena-rules",
+    )

@@ -1,0 +1,101 @@
+"""The comparison of deployed rules: lateness, hourly rates, and what is tried."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.ephemeral import Sources, WhittlePolicy, timetable
+from analysis.trace.replay import Clock, Timetable, visits_by_age
+from analysis.trace.studies.arena.experiment import (
+    RULES,
+    constant_gaps,
+    grid,
+    hourly_rates,
+    lateness,
+    made,
+    visits_by_hour,
+)
+from analysis.trace.trace import DAY, HOUR, Trace
+
+
+def trace_of(hours):
+    """A trace of items at given hours of each source, from midnight."""
+    rows = [(f"s{i}", round(h * HOUR)) for i, items in enumerate(hours) for h in items]
+    names, seconds = zip(*rows, strict=True)
+    stamps = pd.Timestamp("1970-01-01") + pd.to_timedelta(pd.Series(seconds), unit="s")
+    return Trace.of(pd.Series(names), stamps)
+
+
+def drawn(size=6, hours=400, seed=2):
+    rng = np.random.default_rng(seed)
+    return trace_of([np.sort(rng.uniform(0, hours, 40)) for _ in range(size)])
+
+
+def test_lateness_and_news_against_one_item_at_a_time():
+    trace, rng = drawn(), np.random.default_rng(3)
+    visits = np.array([rng.permutation(6)[:2] for _ in range(300)])
+    visits[rng.random(visits.shape) < 0.3] = -1
+    clock, warm_up = Clock(20 * HOUR, 300), 50
+    hours, unchanged = lateness(trace, Timetable(visits), clock, warm_up)
+    late, empty, made_ = [], 0, 0
+    for i in range(6):
+        waiting = [t for t in trace.times_of(i).tolist() if clock.begin <= t < clock.end]
+        for epoch in range(300):
+            if i in visits[epoch]:
+                now = clock.begin + epoch * HOUR
+                found = [t for t in waiting if t <= now]
+                waiting = waiting[len(found) :]
+                late += [(now - t) / HOUR for t in found if t >= clock.begin + warm_up * HOUR]
+                if epoch >= warm_up:
+                    made_, empty = made_ + 1, empty + (not found)
+        late += [np.inf for t in waiting if t >= clock.begin + warm_up * HOUR]
+    assert np.sort(hours) == pytest.approx(np.sort(late))
+    assert unchanged == pytest.approx(empty / made_)
+
+
+def test_rates_by_the_hour_have_the_mean_rate_and_the_source_s_own_day():
+    day = [24 * d + 9.5 for d in range(400)]
+    night = [24 * d + 21.5 for d in range(400)]
+    trace = trace_of([day, night])
+    hourly = hourly_rates(trace, 0, 400 * DAY, np.array([1 / 24, 1 / 24]))
+    assert hourly.mean(axis=1) == pytest.approx([1 / 24, 1 / 24])
+    assert hourly.argmax(axis=1).tolist() == [9, 21]
+    assert hourly[0, 21] == pytest.approx(12 / 424)  # half of the common profile's 24 items
+
+
+def test_without_a_rhythm_the_index_by_the_hour_is_the_index():
+    sources = Sources([0.3, 0.1, 0.07, 0.02], np.ones(4), [0.05, 0.03, 0.1, 0.01])
+    flat = np.repeat(sources.arrival_rate[:, None], 24, axis=1)
+    clock = Clock(5 * HOUR, 200)
+    by_hour = visits_by_hour(sources, flat, 1, clock)
+    by_age = visits_by_age(WhittlePolicy(sources), 1, 200, np.ones(4, dtype=np.int64))
+    assert by_hour.arm.tolist() == by_age.arm.tolist()
+    assert by_hour.epoch.tolist() == by_age.epoch.tolist()
+
+
+def test_the_index_by_the_hour_comes_after_the_hour_of_publication():
+    """Two sources of one rate that publish at hours 9 and 21: each is visited after its own."""
+    sources = Sources([1 / 24] * 2, [1.0, 1.0], [0.2, 0.2])
+    hourly = np.zeros((2, 24))
+    hourly[0, 9] = hourly[1, 21] = 1.0
+    visits = visits_by_hour(sources, hourly, 1, Clock(0, 480))
+    late = visits.epoch >= 48
+    first = (visits.epoch[late & (visits.arm == 0)] % 24).tolist()
+    assert 10 in first
+    assert 22 not in first
+
+
+def test_constant_gaps_are_those_of_the_timetable():
+    sources = Sources([0.5, 0.2, 0.1], np.ones(3), [0.3, 0.2, 0.1])
+    visits, table = constant_gaps(sources, 1, 60), timetable(sources, 1)
+    for epoch in range(60):
+        assert sorted(visits.arm[visits.epoch == epoch]) == table.crawls(epoch).tolist()
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_defaults_are_tried_first_and_all_settings_are_valid(rule):
+    for size, budget in ((436, 1), (436, 40), (10, 10)):
+        tried = list(grid(rule, size, budget))
+        assert tried[0] == {}
+        for settings in tried:
+            made(rule, size, 3600.0, settings)
