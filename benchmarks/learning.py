@@ -60,7 +60,7 @@ def makers() -> dict[str, Callable[[], Any]]:
         f"certainty equivalence, {how}": partial(
             CertaintyEquivalence, 4, CertaintyEquivalenceOptions(how)
         )
-        for how in ("forced", "ucb", "thompson")
+        for how in ("forced", "ucb", "thompson", "gain")
     }
     return {
         "LSPE(0), corrected": partial(Lspe, SOURCES, LspeOptions.corrected()),

@@ -199,6 +199,41 @@ class Arrivals:
         content *= s.mean_utility[:, None]
         return content
 
+    def sample_aged(self, epochs: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Draw the content that each epoch brings, item by item, and that content times its age.
+
+        Parameters
+        ----------
+        epochs : int
+            Number of epochs, at least 1.
+        rng : numpy.random.Generator
+            Source of randomness.
+
+        Returns
+        -------
+        content, aged : ndarray, shape (N, epochs)
+            Sums over the items of an epoch, at its end: of worth, and of worth times age, in
+            epochs.
+
+        Raises
+        ------
+        ValueError
+            As `sample` does.
+        """
+        check_kind("rng", rng, np.random.Generator)
+        epochs = check_integer("epochs", epochs, 1)
+        s = self.sources
+        items = s.arrival_rate * s.period
+        check_array("arrival_rate * period", items, 0, MOST_ITEMS)
+        drawn = np.array(
+            [
+                _sums_by_item(law, float(rate), float(decay), epochs, rng)
+                for law, rate, decay in zip(self.laws, items, s.decay, strict=True)
+            ]
+        )
+        drawn *= s.mean_utility[:, None, None]
+        return drawn[:, 0], drawn[:, 1]
+
 
 def _exponential_content(
     items: Floats, decay: Floats, epochs: int, rng: np.random.Generator
@@ -234,15 +269,25 @@ def _content_by_item(
     law: Utility, items: float, decay: float, epochs: int, rng: np.random.Generator
 ) -> Floats:
     """Draw the content of each epoch item by item, for utilities of mean one."""
-    content = np.zeros(epochs)
+    return _sums_by_item(law, items, decay, epochs, rng)[0]
+
+
+def _sums_by_item(
+    law: Utility, items: float, decay: float, epochs: int, rng: np.random.Generator
+) -> Floats:
+    """Draw worth, and worth times age, of each epoch's items, of mean utility one; shape (2, T)."""
+    sums = np.zeros((2, epochs))
     block = max(1, int(BLOCK / (1.0 + items)))
     for first in range(0, epochs, block):
-        part = content[first : first + block]
-        number = rng.poisson(items, part.size)
-        worth = _items(law, decay * rng.random(number.sum()), rng)
+        part = sums[:, first : first + block]
+        number = np.asarray(rng.poisson(items, part.shape[1]))
+        age = rng.random(int(number.sum()))
+        worth = _items(law, decay * age, rng)
         some = number > 0  # an empty sum would be the next item
-        part[some] = np.add.reduceat(worth, (np.cumsum(number) - number)[some])
-    return content
+        starts = (np.cumsum(number) - number)[some]
+        part[0, some] = np.add.reduceat(worth, starts)
+        part[1, some] = np.add.reduceat(worth * age, starts)
+    return sums
 
 
 def _items(law: Utility, fading: Floats, rng: np.random.Generator) -> Floats:

@@ -2,6 +2,8 @@ from .baselines import AgeBlindUcb, JointQ, JointQOptions
 from .certainty_equivalence import CertaintyEquivalence, CertaintyEquivalenceOptions
 from .comparison import LearningCurves, compare_learners
 from .environment import CompiledLearner, Fixed, Learner, Run, mean_content, play
+from .identification import ClosedLoop, closed_loop, index_range
+from .items import ItemSums, mean_items, sample_items
 from .scheme.frozen import FrozenPolicy
 from .scheme.gradient import GradientCheck, ThresholdChain, gradient_check
 from .scheme.lspe import GreedyThresholdPolicy, Lspe, LspeOptions
@@ -19,11 +21,13 @@ __all__ = [
     "AgeBlindUcb",
     "CertaintyEquivalence",
     "CertaintyEquivalenceOptions",
+    "ClosedLoop",
     "CompiledLearner",
     "Fixed",
     "FrozenPolicy",
     "GradientCheck",
     "GreedyThresholdPolicy",
+    "ItemSums",
     "JointQ",
     "JointQOptions",
     "Learned",
@@ -37,12 +41,16 @@ __all__ = [
     "WhittleQ",
     "WhittleQOptions",
     "best_soft_thresholds",
+    "closed_loop",
     "compare_learners",
     "gradient_check",
     "hard_threshold_value",
+    "index_range",
     "learned",
     "mean_content",
+    "mean_items",
     "play",
+    "sample_items",
     "soft_threshold_value",
     "whittle_threshold",
 ]

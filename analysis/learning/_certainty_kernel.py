@@ -1,4 +1,4 @@
-"""Compiled steps of the certainty-equivalent learner.
+"""Compiled estimates of the certainty-equivalent learner, and the indices taken from them.
 
 See `analysis.learning.certainty_equivalence` for the equations.
 """
@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.ephemeral.kernels import h, pass_epoch, relative_index_at_age
-from analysis.learning.environment import collect, compiled, fresh, largest
+from analysis.ephemeral.kernels import h, relative_index_at_age
+from analysis.learning.environment import compiled
 
-#: "forced" crawls an arm again once so much of the time watched has passed since its last crawl.
-OVERDUE = 0.75
+#: Gaps are searched for up to so many epochs.
+LONGEST = 1 << 16
 
 
 class Model(NamedTuple):
@@ -27,18 +27,23 @@ class Model(NamedTuple):
     g: NDArray[np.float64]
     log_g: NDArray[np.float64]
     unit_index: NDArray[np.float64]
+    mu: NDArray[np.float64]
     exploration: int
     forced: int
     confidence: float
     memory: float
+    floor: float
 
 
 class State(NamedTuple):
     """Running sums of each arm, on the grid (N, points) or not (N,), and the estimates from them.
 
-    `pairs` counts all crawls at a positive age, `weight` those that are remembered. `profile` is
-    p(mu) and `top` the place of its maximum; `width` is the standard deviation of log mu when phi
-    is 1, ``inf`` where the profile has no curvature there.
+    `pairs` counts all crawls at a positive age, one that shows items twice, and `weight` those that
+    are remembered. `profile` is p(mu) and `top` the place of its maximum; `width` is the standard
+    deviation of log mu when phi is 1, ``inf`` where the profile has no curvature there. `young` and
+    `older` count the crawls remembered at age 1 and above it, both those that show items.
+    `hoped_log_mu` and `hoped_u_star` are the pair of largest gain and `looked` the epoch when it
+    was looked for, -1 before; `price` is the running price of a crawl, ``nan`` before the first.
     """
 
     pairs: NDArray[np.int64]
@@ -53,11 +58,18 @@ class State(NamedTuple):
     u_star: NDArray[np.float64]
     width: NDArray[np.float64]
     chi_square: NDArray[np.float64]
+    young: NDArray[np.float64]
+    older: NDArray[np.float64]
+    hoped_log_mu: NDArray[np.float64]
+    hoped_u_star: NDArray[np.float64]
+    looked: NDArray[np.int64]
+    price: NDArray[np.float64]
     epoch: NDArray[np.int64]
 
 
 @compiled
-def _index(log_mu, u_star, age):  # type: ignore[no-untyped-def]
+def index(log_mu, u_star, age):  # type: ignore[no-untyped-def]
+    """Index at an age of an arm with these parameters."""
     decay = np.exp(log_mu)
     return u_star * relative_index_at_age(decay, h(decay), float(age))
 
@@ -68,7 +80,7 @@ def index_table(log_mu, oldest):  # type: ignore[no-untyped-def]
     table = np.empty((oldest, log_mu.size))
     for age in range(1, oldest + 1):
         for point in range(log_mu.size):
-            table[age - 1, point] = _index(log_mu[point], 1.0, age)
+            table[age - 1, point] = index(log_mu[point], 1.0, age)
     return table
 
 
@@ -85,7 +97,7 @@ def _reach(model, age):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _exposure(model, exposure, log_mu):  # type: ignore[no-untyped-def]
+def exposed(model, exposure, log_mu):  # type: ignore[no-untyped-def]
     """S at any mu: its logarithm is interpolated linearly between points of the grid."""
     spacing = model.log_mu[1] - model.log_mu[0]
     place = (log_mu - model.log_mu[0]) / spacing
@@ -117,7 +129,7 @@ def _estimate(model, state, i):  # type: ignore[no-untyped-def]
     state.top[i] = top
     state.log_mu[i] = log_mu
     state.width[i] = width
-    state.u_star[i] = total / _exposure(model, exposure, log_mu)
+    state.u_star[i] = total / exposed(model, exposure, log_mu)
     surplus = 0.0
     if total > 0.0:
         surplus = state.squares[i, top] * exposure[top] / total - total
@@ -125,28 +137,36 @@ def _estimate(model, state, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def learn(model, state, arms, age, found):  # type: ignore[no-untyped-def]
-    """Add (age, content) pairs to the running sums and estimate anew.
+def learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
+    """Add what crawls found to the running sums and estimate anew.
 
-    A crawl at age 0 must find nothing and says nothing. The sums of an arm fade by the epochs since
-    its last crawl, which is its age.
+    `aged` is the sum of worth times age of the items found, ``nan`` where only their sum of worths
+    is seen. A crawl at age 0 must find nothing and says nothing. The sums of an arm fade by the
+    epochs since its last crawl, which is its age.
     """
     state.epoch[0] += 1
     for m in range(arms.size):
         i = arms[m]
         if age[m] < 1:
             continue
-        keep, content = np.exp(-age[m] / model.memory), found[m]
-        state.pairs[i] += 1
+        keep, content, items = np.exp(-age[m] / model.memory), found[m], not np.isnan(aged[m])
+        state.pairs[i] += 2 if items else 1
         state.weight[i] = keep * state.weight[i] + 1.0
+        state.young[i] = keep * state.young[i] + (1.0 if items or age[m] == 1 else 0.0)
+        state.older[i] = keep * state.older[i] + (1.0 if items or age[m] > 1 else 0.0)
         state.total[i] = keep * state.total[i] + content
         g, log_g = _reach(model, age[m])
         weighted, exposure, squares = state.weighted[i], state.exposure[i], state.squares[i]
         for point in range(g.size):
-            weighted[point] = keep * weighted[point] + content * log_g[point]
+            if items:
+                gained = content * model.log_mu[point] - model.mu[point] * aged[m]
+            else:
+                gained = content * log_g[point]
+            weighted[point] = keep * weighted[point] + gained
             exposure[point] = keep * exposure[point] + g[point]
             squares[point] = keep * squares[point] + content * content / g[point]
         _estimate(model, state, i)
+        state.looked[i] = -1
 
 
 @compiled
@@ -167,19 +187,19 @@ def upper(total, slack):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _at_estimate(state, i, age, slack):  # type: ignore[no-untyped-def]
+def at_estimate(state, i, age, slack):  # type: ignore[no-untyped-def]
     """Index of arm i at the estimated mu and the largest u* whose likelihood is within `slack`."""
     total = state.total[i]
     if age < 1 or total <= 0.0:
         return 0.0
-    return _index(state.log_mu[i], upper(total, slack) / total * state.u_star[i], age)
+    return index(state.log_mu[i], upper(total, slack) / total * state.u_star[i], age)
 
 
 @compiled
-def _optimistic(model, state, i, age, slack, highest, needed):  # type: ignore[no-untyped-def]
+def optimistic(model, state, i, age, slack, highest, needed):  # type: ignore[no-untyped-def]
     """Largest index of arm i over all (mu, u*) whose likelihood is within `slack` of the best.
 
-    It is at least `highest`, of `_at_estimate`, and anything below `needed` may be returned for it
+    It is at least `highest`, of `at_estimate`, and anything below `needed` may be returned for it
     if it is below `needed`.
 
     Given mu, u* may be what `upper` makes of R with the slack that the profile leaves, over S. An
@@ -211,7 +231,7 @@ def _optimistic(model, state, i, age, slack, highest, needed):  # type: ignore[n
                 break
             most = total + np.sqrt(2.0 * left * total) + left
             if most * min(row[g] * growth, 1.0) >= aim * exposure[g]:
-                unit = row[g] if growth == 1.0 else _index(model.log_mu[g], 1.0, age)
+                unit = row[g] if growth == 1.0 else index(model.log_mu[g], 1.0, age)
                 highest = max(highest, upper(total, left) * unit / exposure[g])
                 aim = max(highest, needed)
             g += direction
@@ -219,7 +239,7 @@ def _optimistic(model, state, i, age, slack, highest, needed):  # type: ignore[n
 
 
 @compiled
-def _drawn(model, state, i, age, phi, rng):  # type: ignore[no-untyped-def]
+def drawn_index(model, state, i, age, phi, rng):  # type: ignore[no-untyped-def]
     """Index of arm i at a draw of mu and, given mu, of u*.
 
     log mu is normal, or, where that would cover the grid, a point of it drawn by its likelihood.
@@ -239,101 +259,52 @@ def _drawn(model, state, i, age, phi, rng):  # type: ignore[no-untyped-def]
                 log_mu = model.log_mu[g]
                 break
     drawn = phi * rng.standard_gamma(state.total[i] / phi + 0.5)
-    return _index(log_mu, drawn / _exposure(model, state.exposure[i], log_mu), age)
+    return index(log_mu, drawn / exposed(model, state.exposure[i], log_mu), age)
 
 
 @compiled
-def _pool(state):  # type: ignore[no-untyped-def]
-    """Dispersion over all arms, and for an arm that found nothing: what a crawl finds, if more."""
-    surplus, freedom, found, crawls = 0.0, 0.0, 0.0, 0.0
-    for i in range(state.pairs.size):
-        surplus += state.chi_square[i]
-        freedom += max(state.weight[i] - 2.0, 0.0)
-        found += state.total[i]
-        crawls += state.weight[i]
-    pooled = surplus / max(freedom, 1.0)
-    unseen = max(pooled, found / max(crawls, 1.0))
-    return pooled, unseen if unseen > 0.0 else 1.0
+def best_gap(model, point, u_star, price):  # type: ignore[no-untyped-def]
+    """Gap k of largest gain (m(k) - price)/k: the least one at which the index reaches the price.
 
-
-@compiled
-def _enter(best, value):  # type: ignore[no-untyped-def]
-    """Keep the largest values so far in decreasing order."""
-    place = best.size - 1
-    if value <= best[place]:
-        return
-    while place > 0 and best[place - 1] < value:
-        best[place] = best[place - 1]
-        place -= 1
-    best[place] = value
-
-
-@compiled
-def _dispersion(model, state, i, age, pooled, unseen):  # type: ignore[no-untyped-def]
-    """Return phi of arm i, larger the longer ago it was crawled if there is a memory."""
-    phi = unseen
-    if state.total[i] > 0.0:  # weight - 2 degrees of freedom and 2
-        phi = (state.chi_square[i] + 2.0 * pooled) / state.weight[i]
-        phi = max(phi, 1e-12 * state.total[i])
-    return phi * np.exp(min(age / model.memory, 60.0))  # what is known has faded since
-
-
-@compiled
-def priorities(model, state, age, rng, values, budget):  # type: ignore[no-untyped-def]
-    """Write what each arm is worth crawling; arms that lack forced crawls come first.
-
-    Values of arms that are not among the `budget` largest may be too small: an arm is searched only
-    for what exceeds the `budget` largest values at the estimates, and those found before.
+    `point` is the place of mu on the grid. Beyond `LONGEST` no gap is looked for.
     """
-    pooled, unseen = _pool(state)
-    estimated, best, slack = np.empty(budget), np.empty(budget), np.empty(values.size)
-    for m in range(budget):
-        estimated[m] = -np.inf
-        best[m] = -np.inf
-    watched = min(float(state.epoch[0]), model.memory)
-    confidence = model.confidence * np.log1p(watched)
-    for i in range(values.size):
-        count = state.pairs[i]
-        if count < model.forced:
-            again = model.forced if count % 2 == 1 else 0
-            values[i] = 1e200 * (2 * model.forced + again - count)
-        elif model.exploration == 0:
-            overdue = age[i] > OVERDUE * watched
-            values[i] = 1e190 if overdue else _index(state.log_mu[i], state.u_star[i], age[i])
+    table, share = model.unit_index[:, point], price / u_star
+    low, high = 0, table.size  # the index is below the price at `low`
+    tabled = table[-1] >= share
+    if not tabled:
+        low, high = table.size, LONGEST
+    while high - low > 1:
+        middle = (low + high) // 2
+        unit = table[middle - 1] if tabled else index(model.log_mu[point], 1.0, middle)
+        if unit >= share:
+            high = middle
         else:
-            phi = _dispersion(model, state, i, age[i], pooled, unseen)
-            if model.exploration == 1:
-                slack[i] = phi * confidence
-                values[i] = _at_estimate(state, i, age[i], slack[i])
-            else:
-                values[i] = _drawn(model, state, i, age[i], phi, rng)
-        _enter(estimated, values[i])
-    if model.exploration != 1:
-        return
-    for i in range(values.size):
-        if state.pairs[i] >= model.forced:
-            needed = max(estimated[-1], best[-1])
-            values[i] = _optimistic(model, state, i, age[i], slack[i], values[i], needed)
-        _enter(best, values[i])
+            low = middle
+    return high
 
 
 @compiled
-def play(model, state, alpha, decay, u_star, content, budget, rng):  # type: ignore[no-untyped-def]
-    horizon, size = content.shape
-    held, age = np.empty(size), np.empty(size, dtype=np.int64)
-    arms, ages = np.empty(budget, dtype=np.int64), np.empty(budget, dtype=np.int64)
-    found, values = np.empty(budget), np.empty(size)
-    reward, expected = np.zeros(horizon), np.zeros(horizon)
-    crawls = np.zeros(size, dtype=np.int64)
-    fresh(decay, u_star, held, age)
-    for epoch in range(horizon):
-        priorities(model, state, age, rng, values, budget)
-        largest(values, arms)
-        for m in range(budget):
-            ages[m] = age[arms[m]]
-        reward[epoch], expected[epoch] = collect(
-            decay, u_star, held, age, arms, budget, found, crawls
-        )
-        learn(model, state, arms, ages, found)
-        pass_epoch(alpha, content[epoch], held, age)
-    return reward, expected, crawls
+def hope(model, state, i, slack, price):  # type: ignore[no-untyped-def]
+    """Find the pair of largest gain at a price among those whose likelihood is within `slack`.
+
+    For given mu the gain grows with u*, so that `upper` gives it. The pair goes to `hoped_log_mu`
+    and `hoped_u_star`; the estimate itself, with the largest u*, is among those compared.
+    """
+    total, profile, exposure = state.total[i], state.profile[i], state.exposure[i]
+    lowest, best = profile[state.top[i]] - slack, -np.inf
+    for point in range(profile.size):
+        left = profile[point] - lowest
+        if left < 0.0:
+            continue
+        u_star = upper(total, left) / exposure[point]
+        if not u_star > 0.0:
+            continue
+        gap = best_gap(model, point, u_star, price)
+        gain = (-np.expm1(-model.mu[point] * gap) * u_star - price) / gap
+        if gain > best:
+            best = gain
+            state.hoped_log_mu[i], state.hoped_u_star[i] = model.log_mu[point], u_star
+            if point == state.top[i] and total > 0.0:
+                state.hoped_log_mu[i] = state.log_mu[i]
+                state.hoped_u_star[i] = upper(total, left) / total * state.u_star[i]
+    state.looked[i] = state.epoch[0]

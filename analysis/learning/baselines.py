@@ -37,6 +37,7 @@ from analysis.learning.environment import (
     fresh,
     largest,
 )
+from analysis.learning.items import ItemSums
 
 LARGEST_TABLE = 10_000_000
 
@@ -140,7 +141,9 @@ class JointQ:
         """Update the one entry that was visited."""
         _joint_learn(self._constants, self._state, self._age, self._action, float(np.sum(rewards)))
 
-    def play(self, sources: Sources, content: Floats, budget: int, rng: np.random.Generator) -> Run:
+    def play(
+        self, sources: Sources, content: Floats | ItemSums, budget: int, rng: np.random.Generator
+    ) -> Run:
         """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""
         stream, budget = by_epoch(sources, content, budget)
         check_integer("the number of sources", len(sources), self._age.size, self._age.size)
@@ -195,7 +198,9 @@ class AgeBlindUcb:
         """Add what was found to the means."""
         _ucb_learn(self._state, np.asarray(arms), np.asarray(rewards))
 
-    def play(self, sources: Sources, content: Floats, budget: int, rng: np.random.Generator) -> Run:
+    def play(
+        self, sources: Sources, content: Floats | ItemSums, budget: int, rng: np.random.Generator
+    ) -> Run:
         """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""
         stream, budget = by_epoch(sources, content, budget)
         check_integer("the number of sources", len(sources), *(self._state.pairs.size,) * 2)

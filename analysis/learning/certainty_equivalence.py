@@ -1,46 +1,62 @@
 """Certainty equivalence: estimate content rate and decay, then trust the closed-form index.
 
-A crawl at age k finds content of mean u* (1 - e^{-mu k}) and of a variance nearly proportional to
-it, phi times the mean. From the (age, content) pairs of one arm the quasi-likelihood is ::
+A crawl at age k finds content of mean m(k) = u* (1 - e^{-mu k}) and of a variance nearly
+proportional to it, phi times the mean. What was found of one arm has the quasi-likelihood ::
 
-    l(u*, mu) = sum_j r_j log(u* g_j) - u* g_j,     g_j = 1 - e^{-mu k_j}.
+    sums alone    l(u*, mu) = sum_j r_j log(u* g_j) - u* g_j,     g_j = 1 - e^{-mu k_j}
+    items         l(u*, mu) = sum of v (log(u* mu) - mu s) over items of worth v and age s
+                              - sum_j u* g_j
 
-For given mu it is largest at u* = R / S(mu), R = sum r_j, S = sum g_j, which leaves the profile ::
+For given mu both are largest at u* = R / S(mu), R = sum r_j, S = sum g_j, which leaves a profile ::
 
-    p(mu) = sum_j r_j log g_j(mu) - R log S(mu),
+    sums alone    p(mu) = sum_j r_j log g_j(mu) - R log S(mu)
+    items         p(mu) = R log mu - mu A - R log S(mu),     A = sum of v s over items
 
-kept on a grid of mu by adding each pair to running sums, and refined by a parabola in log mu. The
-dispersion phi is Pearson's chi-square over its degrees of freedom, pooled a little over the arms.
-The crawled arms are those of largest index gamma(age; u*, mu), where (u*, mu) is ::
+kept on a grid of mu by adding each crawl to running sums, and refined by a parabola in log mu.
+Crawls that show items and crawls that show their sum may be mixed. The dispersion phi is Pearson's
+chi-square over its degrees of freedom, pooled a little over the arms. The crawled arms are those of
+largest index gamma(age; u*, mu), where (u*, mu) is ::
 
-    forced      the estimate; an arm is crawled a few times at first, and again whenever three
-                quarters of all epochs so far have passed since its last crawl
-    ucb         what makes the index largest within l >= max l - phi c log(1 + t): given mu, the
-                largest u* with u* S - R - R log(u* S/R) <= phi c log(1 + t) - (max p - p(mu))
+    estimate    the estimate
+    gain        the pair whose gain max_k (m(k) - lambda)/k is largest within
+                l >= max l - phi c log(1 + t), at the running price lambda of a crawl: a moving
+                average of the least index among the arms crawled for it
+    ucb         what makes the index largest within the same set: given mu, the largest u* with
+                u* S - R - R log(u* S/R) <= phi c log(1 + t) - (max p - p(mu))
     thompson    a draw: log mu normal around the estimate, or by its likelihood where that is
                 flat; given mu, u* S/phi gamma of shape R/phi + 1/2, the posterior under Jeffreys'
                 prior of a Poisson mean
+    forced      the estimate; an arm is crawled again whenever three quarters of all epochs so far
+                have passed since its last crawl
 
-Crawls at one age k tell of u* (1 - e^{-mu k}) alone. Where the index of a wrong pair (u*, mu) asks
-for that age again, the pair is confirmed, and "ucb" and "forced" can keep it for as long as they
-run: on ordinary sets of three sources they lose up to 3% of the index policy's reward for ever.
-The draws of "thompson" move the ages, and its loss goes on falling.
+Sums found at one age k tell of m(k) alone. Where the index of a wrong pair (u*, mu) asks for that
+age again, the pair is confirmed, and "estimate", "ucb" and "forced" can keep it for as long as they
+run: on ordinary sets of three sources they lose up to 3% of the index policy's reward for ever. So
+below all rules lies a *floor*, f(t) = floor log^2(1 + t) crawls of each arm at age 1 and as many
+above it: an arm that lacks some is due, and one that is crawled at every epoch is held back until
+it is older. A crawl that shows items counts for both. With the floor, decisions that differ from
+those of the true index are almost surely finite in number but for those that it forces, under
+"estimate" and any rule that keeps to the set above. A pair of larger gain than the truth predicts
+too much at the gap that it asks for, and is found out there, so that "gain" learns at a price that
+stands still also without a floor.
 
-All three crawl each arm again and again, also where nothing was found (R = 0). The bound of "ucb"
-is the Poisson family's own (kl-UCB), which tends to u* <= slack/S as R falls to 0; Jeffreys'
-posterior is proper there; and the crawls that "forced" asks for are of logarithmic number. An arm
+All crawl each arm again and again, also where nothing was found (R = 0). The bound of "ucb" is the
+Poisson family's own (kl-UCB), which tends to u* <= slack/S as R falls to 0; Jeffreys' posterior is
+proper there; and the crawls that "forced" and the floor ask for are of logarithmic number. An arm
 without content says nothing of phi, the weight of one item: the larger of the pooled phi and of
-what a crawl finds on average stands for it. Maximised over mu, such an index grows with the age in
-proportion to the time watched, so that an arm that stays silent is tried at ages that grow
+what a crawl finds on average stands for it. Maximised over mu, the index of "ucb" grows with the
+age in proportion to the time watched, so that an arm that stays silent is tried at ages that grow
 geometrically.
 
-With a `memory` of H epochs all sums of an arm fade as e^{-epochs/H} and t is at most H, as in
-discounted UCB, so that the estimates follow sources that change.
+With a `memory` of H epochs all sums and counts of an arm fade as e^{-epochs/H} and t is at most H,
+as in discounted UCB, so that the estimates follow sources that change.
 
 References: Garivier and Cappe, The KL-UCB algorithm for bounded stochastic bandits and beyond
 (2011); Garivier and Moulines, On upper-confidence bound policies for switching bandit problems
-(2011). This is the "adaptive version" that the report announces in its conclusion: only ages and
-contents of crawled arms are used.
+(2011); Borkar and Varaiya, Adaptive control of Markov chains, I: finite parameter set (1979), for
+estimates that confirm themselves; Kumar and Becker, A new family of optimal adaptive controllers
+for Markov chains (1982), for optimism about the gain. This is the "adaptive version" that the
+report announces in its conclusion.
 """
 
 from __future__ import annotations
@@ -57,9 +73,11 @@ from analysis.checks import check_choice, check_integer, check_kind, check_numbe
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.learning import _certainty_kernel as kernel
+from analysis.learning import _exploration_kernel as choices
 from analysis.learning.environment import Floats, Ints, Run, by_epoch, constant_run, largest
+from analysis.learning.items import ItemSums
 
-EXPLORATIONS = ("forced", "ucb", "thompson")
+EXPLORATIONS = ("forced", "ucb", "thompson", "gain", "estimate")
 TABLED = 256
 """Ages at which g and the index stand in tables; at higher ages they are computed."""
 
@@ -70,14 +88,17 @@ class CertaintyEquivalenceOptions:
 
     Parameters
     ----------
-    exploration : {"ucb", "forced", "thompson"}
-        See the module: "ucb" and "forced" can keep a wrong estimate for ever. "forced" needs a
-        larger `forced` than the others.
+    exploration : {"gain", "estimate", "thompson", "ucb", "forced"}
+        See the module: without a floor and items, "estimate", "ucb" and "forced" can keep a wrong
+        estimate for ever. "forced" needs a larger `forced` than the others.
     forced : int
         Crawls of each arm before its estimate is used, in pairs of one at a high age and one right
-        after it; at least 2. A crawl at age 0 does not count.
+        after it; at least 2. A crawl at age 0 does not count, one that shows items counts as two.
     confidence : float
-        c of "ucb"; positive.
+        c of "gain" and "ucb"; positive.
+    floor : float
+        Each arm is crawled `floor` log^2(1 + t) times at age 1 and as often at older ages by epoch
+        t; at least 0, and 0 asks for nothing.
     slowest, fastest : float
         Ends of the grid of mu, per epoch; 0 < slowest < fastest.
     points : int
@@ -86,9 +107,10 @@ class CertaintyEquivalenceOptions:
         H, epochs after which a crawl counts e times less; positive, ``inf`` to forget nothing.
     """
 
-    exploration: str = "ucb"
+    exploration: str = "gain"
     forced: int = 2
-    confidence: float = 0.5
+    confidence: float = 0.1
+    floor: float = 0.03
     slowest: float = 1e-3
     fastest: float = 20.0
     points: int = 121
@@ -106,6 +128,7 @@ class CertaintyEquivalenceOptions:
             confidence=check_number(
                 "confidence", self.confidence, 0, low_open=True, high_open=True
             ),
+            floor=check_number("floor", self.floor, 0, high_open=True),
             slowest=slowest,
             fastest=fastest,
             points=check_integer("points", self.points, 16),
@@ -139,27 +162,25 @@ class CertaintyEquivalence:
     True
     """
 
+    sees_items = True
+
     def __init__(self, arms: int, options: CertaintyEquivalenceOptions | None = None) -> None:
         check_kind("options", options, CertaintyEquivalenceOptions, None)
         arms = check_integer("arms", arms, 1)
         self.options = options or CertaintyEquivalenceOptions()
         self._model = _model(self.options)
-        grid = (arms, self.options.points)
-        self._state = kernel.State(
-            np.zeros(arms, dtype=np.int64),
-            np.zeros(arms),
-            np.zeros(arms),
-            np.zeros(grid),
-            np.zeros(grid),
-            np.zeros(grid),
-            np.zeros(grid),
-            np.zeros(arms, dtype=np.int64),
-            np.full(arms, np.nan),
-            np.full(arms, np.nan),
-            np.full(arms, np.nan),
-            np.zeros(arms),
-            np.zeros(1, dtype=np.int64),
-        )
+        kinds = {"pairs": np.int64, "top": np.int64, "looked": np.int64, "epoch": np.int64}
+        grids = ("weighted", "exposure", "squares", "profile")
+        state = {}
+        for name in kernel.State._fields:
+            size = (arms, self.options.points) if name in grids else arms
+            state[name] = np.zeros(
+                1 if name in ("epoch", "price") else size, kinds.get(name, float)
+            )
+        for name in ("log_mu", "u_star", "width", "hoped_log_mu", "hoped_u_star"):
+            state[name] += np.nan
+        state["looked"] -= 1
+        self._state = kernel.State(**state)
         self._age = np.zeros(arms, dtype=np.int64)
 
     @property
@@ -177,15 +198,19 @@ class CertaintyEquivalence:
         self._age[:] = observation.age
         arms = np.empty(budget, dtype=np.int64)
         values = np.empty(self._age.size)
-        kernel.priorities(self._model, self._state, self._age, rng, values, budget)
+        choices.priorities(self._model, self._state, self._age, rng, values, budget)
         largest(values, arms)
         return arms
 
-    def update(self, arms: Ints, rewards: Floats) -> None:
-        """Add one (age, content) pair for each crawled arm."""
-        kernel.learn(
-            self._model, self._state, np.asarray(arms), self._age[arms], np.asarray(rewards)
-        )
+    def update(self, arms: Ints, rewards: Floats | ItemSums) -> None:
+        """Add what was found at each crawled arm: its items' sums, or its content alone."""
+        arms = np.asarray(arms)
+        if isinstance(rewards, ItemSums):
+            found, aged = rewards.worth, rewards.aged
+        else:
+            found = np.asarray(rewards, dtype=float)
+            aged = np.full(found.shape, np.nan)
+        kernel.learn(self._model, self._state, arms, self._age[arms], found, aged)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return all that was learned, as arrays, for `restore`."""
@@ -196,12 +221,18 @@ class CertaintyEquivalence:
         for name, array in self._state._asdict().items():
             array[...] = state[name]
 
-    def play(self, sources: Sources, content: Floats, budget: int, rng: np.random.Generator) -> Run:
+    def play(
+        self, sources: Sources, content: Floats | ItemSums, budget: int, rng: np.random.Generator
+    ) -> Run:
         """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""
         stream, budget = by_epoch(sources, content, budget)
         check_integer("the number of sources", len(sources), self._age.size, self._age.size)
         known = (sources.alpha, sources.decay, sources.u_star)
-        played = kernel.play(self._model, self._state, *known, stream, budget, rng)
+        if isinstance(content, ItemSums):
+            aged = np.ascontiguousarray(content.aged.T)
+        else:
+            aged = np.full(stream.shape, np.nan)
+        played = choices.play(self._model, self._state, *known, stream, aged, budget, rng)
         return constant_run(played, budget)
 
 
@@ -215,8 +246,10 @@ def _model(options: CertaintyEquivalenceOptions) -> kernel.Model:
         g,
         np.log(g),
         kernel.index_table(log_mu, TABLED),
+        np.exp(log_mu),
         EXPLORATIONS.index(options.exploration),
         options.forced,
         options.confidence,
         options.memory,
+        options.floor,
     )

@@ -17,7 +17,7 @@ web crawlers (2019), section II.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numba import njit
@@ -28,6 +28,7 @@ from analysis.ephemeral.environment import Environment
 from analysis.ephemeral.kernels import mark_top
 from analysis.ephemeral.policies import Observation, Policy
 from analysis.ephemeral.sources import Sources
+from analysis.learning.items import ItemSums, mean_aged
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -45,14 +46,19 @@ class Learner(Protocol):
     def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
         """Return the numbers of the arms to crawl."""
 
-    def update(self, arms: Ints, rewards: Floats) -> None:
-        """Learn from the content found at the arms that were crawled."""
+    def update(self, arms: Ints, rewards: Any) -> None:
+        """Learn from the content found at the arms that were crawled.
+
+        A learner with an attribute `sees_items` that is true gets `ItemSums` where items are seen.
+        """
 
 
 class CompiledLearner(Learner, Protocol):
     """A learner with a compiled loop of its own."""
 
-    def play(self, sources: Sources, content: Floats, budget: int, rng: np.random.Generator) -> Run:
+    def play(
+        self, sources: Sources, content: Floats | ItemSums, budget: int, rng: np.random.Generator
+    ) -> Run:
         """Do what the function `play` does, faster."""
 
 
@@ -142,8 +148,10 @@ def mean_content(sources: Sources, horizon: int) -> Floats:
     return np.repeat(sources.u[:, None], check_integer("horizon", horizon, 1), axis=1)
 
 
-def by_epoch(sources: Sources, content: Floats, budget: int) -> tuple[Floats, int]:
+def by_epoch(sources: Sources, content: Floats | ItemSums, budget: int) -> tuple[Floats, int]:
     """Check a stream of arrivals and a budget; return the stream with epochs first, and the budget.
+
+    Of items, the stream is their worth.
 
     Raises
     ------
@@ -152,7 +160,8 @@ def by_epoch(sources: Sources, content: Floats, budget: int) -> tuple[Floats, in
         [1, N].
     """
     budget = check_integer("budget", budget, 1, len(sources))
-    array = check_array("content", content, 0)
+    worth = content.worth if isinstance(content, ItemSums) else content
+    array = check_array("content", worth, 0)
     if array.ndim != 2 or array.shape[0] != len(sources) or array.shape[1] == 0:
         raise ValueError(f"content must have shape ({len(sources)}, T), got {array.shape}")
     return np.ascontiguousarray(array.T), budget
@@ -161,7 +170,7 @@ def by_epoch(sources: Sources, content: Floats, budget: int) -> tuple[Floats, in
 def play(
     sources: Sources,
     learner: Learner,
-    content: Floats,
+    content: Floats | ItemSums,
     budget: int,
     rng: np.random.Generator,
     *,
@@ -175,8 +184,9 @@ def play(
         N sources.
     learner : Learner
         Sees ages before it chooses, and the content of what it chose after.
-    content : ndarray, shape (N, T)
-        What each epoch brings, from `Arrivals.sample` or `mean_content`.
+    content : ndarray or ItemSums, shape (N, T)
+        What each epoch brings, from `Arrivals.sample` or `mean_content`; or, where items are seen,
+        from `sample_items` or `mean_items`. A learner without `sees_items` is shown sums alone.
     budget : int
         Arms that may be crawled at each epoch.
     rng : numpy.random.Generator
@@ -210,15 +220,22 @@ def play(
     check_kind("rng", rng, np.random.Generator)
     budget = check_integer("budget", budget, 1, len(sources))
     check_choice("initial_state", initial_state, ("fresh", "empty"))
-    environment = Environment(sources, content, observed=False, initial_state=initial_state)
+    worth = content.worth if isinstance(content, ItemSums) else content
+    environment = Environment(sources, worth, observed=False, initial_state=initial_state)
+    items = isinstance(content, ItemSums) and getattr(learner, "sees_items", False)
+    aged = mean_aged(sources) * (initial_state == "fresh")
     reward, expected = np.zeros(environment.horizon), np.zeros(environment.horizon)
     engaged = np.zeros(environment.horizon, dtype=np.int64)
     crawls = np.zeros(len(sources), dtype=np.int64)
     for epoch in range(environment.horizon):
         seen = environment.observation
         arms = learner.select(seen, budget, rng)
+        held, older = environment.state, aged[arms]
         found = environment.step(arms)
-        learner.update(arms, found)
+        held[arms], aged[arms] = 0.0, 0.0
+        if isinstance(content, ItemSums):
+            aged = sources.alpha * (aged + held) + content.aged[:, epoch]
+        learner.update(arms, ItemSums(found, older) if items else found)
         reward[epoch] = found.sum()
         expected[epoch] = sources.state_at_age(seen.age)[arms].sum()
         engaged[epoch] = len(arms)

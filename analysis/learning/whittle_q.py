@@ -41,6 +41,7 @@ from analysis.learning.environment import (
     fresh,
     largest,
 )
+from analysis.learning.items import ItemSums
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,9 @@ class WhittleQ:
         chosen = np.asarray(arms, dtype=np.int64)
         _learn(self._model, self._state, self._age, chosen, np.asarray(rewards))
 
-    def play(self, sources: Sources, content: Floats, budget: int, rng: np.random.Generator) -> Run:
+    def play(
+        self, sources: Sources, content: Floats | ItemSums, budget: int, rng: np.random.Generator
+    ) -> Run:
         """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""
         stream, budget = by_epoch(sources, content, budget)
         check_integer("the number of sources", len(sources), self._age.size, self._age.size)

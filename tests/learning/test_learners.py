@@ -30,18 +30,27 @@ from analysis.learning import (
     play,
 )
 from analysis.learning import _certainty_kernel as kernel
+from analysis.learning import _exploration_kernel as choices
 
 SOURCES = four_sources()
 
 
+def plain(exploration, **options):
+    """Options of a rule without a floor, for the properties that it has by itself."""
+    return CertaintyEquivalenceOptions(exploration, **{"confidence": 0.5, "floor": 0.0, **options})
+
+
 def certainty(exploration, **options):
-    return partial(CertaintyEquivalence, 4, CertaintyEquivalenceOptions(exploration, **options))
+    return partial(CertaintyEquivalence, 4, plain(exploration, **options))
 
 
 MAKERS = {
     "forced": certainty("forced", forced=4),
     "ucb": certainty("ucb"),
     "thompson": certainty("thompson"),
+    "gain": certainty("gain", confidence=0.1),
+    "pairs": certainty("estimate", floor=0.2),
+    "default": partial(CertaintyEquivalence, 4),
     "whittle-q": partial(WhittleQ, 4),
     "joint-q": partial(JointQ, 4, 2),
     "age-blind": partial(AgeBlindUcb, 4),
@@ -145,7 +154,7 @@ def fed(learner, contents, epochs, start=1):
 
 @pytest.mark.parametrize("exploration", EXPLORATIONS)
 def test_an_arm_that_showed_nothing_is_tried_again_ever_less_often(exploration):
-    made = partial(CertaintyEquivalence, 2, CertaintyEquivalenceOptions(exploration))
+    made = partial(CertaintyEquivalence, 2, plain(exploration))
     early, late = fed(made(), [1.0, 0.0], 500)[1], fed(made(), [1.0, 0.0], 5000)[1]
     assert 3 < early < 40
     assert early < late < early + 40
@@ -153,7 +162,7 @@ def test_an_arm_that_showed_nothing_is_tried_again_ever_less_often(exploration):
 
 @pytest.mark.parametrize("exploration", EXPLORATIONS)
 def test_arms_that_all_showed_nothing_share_the_crawls(exploration):
-    options = CertaintyEquivalenceOptions(exploration)
+    options = plain(exploration)
     crawls = fed(CertaintyEquivalence(3, options), [0.0, 0.0, 0.0], 300)
     assert crawls.min() >= (4 if exploration == "forced" else 60)
 
@@ -163,7 +172,7 @@ def test_a_sparse_heavy_source_is_found_from_an_empty_start(exploration):
     sources = Sources([100.0, 0.05], [0.01, 200.0], [0.5, 0.05])
     for seed in range(6):
         content = exponential(500, seed, sources)
-        learner = CertaintyEquivalence(2, CertaintyEquivalenceOptions(exploration))
+        learner = CertaintyEquivalence(2, plain(exploration))
         rng = np.random.default_rng(seed)
         run = play(sources, learner, content, 1, rng, initial_state="empty")
         assert run.crawls[1] > 20
@@ -171,7 +180,7 @@ def test_a_sparse_heavy_source_is_found_from_an_empty_start(exploration):
 
 @pytest.mark.parametrize("exploration", EXPLORATIONS)
 def test_a_crawl_at_age_zero_says_nothing(exploration):
-    learner = CertaintyEquivalence(2, CertaintyEquivalenceOptions(exploration))
+    learner = CertaintyEquivalence(2, plain(exploration))
     fed(learner, [0.0, 0.0], 1, start=0)
     assert np.isnan(learner.u_star).all()
     content = exponential(100)
@@ -186,7 +195,7 @@ def test_a_crawl_at_age_zero_says_nothing(exploration):
 @pytest.mark.parametrize("exploration", EXPLORATIONS)
 def test_an_arm_that_never_pays_costs_little(exploration):
     dead = Sources([50.0, 50.0, 0.0], np.ones(3), [0.5, 0.2, 0.3])
-    options = CertaintyEquivalenceOptions(exploration)
+    options = plain(exploration)
     content = exponential(2000, sources=dead)
     run = CertaintyEquivalence(3, options).play(dead, content, 1, np.random.default_rng(0))
     assert 4 <= run.crawls[2] < 40
@@ -230,12 +239,12 @@ def test_the_optimistic_index_is_the_largest_of_all_parameters(age):
     learner.play(SOURCES, exponential(60), 1, np.random.default_rng(0))
     for arm in range(4):
         state = learner._state
-        first = kernel._at_estimate(state, arm, age, 30.0)
+        first = kernel.at_estimate(state, arm, age, 30.0)
         known = (learner._model, state, arm, age, 30.0, first)
-        found = kernel._optimistic(*known, -np.inf)
+        found = kernel.optimistic(*known, -np.inf)
         assert found == pytest.approx(by_search(learner._model, state, arm, age, 30.0), rel=1e-9)
-        assert kernel._optimistic(*known, 0.9 * found) == found
-        assert kernel._optimistic(*known, 2.0 * found) <= found
+        assert kernel.optimistic(*known, 0.9 * found) == found
+        assert kernel.optimistic(*known, 2.0 * found) <= found
 
 
 def test_a_memory_follows_a_source_that_changes():
@@ -301,6 +310,7 @@ def test_the_age_blind_bandit_stays_far_behind():
             "slowest must be below fastest",
         ),
         (lambda: CertaintyEquivalenceOptions(points=3), "points must be an integer of at least 16"),
+        (lambda: CertaintyEquivalenceOptions(floor=-1), r"floor must be a number in \[0"),
         (lambda: CertaintyEquivalenceOptions(memory=0), r"memory must be a number in \(0, inf"),
         (lambda: CertaintyEquivalence(0), "arms must be an integer of at least 1, got 0"),
         (lambda: WhittleQOptions(oldest=1), "oldest must be an integer of at least 2, got 1"),
@@ -365,3 +375,80 @@ def test_whittle_q_moves_by_its_step_size(visits):
     alpha = 0.4 / (1 + (visits + 1) / 2.0) ** 0.75
     np.testing.assert_allclose(learner._state.q[0, 0, 1], alpha * 6.0)
     assert (learner._state.q[1] == 0).all()
+
+
+def aged(young, older, age, *, floor=1.0, memory=np.inf, budget=1, epoch=100):
+    """Values that the floor leaves to arms of value 1 with so many crawls of either kind."""
+    options = CertaintyEquivalenceOptions(floor=floor, memory=memory)
+    learner = CertaintyEquivalence(len(age), options)
+    learner._state.pairs[:] = 10
+    learner._state.young[:], learner._state.older[:] = young, older
+    values = np.ones(len(age))
+    choices._by_floor(learner._model, learner._state, np.asarray(age), float(epoch), budget, values)
+    return np.where(values == 1.0, 1, 2 * np.sign(values)).astype(int)
+
+
+def test_the_floor_asks_for_what_lacks_and_holds_back_what_is_always_young():
+    enough = 1.0 * np.log1p(100.0) ** 2
+    short = enough - 1
+    due, held, free = 2, -2, 1
+    cases = {  # (crawls at age 1, older crawls, age) -> what the floor makes of an arm
+        (short, enough, 1): due,
+        (enough, short, 1): held,
+        (enough, enough, 1): free,
+        (short, enough, 2): due,
+        (enough, short, 5): due,
+        (enough, enough, 5): free,
+    }
+    for (young, older, age), said in cases.items():
+        found = aged([young, enough], [older, enough], [age, 3])
+        assert found.tolist() == [said, free]
+    everywhere = aged([enough] * 3, [short] * 3, [1, 1, 1], budget=2)
+    assert everywhere.tolist() == [held, free, free]  # two places, so that only one is held back
+    faded = aged([enough] * 2, [enough] * 2, [30, 1], memory=100.0)
+    assert faded[0] == due  # counts fade until now
+    assert aged([0.0], [0.0], [1], floor=0.0).tolist() == [free]
+
+
+def test_a_source_that_is_always_crawled_is_held_back_until_it_is_known():
+    """A floor without holds leaves it unknown: nothing else asks for it at an older age."""
+    sources = Sources(np.array([30, 10, 14]) * -np.log([0.6, 0.1, 0.5]) / 4, [4.0] * 3,
+                      -np.log([0.6, 0.1, 0.5]))  # fmt: skip
+    content = exponential(8000, 0, sources)
+    learner = CertaintyEquivalence(3, CertaintyEquivalenceOptions("estimate", floor=0.2))
+    learner.play(sources, content, 2, np.random.default_rng(0))
+    state, needed = learner._state, 0.2 * np.log1p(8000) ** 2
+    assert (np.minimum(state.young, state.older) > needed - 2).all()
+
+
+@pytest.mark.parametrize("price", [0.0, 0.5, 3.0, 6.9, 8.0])
+def test_the_hoped_for_pair_has_the_largest_gain_of_the_set(price):
+    learner = certainty("gain")()
+    learner.play(SOURCES, exponential(60) / 50, 1, np.random.default_rng(0))
+    model, state, slack = learner._model, learner._state, 2.0
+    for arm in range(4):
+        kernel.hope(model, state, arm, slack, price)
+        dip = state.profile[arm].max() - state.profile[arm]
+        inside = dip < slack
+        u_star = [kernel.upper(state.total[arm], slack - d) for d in dip[inside]]
+        u_star /= state.exposure[arm, inside]
+        gaps = np.arange(1, 3000)[:, None]
+        gains = (u_star * -np.expm1(-np.exp(model.log_mu[inside]) * gaps) - price) / gaps
+        best = np.unravel_index(gains.argmax(), gains.shape)
+        if gains.max() > 0:
+            found = state.hoped_u_star[arm], np.exp(state.hoped_log_mu[arm])
+            gain = ((found[0] * -np.expm1(-found[1] * gaps) - price) / gaps).max()
+            assert gain == pytest.approx(gains.max(), rel=0.02)
+            assert found[1] == pytest.approx(np.exp(model.log_mu[inside][best[1]]), rel=0.1)
+
+
+def test_the_best_gap_is_the_least_at_which_the_index_reaches_the_price():
+    model = CertaintyEquivalence(1)._model
+    for point in range(0, 121, 10):
+        decay = np.exp(model.log_mu[point])
+        for share in (1e-4, 0.1, 0.5, 0.9, 0.999):
+            gap = kernel.best_gap(model, point, 5.0, 5.0 * share)
+            ages = np.arange(1, min(20 * int(1 / decay + 1) + 10, 1 << 16))
+            gains = (5.0 * -np.expm1(-decay * ages) - 5.0 * share) / ages
+            if gap < ages[-1]:
+                assert gains[gap - 1] == pytest.approx(gains.max(), rel=1e-9, abs=1e-12)

@@ -47,6 +47,7 @@ from analysis.checks import (
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats, Ints, Run, by_epoch
+from analysis.learning.items import ItemSums
 from analysis.learning.scheme import _kernel as kernel
 
 # Positions in these tuples are the codes that the kernel knows.
@@ -269,7 +270,9 @@ class Lspe:
         if self.diverged_at is None:
             kernel.learn(self._model, self._state, self._active, float(np.sum(rewards)))
 
-    def play(self, sources: Sources, content: Floats, budget: int, rng: np.random.Generator) -> Run:
+    def play(
+        self, sources: Sources, content: Floats | ItemSums, budget: int, rng: np.random.Generator
+    ) -> Run:
         """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop.
 
         `sources` generates the rewards; the learner was made with what it believes of them.

@@ -28,12 +28,14 @@ from analysis.checks import check_choice, check_integer
 from analysis.ephemeral.kernels import h, pass_epoch, receive, relative_index_at_age
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
-from analysis.learning import _certainty_kernel as kernel
+from analysis.learning._certainty_kernel import learn
+from analysis.learning._exploration_kernel import priorities
 from analysis.learning.certainty_equivalence import (
     CertaintyEquivalence,
     CertaintyEquivalenceOptions,
 )
 from analysis.learning.environment import Floats, compiled, largest
+from analysis.learning.items import ItemSums
 from analysis.results import Estimate
 from analysis.sweep import sweep
 
@@ -41,12 +43,19 @@ CASES = ("empty start", "sparse and heavy", "born and dying", "drifting")
 MEMORY = 200.0
 """Epochs after which the learners with a memory count a crawl e times less."""
 LEARNERS = {
-    "UCB": CertaintyEquivalenceOptions("ucb"),
-    "Thompson": CertaintyEquivalenceOptions("thompson"),
-    "forced": CertaintyEquivalenceOptions("forced", forced=4),
-    "UCB with a memory": CertaintyEquivalenceOptions("ucb", memory=MEMORY),
-    "Thompson with a memory": CertaintyEquivalenceOptions("thompson", memory=MEMORY),
+    "gain and floor": CertaintyEquivalenceOptions(),
+    "UCB": CertaintyEquivalenceOptions("ucb", confidence=0.5, floor=0.0),
+    "Thompson": CertaintyEquivalenceOptions("thompson", floor=0.0),
+    "forced": CertaintyEquivalenceOptions("forced", forced=4, floor=0.0),
+    "gain and floor with a memory": CertaintyEquivalenceOptions(memory=MEMORY),
+    "UCB with a memory": CertaintyEquivalenceOptions(
+        "ucb", confidence=0.5, floor=0.0, memory=MEMORY
+    ),
+    "Thompson with a memory": CertaintyEquivalenceOptions("thompson", floor=0.0, memory=MEMORY),
+    "items": CertaintyEquivalenceOptions(),
+    "items with a memory": CertaintyEquivalenceOptions(memory=MEMORY),
 }
+SEES_ITEMS = ("items", "items with a memory")
 INFORMED = "index, rates known"
 BLOCK = 100
 """Epochs over which the subsidy of the bound is constant."""
@@ -74,15 +83,18 @@ class HardCase:
         per_item = self.mean_utility * -np.expm1(-self.decay) / self.decay
         return self.arrival_rate * per_item[:, None]
 
-    def sample(self, rng: np.random.Generator) -> Floats:
-        """Draw the content that each epoch brings, shape (N, T)."""
+    def sample(self, rng: np.random.Generator) -> ItemSums:
+        """Draw what each epoch brings, shape (N, T)."""
         items = rng.poisson(self.arrival_rate)
-        content = np.zeros(items.shape)
+        worth, aged = np.zeros(items.shape), np.zeros(items.shape)
         for i, row in enumerate(items):
             utility = self.mean_utility[i] * rng.standard_exponential(row.sum())
-            faded = utility * np.exp(-self.decay[i] * rng.random(row.sum()))
-            content[i] = np.bincount(np.repeat(np.arange(row.size), row), faded, row.size)
-        return content
+            age = rng.random(row.sum())
+            faded = utility * np.exp(-self.decay[i] * age)
+            epoch = np.repeat(np.arange(row.size), row)
+            worth[i] = np.bincount(epoch, faded, row.size)
+            aged[i] = np.bincount(epoch, faded * age, row.size)
+        return ItemSums(worth, aged)
 
 
 def hard_case(case: str, size: int, horizon: int, rng: np.random.Generator) -> HardCase:
@@ -182,13 +194,18 @@ def regret_row(point: tuple[str, int, int, int], rng: np.random.Generator) -> di
     sources, arrivals, *own = rng.spawn(2 + len(LEARNERS))
     case = hard_case(name, size, horizon, sources)
     mean, alpha = np.ascontiguousarray(case.mean.T), np.exp(-case.decay)
-    content = np.ascontiguousarray(case.sample(arrivals).T)
+    drawn = case.sample(arrivals)
+    content, aged = np.ascontiguousarray(drawn.worth.T), np.ascontiguousarray(drawn.aged.T)
+    unseen = np.full(aged.shape, np.nan)
     bound = horizon_bound(case, budget)
     reach = -np.expm1(-case.decay)
     earned = {INFORMED: _play_informed(case.decay, mean, reach, alpha, budget)}
     for (learner, options), stream in zip(LEARNERS.items(), own, strict=True):
         made = CertaintyEquivalence(size, options)
-        earned[learner] = _play(made._model, made._state, alpha, content, mean, budget, stream)
+        grown = aged if learner in SEES_ITEMS else unseen
+        earned[learner] = _play(
+            made._model, made._state, alpha, content, grown, mean, budget, stream
+        )
     return {learner: 1.0 - value / bound for learner, value in earned.items()}
 
 
@@ -267,21 +284,27 @@ def _best_times(mean, alpha, subsidy):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _play(model, state, alpha, content, mean, budget, rng):  # type: ignore[no-untyped-def]
-    """Return what certainty equivalence earns in expectation, all sources empty at first."""
+def _play(model, state, alpha, content, grown, mean, budget, rng):  # type: ignore[no-untyped-def]
+    """Return what certainty equivalence earns in expectation, all sources empty at first.
+
+    `grown` is the worth times age that each epoch brings, ``nan`` where items are not seen.
+    """
     horizon, size = content.shape
     held, expected, age = np.zeros(size), np.zeros(size), np.zeros(size, dtype=np.int64)
     arms, ages = np.empty(budget, dtype=np.int64), np.empty(budget, dtype=np.int64)
-    found, values, total = np.empty(budget), np.empty(size), 0.0
+    found, older, values, total = np.empty(budget), np.empty(budget), np.empty(size), 0.0
+    aged = 0.0 * grown[0]
     for epoch in range(horizon):
-        kernel.priorities(model, state, age, rng, values, budget)
+        priorities(model, state, age, rng, values, budget)
         largest(values, arms)
         for m in range(budget):
             i = arms[m]
-            ages[m], found[m] = age[i], held[i]
+            ages[m], found[m], older[m] = age[i], held[i], aged[i]
             total += expected[i]
-            held[i], expected[i], age[i] = 0.0, 0.0, 0
-        kernel.learn(model, state, arms, ages, found)
+            held[i], expected[i], age[i], aged[i] = 0.0, 0.0, 0, aged[i] - older[m]
+        learn(model, state, arms, ages, found, older)
+        for i in range(size):
+            aged[i] = alpha[i] * (aged[i] + held[i]) + grown[epoch, i]
         pass_epoch(alpha, content[epoch], held, age)
         receive(alpha, mean[epoch], expected)
     return total

@@ -20,7 +20,7 @@ from analysis.report import (
 
 #: Cases in which the arrival rates do not change.
 CONSTANT = ("empty start", "sparse and heavy")
-MARKERS = ("o", "s", "^", "D", "v", "x")
+MARKERS = ("o", "s", "^", "D", "v", "x", "P", "*", "<", ">")
 
 
 def holding(table: pd.DataFrame) -> dict[str, list[str]]:
@@ -114,8 +114,8 @@ def _draw(table: pd.DataFrame, replications: int) -> None:
         middle = 100 * rows.regret
         reach = 100 * np.array([rows.regret - rows.low, rows.high - rows.regret])
         axis.errorbar(
-            place, middle, reach, fmt=MARKERS[number], color=COLOURS[number - 1], label=name,
-            capsize=2, markersize=5,
+            place, middle, reach, fmt=MARKERS[number], color=COLOURS[(number - 1) % len(COLOURS)],
+            label=name, capsize=2, markersize=5,
         )  # fmt: skip
     axis.set(xticks=range(len(CASES)), xticklabels=CASES, ylabel="regret (% of the relaxed bound)")
     axis.axhline(0, color="black", linewidth=0.6)

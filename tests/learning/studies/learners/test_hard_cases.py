@@ -58,18 +58,21 @@ def test_at_constant_rates_the_bound_is_the_stationary_one_but_for_the_start():
 
 def test_content_has_the_mean_that_the_case_says():
     case = constant(40_000)
-    content = case.sample(np.random.default_rng(0))
+    content = case.sample(np.random.default_rng(0)).worth
     spread = content.std(axis=1) / np.sqrt(40_000)
     assert (np.abs(content.mean(axis=1) - case.mean[:, 0]) < 4 * spread).all()
     sources = Sources(case.arrival_rate[:, 0], case.mean_utility, case.decay)
     np.testing.assert_allclose(case.mean[:, 0], sources.u, rtol=1e-12)
 
 
-def test_the_compiled_loop_is_the_plain_loop():
+@pytest.mark.parametrize("name", ["UCB", "items"])
+def test_the_compiled_loop_is_the_plain_loop(name):
     case = constant(300)
-    content = case.sample(np.random.default_rng(1))
+    drawn = case.sample(np.random.default_rng(1))
+    content = drawn if name == "items" else drawn.worth
+    aged = drawn.aged if name == "items" else np.full(drawn.aged.shape, np.nan)
     sources = Sources(case.arrival_rate[:, 0], case.mean_utility, case.decay)
-    options = LEARNERS["UCB"]
+    options = LEARNERS[name]
     plain = play(
         sources,
         CertaintyEquivalence(3, options),
@@ -83,7 +86,8 @@ def test_the_compiled_loop_is_the_plain_loop():
         made._model,
         made._state,
         np.exp(-case.decay),
-        np.ascontiguousarray(content.T),
+        np.ascontiguousarray(drawn.worth.T),
+        np.ascontiguousarray(aged.T),
         np.ascontiguousarray(case.mean.T),
         1,
         np.random.default_rng(0),

@@ -1,0 +1,185 @@
+"""Compiled choices of the certainty-equivalent learner: whom to crawl next, and the loop of a run.
+
+See `analysis.learning.certainty_equivalence` for the rules.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.ephemeral.kernels import one_minus_short_exp, pass_epoch
+from analysis.learning._certainty_kernel import (
+    at_estimate,
+    drawn_index,
+    hope,
+    index,
+    learn,
+    optimistic,
+)
+from analysis.learning.environment import collect, compiled, fresh, largest
+
+FORCED, UCB, THOMPSON, GAIN, ESTIMATE = range(5)
+#: "forced" crawls an arm again once so much of the time watched has passed since its last crawl.
+OVERDUE = 0.75
+#: The running price moves by this share of its distance from the index of the last arm crawled.
+PRICE_STEP = 0.02
+#: Epochs after which the pair of largest gain is looked for anew.
+STALE = 50
+#: Values from here on are those of arms that are crawled whatever their index.
+ASKED = 1e180
+
+
+@compiled
+def _pool(state):  # type: ignore[no-untyped-def]
+    """Dispersion over all arms, and for an arm that found nothing: what a crawl finds, if more."""
+    surplus, freedom, found, crawls = 0.0, 0.0, 0.0, 0.0
+    for i in range(state.pairs.size):
+        surplus += state.chi_square[i]
+        freedom += max(state.weight[i] - 2.0, 0.0)
+        found += state.total[i]
+        crawls += state.weight[i]
+    pooled = surplus / max(freedom, 1.0)
+    unseen = max(pooled, found / max(crawls, 1.0))
+    return pooled, unseen if unseen > 0.0 else 1.0
+
+
+@compiled
+def _enter(best, value):  # type: ignore[no-untyped-def]
+    """Keep the largest values so far in decreasing order."""
+    place = best.size - 1
+    if value <= best[place]:
+        return
+    while place > 0 and best[place - 1] < value:
+        best[place] = best[place - 1]
+        place -= 1
+    best[place] = value
+
+
+@compiled
+def _dispersion(model, state, i, age, pooled, unseen):  # type: ignore[no-untyped-def]
+    """Return phi of arm i, larger the longer ago it was crawled if there is a memory."""
+    phi = unseen
+    if state.total[i] > 0.0:  # weight - 2 degrees of freedom and 2
+        phi = (state.chi_square[i] + 2.0 * pooled) / state.weight[i]
+        phi = max(phi, 1e-12 * state.total[i])
+    return phi * np.exp(min(age / model.memory, 60.0))  # what is known has faded since
+
+
+@compiled
+def _by_floor(model, state, age, watched, budget, values):  # type: ignore[no-untyped-def]
+    """Put arms that the floor asks for first, those of age 1 before others, and hold some back.
+
+    An arm is due at age 1 with too few crawls there, and at older ages with too few of either kind.
+    An arm of age 1 with enough crawls there and too few older ones is held, so that it grows older;
+    no more are held than leaves the budget something to crawl. Counts fade until now.
+    """
+    needed, spare = model.floor * np.log1p(watched) ** 2, values.size - budget
+    for i in range(values.size):
+        if age[i] < 1 or state.pairs[i] < model.forced:
+            continue
+        keep = np.exp(-age[i] / model.memory)
+        young, older = keep * state.young[i] >= needed, keep * state.older[i] >= needed
+        if age[i] == 1 and not young:
+            values[i] = 1e195
+        elif age[i] > 1 and not (young and older):
+            values[i] = 1e190
+        elif age[i] == 1 and not older and spare > 0:
+            values[i] = -1e190
+            spare -= 1
+
+
+@compiled
+def _hoped(model, state, i, age, slack):  # type: ignore[no-untyped-def]
+    """Index of arm i at the pair of largest gain at the running price."""
+    if age < 1:
+        return 0.0
+    if state.looked[i] < 0 or state.epoch[0] - state.looked[i] >= STALE:
+        hope(model, state, i, slack, state.price[0])
+    return index(state.hoped_log_mu[i], state.hoped_u_star[i], age)
+
+
+@compiled
+def _move_price(state, values, budget):  # type: ignore[no-untyped-def]
+    """Move the running price towards the least index among the arms that are crawled for it."""
+    best = np.full(budget, -np.inf)
+    for i in range(values.size):
+        _enter(best, values[i])
+    for m in range(budget - 1, -1, -1):
+        if 0.0 <= best[m] < ASKED:
+            step = PRICE_STEP if state.price[0] > 0.0 else 1.0
+            state.price[0] += step * (best[m] - state.price[0])
+            return
+
+
+@compiled
+def priorities(model, state, age, rng, values, budget):  # type: ignore[no-untyped-def]
+    """Write what each arm is worth crawling; arms that lack forced crawls come first.
+
+    Values of arms that are not among the `budget` largest may be too small: an arm is searched only
+    for what exceeds the `budget` largest values at the estimates, and those found before.
+    """
+    pooled, unseen = _pool(state)
+    estimated, best, slack = np.empty(budget), np.empty(budget), np.empty(values.size)
+    for m in range(budget):
+        estimated[m] = -np.inf
+        best[m] = -np.inf
+    watched = min(float(state.epoch[0]), model.memory)
+    confidence = model.confidence * np.log1p(watched)
+    for i in range(values.size):
+        count = state.pairs[i]
+        if count < model.forced:
+            again = model.forced if count % 2 == 1 else 0
+            values[i] = 1e200 * (2 * model.forced + again - count)
+        elif model.exploration == ESTIMATE or model.exploration == FORCED:
+            overdue = model.exploration == FORCED and age[i] > OVERDUE * watched
+            values[i] = 1e190 if overdue else index(state.log_mu[i], state.u_star[i], age[i])
+        else:
+            phi = _dispersion(model, state, i, age[i], pooled, unseen)
+            slack[i] = phi * confidence
+            if model.exploration == UCB:
+                values[i] = at_estimate(state, i, age[i], slack[i])
+            elif model.exploration == GAIN:
+                values[i] = _hoped(model, state, i, age[i], slack[i])
+            else:
+                values[i] = drawn_index(model, state, i, age[i], phi, rng)
+        _enter(estimated, values[i])
+    if model.exploration == UCB:
+        for i in range(values.size):
+            if state.pairs[i] >= model.forced:
+                needed = max(estimated[-1], best[-1])
+                values[i] = optimistic(model, state, i, age[i], slack[i], values[i], needed)
+            _enter(best, values[i])
+    if model.floor > 0.0:
+        _by_floor(model, state, age, watched, budget, values)
+    if model.exploration == GAIN:
+        _move_price(state, values, budget)
+
+
+@compiled
+def play(model, state, alpha, decay, u_star, content, grown, budget, rng):  # type: ignore[no-untyped-def]
+    """Meet a stream of arrivals; `grown` is its worth times age, ``nan`` where none is seen."""
+    horizon, size = content.shape
+    held, age, aged = np.empty(size), np.empty(size, dtype=np.int64), np.empty(size)
+    arms, ages = np.empty(budget, dtype=np.int64), np.empty(budget, dtype=np.int64)
+    found, older, values = np.empty(budget), np.empty(budget), np.empty(size)
+    reward, expected = np.zeros(horizon), np.zeros(horizon)
+    crawls = np.zeros(size, dtype=np.int64)
+    fresh(decay, u_star, held, age)
+    for i in range(size):
+        aged[i] = u_star[i] * one_minus_short_exp(decay[i]) / decay[i]
+        if np.isnan(grown[0, i]):
+            aged[i] = np.nan
+    for epoch in range(horizon):
+        priorities(model, state, age, rng, values, budget)
+        largest(values, arms)
+        for m in range(budget):
+            ages[m], older[m] = age[arms[m]], aged[arms[m]]
+            aged[arms[m]] -= older[m]
+        reward[epoch], expected[epoch] = collect(
+            decay, u_star, held, age, arms, budget, found, crawls
+        )
+        learn(model, state, arms, ages, found, older)
+        for i in range(size):
+            aged[i] = alpha[i] * (aged[i] + held[i]) + grown[epoch, i]
+        pass_epoch(alpha, content[epoch], held, age)
+    return reward, expected, crawls

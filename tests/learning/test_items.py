@@ -1,0 +1,142 @@
+"""Items and their sums: means, laws, and what a run does with them."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from analysis.ephemeral import Arrivals, Observation, Sources, Utility, four_sources
+from analysis.learning import (
+    CertaintyEquivalence,
+    CertaintyEquivalenceOptions,
+    ItemSums,
+    WhittleQ,
+    mean_items,
+    play,
+    sample_items,
+)
+
+SOURCES = four_sources()
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("law", ["exponential", "deterministic", "lognormal"])
+def test_drawn_sums_have_the_means_of_the_integrals(law):
+    sources = Sources([4.0, 0.3, 9.0], [1.0, 20.0, 0.1], [0.01, 0.8, 6.0])
+    utility = Utility(law, variation=2.0) if law == "lognormal" else Utility(law)
+    drawn = sample_items(Arrivals(sources, utility), 40_000, np.random.default_rng(1))
+    mean = mean_items(sources, 1)
+    for found, exact in ((drawn.worth, mean.worth), (drawn.aged, mean.aged)):
+        spread = found.std(axis=1) / np.sqrt(found.shape[1])
+        assert (np.abs(found.mean(axis=1) - exact[:, 0]) < 4.5 * spread).all()
+    for i, (u, mu) in enumerate(zip(sources.u_star, sources.decay, strict=True)):
+        aged = quad(lambda s, u=u, mu=mu: u * mu * s * np.exp(-mu * s), 0, 1, epsabs=0)[0]
+        assert mean.aged[i, 0] == pytest.approx(aged, rel=1e-10)
+
+
+def test_worth_is_drawn_as_the_plain_stream_draws_it():
+    arrivals = Arrivals(SOURCES, Utility("deterministic"))
+    plain = arrivals.sample(50, np.random.default_rng(3))
+    np.testing.assert_array_equal(sample_items(arrivals, 50, np.random.default_rng(3)).worth, plain)
+
+
+@pytest.mark.parametrize("start", ["fresh", "empty"])
+def test_the_sums_of_a_crawl_are_those_of_its_items(start):
+    """Worth times age at age k has mean u* (1 - (1 + mu k) e^{-mu k})/mu, whatever was crawled."""
+    seen = []
+
+    class Watcher:
+        sees_items = True
+
+        def select(self, observation, budget, rng):
+            self.age = observation.age
+            return np.sort(rng.choice(4, budget, replace=False))
+
+        def update(self, arms, rewards):
+            seen.extend(zip(arms, self.age[arms], rewards.worth, rewards.aged, strict=True))
+
+    rng = np.random.default_rng(0)
+    play(SOURCES, Watcher(), mean_items(SOURCES, 60), 2, rng, initial_state=start)
+    for i, age, worth, aged in seen:
+        mu, u = SOURCES.decay[i], SOURCES.u_star[i]
+        assert worth == pytest.approx(u * -np.expm1(-mu * age), rel=1e-12, abs=1e-12)
+        exact = u * (1 - (1 + mu * age) * np.exp(-mu * age)) / mu
+        assert aged == pytest.approx(exact, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("exploration", ["gain", "estimate", "ucb", "thompson"])
+def test_the_compiled_loop_is_the_plain_loop(exploration):
+    drawn = sample_items(Arrivals(SOURCES), 500, np.random.default_rng(2))
+    options = CertaintyEquivalenceOptions(exploration)
+    slow = play(SOURCES, CertaintyEquivalence(4, options), drawn, 2, np.random.default_rng(4))
+    fast = CertaintyEquivalence(4, options).play(SOURCES, drawn, 2, np.random.default_rng(4))
+    np.testing.assert_array_equal(fast.crawls, slow.crawls)
+    np.testing.assert_allclose(fast.reward, slow.reward, rtol=1e-12)
+
+
+def test_learners_of_sums_are_shown_sums():
+    drawn = sample_items(Arrivals(SOURCES), 60, np.random.default_rng(2))
+    runs = [
+        play(SOURCES, WhittleQ(4), content, 1, np.random.default_rng(1)).reward
+        for content in (drawn, drawn.worth)
+    ]
+    np.testing.assert_array_equal(*runs)
+    fast = WhittleQ(4).play(SOURCES, drawn, 1, np.random.default_rng(1))
+    np.testing.assert_allclose(fast.reward, runs[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("mu", "age"), [(0.05, 3), (0.5, 1), (1.0, 1), (1.0, 6), (3.0, 2)])
+def test_items_at_any_one_age_identify_both_parameters(mu, age):
+    """The estimate is the one root of A/R = 1/mu - k/(e^{mu k} - 1); sums leave mu open."""
+    u_star = 7.0
+    worth = u_star * -np.expm1(-mu * age)
+    aged = u_star * (1 - (1 + mu * age) * np.exp(-mu * age)) / mu
+    assert aged / worth == pytest.approx(1 / mu - age / np.expm1(mu * age), rel=1e-9)
+    learner = CertaintyEquivalence(1)
+    for _ in range(3):
+        learner.select(Observation(0, np.array([age]), np.array([np.nan])), 1, RNG)
+        learner.update(np.array([0]), ItemSums([worth], [aged]))
+    assert learner.decay[0] == pytest.approx(mu, rel=0.01)
+    assert learner.u_star[0] == pytest.approx(u_star, rel=0.01)
+    profile = CertaintyEquivalence(1)
+    for _ in range(3):
+        profile.select(Observation(0, np.array([age]), np.array([np.nan])), 1, RNG)
+        profile.update(np.array([0]), np.array([worth]))
+    assert np.ptp(profile._state.profile[0]) < 1e-9 * worth
+
+
+def test_the_estimate_is_the_maximum_of_the_likelihood_of_items():
+    rng = np.random.default_rng(5)
+    mu, u_star, learner = 0.6, 20.0, CertaintyEquivalence(1)
+    worths, ages, gaps = [], [], rng.integers(1, 6, 400)
+    for gap in gaps:
+        s = rng.random(rng.poisson(u_star * mu * gap)) * gap
+        v = rng.standard_exponential(s.size) * np.exp(-mu * s)
+        worths.append(v)
+        ages.append(s)
+        learner.select(Observation(0, np.array([gap]), np.array([np.nan])), 1, rng)
+        learner.update(np.array([0]), ItemSums.of([v], [s]))
+    v, s = np.concatenate(worths), np.concatenate(ages)
+
+    def likelihood(decay):
+        u = v.sum() / -np.expm1(-decay * gaps).sum()
+        return (v * (np.log(u * decay) - decay * s)).sum()
+
+    grid = np.linspace(0.5 * mu, 2 * mu, 3001)
+    best = grid[np.argmax([likelihood(x) for x in grid])]
+    assert learner.decay[0] == pytest.approx(best, rel=3e-3)
+    assert learner.decay[0] == pytest.approx(mu, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ItemSums([1.0], [-1.0]), r"aged\[0\] must"),
+        (lambda: ItemSums([1.0], [1.0, 2.0]), r"aged must have shape \(1,\)"),
+        (lambda: ItemSums([0.0], [1.0]), "aged must be 0 where worth is 0"),
+        (lambda: ItemSums.of([[1.0]], [[1.0, 2.0]]), r"age\[0\] must have an entry for each of 1"),
+        (lambda: ItemSums.of([[1.0]], []), "age must have an entry for each of 1 arms"),
+    ],
+)
+def test_sums_that_no_items_have_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
