@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -22,18 +23,23 @@ from analysis.learning import (
     Fixed,
     FrozenPolicy,
     GreedyThresholdPolicy,
+    ItemSums,
     JointQ,
     Lspe,
     LspeOptions,
     ThresholdChain,
     WhittleQ,
     best_soft_thresholds,
+    closed_loop,
     compare_learners,
     gradient_check,
     hard_threshold_value,
+    index_range,
     learned,
     mean_content,
+    mean_items,
     play,
+    sample_items,
     soft_threshold_value,
     whittle_threshold,
 )
@@ -322,6 +328,72 @@ def contents(sources):
         np.testing.assert_allclose(mean_content(sources, horizon), expected, rtol=1e-14)
 
 
+def mean_sums(sources):
+    """Worth and worth times age of an epoch against their integrals, in high precision."""
+    drawn = mean_items(sources, 2)
+    with mpmath.workdps(60):
+        for i, (rate, worth, mu) in enumerate(
+            zip(sources.arrival_rate, sources.mean_utility, sources.decay, strict=True)
+        ):
+            z, each = mpmath.mpf(float(mu)), mpmath.mpf(float(rate * worth * sources.period))
+            sums = each * -mpmath.expm1(-z) / z, each * (1 - (1 + z) * mpmath.exp(-z)) / z**2
+            for found, exact in zip((drawn.worth, drawn.aged), sums, strict=True):
+                np.testing.assert_allclose(found[i], float(exact), rtol=1e-12)
+
+
+def drawn_sums(sources):
+    """Means over epochs lie within five standard errors of the integrals."""
+    drawn, exact = (
+        sample_items(Arrivals(sources), 400, np.random.default_rng(1)),
+        mean_items(sources, 1),
+    )
+    for found, mean in ((drawn.worth, exact.worth), (drawn.aged, exact.aged)):
+        error = found.std(axis=1) / 20.0
+        assert (np.abs(found.mean(axis=1) - mean[:, 0]) <= 5 * error + 1e-4 * mean.max()).all()
+
+
+def item_sums(sources):
+    """Sums over items that are given one by one, by loops."""
+    rng = np.random.default_rng(0)
+    ages = [rng.random(n) * 9 for n in range(len(sources))]
+    worths = [rng.standard_exponential(age.size) for age in ages]
+    sums = ItemSums.of(worths, ages)
+    for i, (v, s) in enumerate(zip(worths, ages, strict=True)):
+        assert sums.worth[i] == pytest.approx(sum(v), rel=1e-12)
+        assert sums.aged[i] == pytest.approx(sum(x * y for x, y in zip(v, s, strict=True)))
+
+
+def closed_loops(sources):
+    """The truth predicts what it finds and loses nothing; a belief does so where it is met."""
+    try:
+        found = closed_loop(sources, sources, 1)
+    except NotConverged:
+        return
+    assert (found.error, found.loss) == (0.0, 0.0)
+    for arm, ages in enumerate(found.gaps):
+        assert set(ages) == set(found.cycle.gaps(arm))
+    grown = Sources(2 * sources.arrival_rate, sources.mean_utility, sources.decay, sources.cost)
+    doubled = closed_loop(sources, grown, 1)  # the same order of indices
+    assert doubled.gaps == found.gaps
+    assert doubled.error == pytest.approx(0.5, rel=1e-9)
+
+
+def ranges_of_the_index():
+    """Both ends against high precision, and what lies between them along the curve."""
+    for age in (1, 2, 7, 1000):
+        for at in {1, (age + 1) // 2, age}:
+            for slowest, fastest in ((1e-9, 1e-6), (1e-3, 20.0), (0.2, 700.0)):
+                found = index_range(at, age, 3.0, slowest=slowest, fastest=fastest)
+                with mpmath.workdps(60):
+                    for mu, value in zip((slowest, fastest), found, strict=True):
+                        alpha = mpmath.exp(-mpmath.mpf(mu))
+                        index = 1 - alpha**at * (1 + at * (1 - alpha))
+                        exact = float(3 * index / (1 - alpha**age))
+                        assert value == pytest.approx(exact, rel=1e-12, abs=0)
+                assert found[0] <= found[1] <= 3.0 * (1 + 1e-15)
+    assert index_range(1, 1, 0.0) == (0.0, 0.0)
+
+
 EXTREME = ("decay 1e-14", "joint decay 1e-10")
 
 
@@ -335,6 +407,11 @@ FAMILIES = {
         **loops(lambda size, budget: CertaintyEquivalence(size)),
         "no noise": partial(recovered, TWO["unlike"]),
     },
+    "ItemSums": on_sets(item_sums),
+    "closed_loop": on_sets(closed_loops, *EXTREME),
+    "index_range": {"decays over ten decades": ranges_of_the_index},
+    "mean_items": on_sets(mean_sums),
+    "sample_items": on_sets(drawn_sums, "rates over ten decades"),
     "Fixed": on_sets(fixed_policies),
     "FrozenPolicy": {**on_two(frozen), "budget = N": all_arms, "chains in parts": frozen_in_parts},
     "GreedyThresholdPolicy": on_sets(greedy_choices),
@@ -358,6 +435,7 @@ FAMILIES = {
 
 NOT_COMPUTED = {
     "CertaintyEquivalenceOptions": "options",
+    "ClosedLoop": "a result; closed_loop has its families",
     "CompiledLearner": "a protocol",
     "GradientCheck": "a result; gradient_check has its families",
     "JointQOptions": "options",
