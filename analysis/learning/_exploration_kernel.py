@@ -66,14 +66,14 @@ def _dispersion(model, state, i, age, pooled, unseen):  # type: ignore[no-untype
 
 
 @compiled
-def _by_floor(model, state, age, watched, budget, values):  # type: ignore[no-untyped-def]
+def _by_floor(model, state, age, needed, budget, values):  # type: ignore[no-untyped-def]
     """Put arms that the floor asks for first, those of age 1 before others, and hold some back.
 
     An arm is due at age 1 with too few crawls there, and at older ages with too few of either kind.
     An arm of age 1 with enough crawls there and too few older ones is held, so that it grows older;
     no more are held than leaves the budget something to crawl. Counts fade until now.
     """
-    needed, spare = model.floor * np.log1p(watched) ** 2, values.size - budget
+    spare = values.size - budget
     for i in range(values.size):
         if age[i] < 1 or state.pairs[i] < model.forced:
             continue
@@ -89,10 +89,16 @@ def _by_floor(model, state, age, watched, budget, values):  # type: ignore[no-un
 
 
 @compiled
-def _hoped(model, state, i, age, slack):  # type: ignore[no-untyped-def]
-    """Index of arm i at the pair of largest gain at the running price."""
+def _hoped(model, state, i, age, slack, needed):  # type: ignore[no-untyped-def]
+    """Index of arm i at the pair of largest gain at the running price.
+
+    It is that at the estimate once as many crawls showed items as the floor asks for.
+    """
     if age < 1:
         return 0.0
+    shown = state.young[i] + state.older[i] - state.weight[i]
+    if shown > 0.0 and np.exp(-age / model.memory) * shown >= needed:
+        return index(state.log_mu[i], state.u_star[i], age)
     if state.looked[i] < 0 or state.epoch[0] - state.looked[i] >= STALE:
         hope(model, state, i, slack, state.price[0])
     return index(state.hoped_log_mu[i], state.hoped_u_star[i], age)
@@ -124,7 +130,7 @@ def priorities(model, state, age, rng, values, budget):  # type: ignore[no-untyp
         estimated[m] = -np.inf
         best[m] = -np.inf
     watched = min(float(state.epoch[0]), model.memory)
-    confidence = model.confidence * np.log1p(watched)
+    confidence, needed = model.confidence * np.log1p(watched), model.floor * np.log1p(watched) ** 2
     for i in range(values.size):
         count = state.pairs[i]
         if count < model.forced:
@@ -139,18 +145,18 @@ def priorities(model, state, age, rng, values, budget):  # type: ignore[no-untyp
             if model.exploration == UCB:
                 values[i] = at_estimate(state, i, age[i], slack[i])
             elif model.exploration == GAIN:
-                values[i] = _hoped(model, state, i, age[i], slack[i])
+                values[i] = _hoped(model, state, i, age[i], slack[i], needed)
             else:
                 values[i] = drawn_index(model, state, i, age[i], phi, rng)
         _enter(estimated, values[i])
     if model.exploration == UCB:
         for i in range(values.size):
             if state.pairs[i] >= model.forced:
-                needed = max(estimated[-1], best[-1])
-                values[i] = optimistic(model, state, i, age[i], slack[i], values[i], needed)
+                aim = max(estimated[-1], best[-1])
+                values[i] = optimistic(model, state, i, age[i], slack[i], values[i], aim)
             _enter(best, values[i])
     if model.floor > 0.0:
-        _by_floor(model, state, age, watched, budget, values)
+        _by_floor(model, state, age, needed, budget, values)
     if model.exploration == GAIN:
         _move_price(state, values, budget)
 

@@ -110,7 +110,7 @@ class CertaintyEquivalenceOptions:
     exploration: str = "gain"
     forced: int = 2
     confidence: float = 0.1
-    floor: float = 0.03
+    floor: float = 0.05
     slowest: float = 1e-3
     fastest: float = 20.0
     points: int = 121

@@ -377,14 +377,15 @@ def test_whittle_q_moves_by_its_step_size(visits):
     assert (learner._state.q[1] == 0).all()
 
 
-def aged(young, older, age, *, floor=1.0, memory=np.inf, budget=1, epoch=100):
+def aged(young, older, age, *, floor=1.0, memory=np.inf, budget=1, epoch=100.0):
     """Values that the floor leaves to arms of value 1 with so many crawls of either kind."""
     options = CertaintyEquivalenceOptions(floor=floor, memory=memory)
     learner = CertaintyEquivalence(len(age), options)
     learner._state.pairs[:] = 10
     learner._state.young[:], learner._state.older[:] = young, older
     values = np.ones(len(age))
-    choices._by_floor(learner._model, learner._state, np.asarray(age), float(epoch), budget, values)
+    needed = floor * np.log1p(epoch) ** 2
+    choices._by_floor(learner._model, learner._state, np.asarray(age), needed, budget, values)
     return np.where(values == 1.0, 1, 2 * np.sign(values)).astype(int)
 
 
