@@ -1,7 +1,8 @@
 """Drawings for dark pages: the light ones in other colours.
 
 Paper and ink change places, and so do the greys between them; the colours of lines that are dim on
-a dark page get lighter. Ink on a map of colours stays as it is, and so does the map.
+a dark page get lighter. Ink on a map of colours stays as it is, and so does the map; what is
+written beside it, a title or a label, is ink of the page.
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ LIGHTER = {"#0072b2": "#3d9fdb", "#d55e00": "#f07a28", "#009e73": "#1fb88d"}
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
 _MAP = re.compile(r'<g id="QuadMesh|<image')
 _AXES = re.compile(r'(?=<g id="(?:axes|legend|figure)_\d+">)')
-_TEXT = re.compile(r'^(   <g id="text_\d+")(?=>)', re.M)
+#: The frame of a panel: its first path goes once around it.
+_FRAME = re.compile(r'<path d="M ([\d.]+) ([\d.]+)\s+L ([\d.]+) [\d.]+\s+L [\d.]+ ([\d.]+)')
+_TEXT = re.compile(
+    r'^(   <g id="text_\d+")(?=>\s*<!-- .*? -->\s*<g transform="translate\((\S+) (\S+)\))', re.M
+)
 
 
 def darkened(svg: str) -> str:
@@ -32,10 +37,19 @@ def darkened(svg: str) -> str:
 
 
 def _darkened_axes(part: str) -> str:
-    """Darken one panel; over a map of colours, letters stay as they are."""
+    """Darken one panel; letters on a map of colours stay as they are."""
     if not _MAP.search(part):
         return _COLOUR.sub(_dark, part)
-    return _TEXT.sub(r'\1 fill="#000000"', _COLOUR.sub(_dark, part))
+    frame = _FRAME.search(part)
+    assert frame is not None
+    left, bottom, right, top = map(float, frame.groups())
+
+    def kept(text: re.Match[str]) -> str:
+        x, y = float(text[2]), float(text[3])
+        on_the_map = left <= x <= right and top <= y <= bottom
+        return f'{text[1]} fill="#000000"' if on_the_map else text[1]
+
+    return _TEXT.sub(kept, _COLOUR.sub(_dark, part))
 
 
 def _dark(match: re.Match[str]) -> str:

@@ -36,7 +36,7 @@ def save_thresholds(sources: Sources, first: Floats, levels: Floats) -> None:
         crowded = any(0 < sources.u_star[j] - limit < 0.1 * top for j in shown)
         axis.annotate(
             f"$u^*_{i + 1}$", (first[-1], limit), xytext=(-2, -12 if crowded else 2),
-            textcoords="offset points", ha="right", fontsize="small", color=COLOURS[i],
+            textcoords="offset points", ha="right", fontsize="small",
         )  # fmt: skip
     axis.set(xlabel="content of source 1 (value units)", ylabel="threshold (value units)")
     axis.set(xlim=(0, sources.u_star[0]))

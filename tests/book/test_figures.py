@@ -1,0 +1,81 @@
+"""Every drawing of the book at the width at which it is shown, wide and narrow, light and dark."""
+
+import io
+from pathlib import Path
+
+import pytest
+from matplotlib import pyplot as plt
+
+from analysis.report import figure
+from analysis.report.publishing.dark import darkened
+
+#: Width in pixels of a figure in the column of a page, and on a telephone.
+WIDE, NARROW = 700, 358
+LOOK = Path(__file__).with_name("figures.js").read_text(encoding="utf-8")
+FAULTS = ("overlapping", "cut", "small", "faint")
+
+
+@pytest.fixture(scope="module")
+def look(browser):
+    """Return a function that says what is wrong with the texts of a drawing."""
+    tab = browser.new_page(viewport={"width": 800, "height": 2400})
+
+    def look(svg, width=WIDE):
+        drawing = svg[svg.index("<svg") :]
+        style = "body { margin: 0 } svg { display: block }"
+        tab.set_content(f"<!doctype html><title>t</title><style>{style}</style>{drawing}")
+        return tab.evaluate(LOOK, width)
+
+    yield look
+    tab.close()
+
+
+def test_the_texts_of_every_figure_can_be_read(site, look):
+    read, found = 0, {}
+    for path in sorted((site.html / "figures").glob("*.svg")):
+        said = look(path.read_text(encoding="utf-8"), NARROW if ".narrow." in path.name else WIDE)
+        read += said["texts"]
+        if faults := {fault: said[fault] for fault in FAULTS if said[fault]}:
+            found[path.name] = faults
+    assert read > 1000
+    assert found == {}
+
+
+@pytest.fixture
+def drawing():
+    """Return a function that draws on an axis and returns the SVG."""
+
+    def drawing(draw):
+        fig, axis = figure()
+        draw(axis)
+        file = io.StringIO()
+        fig.savefig(file, format="svg")
+        plt.close(fig)
+        return file.getvalue()
+
+    return drawing
+
+
+def faulty(said):
+    return {fault for fault in FAULTS if said[fault]}
+
+
+@pytest.mark.parametrize(
+    ("fault", "draw"),
+    [
+        ("overlapping", lambda axis: [axis.text(0.5, 0.5, "one"), axis.text(0.51, 0.52, "two")]),
+        ("cut", lambda axis: axis.text(0.9, 0.5, "a text that leaves the page", in_layout=False)),
+        ("small", lambda axis: axis.text(0.5, 0.5, "small", fontsize=4)),
+        ("faint", lambda axis: axis.text(0.5, 0.5, "faint", color="#bbbbbb")),
+        ("faint", lambda axis: [axis.axvspan(0, 1, color="#0072B2"), axis.text(0.5, 0.5, "x")]),
+        ("faint", lambda axis: axis.set_xlabel("yellow", color="#E69F00")),
+    ],
+)
+def test_a_text_that_cannot_be_read_would_be_seen(look, drawing, fault, draw):
+    assert faulty(look(drawing(lambda axis: None))) == set()
+    assert faulty(look(drawing(draw))) == {fault}
+
+
+def test_ink_that_stays_dark_on_a_dark_page_would_be_seen(look, drawing):
+    light = drawing(lambda axis: axis.set_title("title", color="#1f77b4"))
+    assert "title: " in str(look(darkened(light).replace("#1f77b4", "#202020"))["faint"])
