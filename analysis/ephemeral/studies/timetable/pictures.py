@@ -50,7 +50,9 @@ def save_blocks(table: Timetable) -> None:
         line.add_patch(Rectangle((start, 0), length, 1, **look))
         if length > 0.06 * table.budget:
             middle = start + length / 2
-            line.text(middle, 0.5, as_mathtext(name), ha="center", va="center", color="white")
+            # On paper of their own, names can be read on every colour, on light and dark pages.
+            paper = {"facecolor": "white", "edgecolor": "none", "pad": 2.0}
+            line.text(middle, 0.5, as_mathtext(name), ha="center", va="center", bbox=paper)
         for epoch in range(phase, _SHOWN, gap):
             epochs.add_patch(Rectangle((epoch - 0.5, number - 0.4), 1, 0.8, **look))
     line.set(xlim=(0, table.budget), ylim=(0, 1), yticks=[], xlabel="budget (crawls per epoch)")
