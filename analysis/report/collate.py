@@ -58,7 +58,7 @@ class Collation:
     data : dict
         id -> description as `save_data` wrote it.
     runs : dict
-        page -> {"parameters", "given", "seconds"}.
+        page -> {"parameters", "given", "files", "seconds"}.
     verdicts : dict
         id -> judgement of each printed row, as a dictionary.
     """
@@ -148,6 +148,7 @@ def _add(found: Collation, folder: Path) -> list[str]:
     found.runs[page] = {
         "parameters": run["parameters"],
         "given": run["given"],
+        "files": run["files"],
         "seconds": float((folder / "seconds.txt").read_text()),
         "folder": str(folder),
     }

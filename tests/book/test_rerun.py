@@ -1,8 +1,12 @@
 """One notebook with a reader's own parameters and sources: a page, figures and data of its own."""
 
 import csv
+import hashlib
 import json
+import os
 import re
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
@@ -67,6 +71,33 @@ def test_a_rerun_shows_the_readers_sources_and_nothing_of_the_documents(rerun, s
     assert "budget = 5" in entry
     # The book itself is as it was.
     assert (site.html / "manifest.json").read_bytes() == before
+
+
+def test_a_readers_file_is_named_with_its_hash_and_goes_with_the_page(rerun, tmp_path):
+    """The page links it, citations name it, and the notebook runs in a folder with it."""
+    mine = tmp_path / "my-feeds.csv"
+    mine.write_text(MY_SOURCES)
+    page = rerun("--parameters", "budget=5 horizon=50", "--sources", str(mine))
+    digest = hashlib.sha256(mine.read_bytes()).hexdigest()
+    text = words(page)
+    assert "sources = my-feeds.csv" in text
+    assert digest in text
+    folder = page.path.parent
+    (link,) = {a["href"] for a in page.all("a") if "my-feeds" in a.get("href", "")}
+    assert (folder / link).read_bytes() == mine.read_bytes()
+    for suffix in ("bib", "json"):
+        said = (folder / f"figures/four-sources-states.{suffix}").read_text()
+        assert "my-feeds.csv" in said
+        assert digest in said
+    alone = tmp_path / "elsewhere"
+    alone.mkdir()
+    for name in ("four-sources.ipynb", "my-feeds.csv"):
+        (alone / name).write_bytes((folder / "notebooks" / name).read_bytes())
+    without = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "BOOK_RUN_DIR"}}
+    command = [sys.executable, "-m", "jupyter", "execute", "--timeout=300", "four-sources.ipynb"]
+    done = subprocess.run(command, cwd=alone, env=without, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "forum" in (alone / "_output/figures/four-sources-states.csv").read_text()
 
 
 def test_a_run_with_the_documents_parameters_has_its_verdicts(rerun):

@@ -23,7 +23,7 @@ def start_run(tmp_path, monkeypatch):
     def start(name="run", *, document=True, notebook="part/some-notebook", parameters=None):
         folder = tmp_path / name
         folder.mkdir()
-        facts = {"notebook": notebook, "parameters": parameters or {}, "given": {}}
+        facts = {"notebook": notebook, "parameters": parameters or {}, "given": {}, "files": {}}
         text = json.dumps({**facts, "document": document, "profile": "paper", "key": "k"})
         (folder / "run.json").write_text(text)
         (folder / "seconds.txt").write_text("1.0\n")

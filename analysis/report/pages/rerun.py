@@ -44,13 +44,14 @@ def mark_rerun(app: Sphinx, doctree: nodes.document) -> None:
 def _banner(run: dict[str, Any], page: str, address: str) -> list[nodes.Element]:
     """Return what opens the page of a rerun: a sentence, and a table of all parameters."""
     documents, mine = run["documents"], run["parameters"]
-    values = ", ".join(f"{key} = {value}" for key, value in run["given"].items())
+    given = run["given"] | {key: file["name"] for key, file in run["files"].items()}
+    values = ", ".join(f"{key} = {value}" for key, value in given.items())
     line = nodes.paragraph("", f"A rerun with parameters of your own: {values}. ")
     words = "The book's page"
     there = nodes.reference("", words, refuri=f"{address}/{page}.html") if address else None
     line += [there or nodes.Text(words), nodes.Text(" has the documents' own.")]
     parameters = find_notebook(Path(page).name).parameters.values()
-    rows = {p.name: _row(p, documents[p.name], mine[p.name]) for p in parameters}
+    rows = {p.name: _row(p, documents[p.name], mine[p.name], run["files"]) for p in parameters}
     changed = [row for name, row in rows.items() if documents[name] != mine[name]]
     same = [row for name, row in rows.items() if documents[name] == mine[name]]
     said: list[nodes.Element] = [line, _table(changed, "book-changed")]
@@ -62,18 +63,29 @@ def _banner(run: dict[str, Any], page: str, address: str) -> list[nodes.Element]
     return said
 
 
-def _row(parameter: Parameter, documents: Any, mine: Any) -> list[nodes.Element]:
+def _row(
+    parameter: Parameter, documents: Any, mine: Any, files: dict[str, dict[str, str]]
+) -> list[nodes.Element]:
     """Return the cells of one parameter: name, what it is and its unit, the two values."""
     name = parameter.name
     unit = "" if parameter.unit in {"none", "name", "names", "path"} else f" ({parameter.unit})"
     if name in FILES:
-        documents, mine = FILES[name], "your own" if mine else FILES[name]
+        documents, mine = FILES[name], FILES[name]
     what = nodes.paragraph("", "", nodes.literal("", name))
     what += nodes.Text(f" {parameter.description}{unit}")
     value = nodes.Text(_shown(mine))
-    yours = value if mine == documents else nodes.strong("", "", value)
-    cells = [what, nodes.paragraph("", _shown(documents)), nodes.paragraph("", "", yours)]
+    yours = nodes.paragraph("", "", value if mine == documents else nodes.strong("", "", value))
+    cells = [what, nodes.paragraph("", _shown(documents))]
+    cells.append(_own(files[name]) if name in files else yours)
     return [nodes.entry("", cell) for cell in cells]
+
+
+def _own(file: dict[str, str]) -> nodes.paragraph:
+    """Return a reader's own file: its name, which leads to the shipped copy, and its hash."""
+    name = nodes.strong("", file["name"])
+    link = nodes.reference("", "", name, refuri=f"notebooks/{file['shipped']}")
+    digest = nodes.literal("", file["sha256"], classes=["book-hash"])
+    return nodes.paragraph("", "", link, nodes.Text(", SHA-256 "), digest)
 
 
 def _shown(value: Any) -> str:

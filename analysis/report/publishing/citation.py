@@ -120,12 +120,19 @@ def bibtex(
     """
     note = edition.note
     if not document:
-        values = ", ".join(f"{key} = {value}" for key, value in product["parameters"].items())
+        files = product.get("files", {})
+        said = product["parameters"] | {key: in_words(file) for key, file in files.items()}
+        values = ", ".join(f"{key} = {value}" for key, value in said.items())
         note += f", a run with parameters of the reader's own: {values}"
     place = rf"{KINDS[part]} \texttt{{{product['id']}}} in \emph{{{as_tex(facts()['title'])}}}"
     fields = {"title": f"{{{title_as_tex(product['caption'])}}}", "howpublished": place}
     address = permalink(product, edition.address) if document and edition.address else ""
     return _entry(product["id"], fields, note, edition.date, address)
+
+
+def in_words(file: dict[str, str]) -> str:
+    """Return what identifies a reader's own file: its name and its hash."""
+    return f"{file['name']} (SHA-256 {file['sha256']})"
 
 
 def book_bibtex(edition: Edition) -> str:

@@ -45,6 +45,8 @@ def write_data(found: Collation, site: Path) -> None:
     for page, run in found.runs.items():
         folder = Path(run["folder"])
         shutil.copyfile(folder / "notebook.ipynb", site / "notebooks" / f"{Path(page).name}.ipynb")
+        for file in run["files"].values():  # its notebook reads it there
+            shutil.copyfile(folder / file["shipped"], site / "notebooks" / file["shipped"])
         for part in PRODUCTS:
             for path in folder.glob(f"{part}/*"):
                 if path.suffix != ".json":

@@ -32,6 +32,14 @@ except ModuleNotFoundError:
 if analysis.__version__ != "{version}":
     print(f"made with analysis {version}; this is {{analysis.__version__}}: numbers may differ")
 """
+_FILE = """\
+# It reads {shipped}, SHA-256 {sha256}.
+if not __import__("pathlib").Path("{shipped}").exists():
+    raise SystemExit(
+        "This notebook reads {shipped}, a file of whoever made it: put it beside the notebook. On "
+        "the page's site it lies in the same folder, notebooks/{shipped}."
+    )
+"""
 
 
 def standing_alone(
@@ -51,7 +59,9 @@ def standing_alone(
     alone = nbformat.from_dict(notebook)
     facts = {"page": page.page, "version": __version__, "commit": page.data["edition"]["commit"]}
     facts["python"] = metadata("analysis")["Requires-Python"]
-    first = nbformat.v4.new_code_cell(_FIRST.format(**facts), id="the-package")
+    files = page.data["runs"][page.page]["files"].values()
+    needed = _FIRST.format(**facts) + "".join(_FILE.format(**file) for file in files)
+    first = nbformat.v4.new_code_cell(needed, id="the-package")
     cells = [first]
     for cell in alone.cells:
         if cell.cell_type == "markdown":

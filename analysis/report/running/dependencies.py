@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,18 +20,21 @@ import grimp
 
 from analysis.report.paths import ROOT
 from analysis.report.running.notebooks import Notebook
+from analysis.report.running.own_files import OwnFile, file_facts
 
 PACKAGE = "analysis"
 
 
-def result_key(notebook: Notebook, parameters: Mapping[str, Any], sources: bytes = b"") -> str:
+def result_key(
+    notebook: Notebook, parameters: Mapping[str, Any], files: Sequence[OwnFile] = ()
+) -> str:
     """Return a hash that changes whenever the result may change."""
     code = "\n".join(c.source for c in notebook.content.cells if c.cell_type == "code")
     digest = hashlib.sha256()
     for part in (
         notebook.path.read_bytes(),
         json.dumps(parameters, sort_keys=True).encode(),
-        sources,
+        json.dumps(file_facts(files), sort_keys=True).encode(),
         (ROOT / "requirements.lock").read_bytes(),
     ):
         digest.update(hashlib.sha256(part).digest())

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from pathlib import Path
 from typing import Any
 
 from analysis.report.running.notebooks import find_notebook, profile_parameters, read_table
+from analysis.report.running.own_files import OwnFile, file_facts
 from analysis.report.running.runner import Job
 from analysis.report.running.values import ParameterError
 
@@ -42,21 +43,22 @@ def rerun_job(
         If a file cannot be read, naming the row and the reason.
     """
     notebook = find_notebook(name)
-    table, content, trace = None, b"", b""
+    table: Sized | None = None
+    files: list[OwnFile] = []
     if sources_path:
         if not notebook.takes_sources:
             raise ParameterError(f"{name} takes no sources: leave SOURCES out")
         table = read_table(sources_path, notebook.parameters["sources"].allowed)
-        content = Path(sources_path).read_bytes()
+        files.append(OwnFile.read("sources", sources_path))
     if trace_path:
         if not notebook.takes_trace:
             raise ParameterError(f"{name} takes no trace: leave TRACE out")
-        trace = Path(trace_path).read_bytes()
-        if not trace.strip():  # it would pass for no file at all
+        files.append(OwnFile.read("trace", trace_path))
+        if not files[-1].content.strip():
             raise ParameterError(f"{trace_path}: the file is empty")
     parameters = notebook.resolve(given, table)
     published = notebook.resolve(profile_parameters("paper").get(name, {}))
-    document = parameters == published and not content and not trace
-    said = json.dumps(parameters, sort_keys=True).encode() + content + trace
+    document = parameters == published and not files
+    said = json.dumps([parameters, file_facts(files)], sort_keys=True).encode()
     folder = runs / f"{name}-{hashlib.sha256(said).hexdigest()[:10]}"
-    return Job(notebook, parameters, folder / "results", "paper", document, content, trace)
+    return Job(notebook, parameters, folder / "results", "paper", document, tuple(files))

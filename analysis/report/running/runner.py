@@ -38,6 +38,7 @@ from analysis.report.running.notebooks import (
     check_contents,
     profile_parameters,
 )
+from analysis.report.running.own_files import OwnFile, file_facts
 
 
 @dataclass(frozen=True)
@@ -49,14 +50,13 @@ class Job:
     target: Path
     profile: str
     document: bool = True
-    sources: bytes = b""
-    trace: bytes = b""
+    files: tuple[OwnFile, ...] = ()
 
     @cached_property
     def key(self) -> str:
         """Hash of all that the result depends on."""
         whose = "" if self.document else "-own"
-        return result_key(self.notebook, self.parameters, self.sources + self.trace) + whose
+        return result_key(self.notebook, self.parameters, self.files) + whose
 
     @property
     def up_to_date(self) -> bool:
@@ -240,12 +240,9 @@ def _prepare(job: Job, folder: Path) -> None:
     """Write the notebook and the facts of its run into a folder."""
     defaults = job.notebook.parameters
     given = {k: v for k, v in job.parameters.items() if v != defaults[k].default}
-    if job.sources:
-        (folder / "sources.csv").write_bytes(job.sources)
-        given["sources"] = "sources.csv"
-    if job.trace:
-        (folder / "trace.csv").write_bytes(job.trace)
-        given["trace"] = "trace.csv"
+    for file in job.files:
+        (folder / file.shipped).write_bytes(file.content)
+        given[file.parameter] = file.shipped
     nbformat.write(job.notebook.content, folder / "input.ipynb")
     facts = {
         "notebook": job.notebook.page,
@@ -254,5 +251,6 @@ def _prepare(job: Job, folder: Path) -> None:
         "document": job.document,
         "profile": job.profile,
         "key": job.key,
+        "files": file_facts(job.files),
     }
     write_json(folder / "run.json", facts)

@@ -68,6 +68,7 @@ def keep(kind: str, folder: Path, description: dict[str, Any]) -> None:
     origin = {
         "notebook": facts["notebook"],
         "parameters": facts["parameters"],
+        **({"files": facts["files"]} if facts.get("files") else {}),
         "versions": {name: version(name) for name in PACKAGES}
         | {"python": platform.python_version()},
     }

@@ -102,7 +102,7 @@ def book(tmp_path):
 
 
 def run_page(folder, book):
-    run = {"given": {}, "parameters": {}, "documents": {}}
+    run = {key: {} for key in ("given", "files", "parameters", "documents")}
     data = {"runs": {"part/page": run}, "document": True, "book": book}
     return built(folder, {"page": PAGE}, data)
 

@@ -28,9 +28,10 @@ def built(tmp_path, monkeypatch):
     notebook = SimpleNamespace(name="page", parameters={p.name: p for p in PARAMETERS})
     monkeypatch.setattr(rerun, "find_notebook", lambda name: notebook)
 
-    def build(address, document=False, **mine):
+    def build(address, document=False, files=None, **mine):
         (tmp_path / "page.md").write_text("# A page\n\nWords.\n")
         run = {"given": mine, "parameters": DOCUMENTS | mine, "documents": DOCUMENTS}
+        run["files"] = files or {}
         book = {"address": address, "targets": {}, "numbers": {}}
         data = {"runs": {"part/page": run}, "document": document, "profile": "paper", "book": book}
         (tmp_path / DATA).write_text(json.dumps(data))
@@ -56,13 +57,22 @@ def rows(html):
 
 
 def test_changed_parameters_stand_beside_the_documents_and_the_others_are_folded(built):
-    text = built("../book", budget=2, law="<b>x</b>", sources="sources.csv")
+    mine = {"name": "my <feeds>.csv", "shipped": "sources.csv", "sha256": "ab" * 32}
+    text = built(
+        "../book", files={"sources": mine}, budget=2, law="<b>x</b>", sources="sources.csv"
+    )
     open_part, folded = text.split("<details>")
     assert rows(open_part) == [
         ["budget how many are crawled (sources per epoch)", "1", "2"],
         ["law law of the <utilities>", "exponential", "<b>x</b>"],
-        ["sources CSV file with sources of your own", "Table 1 of the report", "your own"],
+        [
+            "sources CSV file with sources of your own",
+            "Table 1 of the report",
+            f"my <feeds>.csv, SHA-256 {'ab' * 32}",
+        ],
     ]
+    assert 'href="notebooks/sources.csv"' in open_part
+    assert "sources = my &lt;feeds&gt;.csv" in open_part
     assert "<strong>2</strong>" in open_part
     assert "<summary>1 parameter as in the documents</summary>" in folded
     assert rows(folded) == [["kernels generators, all of them if empty", "(empty)", "(empty)"]]

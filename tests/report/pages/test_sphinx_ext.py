@@ -61,7 +61,7 @@ def built(folder, page, monkeypatch):
 
 def test_a_page_says_how_it_is_rerun_and_folds_its_parameters(tmp_path, monkeypatch):
     (tmp_path / "page.md").write_text("# A page\n")
-    data = {"runs": {"page": {"given": {}}}, "document": True, "profile": "paper"}
+    data = {"runs": {"page": {"given": {}, "files": {}}}, "document": True, "profile": "paper"}
     (tmp_path / DATA).write_text(json.dumps(data))
     text = built(tmp_path, "page", monkeypatch)
     folded = text[text.index("<details><summary>Parameters</summary>") : text.index("</details>")]
@@ -114,7 +114,10 @@ def test_html_in_a_caption_is_text_on_its_page_and_in_the_gallery(tmp_path, monk
         "# A page\n\n```{repro-figure} page-inside\n```\n\n```{repro-figure} page-alone\n```\n\n"
         "```{gallery}\n```\n"
     )
-    runs = {"page": {"given": {"law": EVIL}} | dict.fromkeys(("documents", "parameters"), BUDGET)}
+    runs = {
+        "page": {"given": {"law": EVIL}, "files": {}}
+        | dict.fromkeys(("documents", "parameters"), BUDGET)
+    }
     data = {"figures": figures, "runs": runs, "document": False, "profile": "paper", "book": BOOK}
     (tmp_path / DATA).write_text(json.dumps(data))
     (tmp_path / "_site/figures").mkdir(parents=True)

@@ -55,6 +55,13 @@ def test_a_figure_is_cited_by_its_own_title_version_and_commit():
     assert "Table" in fields(bibtex(FIGURE, HERE, part="tables"))["howpublished"]
 
 
+def test_a_figure_of_a_readers_own_file_is_cited_with_its_name_and_hash():
+    file = {"name": "my_feeds.csv", "shipped": "sources.csv", "sha256": "ab" * 32}
+    product = FIGURE | {"parameters": {"sources": "sources.csv"}, "files": {"sources": file}}
+    said = fields(bibtex(product, HERE, document=False))["note"]
+    assert said.endswith(rf"sources = my\_feeds.csv (SHA-256 {'ab' * 32})")
+
+
 def test_with_an_address_the_entry_leads_to_the_figure():
     assert fields(bibtex(FIGURE, THERE))["url"] == (
         "https://a.example/book/part/first.html#first-curve"

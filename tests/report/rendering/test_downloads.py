@@ -18,10 +18,11 @@ It earns {value}`page-gain:.1f`.
 ```{repro-figure} page-line
 ```"""
 CODE = "assert analysis.__version__\nprint(6 * 7)"
+FILE = {"name": "my feeds.csv", "shipped": "sources.csv", "sha256": "ab" * 32}
 DATA = {
     "document": True,
     "edition": {"commit": "abc123"},
-    "runs": {"part/page": {}},
+    "runs": {"part/page": {"files": {"sources": FILE}}},
     "values": {"page-gain": {"value": 2.0}},
     "figures": {"page-line": {"alt": "A line.", "caption": "A line."}},
 }
@@ -75,8 +76,20 @@ def test_a_download_says_how_to_get_the_package_where_it_is_missing(path, tmp_pa
 
 def test_a_download_says_when_the_package_is_of_another_version(path, tmp_path):
     (tmp_path / "analysis.py").write_text('__version__ = "9.9"\n')
+    (tmp_path / "sources.csv").touch()
     said = subprocess.run(
         [sys.executable, "-S", "-c", script(path)], cwd=tmp_path, capture_output=True, text=True
     )
     assert said.stdout.splitlines()[-1] == "42"
     assert "9.9" in said.stdout.splitlines()[0]
+
+
+def test_a_download_names_the_file_that_it_reads_and_asks_for_it(path, tmp_path):
+    assert f"sources.csv, SHA-256 {FILE['sha256']}" in script(path)
+    (tmp_path / "analysis.py").write_text(f'__version__ = "{__version__}"\n')
+    said = subprocess.run(
+        [sys.executable, "-S", "-c", script(path)], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert said.returncode == 1
+    assert "put it beside the notebook" in said.stderr
+    assert "Traceback" not in said.stderr

@@ -12,6 +12,7 @@ from analysis.report.paths import ROOT
 from analysis.report.running import dependencies
 from analysis.report.running.kernels import LIBRARIES
 from analysis.report.running.notebooks import Notebook, all_notebooks
+from analysis.report.running.own_files import OwnFile
 
 PAGE = """---
 jupytext:
@@ -94,10 +95,10 @@ def key(tmp_path, monkeypatch):
     monkeypatch.setattr(dependencies, "PACKAGE", "sample")
     monkeypatch.syspath_prepend(tmp_path)
 
-    def compute(parameters=None, sources=b""):
+    def compute(parameters=None, files=()):
         forget()
         notebook = Notebook(tmp_path / "book/part/page.md")
-        return dependencies.result_key(notebook, parameters or {}, sources)
+        return dependencies.result_key(notebook, parameters or {}, files)
 
     yield compute
     forget()
@@ -146,7 +147,9 @@ def test_a_new_import_or_data_file_changes_the_key(key, tmp_path):
 
 
 def test_parameters_and_sources_change_the_key(key):
-    keys = [key(), key({"a": 1}), key({"a": 2}), key({"a": 1.5}), key({"b": 1}), key({}, b"x")]
+    keys = [key(), key({"a": 1}), key({"a": 2}), key({"a": 1.5}), key({"b": 1})]
+    for given in (("sources", "x.csv", b""), ("sources", "x.csv", b"x"), ("trace", "x.csv", b"x")):
+        keys.append(key({}, [OwnFile(*given)]))
     assert len(set(keys)) == len(keys)
     assert key({"a": 1, "b": 2}) == key({"b": 2, "a": 1})
 
