@@ -34,13 +34,13 @@ from analysis.ephemeral.scheduler.loading import scheduler_from_parquet
 from analysis.ephemeral.scheduler.observed import ObservedScheduler
 from analysis.ephemeral.scheduler.partition import PartitionedScheduler
 from analysis.ephemeral.scheduler.vector_index import shares
-from analysis.ephemeral.studies.at_scale import lognormal_sources
+from analysis.ephemeral.studies.at_scale import MEASURED, lognormal_sources
 from benchmarks._timing import best, row
 
 N, LARGE = 10_000_000, 100_000_000
 CRAWLED = 100  # one source in so many is crawled in an epoch
 SIZES = (10**3, 3 * 10**3, 10**4, 3 * 10**4, 10**5, 3 * 10**5, 10**6, 3 * 10**6, 10**7)
-RESULTS = Path(__file__).parent / "results" / "scale.csv"
+RESULTS = MEASURED / "scale.csv"
 # passes: time of an epoch over that of a bare pass; bytes: what the calendar holds for a source.
 TABLE_COLUMNS = ("sources", "budget", "way", "passes", "bytes", "cpus")
 

@@ -1,12 +1,17 @@
-"""What the tests of all chapters share: verdicts of claims, and falsified models that turn them."""
+"""What the tests of all parts share: verdicts of claims, models that turn them, the wheel."""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from analysis.published import printed_rows
 from analysis.report import Claim
+from analysis.report.paths import ROOT
 from analysis.report.scorecard import SAID, RecordError, judge
 
 Arguments = tuple[Any, ...] | Mapping[str, Any]
@@ -73,3 +78,15 @@ def _run(function: Claims, arguments: Arguments) -> dict[str, str]:
 
 def _call(function: Claims, arguments: Arguments) -> Iterable[Claim]:
     return function(**arguments) if isinstance(arguments, Mapping) else function(*arguments)
+
+
+def built_wheel(folder: Path) -> Path:
+    """Build the package's wheel from a copy of its sources, below a new folder, and return it."""
+    copy = folder / "sources"
+    shutil.copytree(ROOT / "analysis", copy / "analysis")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copyfile(ROOT / name, copy / name)
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*command, "--no-index", "-w", str(folder), str(copy)], check=True)
+    (wheel,) = folder.glob("*.whl")
+    return wheel

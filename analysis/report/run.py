@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 VARIABLE = "BOOK_RUN_DIR"
+#: In a notebook that readers took with them, the name of the parameters that the documents have.
+PARAMETERS = "DOCUMENTS_PARAMETERS"
 #: Significant digits that records and the data behind figures keep: more than a document prints,
 #: fewer than a threaded library, which sums in an order of its own, repeats.
 DIGITS = 9
@@ -33,6 +36,12 @@ def run_folder() -> Path:
 def by_hand() -> bool:
     """Whether the notebook was opened by hand, where a cell may run twice."""
     return VARIABLE not in os.environ
+
+
+def unchanged_by_hand() -> bool:
+    """Whether a notebook that was opened by hand has the documents' parameters."""
+    names = vars(sys.modules["__main__"])
+    return all(names.get(name) == value for name, value in names.get(PARAMETERS, {}).items())
 
 
 def show_by_hand(shown: object) -> None:

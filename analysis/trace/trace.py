@@ -2,7 +2,7 @@
 
 Nothing else is known of the items. Times are whole seconds since the trace's origin, so that
 whether an item is older than a visit is never a matter of rounding. `publications` loads the trace
-that the book ships, in `book/data`; `analysis.trace.reading` reads anybody's.
+that the package ships, in its folder ``data``; `analysis.trace.reading` reads anybody's.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HOUR = 3600
 DAY = 24 * HOUR
 WEEK = 7 * DAY
 
-PUBLICATIONS = Path(__file__).resolve().parents[2] / "book" / "data" / "publications.csv.gz"
+PUBLICATIONS = Path(__file__).with_name("data") / "publications.csv.gz"
 SHA256 = "10b1519b4feb54abc346f0d1f77b1d8bde14282b17e70dc4bae5e3903b870da2"
 """Of the decompressed CSV."""
 KINDS = ("upload", "commit", "both")

@@ -2,12 +2,15 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 
 import nbformat
+import pytest
 
 from analysis.report.running.notebooks import all_notebooks
+from tests.support import built_wheel
 
 RAW = re.compile(r"\{[a-z:-]+\}`|^[`:]{3,}\{|^\([\w-]+\)=$", re.MULTILINE)
 
@@ -28,11 +31,23 @@ def test_every_figure_of_a_page_is_in_its_download(site):
         assert attached == {f"{id}.png" for id in figures}, name
 
 
-def test_a_download_runs_in_any_folder_where_the_package_is_installed(site, tmp_path):
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory):
+    """The package as it is installed, outside the repository."""
+    folder = tmp_path_factory.mktemp("installed")
+    shutil.unpack_archive(built_wheel(folder), folder / "site", "zip")
+    return folder / "site"
+
+
+@pytest.mark.parametrize("name", ["robots-open", "your-trace", "at-scale"])
+def test_a_download_runs_in_any_folder_where_the_package_is_installed(
+    site, installed, tmp_path, name
+):
     """In a folder of its own, as Jupyter would; it leaves what it makes there."""
-    path = tmp_path / "robots-open.ipynb"
+    path = tmp_path / f"{name}.ipynb"
     path.write_bytes((site.html / "notebooks" / path.name).read_bytes())
-    without = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "BOOK_RUN_DIR"}}
+    without = {k: v for k, v in os.environ.items() if k != "BOOK_RUN_DIR"}
+    without["PYTHONPATH"] = str(installed)
     command = [sys.executable, "-m", "jupyter", "execute", "--inplace", "--timeout=300", path.name]
     done = subprocess.run(command, cwd=tmp_path, env=without, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -47,3 +62,12 @@ def test_the_download_button_of_a_page_gives_its_portable_notebook(site):
         offered = [a.get("href", "") for a in links if "btn" in a.get("class", "")]
         given = [address for address in offered if address.endswith((".ipynb", ".md"))]
         assert given == [f"../notebooks/{name}.ipynb"]
+
+
+@pytest.mark.process
+def test_a_download_uses_the_package_that_is_installed(installed, tmp_path):
+    """Else the test above would hold whatever the package has left out."""
+    asked = [sys.executable, "-c", "import analysis; print(analysis.__file__)"]
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    said = subprocess.run(asked, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert said.stdout.startswith(str(installed))

@@ -10,6 +10,7 @@ import base64
 from collections.abc import Mapping
 from importlib.metadata import metadata
 from pathlib import Path
+from pprint import pformat
 from typing import Any
 
 import nbformat
@@ -17,6 +18,7 @@ import nbformat
 from analysis import __version__
 from analysis.report.paths import BOOK
 from analysis.report.rendering.portable import PlainPage
+from analysis.report.run import PARAMETERS
 
 _FIRST = """\
 # From the book "Which source next?", page {page}, version {version}, commit {commit}.
@@ -40,6 +42,9 @@ if not __import__("pathlib").Path("{shipped}").exists():
         "the page's site it lies in the same folder, notebooks/{shipped}."
     )
 """
+_PARAMETERS = """\
+# With other parameters than these the notebook leaves out what it says of the documents.
+"""
 
 
 def standing_alone(
@@ -59,9 +64,11 @@ def standing_alone(
     alone = nbformat.from_dict(notebook)
     facts = {"page": page.page, "version": __version__, "commit": page.data["edition"]["commit"]}
     facts["python"] = metadata("analysis")["Requires-Python"]
-    files = page.data["runs"][page.page]["files"].values()
-    needed = _FIRST.format(**facts) + "".join(_FILE.format(**file) for file in files)
-    first = nbformat.v4.new_code_cell(needed, id="the-package")
+    run = page.data["runs"][page.page]
+    own = run["parameters"] if page.data["document"] else run["documents"]
+    needed = [_FIRST.format(**facts), *(_FILE.format(**file) for file in run["files"].values())]
+    needed.append(f"{_PARAMETERS}{PARAMETERS} = {pformat(own, width=96, sort_dicts=False)}")
+    first = nbformat.v4.new_code_cell("".join(needed), id="the-package")
     cells = [first]
     for cell in alone.cells:
         if cell.cell_type == "markdown":

@@ -3,7 +3,7 @@
 Imports are followed from the notebook through `analysis`, module by module, those inside functions
 and those of names that a package loads when they are asked for included, so that a change in one
 part of the package reruns only the notebooks that use it. Data files beside an imported package
-count as part of it, and so do files that a cell names from `ROOT` on.
+count as part of it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def result_key(
         (ROOT / "requirements.lock").read_bytes(),
     ):
         digest.update(hashlib.sha256(part).digest())
-    for path in sorted(_closure(_imported(code)) | _named(code)):
+    for path in sorted(_closure(_imported(code))):
         digest.update(path.relative_to(ROOT).as_posix().encode() + _file_hash(path))
     return digest.hexdigest()
 
@@ -78,19 +78,6 @@ def _imported(code: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
     return {name for name in names if name.split(".")[0] == PACKAGE}
-
-
-def _named(code: str) -> set[Path]:
-    """Return the files that a notebook's code names, as in ``ROOT / "book" / "values.csv"``."""
-    names = set()
-    for node in ast.walk(ast.parse(code)):
-        parts = []
-        while isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
-            parts.append(str(node.right.value))
-            node = node.left
-        if isinstance(node, ast.Name) and node.id == "ROOT":
-            names.add(ROOT.joinpath(*reversed(parts)))
-    return {path for path in names if path.is_file()}
 
 
 def _homes(name: str) -> set[str]:

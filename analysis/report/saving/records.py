@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from analysis.published import printed_rows
-from analysis.report.run import by_hand, run_facts, run_folder, write_json
+from analysis.report.run import by_hand, run_facts, run_folder, unchanged_by_hand, write_json
 from analysis.report.saving.claims import Claim, Number, Value, checked_interval, plain_value
 
 _records: dict[str, Claim] = {}
@@ -102,7 +102,7 @@ def saved_numbers(prefix: str) -> dict[str, float]:
 
 def is_document_run() -> bool:
     """Whether this run has the documents' own parameters (a rerun with others has not)."""
-    return bool(run_facts()["document"])
+    return unchanged_by_hand() if by_hand() else bool(run_facts()["document"])
 
 
 def _write() -> None:

@@ -22,7 +22,9 @@ FILE = {"name": "my feeds.csv", "shipped": "sources.csv", "sha256": "ab" * 32}
 DATA = {
     "document": True,
     "edition": {"commit": "abc123"},
-    "runs": {"part/page": {"files": {"sources": FILE}}},
+    "runs": {
+        "part/page": {"files": {"sources": FILE}, "parameters": {"budget": 1, "costs": [1.0]}}
+    },
     "values": {"page-gain": {"value": 2.0}},
     "figures": {"page-line": {"alt": "A line.", "caption": "A line."}},
 }
@@ -51,6 +53,7 @@ def test_a_download_names_the_package_first_and_has_its_pictures(path):
     assert "import analysis" in first.source
     assert __version__ in first.source
     assert "abc123" in first.source
+    assert first.source.endswith("\nDOCUMENTS_PARAMETERS = {'budget': 1, 'costs': [1.0]}")
     assert words.source.startswith(
         "# A page\n\nIt earns 2.0.\n\n![A line.](attachment:page-line.png)"
     )

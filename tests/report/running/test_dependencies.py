@@ -26,7 +26,6 @@ kernelspec: {name: python3, display_name: Python 3, language: python}
 import sample.models.first
 from sample.shared import helper
 from sample.lazy import first
-open(ROOT / "book" / "measured.csv")
 ```
 """
 SHARED = """
@@ -39,7 +38,6 @@ helper = 1
 TREE = {
     "requirements.lock": "numpy==2\n",
     "book/part/page.md": PAGE,
-    "book/measured.csv": "1\n",
     "sample/__init__.py": "",
     "sample/models/__init__.py": "",
     "sample/models/first.py": "from .second import value\nfrom . import third\n",
@@ -64,7 +62,6 @@ TREE = {
     "README.md": "words\n",
 }
 NEEDED = [
-    "book/measured.csv",
     "requirements.lock",
     "book/part/page.md",
     "sample/__init__.py",

@@ -1,6 +1,7 @@
 """What a notebook may record, and how it is kept."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -116,6 +117,11 @@ def test_by_hand_a_cell_may_run_twice(start_run, monkeypatch, tmp_path):
     record(ROW, 2.0)
     assert kept(tmp_path / "_output")["records"][ROW]["value"] == 2.0
     assert is_document_run()
+    main = sys.modules["__main__"]
+    monkeypatch.setattr(main, "DOCUMENTS_PARAMETERS", {"budget": 1}, raising=False)
+    for budget in (2, 1):
+        monkeypatch.setattr(main, "budget", budget, raising=False)
+        assert is_document_run() is (budget == 1)
 
 
 @pytest.mark.parametrize("document", [True, False])

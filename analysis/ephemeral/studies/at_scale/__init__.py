@@ -13,6 +13,7 @@ Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), sections 3
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -31,6 +32,8 @@ from analysis.ephemeral.sources import Sources
 
 Floats = NDArray[np.float64]
 Ages = NDArray[np.int64]
+#: Folder of what benchmarks measured, in units that do not depend on the machine.
+MEASURED = Path(__file__).with_name("measured")
 FLOAT = 8
 """Bytes of a number."""
 PASS = 4 * FLOAT
@@ -192,7 +195,7 @@ def against_compiled_ranking(benchmarks: pd.DataFrame) -> dict[str, float]:
     Parameters
     ----------
     benchmarks : pandas.DataFrame
-        Rows of ``book/back/benchmarks.csv``.
+        Rows of ``measured/benchmarks.csv``.
 
     Returns
     -------

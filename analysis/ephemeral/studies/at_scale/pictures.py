@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from analysis.report import COLOURS, figure, save_figure
 
 Floats = NDArray[np.float64]
-#: Ways to run an epoch, as benchmarks/results/scale.csv calls them: label, marker and line.
+#: Ways to run an epoch, as measured/scale.csv calls them: label, marker and line.
 WAYS = {
     "printed": ("printed formula, partial sort", "s", "-"),
     "scan": ("fused scan", "^", "--"),

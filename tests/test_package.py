@@ -1,0 +1,32 @@
+"""What is installed from the repository: all that the package's own code reads is in it."""
+
+import re
+import subprocess
+import zipfile
+
+import pytest
+
+from analysis.report.paths import ROOT
+from tests.support import built_wheel
+
+pytestmark = pytest.mark.process
+#: The only modules that may look outside the package: they build the book from its sources.
+CHECKOUT = {"analysis/report/paths.py"}
+
+
+def test_the_wheel_has_every_file_of_the_package(tmp_path):
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "analysis"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    with zipfile.ZipFile(built_wheel(tmp_path)) as wheel:
+        packed = set(wheel.namelist())
+    missing = {name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()}
+    assert missing - packed == set()
+
+
+def test_no_module_looks_outside_the_package():
+    outside = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "analysis").rglob("*.py")
+        if re.search(r"__file__\).*(\.parents\[|\.parent\.parent)", path.read_text())
+    }
+    assert outside == CHECKOUT
