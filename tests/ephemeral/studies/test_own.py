@@ -37,9 +37,10 @@ def test_costs_other_than_one_are_refused_by_the_name_of_the_source(table):
 @pytest.mark.parametrize(
     ("read", "taken", "refused", "said"),
     [
-        (counted_sources, (1, 40), (), ""),
-        (compared_sources, (2, 40), (1,), "at least 2 sources, got 1"),
-        (few_sources, (2, 5), (1, 6), "2 to 5 sources, got"),
+        (own_sources, (1, 1000), (1001, 100_000), "1 to 1,000 sources on this page, got 1"),
+        (counted_sources, (1, 24), (25, 1000), "1 to 24 sources on this page, got "),
+        (compared_sources, (2, 24), (1, 25), "2 to 24 sources on this page, got "),
+        (few_sources, (2, 5), (1, 6), "2 to 5 sources on this page, got"),
     ],
 )
 def test_the_number_of_sources_is_refused_where_a_page_cannot_do_with_it(
