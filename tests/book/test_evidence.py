@@ -113,3 +113,15 @@ def test_the_code_of_a_page_stands_in_its_html(site):
         if share < LEAST_SHARE:
             short[page] = share
     assert short == {}
+
+
+def test_no_caption_or_alternative_text_says_where_a_panel_lies():
+    """Panels stand side by side on a wide screen, and one below the other on a narrow one."""
+    place = re.compile(r"\((?:left|right)\)|\b[Oo]n the (?:left|right)\b(?! of)|\b(?:Left|Right):")
+    told = {}
+    for path in studies():
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == "save_figure":
+                texts = [ast.unparse(k.value) for k in call.keywords if k.arg in {"caption", "alt"}]
+                told |= {ast.unparse(call.args[0]): m[0] for t in texts for m in place.finditer(t)}
+    assert told == {}

@@ -149,8 +149,8 @@ def draw_indices(machines: RestartBandit, queues: RestartBandit) -> None:
         f"$b = {machines.discount:g}$. Serve the arm whose point is highest; an arm alone, at no "
         "price, would be left as it is where its index is below zero. The scale is linear up to 10 "
         "and logarithmic beyond.",
-        alt=f"Two panels of four curves, of which {rising} in all never fall, machines on the left "
-        "and queues on the right. Which arm comes first depends on the states of all.",
+        alt=f"Two panels of four curves, of which {rising} in all never fall, machines in the "
+        "first and queues in the second. Which arm comes first depends on the states of all.",
     )
 
 

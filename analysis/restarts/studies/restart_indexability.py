@@ -268,7 +268,7 @@ def draw_sets(grid: Floats, index: Floats, critical: Floats) -> None:
         pd.DataFrame({"state": states, "index": index, "nu": critical}),
         caption="The same arm: each state is active (dotted) up to its index (dot) and passive "
         f"(bar) from there on. The states turn passive in the order {turning}.",
-        alt="One horizontal line a state, dotted on the left and a thick bar on the right of its "
-        "index. No bar ever ends: the passive set only grows. States turn passive in the order "
+        alt="One horizontal line a state, dotted below its index and a thick bar from it on. "
+        "No bar ever ends: the passive set only grows. States turn passive in the order "
         f"{turning}.",
     )

@@ -113,7 +113,7 @@ def save_limits(price: pd.DataFrame, size: int) -> None:
         "at-scale-limits",
         fig,
         price,
-        caption="What a minimal age (left) and a maximal age (right), the same for all "
+        caption="What a minimal age (first) and a maximal age (second), the same for all "
         f"{size:,} sources, cost in per cent of the relaxed bound without limits. Dots: the "
         "policy; line: the least that any policy must lose. They differ by at most "
         f"{difference.abs().max():.2%} of the bound.",

@@ -74,13 +74,13 @@ def save_threshold(
         "model-and-index-threshold",
         fig,
         pd.DataFrame(columns),
-        caption=f"Left: relative values of source {source} on $[u, u^*]$ are convex and rise. "
-        "Right: what a crawl now gains over waiting one epoch rises with the content and falls "
-        "with the subsidy; it changes sign at most once. Thresholds from $u$ on, by rising "
-        f"subsidy: {listed}.",
-        alt=f"Two panels with {len(values)} curves each, one a subsidy. On the left convex rising "
-        "curves. On the right rising curves that lie lower for larger subsidies. Contents at which "
-        f"they cross zero, by rising subsidy: {listed}.",
+        caption=f"First panel: relative values of source {source} on $[u, u^*]$ are convex and "
+        "rise. Second panel: what a crawl now gains over waiting one epoch rises with the content "
+        "and falls with the subsidy; it changes sign at most once. Thresholds from $u$ on, by "
+        f"rising subsidy: {listed}.",
+        alt=f"Two panels with {len(values)} curves each, one a subsidy. In the first convex "
+        "rising curves. In the second rising curves that lie lower for larger subsidies. Contents "
+        f"at which they cross zero, by rising subsidy: {listed}.",
     )
 
 

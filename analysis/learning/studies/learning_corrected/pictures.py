@@ -167,7 +167,7 @@ def save_tuning(by_kappa: pd.DataFrame, by_step: pd.DataFrame, index: float, bud
         "learning-corrected-tuning",
         fig,
         pd.concat([by_kappa.reset_index(), by_step.reset_index()]),
-        caption="Loss in the last fifth of the runs against $\\kappa$ (left) and $c$ (right), "
+        caption="Loss in the last fifth of the runs against $\\kappa$ (first) and $c$ (second), "
         f"$M = {budget}$, with 95% bands (values below {LEAST_LOSS:g}% are drawn there). The loss "
         f"is, {' and '.join(said)}.",
         alt=f"Two panels of losses on logarithmic axes. The loss is {', and '.join(said)}.",

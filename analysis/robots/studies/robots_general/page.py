@@ -250,7 +250,7 @@ def save_variation(found: Variability, arrival_rate: float, capacity: int, criti
         "robots-general-variation",
         fig,
         pd.DataFrame(data),
-        caption="Best load (left) and best number of robots (right) against the variability of "
+        caption="Best load (first) and best number of robots (second) against the variability of "
         f"indexing times with gamma law, $K = {capacity}$, $\\mu = 1$, $\\lambda = "
         f"{arrival_rate:g}$. The grey line marks exponential times, where $\\gamma(K) = "
         f"{critical:.2f}$ separates loads below one from loads above.",
@@ -340,7 +340,7 @@ def save_fleet(scan: pd.DataFrame, gamma: float, capacity: int) -> None:
         f"{SLOW.running_cost:g}); $K = {capacity}$, $\\gamma = {gamma:g}$, $\\mu = 1$. A fixed "
         f"fleet drops all fast robots from a cost of {leaves:g} on; control saves "
         f"{span(saved.min(), saved.max(), '.0%')} of the cost.",
-        alt="Left: the fixed numbers of the two kinds change by jumps as the fast kind becomes "
-        "dearer, the mean numbers under control change more gradually. Right: the controlled fleet "
-        "costs less than the fixed one throughout.",
+        alt="First panel: the fixed numbers of the two kinds change by jumps as the fast kind "
+        "becomes dearer, the mean numbers under control change more gradually. Second panel: the "
+        "controlled fleet costs less than the fixed one throughout.",
     )
