@@ -66,6 +66,24 @@ def bound_of_cost(sources: Sources, cost: float) -> float:
     return relaxed_problem(sources, min(cost, most)).bound if cost > 0 else 0.0
 
 
+def bound_of_late(sources: Sources, run: DualRun) -> float:
+    """Return the relaxed bound of what a run spends in its second half, or nan.
+
+    There is none where nothing is spent, and where a source keeps more than a thousandth of its
+    content over that half: what gathered before it would count as earned in it, and no bound on
+    the long run holds.
+    """
+    spent = run.spent[late(run)]
+    kept = np.exp(-sources.decay[sources.u > 0].min(initial=np.inf) * spent.size)
+    return bound_of_cost(sources, spent.mean()) if spent.any() and kept <= 1e-3 else np.nan
+
+
+def without_bound(bounds: pd.Series) -> str:
+    """Say why some runs have no bound, if some have none."""
+    said = "; there is none where nothing is spent, or a source keeps what had gathered before"
+    return said if bounds.isna().any() else ""
+
+
 def second_half(sources: Sources, runs: Mapping[str, DualRun]) -> pd.DataFrame:
     """Return price, spending and reward of each run in its second half.
 
@@ -79,7 +97,7 @@ def second_half(sources: Sources, runs: Mapping[str, DualRun]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        With ``bound``, the relaxed bound of what was spent.
+        With ``bound``, as `bound_of_late` returns it.
     """
     columns = {
         name: {
@@ -87,7 +105,7 @@ def second_half(sources: Sources, runs: Mapping[str, DualRun]) -> pd.DataFrame:
             "spread of the price": run.subsidy[late(run)].std(),
             "cost per epoch": run.spent[late(run)].mean(),
             "reward": run.reward[late(run)].mean(),
-            "bound": bound_of_cost(sources, run.spent[late(run)].mean()),
+            "bound": bound_of_late(sources, run),
         }
         for name, run in runs.items()
     }
@@ -146,7 +164,7 @@ def descend_by_budget(
     pandas.DataFrame
         One row a budget and rule: the interval of multipliers, the last price and its ``distance``
         from that interval, and in the second half the cost per epoch, the reward over the bound of
-        the budget, and over the bound of what was spent (nan where nothing was).
+        the budget, and over the bound of what was spent, where `bound_of_late` has one.
     """
     rows = []
     for name, sources, budget in cases:
@@ -155,7 +173,6 @@ def descend_by_budget(
             run = dual_descent(sources, budget, horizon, step=rule[0], power=rule[1])
             price = float(run.subsidy[-1])
             cost, reward = run.spent[late(run)].mean(), run.reward[late(run)].mean()
-            most = bound_of_cost(sources, cost)
             rows.append(
                 {
                     "budget": name,
@@ -166,7 +183,7 @@ def descend_by_budget(
                     "distance": distance(price, exact),
                     "cost per epoch": cost,
                     "reward / bound of the budget": reward / exact.bound,
-                    "reward / bound": reward / most if most else np.nan,
+                    "reward / bound": reward / bound_of_late(sources, run),
                 }
             )
     return pd.DataFrame(rows).set_index(["budget", "steps"])
@@ -320,7 +337,8 @@ def save_half(steps: pd.DataFrame, budget: float) -> None:
         "dual-descent-half",
         steps,
         f"Price, spending and reward of {len(steps)} step rules at a budget of {budget:g}, in the "
-        "second half of the run. The bound is the relaxed one for what is spent.",
+        "second half of the run. The bound is the relaxed one for what is spent"
+        f"{without_bound(steps['bound'])}.",
         formats=".3f",
     )
 
@@ -339,8 +357,9 @@ def save_by_budget(by_budget: pd.DataFrame) -> None:
         "dual-descent-budgets",
         shown,
         "Where the price ends for several budgets and two step rules, and what is spent and earned "
-        "in the second half of the run, the bound being that of what is spent. The largest "
-        f"distance from a multiplier is {farthest:.3f}.",
+        "in the second half of the run, the bound being that of what is spent"
+        f"{without_bound(shown['reward / bound'])}. The largest distance from a "
+        f"multiplier is {farthest:.3f}.",
         formats=dict.fromkeys(map(str, shown), ".4f") | {"reward / bound": ".3f"},
     )
 

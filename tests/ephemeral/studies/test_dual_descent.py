@@ -90,6 +90,17 @@ def test_a_run_earns_no_more_than_the_bound_of_what_it_spends():
     assert study.bound_of_cost(halves, 4.1) == pytest.approx(halves.u.sum())
 
 
+def test_a_run_too_short_for_a_slow_source_has_no_bound():
+    """Its second half can earn what the first has left there, and more than any long run does."""
+    slow = Sources([3, 2, 5], [1, 2, 0.5], [1e-6, 1e-3, 1e-2])
+    rows = study.descend_by_budget([("M = 1", slow, 1.0)], 15_000, [(20.0, 0.6)])
+    assert (rows["reward / bound of the budget"] > 1.001).all()
+    assert rows["reward / bound"].isna().all()
+    assert "keeps what had gathered" in study.without_bound(rows["reward / bound"])
+    four = study.descend_by_budget([("M = 1", four_sources(), 1.0)], 1500, [(5.0, 0.6)])
+    assert study.without_bound(four["reward / bound"]) == ""
+
+
 def test_a_source_at_which_nothing_appears_has_no_share():
     share = study.collected_share(Sources([10.0, 0.0], [1.0, 1.0], [0.5, 0.5]), 1.0)
     assert share[1] == 0

@@ -23,7 +23,7 @@ from analysis.ephemeral.studies.stochastic_arrivals import (
     short_runs,
     where_it_reaches,
 )
-from analysis.results import Estimate
+from analysis.results import Estimate, NotConverged
 from tests.support import assert_all_turn, verdicts
 
 OPTIONS = {"initial_state": "fresh", "warm_up": 20}
@@ -189,3 +189,11 @@ def test_a_source_at_which_nothing_appears_leaves_the_bound_as_it_is():
 def test_an_estimate_of_runs_that_are_alike_has_no_half_width():
     assert as_text(Estimate(2.0, 2.0, 2.0, 5)) == "2.00"
     assert as_text(Estimate(2.0, 1.5, 2.5, 5)) == "2.00 ± 0.50"
+
+
+def test_a_source_that_forgets_too_slowly_for_a_bound_is_named():
+    """Its error falls with the number of points, which grows beyond what a page can wait for."""
+    slow = Sources([2.0, 3.0], [2.0, 1.0], [1e-3, 1e-6], names=["quick", "slow"])
+    law = Utility("gamma", variation=150.0)
+    with pytest.raises(NotConverged, match="sources must forget faster: source 'quick' keeps"):
+        bound_of_law(slow, law, 2, 2e-6)

@@ -25,7 +25,7 @@ from analysis.ephemeral.stochastic.simulation import Comparison
 from analysis.ephemeral.studies.four_sources import scan_averages
 from analysis.published import printed_number
 from analysis.report import Claim, plus_minus
-from analysis.results import Estimate
+from analysis.results import Estimate, NotConverged
 
 Floats = NDArray[np.float64]
 #: How the two ways to play Theorem 1 are called, by their rule in `analysis.ephemeral.kernels`.
@@ -91,12 +91,24 @@ def bound_of_law(sources: Sources, utility: Utility, budget: int, tolerance: flo
         Sources crawled at each epoch.
     tolerance : float
         Largest estimated error of the index curves, in units of u*/C.
+
+    Raises
+    ------
+    NotConverged
+        Naming the source whose curve errs by more.
     """
     found = sources.subset(np.flatnonzero(sources.u > 0))  # others add nothing and are left alone
-    curves = [
-        stochastic_index(found, i, utility, tolerance=tolerance, points=100)
-        for i in range(len(found))
-    ]
+    curves = []
+    for i, name in enumerate(found.names or ()):
+        try:
+            curve = stochastic_index(found, i, utility, tolerance=tolerance, points=100)
+        except NotConverged:
+            raise NotConverged(
+                f"sources must forget faster: source {name!r} keeps exp(-{found.decay[i]:.3g}) of "
+                f"its content in an epoch, and with {utility.law} values the error of its index "
+                f"exceeds {tolerance:g}"
+            ) from None
+        curves.append(curve)
     return stochastic_bound(found, curves, min(budget, len(found)))[0]
 
 
