@@ -89,10 +89,12 @@
     return run;
   };
 
+  // A source's content at an age beyond PRECISE / decay is its limit, to the last digit.
+  const PRECISE = -Math.log(Number.EPSILON / 4);
+
   // What a policy repeats for ever, by exact ages: {start, crawls, frequency, average}.
   math.longRunCycle = (sources, policy, budget, longest = 20000) => {
-    const precise = -Math.log(Number.EPSILON / 4);
-    const oldest = sources.map((source) => Math.max(2, Math.ceil(precise / source.decay)));
+    const oldest = sources.map((source) => Math.max(2, Math.ceil(PRECISE / source.decay)));
     const seen = new Map(), crawls = [], rewards = [];
     let ages = sources.map(() => 0);
     for (let epoch = 0; epoch < longest; epoch += 1) {
@@ -114,11 +116,17 @@
   };
 
   // The index policy with a least age, the sources all of age `least` at first: who is crawled, what
-  // that earns, and the index at which the budget ran out (null where it did not).
+  // that earns, the index at which the budget ran out (null where it did not), and the first and last
+  // epoch of the first whole cycle (null where none shows).
   math.schedule = (sources, budget, least, epochs) => {
+    const oldest = sources.map((source) => Math.max(2, least, Math.ceil(PRECISE / source.decay)));
+    const seen = new Map();
     let ages = sources.map(() => Math.max(1, least));
-    const plan = { crawls: [], rewards: [], marginal: [], indices: [] };
+    const plan = { crawls: [], rewards: [], marginal: [], indices: [], cycle: null };
     for (let epoch = 0; epoch < epochs; epoch += 1) {
+      const key = ages.map((age, i) => Math.min(age, oldest[i])).join(" ");
+      if (!plan.cycle && seen.has(key)) plan.cycle = [seen.get(key), epoch - 1];
+      seen.set(key, epoch);
       const now = ages, indices = sources.map((source, i) => math.indexAtAge(source, now[i]));
       const allowed = indices.map((value, i) => (now[i] >= least ? value : -1));
       const arms = top(allowed, budget).filter((i) => now[i] >= least);

@@ -232,7 +232,8 @@
       + `${said(bound, 2)}: ${said100(Math.max(0, 1 - average / bound))} is the most that can be lost. ${beside}`;
   }
 
-  const DRAWN = 40, SETTLED = 100, LAST = 400;
+  // Epochs drawn, and the most that are followed until the schedule repeats itself.
+  const DRAWN = 40, LONGEST = 5000;
   // The delay and the budget of the page's example of a schedule.
   const OPENED = { delay: 2, budget: 2 };
 
@@ -246,7 +247,7 @@
         { name: "M", label: "Budget M", unit: "sources per epoch", type: "range", min: 1, max: 6, integer: true, value: OPENED.budget },
       ],
       draw(state, width) {
-        const plan = math.schedule(sources, state.M, state.delay, LAST), size = sources.length;
+        const plan = math.schedule(sources, state.M, state.delay, LONGEST), size = sources.length;
         const bound = math.relaxedBound(sources, state.M, state.delay), free = math.relaxedBound(sources, state.M, 1);
         const x = { range: [0, DRAWN], label: "epoch" };
         const grid = book.panel(width, 30 + 20 * size, { ...x, quiet: true },
@@ -262,16 +263,18 @@
             else if (late) grid.cell([epoch + 0.3, i + 0.35], [epoch + 0.7, i + 0.65], colour(1));
           });
         }
-        const [settled, crawls] = [plan.rewards.slice(SETTLED), plan.crawls.slice(SETTLED)];
-        const earned = mean(settled), spent = mean(crawls.map((arms) => arms.length));
+        const [first, last] = plan.cycle ?? [LONGEST / 2, LONGEST - 1];
+        const earned = mean(plan.rewards.slice(first, last + 1));
+        const spent = mean(plan.crawls.slice(first, last + 1).map((arms) => arms.length));
+        const over = plan.cycle ? `over its cycle of ${book.plural(last - first + 1, "epoch")}` : `mean of epochs ${first + 1} to ${last + 1}: no cycle shows`;
         const panel = book.panel(width, 150, x, { range: [0, 1.15 * Math.max(bound, ...plan.rewards.slice(0, DRAWN))], label: "reward of the epoch" });
         panel.line([[0, bound], [DRAWN, bound]], colour(6), { dash: "6 4", thick: 1.5 })
           .line(plan.rewards.slice(0, DRAWN).map((reward, t) => [t + 0.5, reward]), colour(0));
         const unspent = spent < state.M - 1e-9 ? ` The delay leaves only ${said(spent, 2)} crawls an epoch to make.` : "";
         return {
           picture: [grid, panel],
-          words: `With a crawl delay of ${book.plural(state.delay, "epoch")} and M = ${state.M}, the policy earns ${said(earned, 2)} an epoch (mean of epochs `
-            + `${SETTLED + 1} to ${LAST}), ${said((100 * earned) / bound, 1)}% of the relaxed bound ${said(bound, 2)} under that delay; without a delay the bound is `
+          words: `With a crawl delay of ${book.plural(state.delay, "epoch")} and M = ${state.M}, the policy earns ${said(earned, 2)} an epoch (${over}), `
+            + `${said((100 * earned) / bound, 1)}% of the relaxed bound ${said(bound, 2)} under that delay; without a delay the bound is `
             + `${said(free, 2)}. In the ${DRAWN} epochs drawn, a source has to wait for its delay ${book.plural(held, "time")}.${unspent}`,
           legend: [[book.keyCell(colour(0)), "crawled"], [book.keyCell(colour(1)), "index high enough, but within its delay"], [book.keyLine(colour(6), "6 4"), "relaxed bound"]],
         };

@@ -251,6 +251,24 @@ def test_a_number_of_the_page_is_that_of_the_package(calculator, name):
     assert max(gaps) < TOLERANCE, cases[int(np.argmax(gaps))]
 
 
+def test_a_schedule_earns_no_more_over_its_cycle_than_the_relaxed_bound(calculator):
+    """A cycle is found at every crawl delay, and its mean is that of the same epochs run on."""
+    found = calculator.evaluate(
+        """(sources) => [1, 2, 3, 5, 8, 13, 20].flatMap((delay) => [1, 2, 3, 6].map((budget) => {
+          const { math } = bookExplorables;
+          const plan = math.schedule(sources, budget, delay, 5000);
+          const [first, last] = plan.cycle, length = last - first + 1;
+          const sum = (rewards) => rewards.reduce((a, b) => a + b);
+          const mean = (from) => sum(plan.rewards.slice(from, from + length)) / length;
+          return [mean(first), mean(first + length), math.relaxedBound(sources, budget, delay)];
+        }))""",
+        plain(draw_sources(np.random.default_rng(5), 12)),
+    )
+    for once, again, bound in found:
+        assert once == pytest.approx(again, rel=1e-12)
+        assert once <= bound * (1 + 1e-12)
+
+
 def test_every_function_of_the_page_has_a_twin_here(calculator):
     helpers = {"makeSource", "freshState", "indexLine", "indexWait", "dueAge"}
     names = set(calculator.evaluate("Object.keys(bookExplorables.math)"))
