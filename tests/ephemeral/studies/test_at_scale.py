@@ -13,6 +13,7 @@ from analysis.ephemeral.studies.at_scale import (
     bound_of_parts,
     cluster_plan,
     lognormal_sources,
+    noise_of_parts,
     observed_row,
     predicates_of_limits,
     predicates_of_parts,
@@ -85,8 +86,11 @@ def test_price_of_limits_is_at_least_that_of_the_bound():
 def test_parts_with_quotas_of_their_own_lose_and_a_shared_multiplier_does_not():
     rng = np.random.default_rng(3)
     sources = lognormal_sources(6000, rng)
-    price = price_of_parts(sources, 60, [5], 300, 600, rng).set_index(["split", "exchange"]).loss
-    bound = bound_of_parts(sources, 60, [5], rng).set_index("split").loss
+    runs = price_of_parts(sources, 60, [5], 300, 600, 3)
+    price = runs.set_index(["split", "exchange"]).loss
+    bound = bound_of_parts(sources, 60, [5], 3).set_index("split").loss
+    fixed = runs[~runs.exchange].set_index("split")
+    assert (fixed.loss > bound - 2 * noise_of_parts(runs)).all()
     assert bound["by decay rate"] > bound["at random"] > 0
     assert price["by decay rate", False] == pytest.approx(bound["by decay rate"], rel=0.5)
     assert abs(price["by decay rate", True]) < 0.3 * bound["by decay rate"]

@@ -282,7 +282,7 @@ def price_of_parts(
     parts: list[int],
     warm_up: int,
     epochs: int,
-    rng: np.random.Generator,
+    seed: int,
 ) -> pd.DataFrame:
     """Share of one scheduler's reward that a split over several costs.
 
@@ -296,32 +296,52 @@ def price_of_parts(
         Numbers of parts.
     warm_up, epochs : int
         Epochs before, and while, rewards are counted.
-    rng : numpy.random.Generator
-        Draws the ages at the start, and the random splits.
+    seed : int
+        Of the ages at the start and of the random splits, which are those of `bound_of_parts`.
 
     Returns
     -------
     pandas.DataFrame
         Columns parts, split ("at random" or "by decay rate"), exchange (of a multiplier; otherwise
-        quotas are fixed) and loss (against one scheduler).
+        quotas are fixed), loss (against one scheduler) and resolution: half the difference between
+        the losses of the run's two halves.
     """
-    ages = spread_ages(sources, budget, rng)
+    ages = spread_ages(sources, budget, np.random.default_rng(seed))
     one = Scheduler(sources, budget, ages)
     rewards(one, warm_up)
-    whole = rewards(one, epochs).mean()
+    whole = rewards(one, epochs)
+    halves = [slice(None, epochs // 2), slice(epochs // 2, None)]
     rows = []
     for count in parts:
-        for name, part in splits(sources, count, rng).items():
+        for name, part in splits(sources, count, seed).items():
             for exchange in (False, True):
                 many = PartitionedScheduler(sources, part, budget, ages, exchange=exchange)
                 rewards(many, warm_up)
-                rows.append((count, name, exchange, 1 - rewards(many, epochs).mean() / whole))
-    return pd.DataFrame(rows, columns=["parts", "split", "exchange", "loss"])
+                earned = rewards(many, epochs)
+                first, second = (1 - earned[half].mean() / whole[half].mean() for half in halves)
+                loss = 1 - earned.mean() / whole.mean()
+                rows.append((count, name, exchange, loss, abs(first - second) / 2))
+    return pd.DataFrame(rows, columns=["parts", "split", "exchange", "loss", "resolution"])
 
 
-def bound_of_parts(
-    sources: Sources, budget: float, parts: list[int], rng: np.random.Generator
-) -> pd.DataFrame:
+def noise_of_parts(simulated: pd.DataFrame) -> float:
+    """Return how far from zero a simulated loss may lie by chance.
+
+    Parameters
+    ----------
+    simulated : pandas.DataFrame
+        As `price_of_parts` returns it.
+
+    Returns
+    -------
+    float
+        The largest resolution of a run, or loss with a shared multiplier, whichever is larger.
+    """
+    shared = simulated[simulated.exchange].loss.abs()
+    return float(max(simulated.resolution.max(), shared.max()))
+
+
+def bound_of_parts(sources: Sources, budget: float, parts: list[int], seed: int) -> pd.DataFrame:
     """Share of the relaxed bound that is lost when each part has a quota by its number of sources.
 
     Parameters
@@ -332,8 +352,8 @@ def bound_of_parts(
         Cost per epoch, of all parts together.
     parts : list of int
         Numbers of parts.
-    rng : numpy.random.Generator
-        Draws the random splits.
+    seed : int
+        Of the random splits.
 
     Returns
     -------
@@ -343,7 +363,7 @@ def bound_of_parts(
     whole = relaxed_bound(sources, budget)[0]
     rows = []
     for count in parts:
-        for name, part in splits(sources, count, rng).items():
+        for name, part in splits(sources, count, seed).items():
             members = [np.flatnonzero(part == p) for p in range(count)]
             quotas = [budget * own.size / len(sources) for own in members]
             bounds = [
@@ -354,9 +374,10 @@ def bound_of_parts(
     return pd.DataFrame(rows, columns=["parts", "split", "loss"])
 
 
-def splits(sources: Sources, count: int, rng: np.random.Generator) -> dict[str, NDArray[np.int64]]:
+def splits(sources: Sources, count: int, seed: int) -> dict[str, NDArray[np.int64]]:
     """Split sources into parts of one size, at random and in order of decay rate."""
     size = len(sources)
+    rng = np.random.default_rng([seed, count])
     place = np.empty(size, dtype=np.int64)
     place[np.argsort(sources.decay_rate, kind="stable")] = np.arange(size)
     return {"at random": rng.permutation(size) % count, "by decay rate": place * count // size}

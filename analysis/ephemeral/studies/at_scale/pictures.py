@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analysis.ephemeral.studies.at_scale import noise_of_parts
 from analysis.report import COLOURS, figure, save_figure
 
 Floats = NDArray[np.float64]
@@ -136,14 +137,17 @@ def save_parts(simulated: pd.DataFrame, bounds: pd.DataFrame, size: int) -> None
         Sources in all.
     """
     fig, axis = figure(height=3.7)
-    noise = float(simulated[simulated.exchange].loss.abs().max())
+    noise = noise_of_parts(simulated)
     for colour, marker, (split, bound) in zip(COLOURS, "os", bounds.groupby("split"), strict=False):
         fixed = simulated[(simulated.split == split) & ~simulated.exchange]
         name = f"fixed quotas, split {split}"
         line = {"color": colour, "linestyle": "--", "label": f"{name}: bound"}
         axis.loglog(size / bound.parts, 100 * bound.loss, **line)
         dots = {"color": colour, "label": f"{name}: simulated"}
-        axis.loglog(size / fixed.parts, 100 * fixed.loss.clip(lower=1e-9), marker, **dots)
+        axis.errorbar(
+            size / fixed.parts, 100 * fixed.loss.clip(lower=1e-9), 100 * fixed.resolution,
+            fmt=marker, **dots,
+        )  # fmt: skip
     band = {"color": COLOURS[2], "alpha": 0.25}
     axis.axhspan(1e-9, 100 * noise, label="shared multiplier, both splits: simulated", **band)
     lowest, highest = 100 * min(bounds.loss.min(), noise), 1e4 * bounds.loss.max()
@@ -158,9 +162,9 @@ def save_parts(simulated: pd.DataFrame, bounds: pd.DataFrame, size: int) -> None
             [simulated.assign(kind="simulated"), bounds.assign(kind="bound", exchange=False)]
         ),
         caption=f"What is lost by splitting {size:,} sources over machines. Lines: loss of the "
-        "relaxed bound under fixed quotas; dots: of simulated runs, where they lose. With a shared "
-        f"multiplier the simulated loss is within {noise:.1e} of zero (band), the resolution of "
-        "the run.",
+        "relaxed bound under fixed quotas; dots: of simulated runs on the same splits, where they "
+        "lose, with half the difference of the run's two halves as bars. With a shared multiplier "
+        f"the simulated loss is within {noise:.1e} of zero (band).",
         alt="Loss against sources on each machine, logarithmic axes. Fixed quotas on a random "
         "split lose in inverse proportion to the number of sources on a machine, on a split by "
         f"decay rate {by_decay.min():.2%} to {by_decay.max():.2%}; a shared multiplier loses at "
