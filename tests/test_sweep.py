@@ -32,12 +32,25 @@ def reference(points, seed, replications):
     ]
 
 
+#: Dask removes a worker for good that is not back so soon after its process died: by default 15 s,
+#: in which a busy machine starts none. It waits for no answer longer than 30 s either.
+PATIENT = {
+    "distributed.deploy.lost-worker-timeout": "1h",
+    "distributed.comm.timeouts.connect": "1h",
+    "distributed.comm.timeouts.tcp": "1h",
+    "distributed.scheduler.worker-ttl": None,
+}
+
+
 @pytest.fixture(scope="module")
 def cluster():
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True
-    ) as local:
+    distributed, dask = map(pytest.importorskip, ("distributed", "dask"))
+    with (
+        dask.config.set(PATIENT),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True
+        ) as local,
+    ):
         yield local
 
 
@@ -91,16 +104,15 @@ def test_a_killed_worker_costs_a_retry_and_changes_nothing(request, tmp_path, wh
     def fragile(point, rng):
         import time
 
-        time.sleep(0.05)
+        time.sleep(0.05)  # so that both workers have calls at hand
         if point == 2.5 and not os.path.exists(flag):
             with open(flag, "w"):
                 pass
             os.kill(os.getpid(), signal.SIGKILL)
         return point * rng.standard_normal(3)
 
-    results = sweep(
-        fragile, POINTS, seed=7, replications=5, jobs=2, scheduler=scheduler, progress=False
-    )
+    options = {"seed": 7, "replications": 5, "jobs": 2, "patience": 3600, "progress": False}
+    results = sweep(fragile, POINTS, scheduler=scheduler, **options)
     assert os.path.exists(flag)
     assert as_bytes(results) == reference(POINTS, 7, 5)
 
@@ -120,7 +132,7 @@ def test_a_call_that_always_ends_its_worker_is_named(request, monkeypatch, where
         return point
 
     with pytest.raises(WorkerLost, match=r"point 1 \(2\.5\), replication 0 ended its worker"):
-        sweep(deadly, POINTS, seed=0, jobs=2, scheduler=scheduler, progress=False)
+        sweep(deadly, POINTS, seed=0, jobs=2, scheduler=scheduler, patience=3600, progress=False)
 
 
 @pytest.mark.process
