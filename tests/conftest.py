@@ -1,7 +1,9 @@
 """What all tests share."""
 
 import gc
+import json
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("check", derandomize=True, deadline=None)
@@ -31,3 +33,11 @@ def pytest_collection_modifyitems(items):
         return 0 if builds_the_book else 1 if item.get_closest_marker("process") else 2
 
     items.sort(key=turn)
+
+
+@pytest.fixture
+def values(tmp_path, monkeypatch):
+    """Let values be saved into a folder of the test's own, and read them."""
+    monkeypatch.setenv("BOOK_RUN_DIR", str(tmp_path))
+    monkeypatch.setattr("analysis.report.saving.records._values", {})
+    return lambda: json.loads((tmp_path / "records.json").read_text())["values"]

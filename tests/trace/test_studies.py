@@ -1,7 +1,5 @@
 """What the trace pages compute beyond the models: assumptions, schedules, and their words."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,14 +7,6 @@ import pytest
 from analysis.trace.experiment import Experiment
 from analysis.trace.studies import publications_costs, your_trace
 from analysis.trace.trace import WEEK, publications
-
-
-@pytest.fixture
-def values(tmp_path, monkeypatch):
-    """Let values be saved into a folder of the test's own, and read them."""
-    monkeypatch.setenv("BOOK_RUN_DIR", str(tmp_path))
-    monkeypatch.setattr("analysis.report.saving.records._values", {})
-    return lambda: json.loads((tmp_path / "records.json").read_text())["values"]
 
 
 @pytest.fixture(scope="module")

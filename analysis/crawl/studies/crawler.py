@@ -155,8 +155,9 @@ def drawn_reward(sources: Sources, frequency: Floats, epochs: int) -> Floats:
 
 
 def value_per_fetch(runs: Floats, warm_up: int) -> Floats:
-    """Value found over fetches made, after `warm_up`; one number a site."""
-    return runs[:, 0, warm_up:].sum(axis=1) / runs[:, 1, warm_up:].sum(axis=1)
+    """Value found over fetches made, after `warm_up`, one number a site; nan without fetches."""
+    found, made = runs[:, 0, warm_up:].sum(axis=1), runs[:, 1, warm_up:].sum(axis=1)
+    return np.divide(found, made, out=np.full(len(runs), np.nan), where=made > 0)
 
 
 def value_per_place(runs: Floats, warm_up: int, budget: int) -> Floats:

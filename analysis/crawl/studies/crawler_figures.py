@@ -42,7 +42,8 @@ def compare_policies(
     -------
     pandas.DataFrame
         One row a policy: value per allowed fetch with its interval, what the model expects, fetches
-        per epoch, share of 304s, value per fetch made, and the bound.
+        per epoch, share of 304s, value per fetch made, and the bound. What is a share of fetches
+        is nan for a policy that makes none.
     """
     expected = predictions(sources, budget, runs["index"].shape[2], warm_up)
     bound = relaxed_bound(sources, budget)[0] / budget
@@ -51,12 +52,15 @@ def compare_policies(
     for name, policy in POLICIES.items():
         after, short = runs[policy][:, :, warm_up:], f"crawler-{SHORT[name]}"
         found = Estimate.of(value_per_place(runs[policy], warm_up, budget))
-        fetches, unchanged = float(after[:, 1].mean()), float(after[:, 2].sum() / after[:, 1].sum())
+        fetches, made = float(after[:, 1].mean()), float(after[:, 1].sum())
+        unchanged = float(after[:, 2].sum()) / made if made else np.nan
         save_value(short, found.value, interval=found.interval, replications=found.replications)
         save_value(f"{short}-share", 100 * found.value / bound)
-        save_value(f"{short}-304", 100 * unchanged)
+        save_value(f"{short}-fetched", made > 0)
+        save_value(f"{short}-304", 100 * unchanged if made else 0.0)  # said only where it fetched
         save_value(f"{short}-fetches", fetches)
-        per_fetch = float(value_per_fetch(runs[policy], warm_up).mean())
+        per_site = value_per_fetch(runs[policy], warm_up)
+        per_fetch = float(per_site[~np.isnan(per_site)].mean()) if made else np.nan
         model = expected.get(policy, np.nan)
         value = (found.value, *found.interval, model)
         rows.append((name, *value, fetches, unchanged, per_fetch))
@@ -72,13 +76,17 @@ def policies_table(table: pd.DataFrame) -> pd.DataFrame:
     """Format the comparison for the page."""
     shown = {
         "value per allowed fetch": _with_half(table),
-        "model": ["none" if np.isnan(value) else f"{value:.3f}" for value in table["expected"]],
+        "model": _or_none(table["expected"], ".3f"),
         "% of bound": (100 * table["value"] / table["bound"]).map("{:.1f}".format),
         "fetches per epoch": table["fetches"].map("{:.2f}".format),
-        "value per fetch made": table["per_fetch"].map("{:.3f}".format),
-        "304 (%)": (100 * table["share_304"]).map("{:.1f}".format),
+        "value per fetch made": _or_none(table["per_fetch"], ".3f"),
+        "304 (%)": _or_none(100 * table["share_304"], ".1f"),
     }
     return pd.DataFrame(shown).set_index(pd.Index(table["policy"], name="policy"))
+
+
+def _or_none(values: pd.Series, digits: str) -> list[str]:
+    return ["none" if np.isnan(value) else format(value, digits) for value in values]
 
 
 def draw_policies(table: pd.DataFrame, sites: int) -> None:

@@ -13,6 +13,7 @@ from analysis.crawl.studies.crawler import (
     value_per_fetch,
     value_per_place,
 )
+from analysis.crawl.studies.crawler_figures import compare_policies, policies_table
 from analysis.ephemeral import relaxed_bound, simulate
 from analysis.ephemeral.optimum.static import RandomPolicy, random_reward
 
@@ -81,3 +82,17 @@ def test_feeds_are_drawn_within_their_ranges():
     assert 0.05 <= sources.arrival_rate.min() < sources.arrival_rate.max() <= 1.0
     site = random_site(sources, 5, np.random.default_rng(0))
     assert max(times.size for times in site.published) <= 25  # no feed drops an item so soon
+
+
+def test_shares_of_no_fetches_are_none(runs, values):
+    """In a short crawl Nutch's schedule, which begins at 30 days, makes no fetch."""
+    idle = {name: found.copy() for name, found in runs.items()}
+    idle["nutch_adaptive"][:, :, 4:] = 0
+    table = compare_policies(idle, SOURCES, 2, 4)
+    saved = values()
+    assert saved["crawler-nutch-fetched"]["value"] is False
+    assert saved["crawler-index-fetched"]["value"] is True
+    shown = policies_table(table).loc["Nutch adaptive"]
+    assert (shown[["value per fetch made", "304 (%)"]] == "none").all()
+    assert np.isnan(value_per_fetch(idle["nutch_adaptive"], 4)).all()
+    assert "none" not in policies_table(table).loc["index, rates known"].tolist()
