@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -14,8 +14,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.published import printed_rows
+from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl, without_cap
 from analysis.robots.curve import (
+    OptimalSequence,
     ReducedQueue,
     check,
     lossless_until,
@@ -37,6 +39,8 @@ SCALES = [Fraction(x) for x in ("1/1000", "1/30", "1/5", "1", "1", "1", "5", "30
 SHARED = [Fraction(0), Fraction(3), Fraction(31, 10), Fraction(16, 5)]
 #: Fleets for which the policies that a search would have to evaluate are counted: (N, K, lambda).
 SEARCHED = [(4, 6, 0.3), (8, 10, 0.15), (16, 16, 0.1), (16, 5, 0.1), (40, 15, 0.03)]
+#: Boxes of a fleet whose optimal policies are found in fractions within seconds.
+MOST_EXACT = 120
 
 
 # The theorem on exact values ----------------------------------------------------------------------
@@ -294,6 +298,33 @@ def _gentle(robots: int, capacity: int) -> int:
 
 
 # All weights at once ------------------------------------------------------------------------------
+
+
+def sequence_of(robots: int, arrival_rate: float, capacity: int) -> OptimalSequence:
+    """Return the optimal policies for every weight; where rounding hides them, from fractions.
+
+    Raises
+    ------
+    NotConverged
+        If rounding hides them in a fleet with more than `MOST_EXACT` boxes.
+    """
+    try:
+        return optimal_sequence(robots, arrival_rate, 1.0, capacity)
+    except NotConverged as error:
+        if robots * (capacity + 1) > MOST_EXACT:
+            raise NotConverged(
+                f"arrival_rate = {arrival_rate:g} is too high for robots = {robots} and capacity = "
+                f"{capacity}: robots so fast hardly ever leave the queue short, and rounding hides "
+                f"the weights; take at most {MOST_EXACT} boxes, robots * (capacity + 1), or slower "
+                "robots"
+            ) from error
+    exact = optimal_sequence(robots, Fraction(str(arrival_rate)), 1, capacity, exact=True)
+    assert exact.costs is not None
+    return replace(
+        exact,
+        breakpoints=tuple(map(float, exact.breakpoints)),
+        costs=tuple((float(loss), float(starvation)) for loss, starvation in exact.costs),
+    )
 
 
 def index_rises(index: NDArray[np.float64]) -> bool:
