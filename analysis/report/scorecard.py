@@ -81,6 +81,8 @@ class Judgement:
         Label of the proof, where the row is proved.
     assumes : tuple of str
         Choices that the document does not print.
+    code : str
+        Module and function with the predicate.
     """
 
     verdict: str
@@ -91,6 +93,7 @@ class Judgement:
     basis: str = ""
     proof: str = ""
     assumes: tuple[str, ...] = ()
+    code: str = ""
 
 
 def erratum_kind(verdict: str, typo: bool) -> str:
@@ -140,7 +143,7 @@ def judge(row: Printed, claim: Claim | None, figures: Collection[str] = ()) -> J
     _allow(row, claim.assumes, (*NUMERIC, *SAID), "rests on choices (assumes)")
     found = _verdict(row, claim, figures)
     basis = "" if found.verdict == "not determined" else claim.basis
-    found = replace(found, basis=basis, proof=claim.proof, assumes=claim.assumes)
+    found = replace(found, basis=basis, proof=claim.proof, assumes=claim.assumes, code=claim.code)
     if found.verdict in CONDITIONAL:
         parts = (claim.condition, *claim.assumes)
         found = replace(found, condition="; ".join(part for part in parts if part))

@@ -49,6 +49,12 @@ def escaped(line: str) -> str:
     return _PUNCTUATION.sub(r"\\\g<0>", line)
 
 
+def escaped_words(text: object) -> str:
+    """Return words of a document as Markdown: mathematics as it is, all other marks escaped."""
+    parts = re.split(r"(\$[^$]+\$)", " ".join(str(text).split()))
+    return "".join(part if n % 2 else escaped(part) for n, part in enumerate(parts))
+
+
 def as_mathtext(text: object) -> str:
     """Return words for a title, label or legend of a figure, where dollars would be mathematics.
 

@@ -29,7 +29,7 @@ def files(folder):
     return [
         path
         for path in sorted(folder.glob("*.csv"))
-        if path.stem not in ("documents", "no_erratum")
+        if path.stem not in ("documents", "no_erratum", "quotations")
     ]
 
 

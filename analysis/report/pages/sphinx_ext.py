@@ -33,6 +33,7 @@ from analysis.report.pages.access import fit_roles, name_folded_cells, name_togg
 from analysis.report.pages.api import Face
 from analysis.report.pages.bound import DocumentOnly, DropEmptySections, When
 from analysis.report.pages.collated import number_text, results
+from analysis.report.pages.deciding import deciding_code
 from analysis.report.pages.explorables import register as register_explorables
 from analysis.report.pages.pictures import Picture, setup_pictures
 from analysis.report.pages.references import BookReferences, write_index
@@ -44,7 +45,7 @@ from analysis.report.run import DIGITS, FORMATS
 from analysis.report.running.notebooks import Parameter, all_notebooks, find_notebook
 from analysis.report.saving.claims import BASES
 from analysis.report.scorecard import VERDICTS
-from analysis.report.text import escaped
+from analysis.report.text import escaped, escaped_words
 
 #: What links to files are called where their ending does not say it.
 LINKS = {"csv": "data"}
@@ -353,12 +354,16 @@ TEMPLATES.globals |= {
     "all_verdicts": [verdict for verdict in VERDICTS if verdict != "missing"],
     "bases": BASES,
     "kinds": KINDS,
+    "code": deciding_code,
     "computed": _computed,
     "counted": _counted,
     "outcomes": list(_OUTCOMES),
     "outputs": _outputs,
     "why": _why,
 }
+# Words of a document in a cell of a table, with their formulas as mathematics.
+TEMPLATES.filters["printed"] = lambda text: Markup(escaped_words(text).replace("|", r"\|"))
+TEMPLATES.filters["anchor"] = lambda name: re.sub(r"\W+", "-", f"code-{name}")
 # The Markdown of this repository itself, in a cell of a table.
 TEMPLATES.filters["cell"] = lambda text: Markup(text.replace("|", r"\|"))
 TEMPLATES.filters["json"] = json.dumps

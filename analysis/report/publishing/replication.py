@@ -18,7 +18,7 @@ import yaml
 from analysis.published import Document, Printed, documents, printed_rows
 from analysis.report.paths import BOOK
 from analysis.report.publishing.citation import Edition, authors, facts
-from analysis.report.text import escaped
+from analysis.report.text import escaped, escaped_words
 
 #: Verdicts by what they say of a replication; *used* and *context* say nothing of it.
 REPRODUCED = ("matches", "within the interval", "holds", "redrawn", "done")
@@ -124,7 +124,7 @@ def _some(ids: list[str], most: int = 4) -> str:
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[Any]], fenced: bool) -> str:
     lines = [header, ["---"] * len(header)]
-    lines += [[escaped(" ".join(str(cell).split())) for cell in row] for row in rows]
+    lines += [[escaped_words(cell) for cell in row] for row in rows]
     text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return f"````{{container}} book-table\n{text}\n````" if fenced else text
 

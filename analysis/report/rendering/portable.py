@@ -20,7 +20,7 @@ from pybtex.richtext import Text
 from analysis.published import documents, printed_rows
 from analysis.report.pages.collated import number_text
 from analysis.report.pages.references import in_words, index_key
-from analysis.report.text import escaped
+from analysis.report.text import escaped, escaped_words
 
 _ROLE = re.compile(r"\{(?P<role>[a-z:]+)\}`(?P<text>[^`]+)`")
 _EXPLICIT = re.compile(r"(?P<words>.*?)\s*<(?P<target>[^<>]+)>", re.DOTALL)
@@ -196,7 +196,9 @@ class PlainPage:
                 row = printed_rows()[id]
                 where = f"{documents()[row.document].short}, {row.place}"
                 said = [verdict[name] for name in ("computed", "verdict", "reason")]
-                cells.append([_cell(text) for text in (where, row.printed, *said)])
+                computed, verdict_text, why = (_cell(text) for text in said)
+                printed = escaped_words(row.printed)
+                cells.append([_cell(where), printed, computed, verdict_text, why])
         return _grid(("Where", "Printed", "Computed", "Verdict", "Why"), cells) if cells else ""
 
     def _note(self, fence: Fence) -> str:

@@ -7,6 +7,7 @@ plain value, so that a test can build the claims of a falsified model and see th
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
@@ -68,6 +69,9 @@ class Claim:
     experiment, reading : str, optional
         The document's experiment that the row belongs to, and the reading of its unprinted choices
         under which the row is judged. All rows of one experiment have one reading.
+    code : str, optional
+        Module and function with the predicate; that of the study which makes the claim, unless it
+        is given.
 
     Raises
     ------
@@ -95,6 +99,7 @@ class Claim:
     context: str = ""
     experiment: str = ""
     reading: str = ""
+    code: str = ""
 
     def __post_init__(self) -> None:
         """Turn NumPy's values into plain ones, fill in the basis, and check the fields."""
@@ -108,6 +113,7 @@ class Claim:
             "alternatives": tuple(plain_value(self.id, entry) for entry in self.alternatives),
             "assumes": _sentences(self.id, self.assumes),
             "basis": self.basis or self._usual_basis(),
+            "code": self.code or _deciding_function(self.id),
         }
         for name, value in plain.items():
             object.__setattr__(self, name, value)
@@ -144,6 +150,24 @@ class Claim:
     def as_dict(self) -> dict[str, Any]:
         """Return the fields but the id, as `records.json` keeps them."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "id"}
+
+
+def _deciding_function(id: str) -> str:
+    """Return the function of a study that decides a row, as ``module:name``; empty elsewhere.
+
+    It is the innermost one that names the row, or else the innermost one at all.
+    """
+    innermost = ""
+    frame = sys._getframe(2)
+    while frame := frame.f_back:  # type: ignore[assignment]
+        module, code = frame.f_globals.get("__name__", ""), frame.f_code
+        if not module.startswith("analysis.") or ".studies." not in module:
+            continue
+        name = f"{module}:{code.co_qualname.partition('.<locals>')[0]}"
+        innermost = innermost or name
+        if any(id == c or (isinstance(c, tuple) and id in c) for c in code.co_consts):
+            return name
+    return innermost
 
 
 def checked_interval(id: str, interval: Any, replications: Any) -> tuple[Any, int | None]:

@@ -1,0 +1,67 @@
+"""The code that decides a row: a function of a study, with the constants that it reads."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from analysis.report.paths import ROOT
+
+
+@cache
+def deciding_code(name: str) -> str:
+    """Return the source of a function, below the constants of the package that it reads.
+
+    Parameters
+    ----------
+    name : str
+        Module and function, such as ``analysis.robots.studies.robots_open:claims``.
+
+    Raises
+    ------
+    KeyError
+        If the module has no such function.
+    """
+    module, _, function = name.partition(":")
+    text, tree = _parsed(module)
+    found = {
+        node.name: node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    wanted = found[function.rpartition(".")[2]]
+    names = [n.id for n in ast.walk(wanted) if isinstance(n, ast.Name) and n.id.isupper()]
+    constants = filter(None, (_constant(module, one) for one in dict.fromkeys(names)))
+    return "\n".join([*constants, "", *_lines(text, wanted)]).strip("\n")
+
+
+def _constant(module: str, name: str) -> str:
+    """Return the line that sets a constant, in the module or in that which it takes it from."""
+    text, tree = _parsed(module)
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and name in _targets(node):
+            return "\n".join(_lines(text, node))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("analysis."):
+            taken = {alias.asname or alias.name: alias.name for alias in node.names}
+            if name in taken:
+                return _constant(str(node.module), taken[name])
+    return ""
+
+
+def _targets(node: ast.Assign | ast.AnnAssign) -> Iterator[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return (n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name))
+
+
+def _lines(text: str, node: ast.stmt) -> list[str]:
+    return text.splitlines()[node.lineno - 1 : node.end_lineno]
+
+
+@cache
+def _parsed(module: str) -> tuple[str, ast.Module]:
+    path = ROOT.joinpath(*module.split("."))
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    text = Path(path).read_text(encoding="utf-8")
+    return text, ast.parse(text)
