@@ -221,7 +221,7 @@ def crawl_and_kill(tmp_path, kills):
 
     What one kill can repeat is what Scrapy was about: as many fetches as `CONCURRENT_REQUESTS`.
     """
-    epochs, concurrent = 16 * kills, 4
+    epochs, concurrent = 8 * kills, 4  # a kill comes after six epochs at most
     site = some_site(8, epochs=epochs, delay=[0.01] * 8)
     items = tmp_path / "items.jsonl"
     rng = np.random.default_rng(0)
@@ -235,7 +235,7 @@ def crawl_and_kill(tmp_path, kills):
         }
         for number in range(kills):
             with child([settings]) as process:
-                wanted = len(server.served) + int(rng.integers(8, 50))
+                wanted = len(server.served) + int(rng.integers(4, 24))
                 deadline = time.monotonic() + 200
                 while process.poll() is None and len(server.served) < wanted:
                     assert time.monotonic() < deadline
