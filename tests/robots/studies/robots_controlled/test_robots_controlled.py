@@ -77,3 +77,12 @@ def test_the_solutions_say_what_their_tables_show():
     assert set(fast["f(0), ..., f(3)"][:4]) == {"4 3 2 1"}
     assert "4 3 2 1" not in set(fast["f(0), ..., f(3)"][4:])
     assert set(fast["loss rate"][:4]) == {"0.0000"}
+
+
+def test_a_tight_run_whose_stop_rounding_hides_is_left_out_and_no_claim_rests_on_the_others(found):
+    """Of queues that are hardly ever short of pages relative values are too large for that stop."""
+    assert study.tight_run(RobotControl(16, 0.1, 0.01, 4, 2.05), step=0.5) is None
+    assert len(found.limits) == study.STARTS
+    fewer = replace(found, limits=found.limits[1:], half_step=None)
+    said = verdicts(study.claims(fewer))
+    assert said["D-prop4"] != verdicts(study.claims(found))["D-prop4"]
