@@ -142,7 +142,7 @@ def prove(queue: ReducedQueue, family: str = "gentle", max_intervals: int = 1000
         If the limit is reached: nothing is proved.
     """
     check_choice("family", family, FAMILIES)
-    max_intervals = check_integer("max_intervals", max_intervals, 1)
+    check_integer("max_intervals", max_intervals, 1)
     known: dict[Curve, CurvePolynomials] = {}
     open_ones: list[Interval] = [((0, 1), (1, 0))]
     closed: list[Interval] = []
@@ -235,7 +235,7 @@ def convex_rates(robots: int, degree: int) -> Rates:
     No polynomial may have a degree in one b_i of `degree` or more; then its coefficients in b_1,
     ..., b_N are those in X.
     """
-    robots = check_integer("robots", robots, 1)
+    check_integer("robots", robots, 1)
 
     def rates(x: int) -> list[int]:
         steps = [x**degree**i for i in range(robots)]
