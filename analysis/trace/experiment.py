@@ -25,7 +25,7 @@ from analysis.trace.rates import gamma_prior, shrunk_rates, trained_rates
 from analysis.trace.replay import (
     Clock,
     Score,
-    Timetable,
+    Visits,
     score,
     visits_at_random,
     visits_by_age,
@@ -183,19 +183,19 @@ class Experiment:
         )
         return clock, before
 
-    def timetable(self, policy: Policy) -> Timetable:
+    def visits(self, policy: Policy) -> Visits:
         """Return the visits of a policy that looks at ages alone; all begin at age 1."""
         ones = np.ones(len(self.trace), dtype=np.int64)
         return visits_by_age(policy, self.budget, self.clock(0)[0].horizon, ones)
 
-    def replayed(self, visits: Timetable) -> Outcome:
-        """Replay one timetable from every phase."""
+    def replayed(self, visits: Visits) -> Outcome:
+        """Replay the same visits from every phase."""
         clocks = [self.clock(phase) for phase in range(self.phases)]
         return self._outcome([(visits, *self._score(visits, *clock)) for clock in clocks])
 
     def by_age(self, policy: Policy) -> Outcome:
         """Replay a policy that looks at ages alone."""
-        return self.replayed(self.timetable(policy))
+        return self.replayed(self.visits(policy))
 
     def at_random(self, policy: RandomPolicy, rng: np.random.Generator) -> Outcome:
         """Replay a policy that draws."""
@@ -266,12 +266,12 @@ class Experiment:
             self, split=self.split - weeks * WEEK, end=self.split, phases=min(self.phases, 2)
         )
 
-    def _score(self, visits: Timetable, clock: Clock, before: int) -> tuple[Score, int]:
+    def _score(self, visits: Visits, clock: Clock, before: int) -> tuple[Score, int]:
         value = np.asarray(self.value)
         scored = score(self.trace, visits, clock, self.decay_rate, value, warm_up=before)
         return scored, before
 
-    def _outcome(self, played: Sequence[tuple[Timetable, Score, int]]) -> Outcome:
+    def _outcome(self, played: Sequence[tuple[Visits, Score, int]]) -> Outcome:
         return Outcome(
             np.array([self._weeks(s.reward, before) for _, s, before in played]),
             float(np.mean([s.stale.mean() for _, s, _ in played])),

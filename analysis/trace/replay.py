@@ -33,6 +33,7 @@ from analysis.ephemeral.policies import (
     WhittlePolicy,
 )
 from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.timetables.table import Timetable
 from analysis.trace import kernels
 from analysis.trace.deployed import (
     WEEK,
@@ -86,7 +87,7 @@ class Clock:
         return Clock(self.begin + seconds, self.horizon, self.period)
 
 
-class Timetable:
+class Visits:
     """Which sources are visited at which epochs.
 
     Parameters
@@ -134,13 +135,13 @@ class Score:
     harmonic: Floats
 
 
-def visits_by_age(policy: Policy, budget: int, horizon: int, age: Ints) -> Timetable:
-    """Visits of a policy that looks at ages alone.
+def visits_by_age(policy: Policy, budget: int, horizon: int, age: Ints) -> Visits:
+    """Visits of a policy that looks at ages alone, or at the number of the epoch.
 
     Parameters
     ----------
-    policy : WhittlePolicy, GreedyPolicy, RoundRobinPolicy or FrequencyPolicy
-        Costs must be 1.
+    policy : WhittlePolicy, GreedyPolicy, RoundRobinPolicy, FrequencyPolicy or Timetable
+        Costs must be 1; the first epoch is number 0.
     budget, horizon : int
         Visits per epoch, and number of epochs.
     age : ndarray of int, shape (N,)
@@ -148,18 +149,24 @@ def visits_by_age(policy: Policy, budget: int, horizon: int, age: Ints) -> Timet
 
     Returns
     -------
-    Timetable
+    Visits
     """
     budget = check_integer("budget", budget, 1, age.size)
     if isinstance(policy, RoundRobinPolicy):  # one cyclic order, whatever is found
         # Called once, it need not be compiled.
         turn = next_in_turn.py_func(age, 0) + np.arange(horizon * budget)
-        return Timetable((turn % age.size).reshape(horizon, budget))
+        return Visits((turn % age.size).reshape(horizon, budget))
+    if isinstance(policy, Timetable):
+        check_integer("budget", budget, policy.budget)
+        epoch, entry = policy.due(0, horizon)
+        visits = np.full((horizon, budget), -1)
+        visits[epoch, policy.channel[entry]] = policy.source[entry]
+        return Visits(visits)
     weight, row, table = priorities(policy, int(age.max()) + horizon + 1, age.size)
     visits = np.full((horizon, budget), -1)
     least = 0.0 if isinstance(policy, FrequencyPolicy) else -np.inf
     kernels.follow_priorities(weight, row, table, least, budget, visits, age.copy())
-    return Timetable(visits)
+    return Visits(visits)
 
 
 def priorities(policy: Policy, ages: int, size: int) -> tuple[Floats, Ints, Floats]:
@@ -190,7 +197,7 @@ def priorities(policy: Policy, ages: int, size: int) -> tuple[Floats, Ints, Floa
 
 def visits_at_random(
     policy: RandomPolicy, budget: int, horizon: int, rng: np.random.Generator
-) -> Timetable:
+) -> Visits:
     """Visits of a policy that draws at every epoch; as `visits_by_age`."""
     budget = check_integer("budget", budget, 1, policy.frequency.size)
     # What `RandomPolicy.select` does with one number an epoch, many epochs at a time.
@@ -202,10 +209,10 @@ def visits_at_random(
         epoch, arm = np.nonzero(chosen)
         before = np.concatenate([[0], np.cumsum(chosen.sum(axis=1))])
         visits[first + epoch, np.arange(epoch.size) - before[epoch]] = arm
-    return Timetable(visits)
+    return Visits(visits)
 
 
-def visits_seeing(trace: Trace, sources: Sources, budget: int, clock: Clock) -> Timetable:
+def visits_seeing(trace: Trace, sources: Sources, budget: int, clock: Clock) -> Visits:
     """Visits of the index policy that sees every content; a source that holds nothing gets none.
 
     Parameters
@@ -225,7 +232,7 @@ def visits_seeing(trace: Trace, sources: Sources, budget: int, clock: Clock) -> 
         sources.u_star, sources.decay, sources.mean_utility, budget,
         *trace.by_source, clock.begin, clock.period, visits,
     )  # fmt: skip
-    return Timetable(visits)
+    return Visits(visits)
 
 
 def visits_of_learner(
@@ -233,7 +240,7 @@ def visits_of_learner(
     policy: ForgettingIndex | NutchAdaptive | StormCrawler | EntryFrequency,
     budget: int,
     clock: Clock,
-) -> Timetable:
+) -> Visits:
     """Visits that depend on what earlier ones found; the policy itself is left as it was."""
     budget = check_integer("budget", budget, 1, len(trace))
     visits = np.full((clock.horizon, budget), -1)
@@ -250,7 +257,7 @@ def visits_of_learner(
     else:
         rule, constants, interval = _rule(policy)
         kernels.follow_due(rule, constants, interval, policy.due.copy(), budget, *items)
-    return Timetable(visits)
+    return Visits(visits)
 
 
 def _rule(policy: NutchAdaptive | StormCrawler | EntryFrequency) -> tuple[int, Floats, Floats]:
@@ -270,7 +277,7 @@ def _rule(policy: NutchAdaptive | StormCrawler | EntryFrequency) -> tuple[int, F
     return rule, np.array([policy.shortest / seconds, policy.longest / seconds, *rest]), interval
 
 
-def expected_reward(timetable: Timetable, sources: Sources, *, warm_up: int = 0) -> float:
+def expected_reward(visits: Visits, sources: Sources, *, warm_up: int = 0) -> float:
     """Reward per epoch that visits earn on average if only the rates are right (Campbell).
 
     A schedule that does not look at what it finds collects, from stationary arrivals of rate
@@ -278,23 +285,23 @@ def expected_reward(timetable: Timetable, sources: Sources, *, warm_up: int = 0)
 
     Parameters
     ----------
-    timetable : Timetable
+    visits : Visits
         Visits; a source's first counts from the beginning.
     sources : Sources
         N sources with the true rates.
     warm_up : int
         Epochs at the beginning whose visits are not counted.
     """
-    first = np.append(True, np.diff(timetable.arm) != 0)
-    gap = np.where(first, timetable.epoch, np.diff(timetable.epoch, prepend=0))
-    found = -np.expm1(-sources.decay[timetable.arm] * gap) * sources.u_star[timetable.arm]
-    counted = timetable.epoch >= warm_up
-    return float(found[counted].sum() / (timetable.horizon - warm_up))
+    first = np.append(True, np.diff(visits.arm) != 0)
+    gap = np.where(first, visits.epoch, np.diff(visits.epoch, prepend=0))
+    found = -np.expm1(-sources.decay[visits.arm] * gap) * sources.u_star[visits.arm]
+    counted = visits.epoch >= warm_up
+    return float(found[counted].sum() / (visits.horizon - warm_up))
 
 
 def score(
     trace: Trace,
-    timetable: Timetable,
+    visits: Visits,
     clock: Clock,
     decay_rate: Floats,
     value: Floats,
@@ -307,7 +314,7 @@ def score(
     ----------
     trace : Trace
         N sources.
-    timetable : Timetable
+    visits : Visits
         Which sources are visited at each epoch of the clock.
     clock : Clock
         When the visits take place. Items published before it begins do not exist.
@@ -325,12 +332,10 @@ def score(
     source = np.repeat(np.arange(len(trace)), np.diff(place))
     exists = (time >= clock.begin) & (time < clock.end)
     time, source = time[exists] - clock.begin, source[exists]
-    at = np.searchsorted(
-        (timetable.arm << 40) + timetable.epoch * clock.period, (source << 40) + time
-    )
-    epoch = np.append(timetable.epoch, clock.horizon)[at]
+    at = np.searchsorted((visits.arm << 40) + visits.epoch * clock.period, (source << 40) + time)
+    epoch = np.append(visits.epoch, clock.horizon)[at]
     # The search runs on into the next source where nobody comes any more.
-    epoch[np.append(timetable.arm, -1)[at] != source] = clock.horizon
+    epoch[np.append(visits.arm, -1)[at] != source] = clock.horizon
     found = np.minimum(epoch, clock.horizon) * clock.period
     counted = (epoch >= warm_up) & (epoch < clock.horizon)
     fade = np.exp(-decay_rate[source] * (found - time) / HOUR)

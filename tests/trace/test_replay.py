@@ -10,6 +10,7 @@ from analysis.ephemeral import (
     Sources,
     WhittlePolicy,
     simulate_random,
+    timetable,
 )
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import GreedyPolicy
@@ -94,6 +95,7 @@ def both_ways(trace, sources, policy, fresh, budget, clock, age, rng=None):
         "round robin",
         "fixed",
         "drawn",
+        "timetable",
         "forgetting",
         "nutch",
         "nutch, mended",
@@ -120,6 +122,7 @@ def test_the_slow_replay_agrees(world, name, budget, period):
             "greedy": GreedyPolicy(sources),
             "round robin": RoundRobinPolicy(),
             "fixed": best_fixed_frequencies(sources, budget),
+            "timetable": timetable(sources, budget),
             "drawn": RandomPolicy(np.full(len(trace), budget / len(trace))),
             "nutch": impatient(len(trace), period),
             "nutch, mended": NutchAdaptive(

@@ -141,6 +141,25 @@ class Timetable:
             due.append(source[first:last])
         return np.sort(np.concatenate(due))
 
+    def due(self, first: int, end: int) -> tuple[Ints, Ints]:
+        """Return the epoch and the entry of each crawl from one epoch to before another.
+
+        Parameters
+        ----------
+        first, end : int
+            Numbers of epochs.
+
+        Returns
+        -------
+        epoch, entry : ndarray of int
+            In the order of entries, and of epochs for each.
+        """
+        due = first + (self.phase - first) % self.gap
+        count = np.maximum(0, -(-(end - due) // self.gap))
+        entry = np.repeat(np.arange(len(self)), count)
+        turn = np.arange(entry.size) - np.repeat(np.cumsum(count) - count, count)
+        return due[entry] + turn * self.gap[entry], entry
+
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
@@ -260,11 +279,7 @@ class Timetable:
         epochs = check_integer("epochs", epochs, 1)
         names = self._names(urls)
         first = -int(-start.timestamp() // seconds)
-        due = first + (self.phase - first) % self.gap
-        count = np.maximum(0, -(-(first + epochs - due) // self.gap))
-        entry = np.repeat(np.arange(len(self)), count)
-        turn = np.arange(entry.size) - np.repeat(np.cumsum(count) - count, count)
-        epoch = due[entry] + turn * self.gap[entry]
+        epoch, entry = self.due(first, first + epochs)
         order = np.lexsort((self.source[entry], epoch))
         return pd.DataFrame(
             {

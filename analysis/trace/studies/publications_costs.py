@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 
 def campbell(every: Mapping[str, Experiment]) -> pd.DataFrame:
-    """Hold what timetables collected against Campbell's formula at the rates of the test period."""
+    """Hold what visits collected against Campbell's formula at the rates of the test period."""
     rows = {}
     for size, experiment in every.items():
         trained = experiment.sources(experiment.trained)
@@ -36,7 +36,7 @@ def campbell(every: Mapping[str, Experiment]) -> pd.DataFrame:
         truth, before = experiment.sources(experiment.tested), experiment.clock(0)[1]
         column = {}
         for key, policy in policies.items():
-            visits = experiment.timetable(policy)
+            visits = experiment.visits(policy)
             hours = (experiment.end - experiment.split) / experiment.period
             collected = experiment.replayed(visits).weeks.sum() / hours
             column[LABELS[key]] = collected / expected_reward(visits, truth, warm_up=before)
