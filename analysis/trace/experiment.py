@@ -18,6 +18,7 @@ from analysis.checks import LARGEST, check_array, check_integer, check_kind, set
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import Policy
 from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.timetables.table import Timetable, timetable
 from analysis.trace.bounds import clairvoyant_bound
 from analysis.trace.deployed import EntryFrequency, NutchAdaptive, StormCrawler
 from analysis.trace.forgetting import ForgettingIndex, known_from
@@ -145,6 +146,11 @@ class Experiment:
     def tested(self) -> Floats:
         """Items per hour in the test period, which no policy can know; shape (N,)."""
         return trained_rates(self.trace, self.split, self.end)
+
+    @cached_property
+    def timetable(self) -> Timetable:
+        """The timetable of constant gaps with the best certificate, at the trained rates."""
+        return timetable(self.sources(self.trained), self.budget)
 
     @cached_property
     def prior(self) -> tuple[float, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from fractions import Fraction
 from itertools import pairwise, product
+from math import lcm
 from pathlib import Path
 
 import mpmath
@@ -43,6 +44,12 @@ from analysis.ephemeral import (
 )
 from analysis.ephemeral.optimum.schedules import schedule_reward
 from analysis.ephemeral.scheduler.partition import PartitionedScheduler
+from analysis.ephemeral.timetables.copies import (
+    LONGEST_PERIOD,
+    frequencies,
+    two_level,
+    whole,
+)
 from analysis.results import NotConverged
 from tests.families.table import slow
 
@@ -711,6 +718,40 @@ def timetables(sources):
                 assert {late - early for early, late in pairwise(times)} <= {int(own[0])}
 
 
+def hosts_of(sources):
+    """One host for all, one for each, and two: crawls of a host lie apart at every epoch."""
+    if (sources.cost != 1).any():
+        return
+    size = len(sources)
+    for hosts in (np.zeros(size, int), np.arange(size), np.arange(size) % 2):
+        for least in (1, 3):
+            found = timetable(sources, 1, hosts=hosts.tolist(), host_gap=least)
+            assert found.verify()
+            assert found.average_reward <= found.bound * (1 + 1e-12)
+            last = np.full(size, -least)
+            for epoch in range(256):
+                arms = found.crawls(epoch)
+                assert arms.size <= 1
+                assert (epoch - last[hosts[arms]] >= least).all()
+                last[hosts[arms]] = epoch
+
+
+def copies_of(sources):
+    """Two levels: counts fill the budget, gaps earn no more than the bound."""
+    if (sources.cost != 1).any():
+        return
+    for copies in (1, 7):
+        frequency = frequencies(sources, 1)
+        due = [int(k) for k in np.round(1 / frequency[whole(frequency)])]
+        if lcm(*due) > LONGEST_PERIOD:
+            with pytest.raises(ValueError, match="common multiple"):
+                two_level(sources, 1, copies)
+            continue
+        plan = two_level(sources, 1, copies)
+        assert (plan.counts.sum(axis=0) <= copies).all()
+        assert -1e-9 <= plan.loss <= 1
+
+
 FAMILIES = {
     "Arrivals": {"decays from 1e-14 to 1e3": means_of_arrivals, "too many": too_many_arrivals},
     "Environment": {"lifetimes, by exact fractions": environments},
@@ -756,7 +797,11 @@ FAMILIES = {
         "near the fluid": stochastic_near_the_fluid,
         "extremes": stochastic_in_extremes,
     },
-    "timetable": on_sets(timetables),
+    "timetable": {
+        **on_sets(timetables),
+        **{f"hosts, {name}": check for name, check in on_sets(hosts_of).items()},
+    },
+    "timetables.copies.two_level": on_sets(copies_of),
     "whittle_index": {"decays of 200 decades": index_in_states},
     "whittle_index_at_age": {"decays of 200 decades": index_at_ages},
 }

@@ -4,11 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.ephemeral import Sources, WhittlePolicy, timetable
-from analysis.trace.replay import Clock, Timetable, visits_by_age
+from analysis.ephemeral import Sources, WhittlePolicy
+from analysis.trace.replay import Clock, Visits, visits_by_age
 from analysis.trace.studies.arena.experiment import (
     RULES,
-    constant_gaps,
     grid,
     hourly_rates,
     lateness,
@@ -36,7 +35,7 @@ def test_lateness_and_news_against_one_item_at_a_time():
     visits = np.array([rng.permutation(6)[:2] for _ in range(300)])
     visits[rng.random(visits.shape) < 0.3] = -1
     clock, warm_up = Clock(20 * HOUR, 300), 50
-    hours, unchanged = lateness(trace, Timetable(visits), clock, warm_up)
+    hours, unchanged = lateness(trace, Visits(visits), clock, warm_up)
     late, empty, made_ = [], 0, 0
     for i in range(6):
         waiting = [t for t in trace.times_of(i).tolist() if clock.begin <= t < clock.end]
@@ -83,13 +82,6 @@ def test_the_index_by_the_hour_comes_after_the_hour_of_publication():
     first = (visits.epoch[late & (visits.arm == 0)] % 24).tolist()
     assert 10 in first
     assert 22 not in first
-
-
-def test_constant_gaps_are_those_of_the_timetable():
-    sources = Sources([0.5, 0.2, 0.1], np.ones(3), [0.3, 0.2, 0.1])
-    visits, table = constant_gaps(sources, 1, 60), timetable(sources, 1)
-    for epoch in range(60):
-        assert sorted(visits.arm[visits.epoch == epoch]) == table.crawls(epoch).tolist()
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -89,7 +89,8 @@ def bound_with_hosts(sources: Sources, budget: float, price: float, hosts: Hosts
 
 def _due(sources: Sources, price: Floats) -> Floats:
     """Best age of each source at a price of its own."""
-    return due_ages(replace(sources, cost=np.maximum(price, 1e-300)), 1.0)
+    free = price <= 0.0  # nothing is better than the shortest gap
+    return np.where(free, 1.0, due_ages(replace(sources, cost=np.where(free, 1.0, price)), 1.0))
 
 
 def _densities(sources: Sources, price: Floats, hosts: Ints, least: int) -> Floats:

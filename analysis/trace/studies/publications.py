@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.policies import GreedyPolicy, RoundRobinPolicy, WhittlePolicy
-from analysis.ephemeral.timetables.table import timetable
 from analysis.report import save_data, save_value, within
 from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.deployed import (
@@ -33,7 +32,6 @@ LABELS = {
     "shrunk": "index, rates with a prior",
     "forgetting": "index, rates that forget",
     "fixed": "best fixed frequencies",
-    "timetable": "timetable of constant gaps",
     "greedy": "largest expected content",
     "lambdacrawl": "LambdaCrawl, drawn",
     "even": "LambdaCrawl's rates, even",
@@ -102,7 +100,6 @@ def side_by_side(experiment: Experiment, memory: float, seed: int) -> dict[str, 
         "shrunk": experiment.by_age(WhittlePolicy(shrunk)),
         "forgetting": experiment.forgetting(memory),
         "fixed": experiment.by_age(best_fixed_frequencies(trained, budget)),
-        "timetable": experiment.by_age(timetable(trained, budget)),
         "greedy": experiment.by_age(GreedyPolicy(trained)),
         "lambdacrawl": experiment.at_random(lambdacrawl(shrunk, budget), rng),
         "even": experiment.by_age(FrequencyPolicy(lambdacrawl(shrunk, budget).frequency)),
@@ -195,15 +192,7 @@ def ratios(
 def save_weeks(
     outcomes: Mapping[str, Mapping[str, Outcome]], every: Mapping[str, Experiment]
 ) -> None:
-    """Publish what each policy collected in each week of the test period at each budget.
-
-    Beside it stands what a policy guarantees: of all, the timetable alone guarantees anything.
-    """
-    guaranteed = {
-        size: 1.0 / (1.0 + timetable(e.sources(e.trained), e.budget).margin)
-        for size, e in every.items()
-    }
-    save_value("publications-guarantee", min(guaranteed.values()))
+    """Publish what each policy collected in each week of the test period at each budget."""
     parts = [
         pd.DataFrame(
             {
@@ -211,7 +200,6 @@ def save_weeks(
                 "policy": key,
                 "week": np.arange(outcome.weeks.size),
                 "value": outcome.weeks,
-                "guarantee": guaranteed[size] if key == "timetable" else np.nan,
             }
         )
         for size, played in outcomes.items()
@@ -226,8 +214,6 @@ def save_weeks(
             "policy": "; ".join(f"{key}: {label}" for key, label in LABELS.items()),
             "week": "week of the test period, from 0",
             "value": "value collected in that week; an item counts 1 when fresh",
-            "guarantee": "share of what any policy earns in the long run that this one does, if "
-            "arrivals are Poisson at the trained rates; empty where none is known",
         },
     )
 

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.policies import Policy, RoundRobinPolicy, WhittlePolicy, top
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.timetables.table import timetable
 from analysis.trace.deployed import (
     AutoTtl,
     EntryFrequency,
@@ -31,11 +30,11 @@ from analysis.trace.deployed import (
 )
 from analysis.trace.experiment import Experiment, Outcome, choose_memory
 from analysis.trace.forgetting import ForgettingIndex, known_from
-from analysis.trace.replay import Clock, Timetable, score, visits_by_age, visits_of_learner
+from analysis.trace.replay import Clock, Visits, score, visits_by_age, visits_of_learner
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace
 
 Floats = NDArray[np.float64]
-Visits = list[tuple[Timetable, Clock, int]]
+Played = list[tuple[Visits, Clock, int]]
 
 RULES = {
     "nutch": "Nutch",
@@ -151,7 +150,7 @@ def arena(experiment: Experiment, memories: list[float]) -> dict[str, Service]:
     return played
 
 
-def told(experiment: Experiment, memories: list[float]) -> Iterator[tuple[str, Visits]]:
+def told(experiment: Experiment, memories: list[float]) -> Iterator[tuple[str, Played]]:
     """Yield the visits of the policies that are given the rates of the training period."""
     trained = experiment.sources(experiment.trained)
     shrunk = experiment.sources(experiment.shrunk)
@@ -165,12 +164,11 @@ def told(experiment: Experiment, memories: list[float]) -> Iterator[tuple[str, V
         "even": FrequencyPolicy(lambdacrawl(shrunk, budget).frequency),
         "fixed": best_fixed_frequencies(trained, budget),
         "robin": RoundRobinPolicy(),
+        "table": experiment.timetable,
     }
     for name, policy in by_age.items():
         visits = visits_by_age(policy, budget, horizon, ones)
         yield name, [(visits, *clock) for clock in clocks]
-    visits = constant_gaps(trained, budget, horizon)
-    yield "table", [(visits, *clock) for clock in clocks]
     memory, _ = choose_memory(experiment, memories)
     yield "forgetting", [_forgetting(experiment, memory, *clock) for clock in clocks]
     hourly = hourly_rates(experiment.trace, experiment.begin, experiment.split, experiment.trained)
@@ -183,19 +181,9 @@ def told(experiment: Experiment, memories: list[float]) -> Iterator[tuple[str, V
     )
 
 
-def constant_gaps(sources: Sources, budget: int, horizon: int) -> Timetable:
-    """Return the visits of the timetable with the best certificate."""
-    table = timetable(sources, budget)
-    visits = np.full((horizon, budget), -1)
-    for epoch in range(horizon):
-        arms = table.crawls(epoch)
-        visits[epoch, : arms.size] = arms
-    return Timetable(visits)
-
-
 def _forgetting(
     experiment: Experiment, memory: float, clock: Clock, before: int
-) -> tuple[Timetable, Clock, int]:
+) -> tuple[Visits, Clock, int]:
     ones = np.ones(len(experiment.trace), dtype=np.int64)
     known = known_from(experiment.trace, experiment.begin, clock.begin, memory, ones)
     sources = experiment.sources(experiment.trained)
@@ -203,7 +191,7 @@ def _forgetting(
     return visits_of_learner(experiment.trace, policy, experiment.budget, clock), clock, before
 
 
-def _from_nothing(experiment: Experiment, make: Callable[[], Any]) -> Visits:
+def _from_nothing(experiment: Experiment, make: Callable[[], Any]) -> Played:
     """Return the visits of a rule that begins with the training period."""
     clocks = [experiment.clock(phase, experiment.begin) for phase in range(experiment.phases)]
     trace, budget = experiment.trace, experiment.budget
@@ -225,7 +213,7 @@ def hourly_rates(trace: Trace, begin: int, end: int, rate: Floats) -> Floats:
     return 24.0 * share * rate[:, None]
 
 
-def visits_by_hour(sources: Sources, hourly: Floats, budget: int, clock: Clock) -> Timetable:
+def visits_by_hour(sources: Sources, hourly: Floats, budget: int, clock: Clock) -> Visits:
     """Visits of the index at the rates that stand for the hours since the last visit.
 
     The index of a source is linear in its rate. In place of a constant rate stands the one that
@@ -257,10 +245,10 @@ def visits_by_hour(sources: Sources, hourly: Floats, budget: int, clock: Clock) 
         content *= alpha
         age[visits[epoch]], content[visits[epoch]] = 1, 0.0
         content += hourly[:, (clock.begin + epoch * clock.period) % DAY // HOUR] * added
-    return Timetable(visits)
+    return Visits(visits)
 
 
-def served(experiment: Experiment, visits: Visits) -> Service:
+def served(experiment: Experiment, visits: Played) -> Service:
     """Score visits, one list a phase, by value, freshness, news and lateness."""
     value, decay = np.asarray(experiment.value), experiment.decay_rate
     scores = [
@@ -284,14 +272,14 @@ def served(experiment: Experiment, visits: Visits) -> Service:
     return Service(outcome, unchanged, float(half), float(most))
 
 
-def lateness(trace: Trace, visits: Timetable, clock: Clock, warm_up: int) -> tuple[Floats, float]:
+def lateness(trace: Trace, visits: Visits, clock: Clock, warm_up: int) -> tuple[Floats, float]:
     """Hours that items wait for a visit, and the share of visits that find nothing new.
 
     Parameters
     ----------
     trace : Trace
         N sources.
-    visits : Timetable
+    visits : Visits
         Which sources are visited at each epoch.
     clock : Clock
         When.

@@ -62,13 +62,17 @@ def compare(
             late = (service.late_half, service.late_most)
             save_value(f"arena-{name}-fresh-{size}", facts[0])
             save_value(f"arena-{name}-used-{size}", outcome.used)
-            rows.append((size, budget, name, ratio, low, high, *facts, *late))
+            promised = 1 / (1 + every[size].timetable.margin) if name == "table" else np.nan
+            rows.append((size, budget, name, ratio, low, high, *facts, *late, promised))
         bound = float(every[size].clairvoyant().mean()) / (base.sum() / (base.size * WEEK / HOUR))
         save_value(f"arena-clairvoyant-{size}", bound)
         save_value(f"arena-budget-{size}", budget)
-        rows.append((size, budget, "clairvoyant", bound, *[np.nan] * 7))
+        rows.append((size, budget, "clairvoyant", bound, *[np.nan] * 8))
+        save_value(f"arena-guarantee-{size}", 1 / (1 + every[size].timetable.margin))
     columns = ["size", "visits_an_hour", "policy", "value", "low", "high", "fresh", "visits"]
-    table = pd.DataFrame(rows, columns=[*columns, "unchanged", "late_half", "late_most"])
+    table = pd.DataFrame(
+        rows, columns=[*columns, "unchanged", "late_half", "late_most", "guarantee"]
+    )
     save_data(
         "arena-rules",
         table,
@@ -86,6 +90,8 @@ def compare(
             "unchanged": "share of visits that find nothing new",
             "late_half": "hours from publication to visit, median over items",
             "late_most": "the same, 90% quantile; inf where fewer items are found",
+            "guarantee": "share of what any policy earns in the long run that this one does, if "
+            "arrivals are Poisson at the trained rates; empty where nothing is proved",
         },
     )
     return table
@@ -102,6 +108,7 @@ def rules_table(table: pd.DataFrame, size: str) -> pd.DataFrame:
         "not modified": [f"{share:.0%}" for share in part["unchanged"]],
         "late by, median (h)": [_hours(hours) for hours in part["late_half"]],
         "late by, 90% (h)": [_hours(hours) for hours in part["late_most"]],
+        "guarantee": [f"{share:.2%}" if share == share else "none" for share in part["guarantee"]],
     }
     return pd.DataFrame(columns, index=pd.Index([LABELS[n] for n in part["policy"]], name="policy"))
 
