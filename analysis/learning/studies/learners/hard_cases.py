@@ -43,10 +43,10 @@ CASES = ("empty start", "sparse and heavy", "born and dying", "drifting")
 MEMORY = 200.0
 """Epochs after which the learners with a memory count a crawl e times less."""
 LEARNERS = {
-    "gain and floor": CertaintyEquivalenceOptions(),
     "UCB": CertaintyEquivalenceOptions("ucb", confidence=0.5, floor=0.0),
     "Thompson": CertaintyEquivalenceOptions("thompson", floor=0.0),
     "forced": CertaintyEquivalenceOptions("forced", forced=4, floor=0.0),
+    "gain and floor": CertaintyEquivalenceOptions(),
     "gain and floor with a memory": CertaintyEquivalenceOptions(memory=MEMORY),
     "UCB with a memory": CertaintyEquivalenceOptions(
         "ucb", confidence=0.5, floor=0.0, memory=MEMORY

@@ -15,7 +15,7 @@ def table(lost, half=0.001, limit=0.1):
     rows = []
     for case in CASES:
         for number, learner in enumerate([INFORMED, *LEARNERS]):
-            regret = lost.get((case, learner), 0.01 * (number + 1))
+            regret = lost.get((case, learner), 0.01 * (min(number, 7) + 1))
             ends = (regret - half, regret + half)
             rows.append((case, learner, regret, *ends, regret, ends[1], ends[1] <= limit))
     columns = ["case", "learner", "regret", "low", "high", "excess", "excess_high", "holds"]
