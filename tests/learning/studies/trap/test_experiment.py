@@ -66,7 +66,7 @@ def test_cycles_of_the_index_policy_are_not_above_its_relaxed_bound():
 
 @pytest.mark.slow
 def test_the_default_learner_of_items_learns_on_fifty_new_sets():
-    """Half of 20,000 epochs: mean below 0.1%, median below 0.05%; regret grows slowly after that."""
+    """In half of 20,000 epochs: mean below 0.1%, median below 0.05%; then regret grows slowly."""
     late, regret = [], []
     for instance in range(50):
         sources, budget = experiment.random_problem(instance, 8001)
