@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.results import Estimate, least_for_median, student_band
+from analysis.results import (
+    AverageSolution,
+    DiscountedSolution,
+    Estimate,
+    least_for_median,
+    student_band,
+)
 
 samples = st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=30).filter(lambda v: np.ptp(v) > 1e-3)
 
@@ -90,3 +96,18 @@ def test_a_band_is_the_estimate_entry_by_entry():
 def test_what_is_no_sample_is_refused_by_name(values, message):
     with pytest.raises((ValueError, TypeError), match=message):
         Estimate.of(values)
+
+
+@pytest.mark.parametrize("size", range(6, 12))
+def test_a_median_is_the_middle_of_the_values_in_any_order(size):
+    values = np.random.default_rng(size).permutation(2.0 ** np.arange(size))
+    assert Estimate.median_of(values).value == np.median(values)
+    assert least_for_median() == least_for_median(0.95) == 6
+
+
+def test_solutions_are_shown_without_their_tables():
+    known = {"policy": np.array([7]), "iterations": 1, "residual": 0.0, "converged": True}
+    average = AverageSolution(**known, method="m", gain=2.0, bias=np.array([7.5]))
+    discounted = DiscountedSolution(**known, method="m", values=np.array([7.5]))
+    assert "7" not in repr(average) + repr(discounted)
+    assert "gain=2.0" in repr(average)

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from analysis.mdp import recurrent_classes, stationary_law
+from analysis.results import NotConverged
 
 
 def test_birth_and_death_law_is_geometric():
@@ -37,3 +38,37 @@ def test_only_the_class_that_the_start_reaches_has_mass():
     rates[0, 3] = 1.0
     with pytest.raises(ValueError, match="initial_state must lead to one recurrent class, got 2"):
         stationary_law(sparse.csr_array(rates), 0)
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_seldom_ways_between_parts_cost_no_digit(place):
+    """Two pairs of states, left once in 2^80 and twice in 2^80, in any order of the states."""
+    rates = np.kron(np.eye(2), [[0.0, 1.0], [3.0, 0.0]])
+    rates[0, 2], rates[3, 1] = 0.5**80, 2 * 0.5**80
+    order = np.random.default_rng(place).permutation(4)
+    law = stationary_law(sparse.csr_array(rates[np.ix_(order, order)]))
+    # Each pair is (3/4, 1/4); the flow between them balances: 3/4 p = 2 q/4.
+    expected = np.array([3 / 4, 1 / 4, 3 / 4, 1 / 4]) * [0.4, 0.4, 0.6, 0.6]
+    np.testing.assert_allclose(law, expected[order], rtol=1e-14)
+
+
+def test_wrong_chains_are_named():
+    for wrong, message in (
+        (np.ones((2, 3)), "rates must be a square matrix of one state or more"),
+        (np.array([[0.0, -1.0], [1.0, 0.0]]), "rates must be non-negative off its diagonal"),
+        (np.array([[0.0, np.inf], [1.0, 0.0]]), "rates.* must be a finite number"),
+        ([[0.0, 1.0], [1.0, 0.0]], "rates must be of class"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            stationary_law(wrong)
+    with pytest.raises(NotConverged, match="floats can hold"):
+        stationary_law(np.diag([1e-300] * 9, 1) + np.diag([1e300] * 9, -1))
+
+
+def test_a_band_that_is_too_wide_is_refused(monkeypatch):
+    monkeypatch.setattr("analysis.mdp.chains.LARGEST_BAND", 12 * 23)
+    rates = np.random.default_rng(0).random((12, 12))
+    assert stationary_law(rates).sum() == pytest.approx(1.0)
+    monkeypatch.setattr("analysis.mdp.chains.LARGEST_BAND", 12 * 23 - 1)
+    with pytest.raises(ValueError, match="rates must have at most 275 entries in a band"):
+        stationary_law(rates)
