@@ -6,6 +6,8 @@ that it is given, so that a study owns its stream.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from analysis.checks import check_integer
@@ -74,3 +76,16 @@ def random_set(instance: int, seed: int, size: int = 4) -> tuple[Sources, int]:
     size = check_integer("size", size, 2)
     rng = np.random.default_rng([seed, 7, instance])
     return random_sources(size, rng), 1 + instance % (size - 1)
+
+
+def hard_sets() -> dict[str, tuple[Sources, int]]:
+    """Return two sets on which the index policy loses more than powers of two ever do."""
+    three = _by_limit([0.867, 1.136, 0.494], [1.075, 0.543, 1.051])
+    five = _by_limit([0.571, 1.059, 0.737, 0.533, 2.163], [0.096, 1.217, 0.04, 1.942, 0.388])
+    return {"three sources": (three, 1), "five sources": (five, 1)}
+
+
+def _by_limit(u_star: Sequence[float], decay: Sequence[float]) -> Sources:
+    """Return sources of given u* and decay, with utilities of 1."""
+    rate = np.asarray(decay)
+    return Sources(np.asarray(u_star) * rate, np.ones(rate.size), rate)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.checks import check_integer
-from analysis.ephemeral.instances import random_set
+from analysis.ephemeral.instances import hard_sets, random_set
 from analysis.ephemeral.optimum.relaxed import relaxed_bound, relaxed_problem
 from analysis.ephemeral.optimum.schedules import schedule_reward, spread_schedule
 from analysis.ephemeral.scheduler.admission import spread_ages
@@ -103,19 +103,6 @@ def losses_by_budget(budgets: Sequence[int], seed: int) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
-
-
-def hard_sets() -> dict[str, tuple[Sources, int]]:
-    """Return two sets on which the index policy loses more than powers of two ever do."""
-    three = _by_limit([0.867, 1.136, 0.494], [1.075, 0.543, 1.051])
-    five = _by_limit([0.571, 1.059, 0.737, 0.533, 2.163], [0.096, 1.217, 0.04, 1.942, 0.388])
-    return {"three sources": (three, 1), "five sources": (five, 1)}
-
-
-def _by_limit(u_star: Sequence[float], decay: Sequence[float]) -> Sources:
-    """Return sources of given u* and decay, with utilities of 1."""
-    rate = np.asarray(decay)
-    return Sources(np.asarray(u_star) * rate, np.ones(rate.size), rate)
 
 
 def hard_rewards() -> pd.DataFrame:

@@ -1,0 +1,310 @@
+"""Policies built on the relaxed problem that need no attracting fixed point.
+
+The relaxed problem's solution is, source by source, a policy that may be played if the budget holds
+on average only: with frequency f_i, crawl at age k_i = floor(1/f_i) with the probability p_i that
+makes 1/f_i the mean gap, else at age k_i + 1. Three ways to keep the budget in every epoch:
+
+    `FTVAPolicy`      follow the virtual advice: that policy is simulated for each source, with an
+                      age of its own, and the real crawls follow it as far as the budget goes;
+    `IDPolicy`        each source takes the ideal action at its real age, in a fixed order of the
+                      sources, as long as the rest of the budget can still be met;
+    `LPUpdatePolicy`  model predictive control: at each epoch the relaxed problem of the next few
+                      epochs is solved from the present ages, and its first crawls are made.
+
+With N copies the first two are shown to lose O(1/sqrt N) under conditions of their own. FTVA needs
+that real and simulated ages meet, which they do here at the first crawl that both make. The ID
+policy, and the two-set policy after it, need single-source chains without a period: a source with
+one gap k >= 2 has the period k (`aperiodic`). The last has a loss of O(log N / sqrt N) where the
+arms are uniformly ergodic.
+
+References: Hong, Xie, Chen and Wang, Restless bandits with average reward: breaking the uniform
+global attractor assumption (NeurIPS 2023); the same, Unichain and aperiodicity are sufficient for
+asymptotic optimality of average-reward restless bandits (Mathematics of Operations Research);
+the same, Achieving exponential asymptotic optimality in average-reward restless bandits without
+global attractor assumption (arXiv 2405.17882, the two-set policy); Narasimha and Gast, Model
+predictive control is almost optimal for heterogeneous restless multi-armed bandits (arXiv
+2511.08097).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from analysis.checks import check_integer, check_kind
+from analysis.ephemeral.index import whittle_index_at_age
+from analysis.ephemeral.optimum.relaxed import relaxed_problem
+from analysis.ephemeral.policies import Arms, Observation
+from analysis.ephemeral.sources import Sources
+from analysis.results import NotConverged
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_WHOLE = 1e-9  # 1/f that is so near to a whole number is one
+MOST_EPOCHS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class SingleSourcePolicies:
+    """The relaxed problem's solution as one policy a source.
+
+    Attributes
+    ----------
+    gap : ndarray of int, shape (N,)
+        k, the shorter of the two gaps; 0 for a source that is never crawled.
+    probability : ndarray, shape (N,)
+        Of a crawl at age k; at age k + 1 the source is crawled for certain.
+    """
+
+    gap: Ints
+    probability: Floats
+
+    @classmethod
+    def of(cls, sources: Sources, budget: float) -> SingleSourcePolicies:
+        """Return the policies that solve the relaxed problem.
+
+        Parameters
+        ----------
+        sources : Sources
+            N sources.
+        budget : float
+            Cost per epoch on average.
+        """
+        frequency = relaxed_problem(sources, budget).frequency
+        mean = np.divide(1.0, frequency, out=np.zeros_like(frequency), where=frequency > 0)
+        nearest = np.round(mean)
+        mean = np.where(np.abs(mean - nearest) <= _WHOLE * mean, nearest, mean)
+        gap = np.floor(mean)
+        return cls(gap.astype(np.int64), np.where(gap > 0, 1.0 - (mean - gap), 0.0))
+
+    def crawl_probability(self, age: Ints) -> Floats:
+        """Return the probability of a crawl of each source at an age."""
+        at_gap = np.where(age == self.gap, self.probability, 0.0)
+        return np.where(self.gap == 0, 0.0, np.where(age > self.gap, 1.0, at_gap))
+
+    def aperiodic(self) -> Bools:
+        """Tell which chains of ages have no period, as the ID and the two-set policy need them.
+
+        Of gaps k and k + 1 the greatest common divisor is 1; a gap k alone has the period k.
+        """
+        return (self.gap <= 1) | (self.probability < 1.0)
+
+    def stationary_age(self, rng: np.random.Generator) -> Ints:
+        """Draw an age of each source from the stationary law; 1 where it is never crawled."""
+        # Age a has the probability f P(gap >= a): uniform up to k, the rest at k + 1.
+        mean = self.gap + 1.0 - self.probability
+        return np.where(self.gap > 0, np.floor(rng.random(self.gap.size) * mean) + 1, 1).astype(
+            np.int64
+        )
+
+
+@dataclass(eq=False)
+class FTVAPolicy:
+    """Follow the virtual advice.
+
+    At each epoch the simulated sources ask for crawls. Real crawls go first to sources that are
+    asked for and whose real age is the simulated one, then to others that are asked for, then to
+    those that are not and whose ages differ, and last to those that are not and whose ages agree,
+    among them those that the relaxed solution never crawls; ties are drawn.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources, with costs of 1.
+    budget : int
+        Crawls per epoch, from 1 to N.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import four_sources, simulate
+    >>> rng = np.random.default_rng(1)
+    >>> run = simulate(four_sources(), FTVAPolicy(four_sources(), 1), 1, 1000, rng=rng)
+    >>> round(run.average_reward, 1)
+    260.0
+    """
+
+    sources: Sources
+    budget: int
+    single: SingleSourcePolicies = field(init=False)
+    virtual_age: Ints | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self.single = _single(self.sources, self.budget)
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the sources to crawl, and simulate one epoch of each."""
+        check_integer("budget", budget, self.budget, self.budget)
+        if rng is None:
+            raise ValueError("rng must be a numpy.random.Generator for a policy that draws")
+        if self.virtual_age is None:
+            self.virtual_age = self.single.stationary_age(rng)
+        virtual, size = self.virtual_age, observation.age.size
+        asked = rng.random(size) < self.single.crawl_probability(virtual)
+        agree = (virtual == observation.age) | (self.single.gap == 0)
+        level = np.where(asked, np.where(agree, 0, 1), np.where(agree, 3, 2))
+        self.virtual_age = np.where(asked, 1, virtual + 1)
+        return np.sort(np.lexsort((rng.random(size), level))[:budget])
+
+
+@dataclass(frozen=True, eq=False)
+class IDPolicy:
+    """Follow the ideal actions of sources in a fixed order.
+
+    Each source draws the action of its single-source policy at its real age. The longest beginning
+    of the order is followed for which no more crawls are asked for than there are, and no more
+    rests; the crawls that are left go to the next sources in order of the index.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources, with costs of 1, in the order of their IDs.
+    budget : int
+        Crawls per epoch, from 1 to N.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import four_sources, simulate
+    >>> rng = np.random.default_rng(1)
+    >>> run = simulate(four_sources(), IDPolicy(four_sources(), 1), 1, 1000, rng=rng)
+    >>> round(run.average_reward, 1)
+    260.0
+    """
+
+    sources: Sources
+    budget: int
+    single: SingleSourcePolicies = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "single", _single(self.sources, self.budget))
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the sources to crawl."""
+        check_integer("budget", budget, self.budget, self.budget)
+        if rng is None:
+            raise ValueError("rng must be a numpy.random.Generator for a policy that draws")
+        size = observation.age.size
+        ideal = rng.random(size) < self.single.crawl_probability(observation.age)
+        fits = (np.cumsum(ideal) <= budget) & (np.cumsum(~ideal) <= size - budget)
+        followed = size if fits.all() else int(np.argmin(fits))
+        chosen = np.flatnonzero(ideal[:followed])
+        index = whittle_index_at_age(self.sources, observation.age)[followed:]
+        rest = followed + np.argsort(-index, kind="stable")[: budget - chosen.size]
+        return np.sort(np.concatenate([chosen, rest]))
+
+
+@dataclass(frozen=True, eq=False)
+class LPUpdatePolicy:
+    """Solve the relaxed problem of the next epochs anew at each epoch (LP-update).
+
+    Over `epochs` epochs from the present ages, every source mixes the patterns of crawls, and the
+    budget holds in each epoch on average over the mixtures. The sources of the largest probability
+    of a crawl now are crawled, ties in order of the index. What is left when the epochs end is
+    worth nothing.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources, with costs of 1.
+    epochs : int
+        Epochs ahead, the present one included, at most `MOST_EPOCHS`.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources, long_run_cycle
+    >>> cycle = long_run_cycle(four_sources(), LPUpdatePolicy(four_sources()), 1)
+    >>> round(cycle.average_reward, 2)
+    260.39
+    """
+
+    sources: Sources
+    epochs: int = 5
+    known: dict[tuple[int, bytes], Floats] = field(init=False, repr=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_kind("sources", self.sources, Sources)
+        check_integer("epochs", self.epochs, 1, MOST_EPOCHS)
+        _check_costs(self.sources)
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the `budget` sources that the program crawls most probably now."""
+        budget = check_integer("budget", budget, 1, len(self.sources))
+        name = (budget, np.asarray(observation.age).tobytes())
+        if name not in self.known:
+            self.known[name] = self.plan(observation.age, budget)[0]
+        crawl = np.round(self.known[name], 9)
+        index = whittle_index_at_age(self.sources, observation.age)
+        return np.sort(np.lexsort((-index, -crawl))[:budget])
+
+    def plan(self, age: Ints, budget: int) -> tuple[Floats, float]:
+        """Solve the program from given ages.
+
+        Parameters
+        ----------
+        age : ndarray of int, shape (N,)
+            Ages at the present epoch.
+        budget : int
+            Crawls per epoch.
+
+        Returns
+        -------
+        crawl : ndarray, shape (N,)
+            Probability of a crawl now.
+        value : float
+            Reward of all epochs together.
+        """
+        size, patterns = len(self.sources), _patterns(self.epochs)
+        value = self._rewards(np.asarray(age), patterns)
+        count = patterns.shape[0]
+        solution = linprog(
+            -value.ravel(),
+            A_ub=np.tile(patterns.T, (1, size)),
+            b_ub=np.full(self.epochs, float(budget)),
+            A_eq=np.kron(np.eye(size), np.ones(count)),
+            b_eq=np.ones(size),
+            method="highs",
+        )
+        if solution.status:
+            raise NotConverged(f"the program of {self.epochs} epochs: {solution.message}")
+        mixture = solution.x.reshape(size, count)
+        return mixture @ patterns[:, 0], float(-solution.fun)
+
+    def _rewards(self, age: Ints, patterns: Floats) -> Floats:
+        """Content that each source brings under each pattern; shape (N, patterns)."""
+        reward = np.zeros((len(self.sources), patterns.shape[0]))
+        now = np.repeat(age[:, None].astype(float), patterns.shape[0], axis=1)
+        for crawled in patterns.T:
+            content = -np.expm1(-self.sources.decay[:, None] * now) * self.sources.u_star[:, None]
+            reward += crawled * content
+            now = np.where(crawled > 0, 1.0, now + 1.0)
+        return reward
+
+
+def _patterns(epochs: int) -> Floats:
+    """Every choice of epochs at which to crawl, one a row."""
+    return np.array(list(product((0.0, 1.0), repeat=epochs)))
+
+
+def _single(sources: Sources, budget: int) -> SingleSourcePolicies:
+    check_kind("sources", sources, Sources)
+    check_integer("budget", budget, 1, len(sources))
+    _check_costs(sources)
+    return SingleSourcePolicies.of(sources, budget)
+
+
+def _check_costs(sources: Sources) -> None:
+    if (sources.cost != 1.0).any():
+        raise ValueError("sources must have costs of 1")
