@@ -153,8 +153,8 @@ def save_rivals(one: dict[str, Floats], many: dict[str, Floats], copies: int) ->
         "how-good-rivals",
         pd.DataFrame(rows).T.rename_axis("policy"),
         f"Loss on {sets} random sets of four sources: of one copy against the exact optimum, of "
-        f"{copies} copies of each ({many['ftva'].shape[0]} sets) against the relaxed bound; 95% "
-        f"intervals over {runs} runs where a policy draws.",
+        f"{copies} copies of each ({many['ftva'].shape[0]} sets) against the relaxed bound, from "
+        f"equal ages; 95% intervals over {runs} runs where a policy draws.",
     )
 
 
@@ -162,7 +162,7 @@ def _mean(losses: Floats) -> str:
     """Mean over sets, with its interval over runs if there are any."""
     means = losses.mean(axis=0)
     if means.size == 1:
-        return f"{means[0]:.3%}"
+        return f"{round(means[0], 9) + 0.0:.3%}"  # no minus before a zero
     estimate = Estimate.of(means)
     return f"{estimate.value:.2%} ± {estimate.half_width:.2%}"
 
