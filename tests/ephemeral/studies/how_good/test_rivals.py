@@ -11,7 +11,9 @@ def test_no_policy_beats_the_optimum_and_two_levels_lose_nothing_with_copies():
         assert one[name].shape == (2, 1)
         assert one[name].min() > -1e-12
     assert one["ftva"].shape == one["id"].shape == (2, 2)
-    many = rivals.losses_of_copies(8, 2, 120, 2, seed=1)
+    many = rivals.losses_of_copies(8, 3, 121, 2, seed=1)
+    assert all(losses.min() > -1e-12 for losses in many.values())
+    assert many["index"][[0, 2]] == pytest.approx(0.0, abs=1e-12)  # it earns the bound there
     assert np.abs(many["two-level"]).max() < 0.02
     assert many["ftva"].mean() < 0.1
 
