@@ -148,8 +148,10 @@ def tables(tmp_path, monkeypatch):
     }
     verdict = {"interval": None, "reason": odd, "condition": "", "page": "part/page"}
     verdict |= {"basis": "computed", "proof": "", "assumes": ["choice one", "choice two"]}
+    code = "analysis.robots.studies.robots_open:claims"
     verdicts = {
-        "X-1": verdict | {"verdict": "matches", "computed": "1.50", "interval": [1.0, 2.0]},
+        "X-1": verdict
+        | {"verdict": "matches", "computed": "1.50", "interval": [1.0, 2.0], "code": code},
         "X-2": verdict | {"verdict": "does not hold", "computed": "", "basis": "judged"},
         "Y-1": verdict
         | {"verdict": "holds under", "condition": "n > 1", "computed": "", "page": "elsewhere"},
@@ -215,12 +217,17 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
     cells, html = found["book-verdicts"]
     assert cells == [
         ["Row", "Printed", "Computed", "Verdict, basis", "Where, why"],
-        ["X-1", odd.replace("$e$", r"\(e\)"), "1.50 (1.00 to 2.00)", "matchescomputed",
+        ["X-1", odd.replace("$e$", r"\(e\)"), "1.50 (1.00 to 2.00)", "matchescomputedcode",
          f"the document, section 1{odd}. Assumes: choice one; choice two"],
         ["X-2", "words", "", "does not holdjudged",
          f"the document, section 2{odd}. Assumes: choice one; choice two"],
     ]  # fmt: skip
     assert 'id="row-X-1"' in html
+    anchor = "code-analysis-robots-studies-robots_open-claims"
+    assert f'<a href="#{anchor}">code</a>' in html
+    assert text.count(f"<details class='book-code' id='{anchor}'>") == 1
+    folded = text[text.index(f"id='{anchor}'") :]
+    assert "checks.values" in re.sub(r"<[^>]+>", "", folded[: folded.index("</details>")])
     assert 'class="verdict verdict-does-not-hold"' in html
     cells, html = found["book-scorecard"]
     assert [row[0] for row in cells] == ["Row", "X-1", "X-2", "Y-1"]
