@@ -28,7 +28,8 @@
   const ground = (text) => {
     const { box } = text;
     const shapes = document.elementsFromPoint(box.left + box.width / 2, box.top + box.height / 2)
-      .filter((e) => e.ownerSVGElement === svg && !e.closest("g[id^=text_]"));
+      // A glyph is no ground; the box that a text may bring along is.
+      .filter((e) => e.ownerSVGElement === svg && !(e.tagName === "use" && e.closest("g[id^=text_]")));
     return shapes.reverse().reduce((below, shape) => {
       const style = getComputedStyle(shape);
       if (style.fill === "none") return below;

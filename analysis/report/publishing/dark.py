@@ -18,8 +18,10 @@ _MAP = re.compile(r'<g id="QuadMesh|<image')
 _AXES = re.compile(r'(?=<g id="(?:axes|legend|figure)_\d+">)')
 #: The frame of a panel: its first path goes once around it.
 _FRAME = re.compile(r'<path d="M ([\d.]+) ([\d.]+)\s+L ([\d.]+) [\d.]+\s+L [\d.]+ ([\d.]+)')
+#: A text of a panel, perhaps in a box, up to its place.
 _TEXT = re.compile(
-    r'^(   <g id="text_\d+")(?=>\s*<!-- .*? -->\s*<g transform="translate\((\S+) (\S+)\))', re.M
+    r'^(   <g id="text_\d+")((?:(?!^   </g>).)*?<g transform="translate\((\S+) (\S+)\))',
+    re.MULTILINE | re.DOTALL,
 )
 
 
@@ -45,9 +47,9 @@ def _darkened_axes(part: str) -> str:
     left, bottom, right, top = map(float, frame.groups())
 
     def kept(text: re.Match[str]) -> str:
-        x, y = float(text[2]), float(text[3])
+        x, y = float(text[3]), float(text[4])
         on_the_map = left <= x <= right and top <= y <= bottom
-        return f'{text[1]} fill="#000000"' if on_the_map else text[1]
+        return f'{text[1]} fill="#000000"{text[2]}' if on_the_map else text[0]
 
     return _TEXT.sub(kept, _COLOUR.sub(_dark, part))
 

@@ -63,6 +63,8 @@ def draw_estimates(table: pd.DataFrame) -> None:
         axis.errorbar(table["n"], table[column], yerr=error, fmt=marker, capsize=3, label=label)
     axis.axhline(1.0, color="black", linewidth=1)
     axis.set(xlabel="items of a listing", ylabel="mean estimate / rate", xscale="log")
+    axis.set_xticks(table["n"], [str(n) for n in table["n"]])
+    axis.minorticks_off()
     fig.legend(loc="outside lower center", ncols=2, fontsize="small")
     last = table.iloc[0]
     save_figure(
