@@ -96,9 +96,10 @@ def listed_ages(published: Sequence[float | None], now: float) -> tuple[float, .
     >>> listed_ages([900.0, None], now=1000.0)
     ()
     """
-    if not published or any(date is None for date in published):
+    dates = list(published)
+    if not dates or any(date is None for date in dates):
         return ()
-    age = np.sort(now - np.array(published, dtype=np.float64))
+    age = np.sort(now - np.array(dates, dtype=np.float64))
     if not np.isfinite(age).all() or age[0] < -SKEW:
         return ()
     age = np.maximum(age, 0.0)

@@ -107,7 +107,7 @@ class ListingIndex(IndexPolicy):
     >>> hours = tuple(3600.0 * k for k in range(1, 11))
     >>> policy.observe([Outcome(0, "found", items=10, reward=8.0, ages=hours)])
     >>> policy.rate.round(2).tolist()
-    [1.0]
+    [0.9]
     """
 
     def __init__(

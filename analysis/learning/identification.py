@@ -138,13 +138,15 @@ def index_range(
     --------
     >>> least, largest = index_range(2, 2, 9.9)
     >>> round(least, 3), round(largest, 3)
-    (0.01, 9.9)
+    (0.015, 9.9)
     """
     age = check_integer("age", age, 1)
     at = check_integer("at", at, 1, age)
     content = check_number("content", content, 0, high_open=True)
     slowest = check_number("slowest", slowest, 0, low_open=True, high_open=True)
-    fastest = check_number("fastest", fastest, slowest, low_open=True, high_open=True)
+    fastest = check_number("fastest", fastest, 0, low_open=True, high_open=True)
+    if slowest >= fastest:
+        raise ValueError(f"slowest must be below fastest, got {slowest:g} and {fastest:g}")
     least, largest = (
         content * float(relative_index_at_age(mu, h(mu), float(at)) / -np.expm1(-mu * age))
         for mu in (slowest, fastest)

@@ -218,8 +218,9 @@ def believed(dates, expected):
 def window(ages, memory):
     items, time = listing_window(ages, memory)
     assert items == pytest.approx(sum(np.exp(-age / memory) for age in ages[:-1]))
-    assert time == pytest.approx(quad(lambda x: np.exp(-x / memory), 0, ages[-1], limit=500,
-                                      points=[min(5 * memory, ages[-1])])[0])  # fmt: skip
+    kink = [min(5 * memory, ages[-1])]
+    exact = {"limit": 500, "epsabs": 0.0, "epsrel": 1e-10, "points": kink}
+    assert time == pytest.approx(quad(lambda x: np.exp(-x / memory), 0, ages[-1], **exact)[0])
 
 
 FAMILIES = {

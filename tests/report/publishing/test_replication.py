@@ -64,7 +64,7 @@ def test_every_assumption_is_named_with_its_rows():
     assert "| zero first | 2 | X\\-2\\, X\\-3 |" in text
     assert "X\\-3\\, section 1" in text
     assert "X\\-1\\, section 1" not in text
-    assert r"a cause \| of \$2\$" in text
+    assert r"a cause \| of $2$" in text
 
 
 def test_metadata_name_what_was_replicated(tmp_path):

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from analysis.report import save_data, save_value, within
+from analysis.report import counted, save_data, save_table, save_value, within
 from analysis.report.saving.records import saved_numbers
 from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.experiment import Experiment
@@ -111,6 +111,18 @@ def rules_table(table: pd.DataFrame, size: str) -> pd.DataFrame:
         "guarantee": [f"{share:.2%}" if share == share else "none" for share in part["guarantee"]],
     }
     return pd.DataFrame(columns, index=pd.Index([LABELS[n] for n in part["policy"]], name="policy"))
+
+
+def save_tables(table: pd.DataFrame, every: Mapping[str, Experiment]) -> None:
+    """Save one table a budget."""
+    for size, one in every.items():
+        save_table(
+            f"arena-{size}",
+            rules_table(table, size),
+            f"Policies at {counted(one.budget, 'visit')} an hour, by value in units of the index "
+            "with trained rates (block-bootstrap 95% interval). Late: from publication to visit.",
+            instances="arena-rules",
+        )
 
 
 def _hours(hours: float) -> str:
