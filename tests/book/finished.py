@@ -147,7 +147,7 @@ def _above_one(table: Tag, names: list[str], rows: list[list[str]]) -> Iterator[
         if re.search(r"(?:/|of|in) (?:its |the )?(?:relaxed )?bounds?\b", name):
             whole = 100 if re.search(r"%|per ?cent", name) else 1
             for row in rows:
-                value = _value(row[place])
+                value = _least(row[place])
                 if value is not None and value > whole * (1 + _ROUNDING):
                     yield f"a reward above its bound: {_name(table)}: {' | '.join(row)}"
 
@@ -158,7 +158,7 @@ def _above_a_column(table: Tag, names: list[str], rows: list[list[str]]) -> Iter
     rewards = [n for n, name in enumerate(names) if name in {"reward", "reward per epoch"}]
     for bound, reward in ((b, r) for b in bounds for r in rewards):
         for row in rows:
-            most, value = _value(row[bound]), _value(row[reward])
+            most, value = _value(row[bound]), _least(row[reward])
             if most is not None and value is not None and value > most * (1 + _ROUNDING):
                 yield f"a reward above its bound: {_name(table)}: {' | '.join(row)}"
 
@@ -170,7 +170,7 @@ def _above_a_row(table: Tag, rows: list[list[str]]) -> Iterator[str]:
     bounds = [row for row in rows if row and row[0] in {"bound", "relaxed bound"}]
     for bound in bounds:
         for row in rows:
-            for most, value in zip(map(_value, bound[1:]), map(_value, row[1:]), strict=False):
+            for most, value in zip(map(_value, bound[1:]), map(_least, row[1:]), strict=False):
                 above = most is not None and value is not None and value > most * (1 + _ROUNDING)
                 if above and row[0] not in _PROMISES and "cost" not in row[0]:
                     yield f"a reward above its bound: {_name(table)}: {' | '.join(row)}"
@@ -187,6 +187,13 @@ def _grid(table: Tag) -> tuple[list[str], list[list[str]]]:
     if heads == 2:  # pandas names its index in a line of its own
         names = [below or above for above, below in zip(lines[0], lines[1], strict=False)]
     return names, [line for line in lines[heads:] if len(line) == len(names)]
+
+
+def _least(text: str) -> float | None:
+    """Return the lower end of the interval that a cell gives, or its number if it gives none."""
+    value, (_, given, half) = _value(text), text.partition("±")
+    error = _value(half.strip()) if given else None
+    return value if value is None or error is None else value - error
 
 
 def _value(text: str) -> float | None:

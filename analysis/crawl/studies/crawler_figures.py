@@ -17,7 +17,7 @@ from analysis.crawl.studies.crawler import (
 )
 from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.sources import Sources
-from analysis.report import COLOURS, figure, save_data, save_figure, save_value
+from analysis.report import COLOURS, figure, plus_minus, save_data, save_figure, save_value
 from analysis.report.saving.records import saved_numbers
 from analysis.results import Estimate, student_band
 
@@ -74,10 +74,14 @@ def compare_policies(
 
 def policies_table(table: pd.DataFrame) -> pd.DataFrame:
     """Format the comparison for the page."""
+    half = (table["high"] - table["low"]) / 2
     shown = {
         "value per allowed fetch": _with_half(table),
         "model": _or_none(table["expected"], ".3f"),
-        "% of bound": (100 * table["value"] / table["bound"]).map("{:.1f}".format),
+        "of the bound (%)": [
+            plus_minus(100 * value / bound, 100 * half / bound, 1)
+            for value, half, bound in zip(table["value"], half, table["bound"], strict=True)
+        ],
         "fetches per epoch": table["fetches"].map("{:.2f}".format),
         "value per fetch made": _or_none(table["per_fetch"], ".3f"),
         "304 (%)": _or_none(100 * table["share_304"], ".1f"),
@@ -249,8 +253,6 @@ def _save_ratio(runs: Mapping[str, Floats], expected: Mapping[str, float], warm_
     save_value(
         "crawler-ratio", ratio.value, interval=ratio.interval, replications=ratio.replications
     )
-    save_value("crawler-ratio-low", ratio.low)
-    save_value("crawler-ratio-high", ratio.high)
     save_value("crawler-ratio-expected", expected["index"] / expected["round_robin"])
 
 

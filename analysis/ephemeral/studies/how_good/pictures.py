@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.ephemeral.studies.how_good import is_optimal
-from analysis.report import COLOURS, figure, save_figure
+from analysis.report import COLOURS, counted, figure, save_figure, span
 
 #: Policies of the random sets, with what the page calls them.
 LABELS = {
@@ -67,10 +67,10 @@ def save_policies(table: pd.DataFrame) -> None:
         caption="Long-run reward of each policy on the four sources, in percent above or below the "
         "relaxed bound (the scale is linear within 0.1% and logarithmic beyond). The index policy "
         f"stays below the bound by {index}, the exact optimum by {optimum}. {beyond}",
-        alt=f"Dots for {len(shares)} rows and {len(shares.columns)} budgets against a vertical "
-        f"line at the bound. The index lies below it by {index}; farthest to the left is "
+        alt=f"Dots for {len(shares)} rows and {counted(len(shares.columns), 'budget')} against a "
+        f"vertical line at the bound. The index lies below it by {index}; farthest to the left is "
         f"{shares.min(axis=1).idxmin()}, by {-shares.to_numpy().min():.0f}%; the fluid formula "
-        f"lies {fluid.min():+.2f}% to {fluid.max():+.2f}% from it.",
+        f"lies {span(fluid.min(), fluid.max(), '+.2f')}% from it.",
     )
 
 

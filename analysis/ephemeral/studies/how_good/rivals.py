@@ -27,7 +27,7 @@ from analysis.ephemeral.simulation import long_run_cycle, simulate
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.copies import two_level
 from analysis.ephemeral.timetables.table import timetable
-from analysis.report import save_table
+from analysis.report import plus_minus, save_table
 from analysis.results import Estimate
 
 Floats = NDArray[np.float64]
@@ -159,7 +159,7 @@ def save_rivals(one: dict[str, Floats], many: dict[str, Floats], copies: int) ->
         label: {
             "one copy, mean": _mean(one[name]),
             "one copy, worst": f"{one[name].mean(axis=1).max():.2%}",
-            f"{copies} copies, mean": _mean(many[name]) if name in many else "",
+            f"{copies} copies, mean": _mean(many[name]) if name in many else "not played",
         }
         for name, label in LABELS.items()
     }
@@ -179,7 +179,7 @@ def _mean(losses: Floats) -> str:
     if means.size == 1:
         return f"{round(means[0], 9) + 0.0:.3%}"  # no minus before a zero
     estimate = Estimate.of(means)
-    return f"{estimate.value:.2%} ± {estimate.half_width:.2%}"
+    return f"{plus_minus(100 * estimate.value, 100 * estimate.half_width)}%"
 
 
 def aperiodic_share(sets: int, seed: int) -> float:
