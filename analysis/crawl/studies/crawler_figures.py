@@ -253,6 +253,8 @@ def _save_ratio(runs: Mapping[str, Floats], expected: Mapping[str, float], warm_
     save_value(
         "crawler-ratio", ratio.value, interval=ratio.interval, replications=ratio.replications
     )
+    save_value("crawler-ratio-low", ratio.low)
+    save_value("crawler-ratio-high", ratio.high)
     save_value("crawler-ratio-expected", expected["index"] / expected["round_robin"])
 
 

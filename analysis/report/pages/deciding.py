@@ -1,13 +1,31 @@
-"""The code that decides a row: a function of a study, with the constants that it reads."""
+"""The code that decides a row: a function of a study, with the constants that it reads.
+
+Each function is a file of the site, to which the rows link that it decides: on the pages themselves
+all of them would weigh as much as the text.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 from analysis.report.paths import ROOT
+
+
+def code_file(name: str) -> str:
+    """Return the path in the site of the code with a name, as `deciding_code` takes it."""
+    return f"code/{re.sub(r'[^a-zA-Z0-9_]+', '-', name)}.txt"
+
+
+def write_code(names: Iterable[str | None], site: Path) -> None:
+    """Write the code of the named functions to its files in a site."""
+    for name in filter(None, names):
+        path = site / code_file(name)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"# {name.replace(':', ', ')}\n\n{deciding_code(name)}\n", encoding="utf-8")
 
 
 @cache

@@ -33,7 +33,7 @@ from analysis.report.pages.access import fit_roles, name_folded_cells, name_togg
 from analysis.report.pages.api import Face
 from analysis.report.pages.bound import DocumentOnly, DropEmptySections, When
 from analysis.report.pages.collated import number_text, results
-from analysis.report.pages.deciding import deciding_code
+from analysis.report.pages.deciding import code_file, write_code
 from analysis.report.pages.explorables import register as register_explorables
 from analysis.report.pages.pictures import Picture, setup_pictures
 from analysis.report.pages.references import BookReferences, write_index
@@ -187,6 +187,7 @@ class Template(BookDirective):
             versions=versions,
             digits=DIGITS,
             link=self.html_link,
+            up=self.up,
         )
         return self.parse_text_to_nodes(text, allow_section_headings=True)
 
@@ -354,7 +355,6 @@ TEMPLATES.globals |= {
     "all_verdicts": [verdict for verdict in VERDICTS if verdict != "missing"],
     "bases": BASES,
     "kinds": KINDS,
-    "code": deciding_code,
     "computed": _computed,
     "counted": _counted,
     "outcomes": list(_OUTCOMES),
@@ -363,7 +363,7 @@ TEMPLATES.globals |= {
 }
 # Words of a document in a cell of a table, with their formulas as mathematics.
 TEMPLATES.filters["printed"] = lambda text: Markup(escaped_words(text).replace("|", r"\|"))
-TEMPLATES.filters["anchor"] = lambda name: re.sub(r"\W+", "-", f"code-{name}")
+TEMPLATES.filters["code_file"] = code_file
 # The Markdown of this repository itself, in a cell of a table.
 TEMPLATES.filters["cell"] = lambda text: Markup(text.replace("|", r"\|"))
 TEMPLATES.filters["json"] = json.dumps
@@ -377,6 +377,9 @@ def finish(app: Sphinx, problem: Exception | None) -> None:
     if not pages_of_rerun(app):
         write_index(app, problem)
         ship_used(app, problem)
+        if problem is None and app.builder.name == "html":
+            verdicts = results(app).get("verdicts", {}).values()
+            write_code({verdict.get("code") for verdict in verdicts}, Path(app.outdir))
     name_toggles(app, problem)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.report import Claim
-from analysis.report.pages.deciding import deciding_code
+from analysis.report.pages.deciding import code_file, deciding_code, write_code
 from analysis.robots.studies import robots_open
 
 
@@ -28,3 +28,11 @@ def test_constants_of_another_module_of_the_package_are_found():
 def test_a_function_that_is_not_there_is_named():
     with pytest.raises(KeyError, match="nowhere"):
         deciding_code("analysis.robots.studies.robots_open:nowhere")
+
+
+def test_each_function_is_a_file_of_the_site(tmp_path):
+    name = "analysis.robots.studies.robots_open:claims"
+    write_code({name, None, ""}, tmp_path)
+    (path,) = tmp_path.rglob("*.txt")
+    assert path == tmp_path / code_file(name)
+    assert deciding_code(name) in path.read_text(encoding="utf-8")

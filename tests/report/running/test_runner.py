@@ -18,6 +18,7 @@ from analysis.report.files import shown
 from analysis.report.paths import ROOT
 from analysis.report.running import runner
 from analysis.report.running.kernels import COMPILATION, WARNINGS, kernel_environment
+from analysis.report.running.own_files import OwnFile
 from analysis.report.running.runner import RunFailed, in_turn, locked, run
 from tests.report.running.conftest import GOOD
 
@@ -96,8 +97,8 @@ def test_good_results_are_kept_failures_are_told_and_nothing_unchanged_runs(
     assert "2 notebooks, 0 to run" in capsys.readouterr().out
     assert not job("first", number=6).up_to_date
     assert not job("third", COMPILED).up_to_date  # a reader's own result is not the document's
-    assert not replace(first, sources=b"name\n").up_to_date
-    assert not replace(first, trace=b"source,utc\n").up_to_date
+    given = OwnFile("sources", "my.csv", b"name\n")
+    assert not replace(first, files=(given,)).up_to_date
 
     # Another run of the same inputs gives the same bytes.
     before = files(first.target), files(third.target)

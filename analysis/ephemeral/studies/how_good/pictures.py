@@ -53,6 +53,7 @@ def save_policies(table: pd.DataFrame) -> None:
     axis.legend(loc="upper right")
     below = shares.clip(upper=0.0).abs()
     fluid = shares.loc["fluid formula"]
+    low, high = np.quantile(fluid, [0, 1]).tolist()
     beyond = (
         "The fluid formula lies above the bound: no policy can earn what it says."
         if (fluid > 0).all()
@@ -70,7 +71,7 @@ def save_policies(table: pd.DataFrame) -> None:
         alt=f"Dots for {len(shares)} rows and {counted(len(shares.columns), 'budget')} against a "
         f"vertical line at the bound. The index lies below it by {index}; farthest to the left is "
         f"{shares.min(axis=1).idxmin()}, by {-shares.to_numpy().min():.0f}%; the fluid formula "
-        f"lies {span(fluid.min(), fluid.max(), '+.2f')}% from it.",
+        f"lies {span(low, high, '+.2f')}% from it.",
     )
 
 

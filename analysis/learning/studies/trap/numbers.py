@@ -33,35 +33,37 @@ APART = 1e-4
 def report_example(table: pd.DataFrame, found: Trapped) -> None:
     """Save what the worked example gives."""
     truth, believed = (closed_loop(example(), b, 1) for b in (example(), belief(0.5)))
-    save_value("trap-best", truth.cycle.average_reward)
-    save_value("trap-earned", believed.cycle.average_reward)
-    save_value("trap-loss", 100 * believed.loss)
+    save_value("learning-trap-best", truth.cycle.average_reward)
+    save_value("learning-trap-earned", believed.cycle.average_reward)
+    save_value("learning-trap-loss", 100 * believed.loss)
     trapped = table[table.gap == 2]
-    save_value("trap-some", len(trapped) > 0)
+    save_value("learning-trap-some", len(trapped) > 0)
     if len(trapped):
-        save_value("trap-low", float(trapped.alpha.min()))
-        save_value("trap-high", float(trapped.alpha.max()))
+        save_value("learning-trap-low", float(trapped.alpha.min()))
+        save_value("learning-trap-high", float(trapped.alpha.max()))
     ends = (100 * found.low, 100 * found.high)
-    save_value("trap-share", 100 * found.share, interval=ends, replications=found.runs)
+    save_value("learning-trap-share", 100 * found.share, interval=ends, replications=found.runs)
     for name, value in (("low", ends[0]), ("high", ends[1]), ("early", 100 * found.early)):
-        save_value(f"trap-share-{name}", value)
-    save_value("trap-never", found.share == 0.0)
+        save_value(f"learning-trap-share-{name}", value)
+    save_value("learning-trap-never", found.share == 0.0)
 
 
 def report_price(found: AtPrice) -> None:
     """Save losses at a given price, and the share of streams within the bound."""
     for name, lost in (("optimistic", found.optimistic), ("plain", found.plain)):
         end = Estimate.of(lost[:, -1])
-        save_value(f"trap-price-{name}", end.value, interval=end.interval, replications=len(lost))
-    save_value("trap-price-bound", float(found.bound[-1]))
-    save_value("trap-price-crawls", int(found.crawls[-1]))
+        save_value(
+            f"learning-trap-price-{name}", end.value, interval=end.interval, replications=len(lost)
+        )
+    save_value("learning-trap-price-bound", float(found.bound[-1]))
+    save_value("learning-trap-price-crawls", int(found.crawls[-1]))
 
 
 def report_losses(runs: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     """Save the table of losses, the runs and the cycles; return the table."""
     table = summary(runs)
     save_data(
-        "trap-runs",
+        "learning-trap-runs",
         runs,
         "One row a set of sources, rule and horizon.",
         {
@@ -74,7 +76,7 @@ def report_losses(runs: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     )
     shown = table.assign(half=(table.high - table.low) / 2)
     save_table(
-        "trap-losses-table",
+        "learning-trap-losses-table",
         shown[["rule", "horizon", "mean", "half", "median", "largest"]]
         .rename(columns={"mean": "mean loss (%)", "half": "± (95%)", "median": "median (%)",
                          "largest": "largest (%)"})
@@ -83,31 +85,31 @@ def report_losses(runs: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
         f"{len(known)} random sets of sources with one stream of arrivals each.",
         formats={"mean loss (%)": ".3f", "± (95%)": ".2g", "median (%)": ".3f",
                  "largest (%)": ".2f"},
-        instances="trap-runs",
+        instances="learning-trap-runs",
     )  # fmt: skip
     last = table[table.horizon == table.horizon.max()].set_index("rule")
     for rule, short in SHORT.items():
         row = last.loc[rule]
-        save_value(f"trap-{short}-loss", float(row["mean"]),
+        save_value(f"learning-trap-{short}-loss", float(row["mean"]),
                    interval=(float(row.low), float(row.high)), replications=len(known))  # fmt: skip
-        save_value(f"trap-{short}-median", float(row["median"]))
+        save_value(f"learning-trap-{short}-median", float(row["median"]))
     slopes = {short: slope(table, rule) for rule, short in SHORT.items()}
-    save_value("trap-slopes", all(np.isfinite(list(slopes.values()))))
+    save_value("learning-trap-slopes", all(np.isfinite(list(slopes.values()))))
     for short, value in slopes.items():
-        save_value(f"trap-{short}-slope", value if np.isfinite(value) else 0.0)
-    save_value("trap-items-least", bool(last["mean"].idxmin() == "items"))
+        save_value(f"learning-trap-{short}-slope", value if np.isfinite(value) else 0.0)
+    save_value("learning-trap-items-least", bool(last["mean"].idxmin() == "items"))
     ahead = last["mean"]["gain and pairs"] < last["mean"]["UCB on the index"]
-    save_value("trap-gain-ahead", bool(ahead))
+    save_value("learning-trap-gain-ahead", bool(ahead))
     several = known[known.worst - known.best > APART]
-    save_value("trap-sets", len(known))
-    save_value("trap-starts", STARTS)
-    save_value("trap-several", len(several))
-    save_value("trap-some-several", len(several) > 0)
-    save_value("trap-spread", float((known.worst - known.best).max()))
-    save_value("trap-worst", float(known.worst.max()))
-    save_value("trap-better", float(-known.best.min()))
+    save_value("learning-trap-sets", len(known))
+    save_value("learning-trap-starts", STARTS)
+    save_value("learning-trap-several", len(several))
+    save_value("learning-trap-some-several", len(several) > 0)
+    save_value("learning-trap-spread", float((known.worst - known.best).max()))
+    save_value("learning-trap-worst", float(known.worst.max()))
+    save_value("learning-trap-better", float(-known.best.min()))
     save_data(
-        "trap-cycles",
+        "learning-trap-cycles",
         known,
         "One row a set: by how many per cent cycles of the index policy with known rates fall "
         "short of the one from ages 1.",

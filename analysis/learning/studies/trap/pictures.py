@@ -33,7 +33,7 @@ def draw_curve(table: pd.DataFrame) -> None:
     axis.set(xlabel="believed alpha of source 1", ylabel="index (value units)", xlim=(0, 1))
     fig.legend(loc="outside lower center", ncols=2, fontsize="small")
     save_figure(
-        "trap-curve",
+        "learning-trap-curve",
         fig,
         table,
         "Indices of source 1 under beliefs that all predict what a crawl at age 2 finds; the "
@@ -61,7 +61,7 @@ def draw_price(found: AtPrice) -> None:
     fig.legend(loc="outside lower center", ncols=3, fontsize="small")
     ends = [lost[:, -1].mean() for lost in (found.optimistic, found.plain)]
     save_figure(
-        "trap-price",
+        "learning-trap-price",
         fig,
         pd.concat(frames),
         f"Loss of one source at a given price, mean of {len(found.plain)} streams with 95% bands.",
@@ -86,7 +86,7 @@ def draw_losses(table: pd.DataFrame, sets: int) -> None:
     fig.legend(loc="outside lower center", ncols=3, fontsize="small")
     last = table[table.horizon == table.horizon.max()].set_index("rule")["mean"]
     save_figure(
-        "trap-losses",
+        "learning-trap-losses",
         fig,
         table,
         "Loss against the index policy with known rates, in the second half of three horizons: "
