@@ -44,7 +44,7 @@ def by_route(indices: Mapping[str, ArrayLike]) -> pd.DataFrame:
     """
     values = np.array(list(indices.values()), dtype=float)
     columns = pd.Index([f"state {k + 1}" for k in range(values.shape[1])])
-    shown = pd.DataFrame(values.round(4), pd.Index(list(indices), name="index by"), columns)
+    shown = pd.DataFrame(values.round(4) + 0.0, pd.Index(list(indices), name="index by"), columns)
     return shown.astype(object).where(np.isfinite(values), "0/0")
 
 

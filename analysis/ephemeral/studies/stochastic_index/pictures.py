@@ -32,7 +32,7 @@ def save_deviation(grid: Floats, deviation: dict[float, Floats], law: str) -> No
     first = {rate: values[0] for rate, values in deviation.items()}
     fig, axis = figure(height=3.8)
     for colour, style, (rate, values) in zip(COLOURS, STYLES, first.items(), strict=False):
-        label = f"{rate:g} items per time unit"
+        label = f"{rate:g} per time unit"
         axis.plot(grid, 100 * values, style, color=colour, label=label)
     axis.axhline(0, color="black", linewidth=0.8)
     axis.axvline(1, color="grey", linewidth=0.8, linestyle=":")
@@ -120,5 +120,5 @@ def save_rewards(table: pd.DataFrame, budget: int, law: str, replications: int) 
         f"policy ($M = {budget}$, {law} utilities, 95% intervals over {replications} runs with "
         "greedy, whose reward is known exactly, as control variate). Lower is better.",
         alt="Curves of the distance to the bound against the arrival rate. At "
-        f"{rates[0]:g} and at {rates[-1]:g} items: {'; '.join(ends)}.",
+        f"{rates[0]:g} and at {rates[-1]:g}: {'; '.join(ends)}.",
     )
