@@ -27,7 +27,7 @@ def save_losses(frame: pd.DataFrame) -> None:
             axis.loglog(loss.index, loss, style, marker=marker, color=colour, label=label)
     axis.axhline(100 * _FLOOR, color="black", linewidth=0.8, linestyle=":")
     axis.set(xlabel="copies of each source, R", ylabel="loss (% of the bound)")
-    axis.legend(loc="center right")
+    fig.legend(loc="outside lower center", ncols=2)
     last = frame[frame.copies == frame.copies.max()]
     exact = int((last["two-level"] < EXACT).sum())
     save_figure(
