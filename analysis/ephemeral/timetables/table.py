@@ -361,7 +361,8 @@ class Timetable:
         """Return the timetable with one more source, in what is free of the budget.
 
         If no class of its gap is free, entries of longer gaps move, each of which has one irregular
-        gap, once.
+        gap, once. Where a source that alternates between two gaps would have to move in parts, it
+        keeps to the longer of its gaps instead.
 
         Parameters
         ----------
@@ -402,7 +403,17 @@ class Timetable:
             number, gaps = np.append(self.source, len(joined) - 1), np.append(self.gap, best)
             entries = (number, gaps, phase, channel)
         limits = (np.append(self.min_age, 1.0), np.append(self.max_age, np.inf))
-        return self._changed(joined, limits, *entries)
+        wider = self._changed(joined, limits, *entries)
+        if np.isnan(wider.average_reward):  # entries of one source have moved apart
+            return self._without_sharing().with_source(added, gap)
+        return wider
+
+    def _without_sharing(self) -> Timetable:
+        """Return the timetable in which each source has its entry of the least gap alone."""
+        order = np.lexsort((self.gap, self.source))
+        kept = np.sort(order[np.unique(self.source[order], return_index=True)[1]])
+        entries = (self.source[kept], self.gap[kept], self.phase[kept], self.channel[kept])
+        return self._changed(self.sources, (self.min_age, self.max_age), *entries)
 
     def _changed(
         self,
