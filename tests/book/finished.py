@@ -56,10 +56,6 @@ _OF_LOW = {"low": "high", "from": "to", "lower": "upper"}
 #: Rows and columns of a table of rewards that are no policy's.
 _PROMISES = {"fluid formula"}
 _ROUNDING = 1e-9
-#: Tables of runs of finite length beside a long-run bound, which they pass by what is left at
-#: their ends: these points run for some thousand epochs.
-_FINITE = ("dual-descent-half", "dual-descent-budgets")
-_ENDS = 2e-3
 
 
 def faults(article: Tag) -> list[str]:
@@ -152,7 +148,7 @@ def _above_one(table: Tag, names: list[str], rows: list[list[str]]) -> Iterator[
             whole = 100 if re.search(r"%|per ?cent", name) else 1
             for row in rows:
                 value = _least(row[place])
-                if value is not None and value > whole * (1 + _allowed(table)):
+                if value is not None and value > whole * (1 + _ROUNDING):
                     yield f"a reward above its bound: {_name(table)}: {' | '.join(row)}"
 
 
@@ -163,7 +159,7 @@ def _above_a_column(table: Tag, names: list[str], rows: list[list[str]]) -> Iter
     for bound, reward in ((b, r) for b in bounds for r in rewards):
         for row in rows:
             most, value = _value(row[bound]), _least(row[reward])
-            if most is not None and value is not None and value > most * (1 + _allowed(table)):
+            if most is not None and value is not None and value > most * (1 + _ROUNDING):
                 yield f"a reward above its bound: {_name(table)}: {' | '.join(row)}"
 
 
@@ -172,18 +168,13 @@ def _above_a_row(table: Tag, rows: list[list[str]]) -> Iterator[str]:
     if "reward" not in _words(table):
         return
     bounds = [row for row in rows if row and row[0] in {"bound", "relaxed bound"}]
-    allowed = 1 + _allowed(table)
+    allowed = 1 + _ROUNDING
     for bound in bounds:
         for row in rows:
             for most, value in zip(map(_value, bound[1:]), map(_least, row[1:]), strict=False):
                 above = most is not None and value is not None and value > most * allowed
                 if above and row[0] not in _PROMISES and "cost" not in row[0]:
                     yield f"a reward above its bound: {_name(table)}: {' | '.join(row)}"
-
-
-def _allowed(table: Tag) -> float:
-    """Return the relative excess over a bound that a table may show."""
-    return _ENDS if _name(table) in _FINITE else _ROUNDING
 
 
 def _grid(table: Tag) -> tuple[list[str], list[list[str]]]:

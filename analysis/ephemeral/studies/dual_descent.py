@@ -67,21 +67,22 @@ def bound_of_cost(sources: Sources, cost: float) -> float:
 
 
 def bound_of_late(sources: Sources, run: DualRun) -> float:
-    """Return the relaxed bound of what a run spends in its second half, or nan.
+    """Return the most that any run earns per epoch in a second half of that cost, or nan.
 
-    There is none where nothing is spent, and where a source keeps more than a thousandth of its
-    content over that half: what gathered before it would count as earned in it, and no bound on
-    the long run holds.
+    Repeat the crawls of that half for ever: each round earns at least what the half earned of the
+    content that arrived in it, and the rounds together no more than the relaxed bound of what they
+    spend. What the sources hold when the half begins comes on top; at most all that has arrived.
+    Nothing is earned where nothing is spent, and there is no bound to hold that against.
     """
     spent = run.spent[late(run)]
-    kept = np.exp(-sources.decay[sources.u > 0].min(initial=np.inf) * spent.size)
-    return bound_of_cost(sources, spent.mean()) if spent.any() and kept <= 1e-3 else np.nan
+    begins = run.spent.size - spent.size
+    held = float((sources.u_star * -np.expm1(-sources.decay * (begins + 1))).sum())
+    return bound_of_cost(sources, spent.mean()) + held / spent.size if spent.any() else np.nan
 
 
 def without_bound(bounds: pd.Series) -> str:
     """Say why some runs have no bound, if some have none."""
-    said = "; there is none where nothing is spent, or a source keeps what had gathered before"
-    return said if bounds.isna().any() else ""
+    return "; there is none where nothing is spent" if bounds.isna().any() else ""
 
 
 def second_half(sources: Sources, runs: Mapping[str, DualRun]) -> pd.DataFrame:
@@ -164,7 +165,7 @@ def descend_by_budget(
     pandas.DataFrame
         One row a budget and rule: the interval of multipliers, the last price and its ``distance``
         from that interval, and in the second half the cost per epoch, the reward over the bound of
-        the budget, and over the bound of what was spent, where `bound_of_late` has one.
+        the budget, and over the bound of that half, where `bound_of_late` has one.
     """
     rows = []
     for name, sources, budget in cases:
@@ -337,8 +338,8 @@ def save_half(steps: pd.DataFrame, budget: float) -> None:
         "dual-descent-half",
         steps,
         f"Price, spending and reward of {len(steps)} step rules at a budget of {budget:g}, in the "
-        "second half of the run. The bound is the relaxed one for what is spent"
-        f"{without_bound(steps['bound'])}.",
+        "second half of the run. The bound is the relaxed one for what is spent, and what the "
+        f"sources may hold when that half begins{without_bound(steps['bound'])}.",
         formats=".3f",
     )
 
@@ -357,9 +358,9 @@ def save_by_budget(by_budget: pd.DataFrame) -> None:
         "dual-descent-budgets",
         shown,
         "Where the price ends for several budgets and two step rules, and what is spent and earned "
-        "in the second half of the run, the bound being that of what is spent"
-        f"{without_bound(shown['reward / bound'])}. The largest distance from a "
-        f"multiplier is {farthest:.3f}.",
+        "in the second half of the run, the bound being that of what is spent, and what the "
+        f"sources may hold when that half begins{without_bound(shown['reward / bound'])}. The "
+        f"largest distance from a multiplier is {farthest:.3f}.",
         formats=dict.fromkeys(map(str, shown), ".4f") | {"reward / bound": ".3f"},
     )
 
