@@ -1,4 +1,4 @@
-"""Ship only what pages use of the theme: its icons, its rules of style, the glyphs of its fonts.
+"""Ship only what pages use: the theme's icons, rules of style and glyphs, and scripts of a part.
 
 The theme brings two thousand icons, twice, and the rules of two frameworks; pages show two dozen
 icons, and one rule in three matches something. A rule stays if each class and each id of its
@@ -35,6 +35,9 @@ _NAMES = re.compile(r"""\b(?:class|id)=(?:"([^"]*)"|'([^']*)')""")
 _INLINE = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
 _WORD = re.compile(r"[\w-]+")
 _VERSION = re.compile(r"(?<![\w-])(?P<path>_static/[\w./-]+\.(?:css|js))\?(?:v|digest)=[0-9a-f]+")
+_SCRIPT_TAG = re.compile(r'\n *<script[^>]* src="[^"]*_static/(?P<name>[\w.-]+\.js)[^>]*></script>')
+#: Scripts that serve one kind of content, and the class of that content.
+_SERVES = {"design-tabs.js": "sd-tab-set", "scorecard.js": "book-scorecard"}
 #: Rules that hold rules.
 _NESTED = {"media", "supports", "layer", "container"}
 
@@ -118,6 +121,16 @@ def _beginnings(name: str) -> list[str]:
     return [name, *(name[: match.end()] for match in re.finditer(r"(?<=.)-", name))]
 
 
+def load_used_scripts(page: str) -> str:
+    """Return the HTML of a page without the scripts whose kind of content it has none of."""
+    content = _SCRIPT_TAG.sub("", page)
+
+    def kept(tag: re.Match[str]) -> str:
+        return tag[0] if _SERVES.get(tag["name"], "") in content else ""
+
+    return _SCRIPT_TAG.sub(kept, page)
+
+
 def keep_used_glyphs(font: Path, characters: set[int]) -> None:
     """Rewrite a font in WOFF2 with some characters only, given by their code points."""
     options = subset.Options(flavor="woff2")
@@ -154,7 +167,8 @@ def ship_used(app: Sphinx, problem: Exception | None) -> None:
     for font in (site / FONTS).glob("*.woff2"):
         keep_used_glyphs(font, characters)
     for path, text in texts.items():
-        path.write_text(_VERSION.sub(partial(_stamped, site), text), encoding="utf-8")
+        stamped = _VERSION.sub(partial(_stamped, site), load_used_scripts(text))
+        path.write_text(stamped, encoding="utf-8")
 
 
 def _stamped(site: Path, address: re.Match[str]) -> str:

@@ -15,6 +15,7 @@ from analysis.report.pages.used import (
     keep_used_glyphs,
     keep_used_icons,
     keep_used_rules,
+    load_used_scripts,
     ship_used,
 )
 
@@ -40,6 +41,18 @@ def test_the_script_of_the_theme_shrinks_and_stays_a_script():
     assert '"f0c9"' in kept
     assert '"f185"' not in kept  # the sun
     assert kept.count("{") == kept.count("}")
+
+
+def test_a_script_of_one_kind_of_content_is_loaded_where_that_content_is():
+    tag = '\n    <script data-a="b" src="../_static/{}?v=1f"></script>'
+    other, tabs, scorecard = map(tag.format, ("other.js", "design-tabs.js", "scorecard.js"))
+    table, tab = '<table class="book-scorecard"></table>', '<div class="sd-tab-set"></div>'
+    page = f"<head>{other}{tabs}{scorecard}\n</head><body>{{}}</body>"
+    for body, loaded in ((other, other), (table, other + scorecard), (tab, other + tabs)):
+        expected = f"<head>{loaded}\n</head><body>{body}</body>"
+        assert load_used_scripts(page.format(body)) == expected
+    whole = page.format(table + tab)
+    assert load_used_scripts(whole) == whole
 
 
 @pytest.mark.parametrize(
