@@ -18,6 +18,25 @@
   };
   book.colour = (n) => `var(--touch-${(n % 7) + 1})`;
   book.plural = (count, name) => `${count} ${name}${count === 1 ? "" : "s"}`;
+  book.listed = (words) => (words.length < 2 ? words.join("")
+    : `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`);
+  book.mean = (values) => values.reduce((total, value) => total + value, 0) / values.length;
+
+  // Rates of sources: the columns that a page saved, controls for the first of them, and the
+  // sources that a state describes.
+
+  const RATES = [
+    ["arrival", "arrival-rate", "arrival rate Λ", 0, 1e6],
+    ["utility", "mean-utility", "mean utility ξ̄", 0, 1e6],
+    ["decay", "decay-rate", "decay rate μ", 1e-3, 100],
+  ];
+  const counted = (size, each) => Array.from({ length: size }, (_, i) => each(i));
+  book.rateColumns = (values, page) => RATES.map(([, id]) => values[`${page}-${id}`]);
+  book.rateControls = (columns, size) => counted(size, (i) => RATES.map(([name, , label, min, max], n) => ({
+    name: `${name}${i + 1}`, label: `Source ${i + 1}: ${label}`, type: "number", min, max,
+    value: columns[n][i], group: "Rates and utilities of the sources",
+  }))).flat();
+  book.sourcesOf = (state, size) => counted(size, (i) => book.math.makeSource(...RATES.map(([name]) => state[`${name}${i + 1}`]), state.T));
 
   // Controls. A control's value is what the state holds; a slider moves in equal steps, in equal
   // ratios where the control is logarithmic, or from stop to stop.
@@ -106,6 +125,7 @@
       <div class="touch-picture"></div><ul class="touch-legend"></ul>
       <p class="touch-words" role="status" aria-live="polite"></p>
       <p class="touch-foot"><button type="button">Reset</button> <a>Link to this view</a></p>`;
+    document.getElementById(place.dataset.instead)?.classList.add("touch-replaced");
     place.setAttribute("role", "group");
     place.setAttribute("aria-label", view.title);
     const part = (name) => place.querySelector(name);

@@ -1,24 +1,12 @@
-// Explorables of part I: four sources, the index as a maximum of lines, costs, timetables, and the calendar.
+// Explorables of part I: four sources, the index as a maximum of lines, and costs.
 (function () {
   "use strict";
-  const book = window.bookExplorables, { math, said, colour } = book;
-  const mean = (values) => values.reduce((total, value) => total + value, 0) / values.length;
-  const listed = (words) => (words.length < 2 ? words.join("")
-    : `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`);
+  const book = window.bookExplorables, { math, said, colour, listed, mean } = book;
 
   const POLICIES = [["whittle", "index policy"], ["greedy", "greedy: most content now"], ["round-robin", "round robin"]];
-  const RATES = [
-    ["arrival", "four-sources-arrival-rate", "arrival rate Λ", 0, 1e6],
-    ["utility", "four-sources-mean-utility", "mean utility ξ̄", 0, 1e6],
-    ["decay", "four-sources-decay-rate", "decay rate μ", 1e-3, 100],
-  ];
 
   book.define("explore-four-sources", ({ parameters, values }) => {
-    const size = values[RATES[0][1]].length, places = Array.from({ length: size }, (_, i) => i);
-    const rates = places.flatMap((i) => RATES.map(([name, id, label, min, max]) => ({
-      name: `${name}${i + 1}`, label: `Source ${i + 1}: ${label}`, type: "number", min, max,
-      value: values[id][i], group: "Rates and utilities of the sources",
-    })));
+    const columns = book.rateColumns(values, "four-sources"), size = columns[0].length;
     return {
       title: "Drive it: who is crawled, and what it earns",
       controls: [
@@ -26,29 +14,60 @@
         { name: "T", label: "Period T", unit: "time units", type: "range", min: 0.1, max: 10, log: true, value: parameters.period },
         { name: "epochs", label: "Epochs shown", type: "range", min: 10, max: 200, integer: true, value: Math.min(200, parameters.horizon) },
         { name: "policy", label: "Policy", type: "select", options: POLICIES, value: "whittle" },
-        ...rates,
+        ...book.rateControls(columns, size),
       ],
       draw(state, width) {
-        const sources = places.map((i) => math.makeSource(...RATES.map(([name]) => state[`${name}${i + 1}`]), state.T));
+        const sources = book.sourcesOf(state, size);
         const run = math.simulate(sources, state.policy, state.M, state.epochs);
         const cycle = math.longRunCycle(sources, state.policy, state.M);
         const x = { range: [0, state.epochs - 1], label: "epoch" };
-        const panels = places.map((i) => {
+        const panels = sources.map((_, i) => {
           const points = run.states.map((states, t) => [t, states[i]]);
           const range = [0, 1.05 * sources[i].limit || 1];
           const panel = book.panel(width, 92, { ...x, quiet: true }, { range, label: `content of source ${i + 1}` });
           return panel.line(points, colour(i), { thick: 1.5 })
             .dots(points.filter(([t]) => run.crawls[t].includes(i)), colour(i), { radius: 3.5 });
         });
-        let total = 0;
-        const running = run.rewards.map((reward, t) => { total += reward; return [t, total / (t + 1)]; });
-        const ends = [...running.map(([, value]) => value), cycle ? cycle.average : 0];
-        const panel = book.panel(width, 170, x, { range: [0, 1.1 * Math.max(...ends) || 1], label: "mean reward so far" });
-        if (cycle) panel.line([[0, cycle.average], [state.epochs - 1, cycle.average]], colour(6), { dash: "6 4", thick: 1.5 });
-        panel.line(running, colour(0), { thick: 2.5 });
+        const panel = meanPanel(run, cycle, width, 170, x);
         return {
-          picture: [...panels, panel], words: told(state, cycle, total / state.epochs),
+          picture: [...panels, panel], words: told(state, cycle, mean(run.rewards)),
           legend: [[book.keyDot(colour(0)), "a crawl"], [book.keyLine(colour(0)), "mean so far"], [book.keyLine(colour(6), "6 4"), "long run"]],
+        };
+      },
+    };
+  });
+
+  // The mean reward of the epochs so far, and what is earned in the long run.
+  function meanPanel(run, cycle, width, height, x) {
+    let total = 0;
+    const running = run.rewards.map((reward, t) => { total += reward; return [t, total / (t + 1)]; });
+    const ends = [...running.map(([, value]) => value), cycle ? cycle.average : 0];
+    const panel = book.panel(width, height, x, { range: [0, 1.1 * Math.max(...ends) || 1], label: "mean reward so far" });
+    if (cycle) panel.line([[0, cycle.average], [x.range[1], cycle.average]], colour(6), { dash: "6 4", thick: 1.5 });
+    return panel.line(running, colour(0), { thick: 2.5 });
+  }
+
+  const EPOCHS = 40;
+
+  book.define("explore-front", ({ parameters, values }) => {
+    const columns = book.rateColumns(values, "four-sources"), size = columns[0].length;
+    const sources = columns[0].map((_, i) => math.makeSource(...columns.map((column) => column[i]), parameters.period));
+    return {
+      title: `Try it: ${size} sources, some crawls an epoch, three policies`,
+      controls: [
+        { name: "M", label: "Budget M", unit: "sources per epoch", type: "range", min: 1, max: size, integer: true, value: parameters.budget },
+        { name: "policy", label: "Policy", type: "select", options: POLICIES, value: "whittle" },
+      ],
+      draw(state, width) {
+        const run = math.simulate(sources, state.policy, state.M, EPOCHS);
+        const cycle = math.longRunCycle(sources, state.policy, state.M);
+        const grid = book.panel(width, 30 + 20 * size, { range: [0, EPOCHS], label: "epoch", quiet: true },
+          { range: [size, 0], label: "source", ticks: sources.map((_, i) => i + 0.5), names: sources.map((_, i) => i + 1) });
+        run.crawls.forEach((crawled, t) => crawled.forEach((i) => grid.cell([t + 0.08, i + 0.1], [t + 0.92, i + 0.9], colour(i))));
+        return {
+          picture: [grid, meanPanel(run, cycle, width, 150, { range: [0, EPOCHS - 1], label: "epoch" })],
+          words: told({ ...state, epochs: EPOCHS }, cycle, mean(run.rewards)),
+          legend: [[book.keyCell(colour(0)), "a crawl, in its source's colour"], [book.keyLine(colour(0)), "mean so far"], [book.keyLine(colour(6), "6 4"), "long run"]],
         };
       },
     };
@@ -156,127 +175,6 @@
             + `value has mean ${said(mean(shown.map((n) => of("value", n))), 3)} and is ${said(worst, 2)} at most; `
             + `reach has mean ${said(mean(shown.map((n) => of("reach", n))), 2)}.`,
           legend: [[book.keyDot(colour(6), true), "the instance that is followed"], [book.keyLine(colour(6)), "mean (bar)"]],
-        };
-      },
-    };
-  });
-
-  const FEW = 8;
-
-  book.define("explore-timetable", ({ parameters, values }) => {
-    const ids = ["arrival-rate", "mean-utility", "decay-rate"].map((name) => `timetable-${name}`);
-    const size = Math.min(FEW, values[ids[0]].length), places = Array.from({ length: size }, (_, i) => i);
-    const rates = places.flatMap((i) => RATES.map(([name, , label, min, max], n) => ({
-      name: `${name}${i + 1}`, label: `Source ${i + 1}: ${label}`, type: "number", min, max,
-      value: values[ids[n]][i], group: "Rates and utilities of the sources",
-    })));
-    return {
-      title: "Drive it: blocks of the budget, and the epochs that they become",
-      controls: [
-        { name: "M", label: "Budget M", unit: "sources per epoch", type: "range", min: 1, max: size, integer: true, value: Math.min(size, parameters.budget) },
-        { name: "T", label: "Length of an epoch T", unit: "time units", type: "range", min: 0.1, max: 10, log: true, value: 1 },
-        { name: "epochs", label: "Epochs shown", type: "range", min: 8, max: 64, integer: true, value: 24 },
-        ...rates,
-      ],
-      draw(state, width) {
-        const sources = places.map((i) => math.makeSource(...RATES.map(([name]) => state[`${name}${i + 1}`]), state.T));
-        const { entries, average, bound } = math.timetable(sources, state.M);
-        const cycle = math.longRunCycle(sources, "whittle", state.M);
-        const line = book.panel(width, 96, { range: [0, state.M], label: "budget (crawls per epoch)" },
-          { range: [0, 1], label: "blocks of length 1/gap, by source", ticks: [] });
-        entries.forEach((entry) => {
-          const start = entry.channel + reversed(entry.phase, entry.gap) / entry.gap, length = 1 / entry.gap;
-          line.cell([start, 0], [start + length, 1], colour(entry.source), "stroke:var(--touch-ground);stroke-width:1");
-          if (line.px(start + length) - line.px(start) > 16) {
-            line.label(start + length / 2, 0.5, String(entry.source + 1), { anchor: "middle", dy: 4, colour: "var(--touch-ground)", weight: 700 });
-          }
-        });
-        const grid = book.panel(width, 70 + 22 * size, { range: [0, state.epochs], label: "epoch" },
-          { range: [size, 0], label: "source: timetable, index below", ticks: places.map((i) => i + 0.5), names: places.map((i) => i + 1) });
-        const index = math.simulate(sources, "whittle", state.M, state.epochs).crawls;
-        for (let epoch = 0; epoch < state.epochs; epoch += 1) {
-          entries.filter(({ gap, phase }) => epoch % gap === phase).forEach(({ source }) =>
-            grid.cell([epoch + 0.08, source + 0.1], [epoch + 0.92, source + 0.48], colour(source)));
-          index[epoch].forEach((source) => grid.cell([epoch + 0.08, source + 0.56], [epoch + 0.92, source + 0.9], colour(6)));
-        }
-        return {
-          picture: [line, grid], words: scheduled(state, places, { entries, average, bound }, cycle),
-          legend: [[book.keyCell(colour(0)), "block or crawl of the timetable, in its source's colour"], [book.keyCell(colour(6)), "crawl of the index policy, from empty sources, below"]],
-        };
-      },
-    };
-  });
-
-  // A phase with the binary digits of its gap's exponent reversed: where its block begins.
-  function reversed(phase, gap) {
-    let place = 0;
-    for (let width = 1, rest = phase; width < gap; width *= 2) {
-      place = 2 * place + (rest % 2);
-      rest = Math.floor(rest / 2);
-    }
-    return place;
-  }
-
-  function scheduled(state, places, { entries, average, bound }, cycle) {
-    const said100 = (share) => `${said(100 * share, 2)}%`;
-    const gaps = places.map((i) => {
-      const own = entries.filter(({ source }) => source === i).map(({ gap }) => gap).sort((a, b) => a - b);
-      if (!own.length) return `source ${i + 1} never`;
-      if (own.length > 1) return `source ${i + 1} every ${own[0] / 2} or ${book.plural(own[0], "epoch")}`;
-      return `source ${i + 1} every ${own[0] === 1 ? "epoch" : `${own[0]} epochs`}`;
-    });
-    const beside = cycle ? `The index policy earns ${said(cycle.average, 2)} in the long run, ${said100(1 - cycle.average / bound)} below the bound.`
-      : "The index policy shows no cycle within 20000 epochs.";
-    if (!(bound > 0)) return `With M = ${state.M} there is nothing to earn: all sources are empty.`;
-    return `With M = ${state.M}, powers of two crawl ${listed(gaps)}. That earns ${said(average, 2)} an epoch, and no policy more than `
-      + `${said(bound, 2)}: ${said100(Math.max(0, 1 - average / bound))} is the most that can be lost. ${beside}`;
-  }
-
-  // Epochs drawn, and the most that are followed until the schedule repeats itself.
-  const DRAWN = 40, LONGEST = 5000;
-  // The delay and the budget of the page's example of a schedule.
-  const OPENED = { delay: 2, budget: 2 };
-
-  book.define("explore-calendar", ({ values }) => {
-    const rates = ["arrival-rate", "mean-utility", "decay-rate"].map((name) => values[`at-scale-few-${name}`]);
-    const sources = rates[0].map((_, i) => math.makeSource(...rates.map((column) => column[i]), 1));
-    return {
-      title: `Drive it: the calendar of ${sources.length} sources`,
-      controls: [
-        { name: "delay", label: "Crawl delay of every source", unit: "epochs", type: "range", min: 1, max: 20, integer: true, value: OPENED.delay },
-        { name: "M", label: "Budget M", unit: "sources per epoch", type: "range", min: 1, max: 6, integer: true, value: OPENED.budget },
-      ],
-      draw(state, width) {
-        const plan = math.schedule(sources, state.M, state.delay, LONGEST), size = sources.length;
-        const bound = math.relaxedBound(sources, state.M, state.delay), free = math.relaxedBound(sources, state.M, 1);
-        const x = { range: [0, DRAWN], label: "epoch" };
-        const grid = book.panel(width, 30 + 20 * size, { ...x, quiet: true },
-          { range: [size, 0], label: "source", ticks: sources.map((_, i) => i + 0.5), names: sources.map((_, i) => i + 1) });
-        let held = 0;
-        for (let epoch = 0; epoch < DRAWN; epoch += 1) {
-          sources.forEach((_, i) => {
-            const crawled = plan.crawls[epoch].includes(i);
-            const bar = plan.marginal[epoch] === null ? 0 : plan.marginal[epoch];
-            const late = !crawled && plan.indices[epoch][i] >= bar;
-            held += Number(late);
-            if (crawled) grid.cell([epoch + 0.08, i + 0.1], [epoch + 0.92, i + 0.9], colour(0));
-            else if (late) grid.cell([epoch + 0.3, i + 0.35], [epoch + 0.7, i + 0.65], colour(1));
-          });
-        }
-        const [first, last] = plan.cycle ?? [LONGEST / 2, LONGEST - 1];
-        const earned = mean(plan.rewards.slice(first, last + 1));
-        const spent = mean(plan.crawls.slice(first, last + 1).map((arms) => arms.length));
-        const over = plan.cycle ? `over its cycle of ${book.plural(last - first + 1, "epoch")}` : `mean of epochs ${first + 1} to ${last + 1}: no cycle shows`;
-        const panel = book.panel(width, 150, x, { range: [0, 1.15 * Math.max(bound, ...plan.rewards.slice(0, DRAWN))], label: "reward of the epoch" });
-        panel.line([[0, bound], [DRAWN, bound]], colour(6), { dash: "6 4", thick: 1.5 })
-          .line(plan.rewards.slice(0, DRAWN).map((reward, t) => [t + 0.5, reward]), colour(0));
-        const unspent = spent < state.M - 1e-9 ? ` The delay leaves only ${said(spent, 2)} crawls an epoch to make.` : "";
-        return {
-          picture: [grid, panel],
-          words: `With a crawl delay of ${book.plural(state.delay, "epoch")} and M = ${state.M}, the policy earns ${said(earned, 2)} an epoch (${over}), `
-            + `${said((100 * earned) / bound, 1)}% of the relaxed bound ${said(bound, 2)} under that delay; without a delay the bound is `
-            + `${said(free, 2)}. In the ${DRAWN} epochs drawn, a source has to wait for its delay ${book.plural(held, "time")}.${unspent}`,
-          legend: [[book.keyCell(colour(0)), "crawled"], [book.keyCell(colour(1)), "index high enough, but within its delay"], [book.keyLine(colour(6), "6 4"), "relaxed bound"]],
         };
       },
     };

@@ -304,7 +304,7 @@ def test_an_optimal_policy_of_the_page_is_optimal_by_the_package(calculator):
 PLACE = re.compile(r"^```\{explorable\} (\S+)$", re.M)
 PLACES = {
     id: page.relative_to(BOOK).with_suffix(".html").as_posix()
-    for page in sorted(BOOK.glob("*/*.md"))
+    for page in [BOOK / "index.md", *sorted(BOOK.glob("*/*.md"))]
     for id in PLACE.findall(page.read_text(encoding="utf-8"))
 }
 each = pytest.mark.parametrize("id", PLACES)
@@ -437,9 +437,10 @@ def test_an_address_with_nonsense_in_it_opens_the_first_view(opened):
     assert "With M = 4 " in far.words
 
 
-def test_four_sources_open_with_the_numbers_of_the_package(opened):
-    words = opened("explore-four-sources").words
-    run = simulate(four_sources(), "whittle", 1, 61)
+@pytest.mark.parametrize(("id", "epochs"), [("explore-four-sources", 61), ("explore-front", 40)])
+def test_four_sources_open_with_the_numbers_of_the_package(opened, id, epochs):
+    words = opened(id).words
+    run = simulate(four_sources(), "whittle", 1, epochs)
     assert f"{long_run_cycle(four_sources(), 'whittle', 1).average_reward:.2f}" in words
     assert f"{run.average_reward:.2f}" in words
 
@@ -492,15 +493,20 @@ def test_without_scripts_and_on_paper_the_still_picture_stands_alone(opened, bro
     tab = context.new_page()
     tab.goto((site.html / PLACES[id]).as_uri())
     place = tab.locator(f"[data-explorable='{id}']")
-    still = place.get_attribute("data-figure")
+    replaced = place.get_attribute("data-instead")
+    still = replaced or place.get_attribute("data-figure")
     assert not place.is_visible()
     show_still(tab, still)
     context.close()
     shown = opened(id)
     assert shown.place.is_visible()
-    show_still(shown.tab, still)
+    if replaced:
+        assert not shown.tab.locator(f"[id='{still}']").is_visible()
+    else:
+        show_still(shown.tab, still)
     shown.tab.emulate_media(media="print")
     assert not shown.place.is_visible()
+    show_still(shown.tab, still)
 
 
 def test_a_page_loads_the_scripts_of_its_own_explorables_and_no_others(site):

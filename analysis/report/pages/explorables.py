@@ -9,7 +9,9 @@ that have an explorable, and on no other.
 Options      ``:figure:`` id of the still picture beside it; ``:values:`` ids of saved values;
              ``:data:`` id of a figure, table or experiment whose data are read, ``:columns:``
              which of them;
-             ``:printed:`` ids of printed rows.
+             ``:printed:`` ids of printed rows; ``:notebook:`` name of another page's notebook whose
+             parameters are read; ``:instead:`` id of the element that it takes the place of on
+             screens, where its script runs.
 """
 
 from __future__ import annotations
@@ -50,6 +52,8 @@ class Explorable(SphinxDirective):
         "data": directives.unchanged_required,
         "columns": _names,
         "printed": _names,
+        "notebook": directives.unchanged_required,
+        "instead": directives.unchanged_required,
     }
 
     def run(self) -> list[nodes.Node]:
@@ -63,11 +67,12 @@ class Explorable(SphinxDirective):
             "rows": self._rows(),
             "printed": {row: self._printed(row) for row in self.options.get("printed", [])},
         }
+        instead = f'data-instead="{self.options["instead"]}" ' if "instead" in self.options else ""
         # What ends a script must not stand in it.
         content = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
         html = (
             f'<div class="explorable" id="{id}" data-explorable="{id}" data-figure="{figure}" '
-            f'hidden><script type="application/json">{content}</script></div>'
+            f'{instead}hidden><script type="application/json">{content}</script></div>'
         )
         self.env.metadata[self.env.docname].setdefault("views", []).append(self._script(id))
         return [nodes.raw("", html, format="html")]
@@ -84,7 +89,7 @@ class Explorable(SphinxDirective):
         return results(self.env.app)
 
     def _parameters(self) -> dict[str, Any]:
-        name = Path(self.env.docname).name
+        name = self.options.get("notebook", Path(self.env.docname).name)
         runs = self._results["runs"]
         (page,) = [page for page in runs if Path(page).name == name]
         parameters: dict[str, Any] = runs[page]["parameters"]

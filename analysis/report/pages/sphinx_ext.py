@@ -168,7 +168,8 @@ class FrontFigure(BookDirective):
         link = self.link("", shown["notebook"], id)
         link += image
         said = nodes.paragraph("", "", *self.markdown(shown["caption"]), classes=["book-front"])
-        return [nodes.container("", nodes.paragraph("", "", link), said, classes=["repro-figure"])]
+        picture = nodes.paragraph("", "", link)
+        return [nodes.container("", picture, said, ids=[f"front-{id}"], classes=["repro-figure"])]
 
 
 class Template(BookDirective):

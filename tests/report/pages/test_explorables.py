@@ -61,6 +61,12 @@ def test_a_place_holds_parameters_values_data_and_prints(stage, monkeypatch):
     }
 
 
+def test_a_page_without_a_notebook_names_one_and_what_is_replaced(stage, monkeypatch):
+    options = ":notebook: page\n:instead: front-still\n:figure: page-still"
+    text = render(stage, monkeypatch, PLACE.replace(":figure: page-still", options))
+    assert 'data-figure="page-still" data-instead="front-still" hidden' in text
+
+
 def test_scripts_are_deferred_in_the_order_of_their_needs(stage, monkeypatch):
     text = render(stage, monkeypatch)
     scripts = re.findall(r'<script defer="defer" src="_static/(math|frame|plot|views-.)\.js', text)
