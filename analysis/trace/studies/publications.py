@@ -167,8 +167,9 @@ def ratios(
                 save_value(id, ratio, interval=interval, replications=len(weights))
         hours = base.size * WEEK / HOUR
         index = base.sum() / hours
+        sources = every[size].sources(every[size].tested)
         bounds = {
-            "relaxed": relaxed_bound(every[size].sources(every[size].tested), budget)[0],
+            "relaxed": relaxed_bound(sources, budget)[0],
             "clairvoyant": float(every[size].clairvoyant().mean()),
         }
         for key, bound in bounds.items():
@@ -176,6 +177,7 @@ def ratios(
         save_value(f"publications-nutch-used-{size}", played["nutch"].used)
         save_value(f"publications-feed-used-{size}", played["feed"].used)
         save_value(f"publications-budget-{size}", budget)
+        save_value(f"publications-round-{size}", len(sources) / budget)  # hours between visits
         rows += [(size, budget, k, b / index, *[np.nan] * 4) for k, b in bounds.items()]
     columns = ["size", "budget", "policy", "ratio", "low", "high", "phases", "used"]
     table = pd.DataFrame(rows, columns=columns)
