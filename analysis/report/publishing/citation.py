@@ -1,6 +1,7 @@
 """How the book and its products are cited: by version and commit, and by address where it has one.
 
-The facts stand in ``CITATION.cff``, and nowhere else: title, authors, version, date, keywords.
+The facts stand in ``CITATION.cff``, and nowhere else: title, authors, version, date, keywords, and
+the DOI if there is one.
 """
 
 from __future__ import annotations
@@ -145,6 +146,7 @@ def _entry(key: str, fields: dict[str, str], note: str, date: str, address: str)
     """Return a BibTeX entry: a thing that was published, but by no publisher."""
     whole = {"author": " and ".join(f"{{{as_tex(name)}}}" for name in authors()), **fields}
     whole |= {"year": date[:4], "version": str(facts()["version"]), "note": as_tex(note)}
+    whole |= {"doi": facts()["doi"]} if "doi" in facts() else {}
     whole |= {"url": address} if address else {}
     lines = "".join(f"  {name} = {{{value}}},\n" for name, value in whole.items())
     return f"@misc{{{key},\n{lines}}}\n"
@@ -153,7 +155,8 @@ def _entry(key: str, fields: dict[str, str], note: str, date: str, address: str)
 def plain_citation(edition: Edition) -> str:
     """Return the citation of the whole book in the style of the APA, as one line of text."""
     said = f"{', '.join(authors())} ({edition.date[:4]}). {facts()['title']} ({edition.note})"
-    return f"{said} [Computer software]. {edition.address}".rstrip()
+    address = f"https://doi.org/{facts()['doi']}" if "doi" in facts() else edition.address
+    return f"{said} [Computer software]. {address}".rstrip()
 
 
 def write_citation(site: Path, edition: Edition) -> None:

@@ -14,7 +14,7 @@ from sphinx.util.docutils import docutils_namespace
 from analysis.published import Document, Printed
 from analysis.report.collate import DATA
 from analysis.report.pages import collated, rerun, sphinx_ext
-from analysis.report.pages.sphinx_ext import _computed, _why
+from analysis.report.pages.sphinx_ext import TEMPLATES, _computed, _why
 from analysis.report.run import DIGITS, FORMATS
 from analysis.report.running.notebooks import Parameter
 from analysis.report.scorecard import VERDICTS
@@ -285,3 +285,13 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
 )
 def test_condition_and_choices_stand_beside_the_reason(reason, assumes, condition, shown):
     assert _why({"reason": reason, "assumes": assumes, "condition": condition}) == shown
+
+
+@pytest.mark.parametrize(
+    ("repository", "binder"),
+    [("", False), ("https://a.example/us/book", False), ("https://github.com/us/my_book", True)],
+)
+def test_how_to_rerun_names_the_repository_and_binder_where_it_can(repository, binder):
+    text = TEMPLATES.get_template("sources-of-book.md").render(data={"repository": repository})
+    assert ("archive of a release" in text) is (not repository)
+    assert ("https://mybinder.org/v2/gh/us/my_book/HEAD?urlpath=lab/tree/" in text) is binder

@@ -189,6 +189,15 @@ def test_the_published_citation_follows_commit_and_address(tmp_path, edition):
     assert (tmp_path / "citation.bib").read_text(encoding="utf-8") == book_bibtex(edition)
 
 
+def test_a_doi_is_named_once_there_is_one(monkeypatch):
+    assert "doi" not in fields(book_bibtex(THERE))
+    known = citation.facts() | {"doi": "10.5281/zenodo.1"}
+    monkeypatch.setattr(citation, "facts", lambda: known)
+    found = fields(book_bibtex(THERE))
+    assert (found["doi"], found["url"]) == ("10.5281/zenodo.1", THERE.address)
+    assert plain_citation(THERE).endswith(" https://doi.org/10.5281/zenodo.1")
+
+
 def test_the_citation_file_converts_to_an_entry_and_a_line_without_nonsense():
     title = citation.facts()["title"]
     found = fields(book_bibtex(HERE))

@@ -1,0 +1,31 @@
+"""What Binder installs and runs is what the repository holds."""
+
+import os
+import re
+import tomllib
+
+from packaging.specifiers import SpecifierSet
+
+from analysis.report.commands import main
+from analysis.report.paths import ROOT
+
+BINDER = ROOT / "binder"
+
+
+def test_binder_installs_the_lock_under_a_python_that_the_package_allows():
+    (line,) = (BINDER / "requirements.txt").read_text().splitlines()
+    assert (BINDER / line.removeprefix("-r ")).resolve() == ROOT / "requirements.lock"
+    name, version = (BINDER / "runtime.txt").read_text().strip().split("-")
+    allowed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    assert name == "python"
+    assert version in SpecifierSet(allowed)
+
+
+def test_binder_builds_the_book_with_a_command_that_there_is(monkeypatch):
+    script = BINDER / "postBuild"
+    assert os.access(script, os.X_OK)
+    (command,) = re.findall(r"python -m analysis\.report (.*)", script.read_text())
+    asked = []
+    monkeypatch.setattr("analysis.report.commands.make_book", lambda *args: asked.append(args[0]))
+    assert main(command.split()) == 0
+    assert asked == ["quick"]
