@@ -4,29 +4,33 @@
 document.addEventListener("DOMContentLoaded", () => {
   const table = document.querySelector("table.book-scorecard");
   if (!table) return;
-  const rows = [...table.tBodies[0].rows];
+  // Each document has its rows in a part of the table, below its name.
+  const parts = [...table.tBodies].map((body) => ({ title: body.rows[0], rows: [...body.rows].slice(1) }));
+  const rows = parts.flatMap((part) => part.rows);
   const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
   const known = document.getElementById("scorecard-choices").dataset;
-  const text = (row, column) => row.cells[column].textContent.trim();
+  const said = (row, column) => row.cells[heads.indexOf(column)]?.textContent.trim();
+  // A basis is named where it is not the usual one.
+  const text = (row, column) => column === "Document" ? row.parentElement.rows[0].textContent.trim()
+    : column === "Basis" ? said(row, column) || "computed" : said(row, column);
   const bar = document.createElement("form");
   bar.className = "book-filter";
   bar.setAttribute("aria-label", "Filter the scorecard");
   const given = new URLSearchParams(location.search || location.hash.slice(1));
   const choices = ["Document", "Kind", "Verdict", "Basis"].map((name) => {
-    const column = heads.indexOf(name);
     const select = document.createElement("select");
     select.name = name.toLowerCase();
     select.id = `filter-${select.name}`;
     select.append(new Option("all", ""));
     // Every value of the guide can be chosen, those that no row has too, and so can what the address names.
-    const values = known[select.name] ? known[select.name].split("|") : [...new Set(rows.map((row) => text(row, column)))].sort();
+    const values = known[select.name] ? known[select.name].split("|") : [...new Set(rows.map((row) => text(row, name)))].sort();
     const named = given.get(select.name);
     if (named && !values.includes(named)) values.push(named);
     values.filter(Boolean).forEach((value) => select.append(new Option(value, value)));
     const label = document.createElement("label");
     label.append(`${name} `, select);
     bar.append(label);
-    return [column, select];
+    return [name, select];
   });
   const inputs = document.createElement("input");
   inputs.type = "checkbox";
@@ -41,8 +45,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const count = document.createElement("output");
   bar.append(inputsLabel, word, count);
   const fields = [...choices.map(([, select]) => select), word];
-  const verdict = heads.indexOf("Verdict");
-  const isInput = (row) => ["used", "context"].includes(text(row, verdict));
+  const isInput = (row) => ["used", "context"].includes(text(row, "Verdict"));
   const write = () => {
     const chosen = new URLSearchParams(fields.filter((f) => f.value).map((f) => [f.name, f.value]));
     if (inputs.checked) chosen.set("inputs", "1");
@@ -58,6 +61,7 @@ document.addEventListener("DOMContentLoaded", () => {
       row.hidden = !keep;
       shown += keep;
     });
+    parts.forEach((part) => { part.title.hidden = part.rows.every((row) => row.hidden); });
     count.textContent = `${shown} of ${rows.length} rows`;
   };
   fields.forEach((field) => { field.value = given.get(field.name) ?? ""; });

@@ -16,6 +16,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxRole
 
 from analysis.published import Printed
+from analysis.report.pages.markup import Markup
 from analysis.report.scorecard import NUMERIC
 
 _TOLD = "book_told"
@@ -45,7 +46,10 @@ def resolve_rows(
     rows: Mapping[str, Printed],
     verdicts: Mapping[str, Any],
 ) -> None:
-    """Let the links to rows lead to the place that argues."""
+    """Let the links to rows lead to the place that argues; some, to the row in its page's table.
+
+    Such a link is words where the row's name leads there too.
+    """
     told: dict[str, set[str]] = vars(app.env).get(_TOLD, {})
     for link in [link for link in doctree.findall(nodes.reference) if "row" in link]:
         id = link["row"]
@@ -53,13 +57,19 @@ def resolve_rows(
         if page not in app.env.found_docs:
             page = page.rpartition("/")[2]  # a reader's own run has its page at the top
         if page not in app.env.found_docs:
-            link.replace_self(nodes.Text(id))
+            link.replace_self(link.children)
             continue
         anchor = f"told-{id}" if page in told.get(id, ()) else f"row-{id}"
         if rows[id].kind == "figure" and computed:
             anchor = computed
+        if "tabled" in link:
+            if anchor == f"row-{id}":
+                link.replace_self(link.children)
+                continue
+            anchor = f"row-{id}"
         uri = app.builder.get_relative_uri(docname, page)
-        link["refuri"] = uri if "#" in uri else f"{uri}#{anchor}"
+        address = {"href": uri if "#" in uri else f"{uri}#{anchor}"}
+        link.replace_self(Markup("", *link.children, element="a", attributes=address))
 
 
 def add_search_entries(

@@ -28,7 +28,7 @@ from markupsafe import Markup
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from analysis.published import KINDS, documents, printed_rows
+from analysis.published import documents, printed_rows
 from analysis.report.pages.access import fit_roles, name_folded_cells, name_toggles
 from analysis.report.pages.api import Face
 from analysis.report.pages.bound import DocumentOnly, DropEmptySections, When
@@ -43,8 +43,6 @@ from analysis.report.pages.terms import setup_terms
 from analysis.report.pages.used import ship_used
 from analysis.report.run import DIGITS, FORMATS
 from analysis.report.running.notebooks import Parameter, all_notebooks, find_notebook
-from analysis.report.saving.claims import BASES
-from analysis.report.scorecard import VERDICTS
 from analysis.report.text import escaped, escaped_words
 
 #: What links to files are called where their ending does not say it.
@@ -195,7 +193,7 @@ class Template(BookDirective):
     def html_link(self, text: str, page: str, anchor: str = "") -> Markup:
         """Return a link as HTML, which the roles and links of Markdown cannot say."""
         link = self.link(text, page, anchor)
-        opening = '<a class="reference internal" href="%s">'
+        opening = '<a href="%s">'
         if "refuri" not in link:
             return _words(text)
         return Markup(opening) % link["refuri"] + _words(text) + Markup("</a>")
@@ -285,7 +283,7 @@ def _parameter(parameter: Parameter) -> nodes.list_item:
     return nodes.list_item("", line)
 
 
-def _computed(verdict: dict[str, Any]) -> str:
+def computed_text(verdict: dict[str, Any]) -> str:
     """Return the computed value, and its interval with as many decimals."""
     computed: str = verdict["computed"]
     if not verdict["interval"]:
@@ -353,10 +351,7 @@ TEMPLATES = jinja2.Environment(
     trim_blocks=True,
 )
 TEMPLATES.globals |= {
-    "all_verdicts": [verdict for verdict in VERDICTS if verdict != "missing"],
-    "bases": BASES,
-    "kinds": KINDS,
-    "computed": _computed,
+    "computed": computed_text,
     "counted": _counted,
     "outcomes": list(_OUTCOMES),
     "outputs": _outputs,
@@ -391,9 +386,11 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.config.mathjax_path = "mathjax/startup.js"  # loads what `_config.yml` names
     app.add_directive("repro-figure", ReproFigure)
     app.add_directive("front-figure", FrontFigure)
+    app.setup_extension("analysis.report.pages.markup")
     app.setup_extension("analysis.report.pages.tables")
+    app.setup_extension("analysis.report.pages.scorecard_page")
     app.add_directive("gallery", Gallery)
-    for name in ("verdicts", "scorecard", "coverage", "errata", "build-info", "sources-of-book"):
+    for name in ("verdicts", "coverage", "errata", "build-info", "sources-of-book"):
         app.add_directive(name, Template)
     app.add_directive("document-only", DocumentOnly)
     app.add_directive("when", When)

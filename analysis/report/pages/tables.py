@@ -12,6 +12,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from analysis.report.pages.markup import Markup
 from analysis.report.pages.sphinx_ext import BookDirective
 
 
@@ -21,10 +22,6 @@ class ReproTableNode(nodes.General, nodes.Element):
 
 class TableCaption(nodes.caption):
     """Its caption, which its number opens."""
-
-
-class Markup(nodes.General, nodes.Element):
-    """An HTML element by its name, with its attributes."""
 
 
 class ReproTable(BookDirective):
@@ -74,15 +71,6 @@ class ReproTable(BookDirective):
             yield cell
 
 
-def _open(translator: Any, node: nodes.Element) -> None:
-    attributes: dict[str, str] = node.get("attributes", {})
-    translator.body.append(translator.starttag(node, node["element"], "", **attributes))
-
-
-def _close(translator: Any, node: nodes.Element) -> None:
-    translator.body.append(f"</{node['element']}>\n")
-
-
 def _open_table(translator: Any, node: nodes.Element) -> None:
     translator.body.append(translator.starttag(node, "figure"))
 
@@ -105,5 +93,4 @@ def setup(app: Sphinx) -> None:
     """Register the directive and its nodes."""
     app.add_enumerable_node(ReproTableNode, "table", html=(_open_table, _close_table))
     app.add_node(TableCaption, html=(_open_caption, _close_caption))
-    app.add_node(Markup, html=(_open, _close))
     app.add_directive("repro-table", ReproTable)

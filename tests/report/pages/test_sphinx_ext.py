@@ -13,8 +13,8 @@ from sphinx.util.docutils import docutils_namespace
 
 from analysis.published import Document, Printed
 from analysis.report.collate import DATA
-from analysis.report.pages import collated, rerun, sphinx_ext
-from analysis.report.pages.sphinx_ext import TEMPLATES, _computed, _why
+from analysis.report.pages import collated, rerun, scorecard_page, sphinx_ext
+from analysis.report.pages.sphinx_ext import TEMPLATES, _why, computed_text
 from analysis.report.run import DIGITS, FORMATS
 from analysis.report.running.notebooks import Parameter
 from analysis.report.scorecard import VERDICTS
@@ -35,7 +35,7 @@ EVIL = "<script>alert(1)</script>"
     ],
 )
 def test_an_interval_has_as_many_decimals_as_its_value(computed, interval, shown):
-    assert _computed({"computed": computed, "interval": interval}) == shown
+    assert computed_text({"computed": computed, "interval": interval}) == shown
 
 
 def built(folder, page, monkeypatch):
@@ -183,9 +183,10 @@ def tables(tmp_path, monkeypatch):
         + "".join(f"```{{{name}}}\n```\n\n" for name in names)
     )
     (tmp_path / DATA).write_text(json.dumps(data))
-    for module in (sphinx_ext, collated):
+    for module in (sphinx_ext, scorecard_page, collated):
         monkeypatch.setattr(module, "printed_rows", lambda: rows)
-    monkeypatch.setattr(sphinx_ext, "documents", lambda: documents)
+    for module in (sphinx_ext, scorecard_page):
+        monkeypatch.setattr(module, "documents", lambda: documents)
     text = built(tmp_path, "part/page", monkeypatch)
     return (
         odd,
@@ -208,7 +209,7 @@ def table(text, name):
     return cells, html
 
 
-CELL = r"<t[hd][^>]*>(.*?)</t[hd]>"
+CELL = r"<t[hd](?: [^>]*)?>(.*?)(?=</t[hdr]>|<t[hdr][ >]|</t(?:head|body|able)>|\Z)"
 
 
 def test_the_tables_of_a_page_hold_what_the_results_say(tables):
@@ -227,17 +228,18 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
     assert f'<a href="../{code}">code</a>' in html
     assert 'class="verdict verdict-does-not-hold"' in html
     cells, html = found["book-scorecard"]
-    assert [row[0] for row in cells] == ["Row", "X-1", "X-2", "Y-1"]
-    assert cells[2][1:] == [
-        "does not hold", "words", "shown here", "choice one; choice two", "section 2",
-        "the document", "claim", "judged",
+    assert [row[0] for row in cells] == ["Row", "the document", "X-1", "X-2", "the slides", "Y-1"]
+    assert cells[3][1:] == [
+        "does not hold", "words", "", "choice one; choice two", "section 2", "claim", "judged",
     ]  # fmt: skip
-    assert '<a class="reference internal" href="#told-X-1">X-1</a>' in html
-    assert '<a class="reference internal" href="#row-X-2">X-2</a>' in html
-    assert 'href="#row-X-2">shown here</a>' in html
-    assert cells[3][4] == "n > 1"
+    assert cells[2][2] == odd.replace("$e$", r"\(e\)")
+    assert cells[2][-1] == "number"  # the usual basis is not named
+    assert '<a href="#told-X-1">X-1</a>' in html
+    assert '<a href="#row-X-1">1.50 (1.00 to 2.00)</a>' in html
+    assert '<td><a href="#row-X-2">X-2</a><td class="verdict-differs">does' in html
+    assert cells[5][4] == "n > 1"
     assert 'href="#row-Y-1"' not in html  # its page is not in this book
-    choices = re.search(r'id="scorecard-choices" data-verdict="([^"]*)"', text)
+    choices = re.search(r'<div data-[^>]*data-verdict="([^"]*)"[^>]* id="scorecard-choices"', text)
     assert choices[1].split("|") == [name for name in VERDICTS if name != "missing"]
     assert found["book-coverage"][0][1:] == [
         ["The document", "2", "1", "0", "0", "1", *"0000", "0, 1 still to come", *"101"],

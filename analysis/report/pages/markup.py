@@ -1,0 +1,33 @@
+"""An HTML element by its name: where docutils has no node for it, or writes more than it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+#: Elements whose end tag HTML lets out.
+_UNCLOSED = {"tr", "th", "td"}
+#: Elements inside a line, where a new line would be a space.
+_INLINE = {"a", "span"}
+
+
+class Markup(nodes.General, nodes.Element):
+    """An HTML element by its name, with its attributes."""
+
+
+def _open(translator: Any, node: nodes.Element) -> None:
+    attributes: dict[str, str] = node.get("attributes", {})
+    translator.body.append(translator.starttag(node, node["element"], "", **attributes))
+
+
+def _close(translator: Any, node: nodes.Element) -> None:
+    name = node["element"]
+    if name not in _UNCLOSED:
+        translator.body.append(f"</{name}>" if name in _INLINE else f"</{name}>\n")
+
+
+def setup(app: Sphinx) -> None:
+    """Register the node."""
+    app.add_node(Markup, html=(_open, _close))

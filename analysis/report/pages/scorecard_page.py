@@ -1,0 +1,99 @@
+"""The directive ``{scorecard}``: every printed row of the documents in one table.
+
+The table is most of its page, so its cells hold their words and no markup of their own: end tags
+that HTML lets out are left out, a verdict's colour belongs to its cell, a document is named once
+above its rows, a link stands once a row, and the table as a whole is what MathJax reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from analysis.published import KINDS, Printed, documents, printed_rows
+from analysis.report.pages.markup import Markup
+from analysis.report.pages.sphinx_ext import BookDirective, computed_text
+from analysis.report.saving.claims import BASES
+from analysis.report.scorecard import VERDICTS
+from analysis.report.text import escaped_words
+
+#: What each row says, in the order of its columns.
+COLUMNS = ("Row", "Verdict", "Printed", "Computed", "Under, assuming", "Place", "Kind", "Basis")
+#: Most rows rest on what is computed: the table names only another basis.
+USUAL_BASIS = "computed"
+#: Classes of the verdicts that have a colour.
+_SHADES = {
+    "agrees": ("matches", "holds", "within the interval"),
+    "limited": ("explained", "holds under", "matches under", "not determined"),
+    "differs": ("differs", "does not hold"),
+}
+
+
+class Scorecard(BookDirective):
+    """All rows, with what the page's filters can choose."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the choices and the table."""
+        known = {
+            "verdict": [verdict for verdict in VERDICTS if verdict != "missing"],
+            "basis": BASES,
+            "kind": KINDS,
+        }
+        named = {f"data-{name}": "|".join(values) for name, values in known.items()}
+        choices = Markup(element="div", attributes=named | {"hidden": "hidden"})
+        choices["ids"].append("scorecard-choices")
+        rows = [row for id, row in printed_rows().items() if id in self.data["verdicts"]]
+        heads = _line(*([nodes.Text(name)] for name in COLUMNS), cell="th")
+        table = Markup("", Markup("", heads, element="thead"), element="table")
+        table["classes"] += ["book-scorecard", "table", "mathjax_process"]
+        for document, mine in groupby(rows, lambda row: row.document):
+            name = Markup("", nodes.Text(documents()[document].short), element="th")
+            name["attributes"] = {"colspan": str(len(COLUMNS)), "scope": "rowgroup"}
+            title = Markup("", name, element="tr")
+            table += Markup("", title, *map(self._row, mine), element="tbody")
+        return [choices, nodes.container("", table, classes=["book-table"])]
+
+    def _row(self, row: Printed) -> nodes.Element:
+        verdict = self.data["verdicts"][row.id]
+        basis, computed = verdict["basis"] or "none", computed_text(verdict)
+        cells: list[Sequence[nodes.Node]] = [
+            [_link(row.id, row.id)],
+            self.markdown(escaped_words(row.printed)),
+            [_link(row.id, computed, tabled=True)] if computed else [],
+            [nodes.Text(verdict["condition"] or "; ".join(verdict["assumes"]))],
+            [nodes.Text(row.place)],
+            [nodes.Text(row.kind)],
+        ]
+        line = _line(*cells, *([] if basis == USUAL_BASIS else [[nodes.Text(basis)]]))
+        shades = [shade for shade, those in _SHADES.items() if verdict["verdict"] in those]
+        said = Markup("", nodes.Text(verdict["verdict"]), element="td")
+        said["classes"] += [f"verdict-{shade}" for shade in shades]
+        line.insert(1, said)
+        return line
+
+
+def _line(*cells: Sequence[nodes.Node], cell: str = "td") -> nodes.Element:
+    return Markup("", *(Markup("", *content, element=cell) for content in cells), element="tr")
+
+
+def _link(id: str, text: str, **more: Any) -> nodes.reference:
+    """Return a link to a row, as `analysis.report.pages.rows` completes it."""
+    return nodes.reference("", text, internal=True, row=id, refuri="", **more)
+
+
+def bare_formulas(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Leave formulas in the scorecard without an element of their own."""
+    for table in doctree.findall(Markup):
+        if "book-scorecard" in table["classes"]:
+            for formula in list(table.findall(nodes.math)):
+                formula.replace_self(nodes.Text(rf"\({formula.astext()}\)"))
+
+
+def setup(app: Sphinx) -> None:
+    """Register the directive."""
+    app.add_directive("scorecard", Scorecard)
+    app.connect("doctree-resolved", bare_formulas)
