@@ -57,6 +57,9 @@ def ephemeral_calls():
     return {
         "Arrivals": {**two, "utility": utility},
         "Environment": {**two, "content": content},
+        "FTVAPolicy": pair,
+        "IDPolicy": pair,
+        "LPUpdatePolicy": {**two, "epochs": 3},
         "MyopicPolicy": two,
         "RoundRobinPolicy": {},
         "SchedulePolicy": {"schedule": np.ones((2, 2), dtype=bool)},

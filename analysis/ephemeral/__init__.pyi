@@ -1,6 +1,7 @@
 from .arrivals import Arrivals, Utility
 from .environment import Environment
 from .index import whittle_index, whittle_index_at_age
+from .optimum.advice import FTVAPolicy, IDPolicy, LPUpdatePolicy
 from .optimum.dual import dual_descent
 from .optimum.exact import optimal_average_reward, optimal_cycle
 from .optimum.relaxed import relaxed_bound, relaxed_problem
@@ -17,6 +18,9 @@ from .timetables.table import Timetable, bound_at_price, timetable
 __all__ = [
     "Arrivals",
     "Environment",
+    "FTVAPolicy",
+    "IDPolicy",
+    "LPUpdatePolicy",
     "MyopicPolicy",
     "Observation",
     "Policy",

@@ -17,6 +17,9 @@ from scipy.optimize import linprog
 from analysis.ephemeral import (
     Arrivals,
     Environment,
+    FTVAPolicy,
+    IDPolicy,
+    LPUpdatePolicy,
     MyopicPolicy,
     Observation,
     RoundRobinPolicy,
@@ -51,6 +54,7 @@ from analysis.ephemeral.timetables.copies import (
     whole,
 )
 from analysis.results import NotConverged
+from tests.ephemeral.timetables import families as of_timetables
 from tests.families.table import slow
 
 DECAYS = (1e-100, 1e-14, 1e-10, 1e-3, 0.5, 5.0, 1e3, 1e100)
@@ -752,9 +756,54 @@ def copies_of(sources):
         assert -1e-9 <= plan.loss <= 1
 
 
+def advised(kind, epochs=60):
+    """Crawls fill the budget; no run beats the price of its crawls and N maxima, on its path."""
+
+    def check(sources):
+        if (sources.cost != 1).any():
+            with pytest.raises(ValueError, match="sources must have costs of 1"):
+                kind(sources, 1)
+            return
+        for budget in whole_budgets(sources):
+            policy = kind(sources, budget)
+            rng = np.random.default_rng(3)
+            run = simulate(sources, policy, budget, epochs, initial_state="fresh", rng=rng)
+            assert (run.crawled.sum(axis=0) == budget).all()
+            age, earned = np.ones(len(sources)), 0.0
+            for chosen in run.crawled.T:
+                earned += sources.state_at_age(age)[chosen].sum()
+                age = np.where(chosen, 1.0, age + 1.0)
+            assert run.reward.sum() == pytest.approx(earned, rel=1e-12)
+            price = relaxed_problem(sources, budget).subsidy if budget < len(sources) else 0.0
+            gaps = np.arange(1.0, epochs + 2)[:, None]
+            most = np.maximum(0.0, ((sources.state_at_age(gaps) - price) / gaps).max(axis=0))
+            allowed = epochs * budget * price + (epochs + 1) * most.sum()
+            assert earned <= allowed * (1 + 1e-12)
+            if budget == len(sources):
+                assert earned == pytest.approx(epochs * sources.u.sum(), rel=1e-12)
+
+    return check
+
+
+def myopic_program(sources):
+    """One epoch ahead the program is the myopic policy; further ahead it fills the budget."""
+    advised(lambda sources, _: LPUpdatePolicy(sources, 3), 12)(sources)
+    if (sources.cost == 1).all():
+        for budget in whole_budgets(sources):
+            age = np.arange(1, len(sources) + 1)
+            crawl, value = LPUpdatePolicy(sources, 1).plan(age, budget)
+            content = sources.state_at_age(age)
+            best = np.sort(content)[::-1][:budget].sum()
+            assert value == pytest.approx(best, rel=1e-9, abs=1e-12)
+            assert crawl @ content == pytest.approx(best, rel=1e-9, abs=1e-12)
+
+
 FAMILIES = {
     "Arrivals": {"decays from 1e-14 to 1e3": means_of_arrivals, "too many": too_many_arrivals},
     "Environment": {"lifetimes, by exact fractions": environments},
+    "FTVAPolicy": on_sets(advised(FTVAPolicy)),
+    "IDPolicy": on_sets(advised(IDPolicy)),
+    "LPUpdatePolicy": on_sets(myopic_program),
     "MyopicPolicy": on_sets(selections),
     "RoundRobinPolicy": {"turns": turns},
     "SchedulePolicy": on_sets(schedules, "decay 1e-14", "joint decay 1e-10"),
@@ -767,6 +816,7 @@ FAMILIES = {
         "equal costs": equal_partitions,
     },
     "Sources": {"decays of 200 decades": contents_of_sources, "out of range": sources_out_of_range},
+    **{name: rows for name, rows in of_timetables.FAMILIES.items() if name != "timetable"},
     "Timetable": {"as made by timetable": lambda: timetables(SETS["unlike"])},
     "Utility": {"second moments": moments_of_utilities},
     "WhittlePolicy": on_sets(selections),
@@ -798,6 +848,7 @@ FAMILIES = {
         "extremes": stochastic_in_extremes,
     },
     "timetable": {
+        **of_timetables.FAMILIES["timetable"],
         **on_sets(timetables),
         **{f"hosts, {name}": check for name, check in on_sets(hosts_of).items()},
     },

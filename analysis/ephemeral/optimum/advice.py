@@ -118,12 +118,24 @@ class FTVAPolicy:
     sources : Sources
         N sources, with costs of 1.
     budget : int
-        Crawls per epoch, from 1 to N.
+        Crawls per epoch, from 1 to N; `select` takes no other.
+
+    Attributes
+    ----------
+    single : SingleSourcePolicies
+        The policies that are simulated.
+    virtual_age : ndarray of int, shape (N,), or None
+        Simulated ages, drawn from their stationary law at the first epoch; an object plays one run.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range; in `select`, `rng` if there is none.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from analysis.ephemeral import four_sources, simulate
+    >>> from analysis.ephemeral import FTVAPolicy, four_sources, simulate
     >>> rng = np.random.default_rng(1)
     >>> run = simulate(four_sources(), FTVAPolicy(four_sources(), 1), 1, 1000, rng=rng)
     >>> round(run.average_reward, 1)
@@ -136,12 +148,27 @@ class FTVAPolicy:
     virtual_age: Ints | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        self.single = _single(self.sources, self.budget)
+        self.budget, self.single = _single(self.sources, self.budget)
 
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
-        """Return the sources to crawl, and simulate one epoch of each."""
+        """Return the sources to crawl, and simulate one epoch of each.
+
+        Parameters
+        ----------
+        observation : Observation
+            Ages are all that is used.
+        budget : int
+            As above.
+        rng : numpy.random.Generator
+            Draws the advice and breaks ties.
+
+        Returns
+        -------
+        ndarray of int, shape (budget,)
+            In rising order.
+        """
         check_integer("budget", budget, self.budget, self.budget)
         if rng is None:
             raise ValueError("rng must be a numpy.random.Generator for a policy that draws")
@@ -168,12 +195,22 @@ class IDPolicy:
     sources : Sources
         N sources, with costs of 1, in the order of their IDs.
     budget : int
-        Crawls per epoch, from 1 to N.
+        Crawls per epoch, from 1 to N; `select` takes no other.
+
+    Attributes
+    ----------
+    single : SingleSourcePolicies
+        The policies whose actions are ideal.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range; in `select`, `rng` if there is none.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from analysis.ephemeral import four_sources, simulate
+    >>> from analysis.ephemeral import IDPolicy, four_sources, simulate
     >>> rng = np.random.default_rng(1)
     >>> run = simulate(four_sources(), IDPolicy(four_sources(), 1), 1, 1000, rng=rng)
     >>> round(run.average_reward, 1)
@@ -185,12 +222,29 @@ class IDPolicy:
     single: SingleSourcePolicies = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "single", _single(self.sources, self.budget))
+        budget, single = _single(self.sources, self.budget)
+        object.__setattr__(self, "budget", budget)
+        object.__setattr__(self, "single", single)
 
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
-        """Return the sources to crawl."""
+        """Return the sources to crawl.
+
+        Parameters
+        ----------
+        observation : Observation
+            Ages are all that is used.
+        budget : int
+            As above.
+        rng : numpy.random.Generator
+            Draws the ideal actions.
+
+        Returns
+        -------
+        ndarray of int, shape (budget,)
+            In rising order.
+        """
         check_integer("budget", budget, self.budget, self.budget)
         if rng is None:
             raise ValueError("rng must be a numpy.random.Generator for a policy that draws")
@@ -218,11 +272,21 @@ class LPUpdatePolicy:
     sources : Sources
         N sources, with costs of 1.
     epochs : int
-        Epochs ahead, the present one included, at most `MOST_EPOCHS`.
+        Epochs ahead, the present one included, from 1 to 8.
+
+    Attributes
+    ----------
+    known : dict
+        First crawls of the programs that were solved, by budget and ages.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
 
     Examples
     --------
-    >>> from analysis.ephemeral import four_sources, long_run_cycle
+    >>> from analysis.ephemeral import LPUpdatePolicy, four_sources, long_run_cycle
     >>> cycle = long_run_cycle(four_sources(), LPUpdatePolicy(four_sources()), 1)
     >>> round(cycle.average_reward, 2)
     260.39
@@ -234,13 +298,28 @@ class LPUpdatePolicy:
 
     def __post_init__(self) -> None:
         check_kind("sources", self.sources, Sources)
-        check_integer("epochs", self.epochs, 1, MOST_EPOCHS)
+        object.__setattr__(self, "epochs", check_integer("epochs", self.epochs, 1, MOST_EPOCHS))
         _check_costs(self.sources)
 
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
-        """Return the `budget` sources that the program crawls most probably now."""
+        """Return the `budget` sources that the program crawls most probably now.
+
+        Parameters
+        ----------
+        observation : Observation
+            Ages are all that is used.
+        budget : int
+            Crawls per epoch, from 1 to N.
+        rng : numpy.random.Generator, optional
+            Not used.
+
+        Returns
+        -------
+        ndarray of int, shape (budget,)
+            In rising order.
+        """
         budget = check_integer("budget", budget, 1, len(self.sources))
         name = (budget, np.asarray(observation.age).tobytes())
         if name not in self.known:
@@ -298,11 +377,12 @@ def _patterns(epochs: int) -> Floats:
     return np.array(list(product((0.0, 1.0), repeat=epochs)))
 
 
-def _single(sources: Sources, budget: int) -> SingleSourcePolicies:
+def _single(sources: Sources, budget: int) -> tuple[int, SingleSourcePolicies]:
+    """Return the budget as an integer, and the relaxed problem's policies."""
     check_kind("sources", sources, Sources)
-    check_integer("budget", budget, 1, len(sources))
+    budget = check_integer("budget", budget, 1, len(sources))
     _check_costs(sources)
-    return SingleSourcePolicies.of(sources, budget)
+    return budget, SingleSourcePolicies.of(sources, budget)
 
 
 def _check_costs(sources: Sources) -> None:

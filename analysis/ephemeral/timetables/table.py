@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, count
 from os import PathLike
 from shlex import quote
 
@@ -289,6 +290,49 @@ class Timetable:
             }
         )
 
+    def periods(self, seconds: int = 1, urls: Sequence[str] | None = None) -> pd.DataFrame:
+        """List the entries for schedulers that take a period and a phase.
+
+        A source is fetched at the times that are the phase modulo the period, counted from
+        1970-01-01 00:00 UTC like the epochs of `dates`.
+
+        Parameters
+        ----------
+        seconds : int
+            Length of an epoch, at least 1; with 1, periods and phases are in epochs.
+        urls : sequence of str, optional
+            What to call the sources; their names by default.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns period, phase (both in seconds) and url; one row an entry. It writes itself with
+            ``to_csv``.
+
+        Raises
+        ------
+        ValueError
+            Naming the argument, its value and the allowed range.
+
+        Examples
+        --------
+        >>> from analysis.ephemeral import four_sources, timetable
+        >>> print(timetable(four_sources(), 1).periods(3600).to_csv(index=False))
+        period,phase,url
+        7200,0,1
+        7200,3600,2
+        <BLANKLINE>
+        """
+        seconds = check_integer("seconds", seconds, 1, 2**22)
+        names = self._names(urls)
+        return pd.DataFrame(
+            {
+                "period": self.gap * seconds,
+                "phase": self.phase * seconds,
+                "url": [names[i] for i in self.source],
+            }
+        )
+
     def crontab(self, command: str, minutes: int = 60, urls: Sequence[str] | None = None) -> str:
         r"""Write the timetable for cron, one line an entry.
 
@@ -367,7 +411,8 @@ class Timetable:
         Parameters
         ----------
         added : Sources
-            One source with a cost of 1; it gets the next number.
+            One source with a cost of 1; it gets the next number, and a number for a name if its own
+            is taken.
         gap : int, optional
             A power of two; by default the best one at the price of the timetable, or the next one
             that fits. A source that is not worth that price is never crawled.
@@ -386,17 +431,20 @@ class Timetable:
         check_kind("added", added, Sources)
         if len(added) != 1 or added.cost[0] != 1.0 or added.period != self.sources.period:
             raise ValueError("added must be one source with a cost of 1 and the same period")
+        best = best_power_of_two(added, self.price) if gap is None else _power_of_two(gap)
+        room = self.budget - float((1.0 / self.gap).sum())
+        if best * room < 1.0:
+            if gap is not None or (best and room <= 0.0):
+                raise ValueError(f"gap must fit in what is left of the budget, {room:.6g}, got "
+                                 f"1/{best}")  # fmt: skip
+            best = max(best, 1 << int(np.ceil(-np.log2(room)))) if best else 0
         joined = Sources(
             np.append(self.sources.arrival_rate, added.arrival_rate),
             np.append(self.sources.mean_utility, added.mean_utility),
             np.append(self.sources.decay_rate, added.decay_rate),
             period=self.sources.period,
-            names=[*(self.sources.names or ()), *(added.names or ())],
+            names=_with_name(self.sources.names or (), (added.names or ("",))[0]),
         )
-        best = gap or best_power_of_two(added, self.price)
-        room = self.budget - float((1.0 / self.gap).sum())
-        if gap is None and best and room > 0.0:
-            best = max(best, 1 << int(np.ceil(-np.log2(room))))
         entries = (self.source, self.gap, self.phase, self.channel)
         if best:
             channel, phase = insert(self.channel, self.gap, self.phase, self.budget, best)
@@ -566,6 +614,21 @@ def _on_hosts(sources: Sources, budget: int, hosts: Sequence[Hashable], host_gap
         sources, budget, source, gap, phase, channel, 0.0, bound, price, *limits, grid, known
     )
     return replace(found, average_reward=found._reward_of_entries())
+
+
+def _power_of_two(gap: int) -> int:
+    """Return a gap that is a power of two up to 2^40, or raise naming `gap`."""
+    gap = check_integer("gap", gap, 1, 2**40)
+    if gap & (gap - 1):
+        raise ValueError(f"gap must be a power of two, got {gap}")
+    return gap
+
+
+def _with_name(names: Sequence[str], name: str) -> list[str]:
+    """Return names and one more, or a number if there is that one already."""
+    taken = set(names)
+    numbers = map(str, count(len(taken) + 1))
+    return [*names, next(n for n in chain([name], numbers) if n not in taken)]
 
 
 def _rows(sources: Sources, places: Ints) -> Sources:
