@@ -162,7 +162,7 @@
         result = { picture: [], words: `Not computed here: ${error.message}.` };
       }
       drag = result.drag || null;
-      picture.innerHTML = book.svg(drawn, result.picture, result.words);
+      picture.innerHTML = book.svg(drawn, result.picture, view.title);
       picture.classList.toggle("touch-drags", Boolean(drag));
       legend.innerHTML = (result.legend || []).map(([sign, text]) =>
         `<li><svg width="28" height="14" aria-hidden="true">${sign}</svg>${escaped(text)}</li>`).join("");

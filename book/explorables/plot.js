@@ -5,8 +5,8 @@
   const fixed = (value) => Math.round(value * 100) / 100;
   const MINUS = "\u2212";
 
-  // The whole picture: panels {height, body} one under the other.
-  book.svg = (width, panels, words) => {
+  // The whole picture, named by its title: panels {height, body} one under the other.
+  book.svg = (width, panels, title) => {
     const parts = [];
     let top = 0;
     panels.forEach(({ height, body }) => {
@@ -14,7 +14,7 @@
       top += height;
     });
     return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${top}" width="${width}" height="${top}"
-      role="img" aria-label="${book.escaped(words)}">${parts.join("")}</svg>`;
+      role="img" aria-label="${book.escaped(title)}">${parts.join("")}</svg>`;
   };
 
   book.text = (x, y, words, options = {}) => {
