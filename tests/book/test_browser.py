@@ -344,6 +344,8 @@ def test_a_link_to_a_row_unfolds_the_table_that_holds_it(tab, site):
         ("A-r-25466", "ephemeral/four-sources.html#row-A-r-25466"),
         ("D-t2-0.05-10-1.2-C_d", "robots/robots-tables.html#row-D-t2-0.05-10-1.2-C_d"),
         ("index at age", "ephemeral/"),
+        ("how many robots", "robots/robots-static.html"),
+        ("cite", "guide/reading.html"),
     ],
 )
 def test_search_leads_to_rows_and_to_chapters_first(tab, site, asked, first):
@@ -352,11 +354,15 @@ def test_search_leads_to_rows_and_to_chapters_first(tab, site, asked, first):
     found.wait_for()
     link = tab.locator("#search-results li a").first
     assert link.evaluate("a => a.href").startswith(f"{site.html.as_uri()}/{first}")
+    row = first.partition("#row-")[2]
+    if len(row) > len("A-"):
+        assert link.inner_text().endswith(f" > row {row}")
 
 
-def test_the_first_page_has_a_picture_and_three_doors(tab, site):
+def test_the_first_page_has_three_doors_and_something_to_drive(tab, site):
     tab.goto((site.html / "index.html").as_uri())
-    assert tab.locator("article picture:visible").count() == 1
+    tab.locator("#explore-front .touch-picture svg").wait_for()
+    assert tab.locator("article picture:visible").count() == 0
     doors = tab.locator("article .sd-card a").evaluate_all("all => all.map((a) => a.pathname)")
     assert [door.rpartition("/")[2] for door in doors] == [
         "scorecard.html",
