@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc
 
 from analysis.checks import check_array, check_choice, check_integer, check_kind, check_number
+from analysis.display import brief
 from analysis.ephemeral.sources import Sources
 
 Floats = NDArray[np.float64]
@@ -107,6 +108,7 @@ class Utility:
         return self.variation or self.tail_index or 0.0
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Arrivals:
     """Generator of the random content that appears at each source in each epoch.

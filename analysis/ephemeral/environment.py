@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_array, check_kind, check_truths, shown
+from analysis.display import brief
 from analysis.ephemeral.kernels import advance
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.simulation import initial_content
@@ -60,6 +61,7 @@ def check_observed(observed: ArrayLike, sources: Sources) -> NDArray[np.bool_]:
     return np.broadcast_to(seen, len(sources)).copy()
 
 
+@brief
 class Environment:
     """Sources of random content, stepped one epoch at a time.
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_choice, check_integer, check_kind
+from analysis.display import brief
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
 from analysis.ephemeral.kernels import next_in_turn
 from analysis.ephemeral.sources import Sources
@@ -24,6 +25,7 @@ from analysis.ephemeral.sources import Sources
 Arms = NDArray[np.int64]
 
 
+@brief
 @dataclass(frozen=True)
 class Observation:
     """What a policy sees before it chooses.

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_array, check_choice, check_integer, check_kind
+from analysis.display import brief
 from analysis.ephemeral.policies import Observation, Policy, named_policy
 from analysis.ephemeral.sources import Sources
 from analysis.mdp.cycles import follow_to_cycle
@@ -55,6 +56,7 @@ class Trajectory:
         return float(self.reward.mean())
 
 
+@brief
 @dataclass(frozen=True)
 class Cycle:
     """What a deterministic run repeats for ever.

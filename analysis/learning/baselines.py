@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_integer, check_kind, check_number, set_fields
+from analysis.display import brief
 from analysis.ephemeral.kernels import pass_epoch
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
@@ -80,6 +81,7 @@ class _JointState(NamedTuple):
     epoch: NDArray[np.int64]
 
 
+@brief
 class JointQ:
     """Relative Q-learning on joint ages, for few arms.
 
@@ -163,6 +165,7 @@ class _UcbState(NamedTuple):
     epoch: NDArray[np.int64]
 
 
+@brief
 class AgeBlindUcb:
     """UCB1 on the content that crawls found, ages ignored.
 

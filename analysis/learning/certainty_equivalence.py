@@ -70,6 +70,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_choice, check_integer, check_kind, check_number, set_fields
+from analysis.display import brief
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.learning import _certainty_kernel as kernel
@@ -136,6 +137,7 @@ class CertaintyEquivalenceOptions:
         )
 
 
+@brief
 class CertaintyEquivalence:
     """The learner.
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from analysis.checks import check_integer, check_kind, check_number
+from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.policies import WhittlePolicy
 from analysis.ephemeral.simulation import play_ages
@@ -31,6 +32,7 @@ from analysis.sweep import sweep
 Factory = Callable[[], CompiledLearner]
 
 
+@brief
 @dataclass(frozen=True)
 class LearningCurves:
     """What one learner earned in all replications that did not diverge.

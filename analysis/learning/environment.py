@@ -24,6 +24,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from analysis.checks import check_array, check_choice, check_integer, check_kind
+from analysis.display import brief
 from analysis.ephemeral.environment import Environment
 from analysis.ephemeral.kernels import mark_top
 from analysis.ephemeral.policies import Observation, Policy
@@ -62,6 +63,7 @@ class CompiledLearner(Learner, Protocol):
         """Do what the function `play` does, faster."""
 
 
+@brief
 @dataclass(frozen=True)
 class Run:
     """What a learner earned on one stream of arrivals.

@@ -25,12 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_integer, check_kind, check_number
+from analysis.display import brief
 from analysis.ephemeral.kernels import h, relative_index_at_age
 from analysis.ephemeral.policies import WhittlePolicy
 from analysis.ephemeral.simulation import Cycle, long_run_cycle
 from analysis.ephemeral.sources import Sources
 
 
+@brief
 @dataclass(frozen=True)
 class ClosedLoop:
     """What the index policy of a belief finds in the long run, against what it expects.

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_array, check_integer, check_kind, set_fields
+from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.kernels import one_minus_short_exp
 from analysis.ephemeral.sources import Sources
@@ -29,6 +30,7 @@ from analysis.ephemeral.sources import Sources
 Floats = NDArray[np.float64]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class ItemSums:
     """Sums over items that are seen one by one: of their worth, and of worth times age.

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_integer, check_kind, check_number, set_fields
+from analysis.display import brief
 from analysis.ephemeral.kernels import pass_epoch
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
@@ -99,6 +100,7 @@ class _State(NamedTuple):
     epoch: NDArray[np.int64]
 
 
+@brief
 class WhittleQ:
     """The learner.
 

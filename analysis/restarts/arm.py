@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_array, check_number
+from analysis.display import brief
 
 #: How far a row may be from summing to one.
 ROW_SUM_TOLERANCE = 1e-9
@@ -77,6 +78,7 @@ def check_states(name: str, value: ArrayLike, states: int) -> NDArray[np.float64
     return costs
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class RestartArm:
     """A restart arm, validated once.

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from analysis.checks import check_integer, check_number
+from analysis.display import brief
 from analysis.mdp.chains import recurrent_classes
 from analysis.restarts.arm import RestartArm, check_discount
 from analysis.restarts.elimination import multichain_error
@@ -37,6 +38,7 @@ Ints = NDArray[np.int64]
 DISTURBANCE = 2.0**-26
 
 
+@brief
 @dataclass(frozen=True, kw_only=True)
 class SubsidisedSolution(AverageSolution):
     """Solution of one arm with a penalty on activity, at any discount up to 1.

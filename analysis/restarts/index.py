@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from analysis.checks import check_choice, check_kind
+from analysis.display import brief
 from analysis.mdp.chains import recurrent_classes
 from analysis.restarts.arm import RestartArm, check_discount
 from analysis.restarts.definition import index_by_definition
@@ -38,6 +39,7 @@ from analysis.restarts.threshold import Thresholds, nested_policies, passive_ave
 METHODS = ("auto", "closed form", "elimination", "ratio", "definition")
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class WhittleIndex:
     """The index of one arm, and how it was found.

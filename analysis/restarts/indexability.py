@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_kind
+from analysis.display import brief
 from analysis.restarts.arm import RestartArm, check_discount
 from analysis.restarts.definition import Ties, solve_subsidised
 from analysis.restarts.threshold import thresholds
@@ -31,6 +32,7 @@ from analysis.restarts.threshold import thresholds
 CERTAIN = 1e-7
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Indexability:
     """A certificate that an arm's passive sets grow with the subsidy.

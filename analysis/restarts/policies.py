@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_integer, check_kind
+from analysis.display import brief
 from analysis.restarts.arm import RestartArm, check_arms, check_discount, check_states
 from analysis.restarts.index import whittle_index, whittle_indices
 
@@ -27,6 +28,7 @@ Scores = list[NDArray[np.float64]]
 TIE = 1e-11
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class RestartBandit:
     """Arms of which exactly `budget` are activated in each epoch.

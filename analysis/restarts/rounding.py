@@ -18,6 +18,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.display import brief
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.elimination_steps import (
     add_up,
@@ -38,6 +39,7 @@ LEAST_BITS, MOST_BITS = 256, 16384
 NO_SIGNS, NOTHING_LOST = np.empty((0, 0)), np.empty(0)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Elimination:
     """What one elimination found; k counts the states of `order` left passive.

@@ -22,6 +22,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from analysis.checks import check_choice, check_integer, check_kind
+from analysis.display import brief
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.policies import RestartBandit, Scores, check_scores, initial_states
 from analysis.restarts.relaxed import epoch_losses
@@ -33,6 +34,7 @@ CELLS = 256
 BLOCK = 256
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Paths:
     """Simulated normalised discounted cost of each policy on each path.

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from analysis.checks import check_array, check_choice, check_integer, check_kind
+from analysis.display import brief
 from analysis.mdp.chains import stationary_law
 from analysis.restarts.arm import RestartArm, check_discount
 from analysis.restarts.definition import evaluate_policy
@@ -30,6 +31,7 @@ from analysis.restarts.elimination import Elimination, eliminate
 NEGLIGIBLE = 1e-15
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Thresholds:
     """The nested policies of an arm: policy k leaves the first k states of `order` passive.

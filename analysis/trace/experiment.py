@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import LARGEST, check_array, check_integer, check_kind, set_fields
+from analysis.display import brief
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import Policy
 from analysis.ephemeral.sources import Sources
@@ -38,6 +39,7 @@ from analysis.trace.trace import DAY, HOUR, WEEK, Trace, weighted_counts
 Floats = NDArray[np.float64]
 
 
+@brief
 @dataclass(frozen=True)
 class Outcome:
     """What a policy did in the test period.
@@ -63,6 +65,7 @@ class Outcome:
         return self.weekly.mean(axis=0)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Experiment:
     """Policies against one trace.

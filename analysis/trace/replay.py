@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_integer, set_fields
+from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.kernels import next_in_turn
 from analysis.ephemeral.optimum.static import RandomPolicy
@@ -116,6 +117,7 @@ class Visits:
         return count / (self.budget * (self.horizon - warm_up))
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Score:
     """What the visits of one replay were worth.

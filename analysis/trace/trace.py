@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.checks import check_choice, check_integers, set_fields
+from analysis.display import brief
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -33,6 +34,7 @@ SHA256 = "10b1519b4feb54abc346f0d1f77b1d8bde14282b17e70dc4bae5e3903b870da2"
 KINDS = ("upload", "commit", "both")
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Trace:
     """Publications of N sources, in order of time.

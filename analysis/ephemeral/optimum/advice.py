@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from analysis.checks import check_integer, check_kind
+from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.policies import Arms, Observation
@@ -50,6 +51,7 @@ _WHOLE = 1e-9  # 1/f that is so near to a whole number is one
 MOST_EPOCHS = 8
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class SingleSourcePolicies:
     """The relaxed problem's solution as one policy a source.
@@ -104,6 +106,7 @@ class SingleSourcePolicies:
         )
 
 
+@brief
 @dataclass(eq=False)
 class FTVAPolicy:
     """Follow the virtual advice.
@@ -258,6 +261,7 @@ class IDPolicy:
         return np.sort(np.concatenate([chosen, rest]))
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class LPUpdatePolicy:
     """Solve the relaxed problem of the next epochs anew at each epoch (LP-update).

@@ -32,6 +32,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_array, check_choice, check_integer, check_number
+from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.optimum.exact import MOST_SOURCES
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget
@@ -43,6 +44,7 @@ Bools = NDArray[np.bool_]
 FILLS = ("stop", "skip", "reach", "value", "index", "debt")
 
 
+@brief
 @dataclass(frozen=True)
 class CostRun:
     """What a way to fill earns and spends in the long run.

@@ -41,6 +41,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from analysis.checks import check_kind, check_number
+from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.optimum.relaxed import RelaxedSolution, relaxed_problem
 from analysis.ephemeral.optimum.schedules import schedule_reward
@@ -58,6 +59,7 @@ MOST_SOURCES = 12
 _EPOCHS = 5_000  # in which the index policy must come into its cycle to be of use
 
 
+@brief
 @dataclass(frozen=True)
 class Optimum:
     """The best long-run average reward, bracketed.

@@ -27,12 +27,14 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_array, check_kind, check_number
+from analysis.display import brief
 from analysis.ephemeral.kernels import h, relative_index_at_age
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget
 
 Floats = NDArray[np.float64]
 
 
+@brief
 @dataclass(frozen=True)
 class RelaxedSolution:
     """Solution of the relaxed problem.

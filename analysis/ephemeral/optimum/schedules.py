@@ -18,6 +18,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_array, check_integer, check_truths, shown
+from analysis.display import brief
 from analysis.ephemeral.policies import Arms, Observation
 from analysis.ephemeral.simulation import Cycle
 from analysis.ephemeral.sources import Sources, read_only
@@ -26,6 +27,7 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class SchedulePolicy:
     """Crawl by a fixed list, over and over.

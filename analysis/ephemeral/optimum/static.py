@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from analysis.checks import check_array
+from analysis.display import brief
 from analysis.ephemeral.kernels import one_minus_short_exp
 from analysis.ephemeral.policies import Arms, Observation
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget, read_only
@@ -28,6 +29,7 @@ Floats = NDArray[np.float64]
 EPSILON = float(np.finfo(float).eps)
 
 
+@brief
 @dataclass(frozen=True)
 class StaticOptimum:
     """Best frequencies of one kind of static policy.
@@ -141,6 +143,7 @@ def random_frequencies(sources: Sources, budget: float) -> StaticOptimum:
     return _water_fill(sources, budget, frequencies, random_reward)
 
 
+@brief
 @dataclass(frozen=True)
 class RandomPolicy:
     """Draw sources at each epoch, each with its own probability (systematic sampling).

@@ -34,6 +34,7 @@ from analysis.checks import (
     check_kind,
     check_number,
 )
+from analysis.display import brief
 from analysis.ephemeral.scheduler import calendar as kernel
 from analysis.ephemeral.scheduler import epoch as epoch_kernel
 from analysis.ephemeral.scheduler.admission import (
@@ -58,6 +59,7 @@ Floats = NDArray[np.float64]
 NO_MAXIMAL_AGES = np.empty(0, np.int32)
 
 
+@brief
 class Scheduler:
     """Crawl sources in order of Whittle index, at a cost per crawl and not per source.
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_array, check_choice, check_integer, check_kind
+from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.environment import Environment, check_lifetime, check_observed
 from analysis.ephemeral.kernels import RULES, TABLE, play
@@ -28,6 +29,7 @@ from analysis.results import Estimate
 Floats = NDArray[np.float64]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class IndexTable:
     """An index known on a grid of states, to be used as a policy.

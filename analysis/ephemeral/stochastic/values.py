@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_integer, check_number
+from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.sources import Sources, read_only
 from analysis.ephemeral.stochastic.content_law import content_law
@@ -32,6 +33,7 @@ from analysis.results import AverageSolution, DiscountedSolution, NotConverged
 Floats = NDArray[np.float64]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class RandomSource:
     """One source with random content, on a lattice.

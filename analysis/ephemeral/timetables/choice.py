@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_integers
+from analysis.display import brief
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.grid import (
     LEVELS,
@@ -42,6 +43,7 @@ _STEPS = 20_000
 _PASSES = 40
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Choice:
     """Gaps that fit in the budget.

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from analysis.checks import check_integer, check_kind
+from analysis.display import brief
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.policies import Arms, Observation
 from analysis.ephemeral.sources import Sources
@@ -48,6 +49,7 @@ _WHOLE = 1e-9
 _PROGRAM = 400  # epochs of a period up to which the whole-number program is tried
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class TwoLevelPolicy:
     """Fixed numbers of crawls of each type at each epoch, to the copies that waited longest.

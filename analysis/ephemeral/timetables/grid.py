@@ -23,6 +23,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from analysis.display import brief
 from analysis.ephemeral.kernels import h
 
 Floats = NDArray[np.float64]
@@ -52,6 +53,7 @@ def closure(odd_parts: set[int]) -> list[int]:
     return sorted(found)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Grid:
     """A set of gaps.
@@ -89,6 +91,7 @@ class Grid:
         return np.searchsorted(self.families.odd, self.odd), level
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Families:
     """Families of gaps m 2^j, by their odd parts m.

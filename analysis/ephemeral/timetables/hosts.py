@@ -21,6 +21,7 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.display import brief
 from analysis.ephemeral.optimum.relaxed import due_ages
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.choice import Choice, choose
@@ -34,6 +35,7 @@ _BISECTIONS = 100
 _LONGEST = 30  # binary logarithm of the longest gap
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Hosts:
     """Which source lies on which host, and the prices that bound what policies earn.

@@ -28,6 +28,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_integer, check_kind, check_number
+from analysis.display import brief
 from analysis.ephemeral.optimum.relaxed import age_limits, due_ages, relaxed_problem
 from analysis.ephemeral.policies import Arms, Observation
 from analysis.ephemeral.sources import Sources
@@ -51,6 +52,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Timetable:
     """Which source is crawled at which epoch, for ever, and what no policy can earn more than.

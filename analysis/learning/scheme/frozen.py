@@ -23,6 +23,7 @@ from scipy.optimize import minimize
 from scipy.sparse.linalg import splu
 
 from analysis.checks import check_array, check_integer, check_kind
+from analysis.display import brief
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats, Ints
 from analysis.learning.scheme.gradient import check_solution
@@ -32,6 +33,7 @@ from analysis.results import NotConverged
 LARGEST_CHAIN = 40_000
 
 
+@brief
 class FrozenPolicy:
     """The chain of joint ages under exactly `budget` drawn arms an epoch.
 

@@ -24,6 +24,7 @@ from scipy import sparse
 from scipy.special import expit, softmax
 
 from analysis.checks import check_choice, check_integer, check_kind, check_number
+from analysis.display import brief
 from analysis.ephemeral.sources import Sources
 from analysis.learning.scheme import _kernel as kernel
 from analysis.learning.scheme.lspe import REWARDS, LspeOptions, check_coefficients, model
@@ -32,6 +33,7 @@ from analysis.results import NotConverged
 Floats = NDArray[np.float64]
 
 
+@brief
 @dataclass(frozen=True)
 class GradientCheck:
     """A gradient formula beside the true gradient; q has shape (N, 3), all in scaled content.
@@ -91,6 +93,7 @@ def check_solution(
         )
 
 
+@brief
 class ThresholdChain:
     """Joint ages under a soft threshold policy, one arm at most `cap` epochs old.
 

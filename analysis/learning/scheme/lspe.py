@@ -44,6 +44,7 @@ from analysis.checks import (
     check_number,
     set_fields,
 )
+from analysis.display import brief
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats, Ints, Run, by_epoch
@@ -187,6 +188,7 @@ class LspeOptions:
         return replace(cls(), **changes)
 
 
+@brief
 class Lspe:
     """The scheme as a learner.
 
@@ -289,6 +291,7 @@ class Lspe:
         return GreedyThresholdPolicy(self.sources, self.q, self.options)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class GreedyThresholdPolicy:
     """Crawl the arms whose expected content exceeds their threshold the most.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.checks import check_array, check_integer, check_kind
+from analysis.display import brief
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats, mean_content
@@ -19,6 +20,7 @@ from analysis.learning.scheme.lspe import GreedyThresholdPolicy, Lspe, LspeOptio
 from analysis.results import Estimate
 
 
+@brief
 @dataclass(frozen=True)
 class Learned:
     """What runs of the scheme earned and where they ended; diverged runs are only counted.

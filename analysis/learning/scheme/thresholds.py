@@ -26,6 +26,7 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit
 
 from analysis.checks import check_array, check_kind, check_number
+from analysis.display import brief
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.sources import Sources
 from analysis.results import NotConverged
@@ -36,6 +37,7 @@ LARGEST_AGE = 10_000_000
 """Epochs after which a source must have settled: the ages of an arm are listed."""
 
 
+@brief
 @dataclass(frozen=True)
 class ThresholdValue:
     """Long-run value of a threshold policy without a budget.

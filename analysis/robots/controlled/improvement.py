@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.display import brief
 from analysis.results import NotConverged
 from analysis.robots.controlled import censored
 from analysis.robots.controlled.classes import lead_to, recurrent_class
@@ -39,6 +40,7 @@ ROUNDING = 1e-14
 TIE = 1e-12
 
 
+@brief
 @dataclass(frozen=True)
 class Evaluation:
     """What a policy with one recurrent class costs.

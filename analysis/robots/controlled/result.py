@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.display import brief
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
+@brief
 @dataclass(frozen=True)
 class ControlSolution:
     """A policy of the controlled queue and what it costs.

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from analysis.checks import check_integer, check_kind, check_number, shown
+from analysis.display import brief
 from analysis.mdp.average import policy_iteration
 from analysis.mdp.chains import stationary_law
 from analysis.robots.checks import positive
@@ -132,6 +133,7 @@ def optimal_fleet(
     return tuple(int(n) for n in counts[:, best]), float(costs[best])
 
 
+@brief
 @dataclass(frozen=True)
 class FleetSolution:
     """An optimal control of a fleet.

@@ -16,12 +16,14 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from analysis.checks import check_choice, check_kind
+from analysis.display import brief
 from analysis.robots.controlled.control import RobotControl
 
 Floats = NDArray[np.float64]
 State = tuple[int, int, int]
 
 
+@brief
 @dataclass(frozen=True)
 class FullChain:
     """The decision process of section 3.1.

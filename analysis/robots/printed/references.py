@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from analysis.display import brief
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.printed.relative import (
@@ -33,6 +34,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+@brief
 @dataclass(frozen=True)
 class ReferenceRuns:
     """Where Proposition 4 stops, by reference state (q, r, s), with s first.

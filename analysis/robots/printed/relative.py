@@ -32,6 +32,7 @@ from analysis.checks import (
     check_number,
     shown,
 )
+from analysis.display import brief
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl
 
@@ -46,6 +47,7 @@ ROUNDING = 2.0**-48
 SETTLED, CHANGES, HIDDEN = 0, 1, 2
 
 
+@brief
 @dataclass(frozen=True)
 class PrintedRun:
     """Where Proposition 4 stops.
