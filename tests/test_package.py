@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 import zipfile
 
 import pytest
@@ -30,3 +31,25 @@ def test_no_module_looks_outside_the_package():
         if re.search(r"__file__\).*(\.parents\[|\.parent\.parent)", path.read_text())
     }
     assert outside == CHECKOUT
+
+
+#: Imports all that is offered without what only tables and pictures need, and names the rest.
+CORE = """
+import importlib, sys
+sys.modules.update(pyarrow=None, matplotlib=None)
+for part in ("ephemeral", "restarts", "learning", "robots", "mdp", "trace"):
+    offered = importlib.import_module(f"analysis.{part}")
+    for name in offered.__all__:
+        try:
+            getattr(offered, name)
+        except ModuleNotFoundError as error:
+            print(name, error.name)
+from analysis.ephemeral import four_sources, simulate
+print(len(simulate(four_sources(), "whittle", 1, 20).reward))
+"""
+
+
+def test_models_need_neither_pyarrow_nor_matplotlib():
+    command = [sys.executable, "-c", CORE]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["Repair pyarrow", "read_trace pyarrow", "20"]

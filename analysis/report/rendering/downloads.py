@@ -63,7 +63,7 @@ def standing_alone(
     """
     alone = nbformat.from_dict(notebook)
     facts = {"page": page.page, "version": __version__, "commit": page.data["edition"]["commit"]}
-    facts["python"] = metadata("analysis")["Requires-Python"]
+    facts["python"] = metadata("which-source-next")["Requires-Python"]
     run = page.data["runs"][page.page]
     own = run["parameters"] if page.data["document"] else run["documents"]
     needed = [_FIRST.format(**facts), *(_FILE.format(**file) for file in run["files"].values())]
