@@ -57,6 +57,73 @@ def test_the_exact_optimum_agrees(seed):
     assert index == pytest.approx(best.average_reward, rel=1e-9)
 
 
+def concave(rng, longest=40):
+    """Contents by age of one source: not decreasing, concave, constant from some age on."""
+    steps = np.sort(rng.exponential(1, longest) ** rng.choice([1, 4]))[::-1]
+    steps[int(rng.integers(1, longest)) :] = 0.0
+    return np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def index_of(content):
+    ages = np.arange(content.size - 1)
+    return np.append(content[:-1] - ages * np.diff(content), content[-1])
+
+
+def play(contents, first):
+    """Mean reward of the index policy on two sources, ties to one of them, and its cycle."""
+    index, last = [index_of(content) for content in contents], contents[0].size - 1
+    age, seen, earned = [1, 1], {}, [0.0]
+    while tuple(age) not in seen:
+        seen[tuple(age)] = len(earned) - 1
+        capped = [min(a, last) for a in age]
+        values = [index[i][capped[i]] for i in (0, 1)]
+        arm = first if np.isclose(*values, rtol=1e-12) else int(np.argmax(values))
+        earned.append(earned[-1] + contents[arm][capped[arm]])
+        age = [1 if i == arm else min(age[i] + 1, last) for i in (0, 1)]
+    begun = seen[tuple(age)]
+    return (earned[-1] - earned[begun]) / (len(earned) - 1 - begun)
+
+
+def best_of_runs(contents, longest=90):
+    """Best mean reward of runs of both sources in turn, and of one source alone."""
+    one, two = (np.append(c, np.full(longest, c[-1])) for c in contents)
+    lengths = np.arange(1, longest)
+    a, b = ((lengths - 1) * x[1] + y[lengths + 1] for x, y in ((one, two), (two, one)))
+    runs = np.add.outer(a, b) / np.add.outer(lengths, lengths)
+    return max(runs.max(), one[1], two[1])
+
+
+def check_concave(seed):
+    """By trying all lengths of runs, longer than any age at which contents still rise."""
+    rng = np.random.default_rng([15, seed])
+    contents = [rng.lognormal() * concave(rng) for _ in range(2)]
+    for first in (0, 1):
+        assert play(contents, first) == pytest.approx(best_of_runs(contents), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_any_fading_leaves_the_index_policy_optimal(seed):
+    check_concave(seed)
+
+
+@pytest.mark.slow
+def test_any_fading_leaves_the_index_policy_optimal_on_a_thousand_pairs():
+    for seed in range(40, 1040):
+        check_concave(seed)
+
+
+def test_contents_that_grow_for_ever_make_it_false():
+    """X_1 = 1 and X_2 = k: the index of source 2 is 0 at every age, and runs of 1 bring 2."""
+    for longest in (50, 200):
+        ages = np.arange(longest + 1.0)
+        contents = [np.minimum(ages, 1), ages]
+        assert index_of(contents[1])[:-1].max() == 0
+        lengths = np.arange(1, longest)
+        runs = (lengths - 1 + ages[lengths + 1] + contents[0][2]) / (lengths + 1)
+        assert runs.max() > 1.9
+        assert index_of(contents[0])[1] == 1  # so that source 1 is crawled for ever
+
+
 def test_with_three_sources_it_is_false():
     """A set on which the index policy loses 2.6% to the exact optimum."""
     u_star, decay = np.array([0.867, 1.136, 0.494]), np.array([1.075, 0.543, 1.051])

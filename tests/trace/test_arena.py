@@ -1,20 +1,26 @@
 """The comparison of deployed rules: lateness, hourly rates, and what is tried."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.ephemeral import Sources, WhittlePolicy
+from analysis.ephemeral import Sources, WhittlePolicy, simulate
+from analysis.trace.experiment import Experiment
 from analysis.trace.replay import Clock, Visits, visits_by_age
+from analysis.trace.studies.arena import numbers
 from analysis.trace.studies.arena.experiment import (
     RULES,
     grid,
     hourly_rates,
     lateness,
     made,
+    served,
     visits_by_hour,
 )
-from analysis.trace.trace import DAY, HOUR, Trace
+from analysis.trace.trace import DAY, HOUR, WEEK, Trace
+from tests.ephemeral.timetables.cases import value_of_linear_program
 
 
 def trace_of(hours):
@@ -91,3 +97,54 @@ def test_the_defaults_are_tried_first_and_all_settings_are_valid(rule):
         assert tried[0] == {}
         for settings in tried:
             made(rule, size, 3600.0, settings)
+
+
+def guaranteed(experiment, monkeypatch):
+    """The column `guarantee` of the index and of the timetable."""
+    for name in ("save_data", "save_value"):
+        monkeypatch.setattr(numbers, name, lambda *_, **__: None)
+    horizon, ones = experiment.clock(0)[0].horizon, np.ones(len(experiment.trace), dtype=np.int64)
+    index = WhittlePolicy(experiment.sources(experiment.trained))
+    played = {
+        name: served(experiment, [(visits_by_age(policy, 1, horizon, ones), *experiment.clock(0))])
+        for name, policy in (("index", index), ("table", experiment.timetable))
+    }
+    table = numbers.compare({"small": played}, {"small": experiment}, np.ones((2, 2)))
+    return table.set_index("policy")["guarantee"]
+
+
+def test_the_guarantee_is_a_share_of_what_any_policy_earns_and_fails_for_a_false_timetable(
+    monkeypatch,
+):
+    """By playing the timetable epoch by epoch, and the best frequencies of all gaps by HiGHS."""
+    rng = np.random.default_rng(6)
+    items = [np.sort(rng.uniform(0, 4 * 168, count)) for count in (400, 190, 90, 50, 20, 9)]
+    made_up = Experiment(
+        trace_of(items), 0, 2 * WEEK, 4 * WEEK, 24.0, budget=1, phases=1, warm_up=1
+    )
+    sources = made_up.sources(made_up.trained)
+    gaps = np.arange(1, 400)
+    best = value_of_linear_program(sources.state_at_age(gaps[:, None]).T, gaps, 1)
+
+    right, entries = made_up.timetable, made_up.timetable.gap
+    turns = 40 * int(np.lcm.reduce(entries))
+
+    def played(policy):
+        run = simulate(sources, policy, 1, 3 * turns, initial_state="fresh")
+        return run.reward[turns:].mean()
+
+    share = guaranteed(made_up, monkeypatch)
+    assert np.isnan(share["index"])
+    assert played(right) == pytest.approx(share["table"] * best, rel=1e-6)
+    for rule in ("whittle", "myopic", "round-robin"):
+        assert played(right) >= share["table"] * played(rule) * (1 - 1e-9)
+    seldom = np.where(right.source == right.source[np.argmin(entries)], 2 * entries, entries)
+    for false in (
+        replace(right, gap=seldom),
+        replace(right, average_reward=1.01 * right.average_reward),
+        replace(right, bound=0.99 * right.bound),
+    ):
+        vars(made_up)["timetable"] = false
+        share = guaranteed(made_up, monkeypatch)
+        assert played(false) < share["table"] * best * (1 - 1e-3)
+        assert not false.verify()

@@ -1,0 +1,251 @@
+"""Which test holds which theorem of the pages, and those that need no timetable.
+
+Each theorem is held on a thousand random instances to a second method, and a statement that is a
+little stronger, or lacks a hypothesis, is refuted by the same check.
+"""
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analysis.ephemeral import Sources, bound_at_price, whittle_index_at_age
+from analysis.ephemeral.timetables.choice import best_power_of_two, choose
+from analysis.ephemeral.timetables.grid import multiples, relative_grid_index
+from analysis.ephemeral.timetables.guarantees import chosen_base_loss
+from tests.ephemeral.timetables.cases import value_of_linear_program
+
+PAGES = Path(__file__).parents[3] / "book" / "ephemeral"
+HERE = Path(__file__).parent
+#: By the label of a theorem: its tests, then those of what is false.
+THEOREMS = {
+    "timetable-duality": (
+        "test_theorems.py::test_no_path_beats_its_price",
+        "test_theorems.py::test_a_smaller_price_is_beaten_by_some_path",
+        "test_table.py::test_sources_that_tell_of_each_other_break_the_bound",
+    ),
+    "timetable-chord": (
+        "test_theorems.py::test_two_neighbouring_gaps_earn_their_chord",
+        "test_theorems.py::test_the_grid_index_is_the_price_of_a_tie",
+        "test_theorems.py::test_three_gaps_do_not_earn_a_chord",
+    ),
+    "timetable-packing": (
+        "test_packing.py::test_packing_a_thousand_times",
+        "test_packing.py::test_powers_of_two_fit_up_to_the_whole_budget",
+        "test_packing.py::test_density_alone_is_not_enough",
+    ),
+    "timetable-attained": (
+        "test_table.py::test_powers_of_two_attain_their_relaxed_problem_on_a_thousand_sets",
+        "test_table.py::test_without_the_exception_strictly_constant_gaps_lose_a_third",
+    ),
+    "timetable-constants": (
+        "test_guarantees.py::test_all_constants_are_certified",
+        "test_guarantees.py::test_less_than_the_constant_is_false",
+    ),
+    "timetable-promise": (
+        "test_table.py::test_powers_of_two_attain_their_relaxed_problem_on_a_thousand_sets",
+        "test_table.py::test_equal_sources_make_the_constant_sharp",
+    ),
+    "timetable-waste": (
+        "test_packing.py::test_packing_a_thousand_times",
+        "test_packing.py::test_waste_is_a_sharp_threshold",
+    ),
+    "timetable-rate": (
+        "test_table.py::test_finer_grids_lose_no_more_than_they_promise_on_a_thousand_sets",
+        "test_guarantees.py::test_one_rate_for_all_budgets",
+    ),
+    "timetable-base": (
+        "test_theorems.py::test_the_best_base_keeps_its_promise_on_a_thousand_sets",
+        "test_theorems.py::test_one_base_alone_does_not_keep_the_promise_of_two",
+    ),
+    "timetable-changes": (
+        "test_table.py::test_sources_come_and_go_a_thousand_times",
+        "test_packing.py::test_without_moves_half_of_a_channel_can_be_of_no_use",
+    ),
+    "timetable-hosts": (
+        "test_limits.py::test_crawls_of_a_host_lie_apart_a_thousand_times",
+        "test_limits.py::test_five_hosts_fit_on_average_and_not_in_time",
+    ),
+    "timetable-costs": (
+        "test_limits.py::test_unequal_costs_keep_near_their_mean_a_thousand_times",
+        "test_limits.py::test_the_mean_load_alone_is_not_enough_for_unequal_costs",
+    ),
+    "copies-attained": (
+        "test_copies.py::test_the_bound_is_attained_on_a_thousand_sets",
+        "test_copies.py::test_the_index_policy_keeps_a_gap_where_two_levels_keep_none",
+    ),
+    "copies-whole": ("test_copies.py::test_a_set_of_whole_due_ages_without_a_common_one",),
+    "copies-in-order": (
+        "test_copies.py::test_an_order_loses_no_more_than_its_proof_allows_on_a_thousand_sets",
+    ),
+}
+
+
+def test_every_theorem_of_the_pages_has_tests():
+    pages = "".join((PAGES / f"{page}.md").read_text() for page in ("timetable", "many-copies"))
+    stated = re.findall(r"\{prf:(?:theorem|lemma|proposition)\}.*\n:label: (\S+)", pages)
+    assert sorted(stated) == sorted(THEOREMS)
+    for tests in THEOREMS.values():
+        for node in tests:
+            file, name = node.split("::")
+            assert f"def {name}(" in (HERE / file).read_text(), node
+
+
+def one(rng):
+    """u* and decay of a source; decays over four decades."""
+    return rng.lognormal(), 10 ** rng.uniform(-3, 1)
+
+
+def content(limit, decay, gap):
+    return limit * -np.expm1(-decay * np.asarray(gap))
+
+
+def mean_reward(limit, decay, gaps):
+    return content(limit, decay, gaps).sum() / np.sum(gaps)
+
+
+def chord_reward(limit, decay, gaps, p, q):
+    """f L(1/f) at the frequency of some gaps."""
+    frequency = len(gaps) / np.sum(gaps)
+    low, high = content(limit, decay, [p, q])
+    return frequency * (low + (high - low) * (1 / frequency - p) / (q - p))
+
+
+def test_two_neighbouring_gaps_earn_their_chord():
+    """Reward by summing over crawls, in random order, on a thousand random pairs of gaps."""
+    rng = np.random.default_rng(1)
+    for _ in range(1000):
+        limit, decay = one(rng)
+        p = int(rng.integers(1, 60))
+        q = p + int(rng.integers(1, 60))
+        gaps = rng.choice([p, q], int(rng.integers(1, 50)))
+        earned = mean_reward(limit, decay, gaps)
+        assert earned == pytest.approx(chord_reward(limit, decay, gaps, p, q), rel=1e-11)
+
+
+def test_three_gaps_do_not_earn_a_chord():
+    """A third gap between the two earns more than the chord at the same frequency."""
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        limit, decay = rng.lognormal(), rng.uniform(0.05, 1)
+        gaps = [2, 4, 8, 8, 2]
+        assert mean_reward(limit, decay, gaps) > chord_reward(limit, decay, gaps, 2, 8) * 1.0001
+
+
+def test_the_grid_index_is_the_price_of_a_tie():
+    """On random grids, the best gap by trying all; with q = p + 1 it is the Whittle index."""
+    rng = np.random.default_rng(3)
+    for _ in range(1000):
+        limit, decay = one(rng)
+        grid = np.unique(np.append(1, rng.integers(1, 300, rng.integers(2, 12))))
+        if grid.size < 2:
+            continue
+        pairs = list(pairwise(grid))
+        index = np.array([relative_grid_index(decay, float(p), float(q)) for p, q in pairs])
+        assert (np.diff(index) >= -1e-12).all()
+        price = rng.random()  # in units of u*
+        best = grid[np.argmax((content(1.0, decay, grid) - price) / grid)]
+        first = grid[np.argmax(np.append(index >= price, True))]
+        values = (content(1.0, decay, [best, first]) - price) / [best, first]
+        assert values[1] == pytest.approx(values[0], rel=1e-9, abs=1e-12)
+        source = Sources([limit * decay], [1.0], [decay])
+        p = int(rng.integers(1, 100))
+        own = limit * relative_grid_index(decay, float(p), float(p + 1))
+        assert own == pytest.approx(float(whittle_index_at_age(source, [p])[0]), rel=1e-9)
+        powers = 2 ** np.arange(31)
+        plain = np.array([relative_grid_index(decay, float(k), 2.0 * k) for k in powers])
+        assert best_power_of_two(source, price * limit) == powers[np.argmax(plain >= price)]
+
+
+def path_reward(sources, rng, epochs):
+    """Reward, crawls and starting ages of a path: crawls at random, sources at random."""
+    age = rng.integers(1, 50, len(sources)).astype(float)
+    start, earned, crawls = age.copy(), 0.0, 0
+    for chosen in rng.random((epochs, len(sources))) < rng.random(len(sources)):
+        earned += sources.state_at_age(age)[chosen].sum()
+        crawls += chosen.sum()
+        age = np.where(chosen, 1.0, age + 1.0)
+    return earned, crawls, start
+
+
+def test_no_path_beats_its_price():
+    """Any crawls from any ages at any price: the N maxima by trying all gaps that can occur."""
+    rng = np.random.default_rng(4)
+    for _ in range(1000):
+        size, epochs = int(rng.integers(1, 6)), 30
+        rates = np.array([one(rng) for _ in range(size)])
+        sources = Sources(rates[:, 0] * rates[:, 1], np.ones(size), rates[:, 1])
+        price = float(rng.lognormal(-1))
+        earned, crawls, start = path_reward(sources, rng, epochs)
+        gaps = np.arange(1, epochs + 51)[:, None]
+        most = np.maximum(0, ((sources.state_at_age(gaps) - price) / gaps).max(axis=0))
+        assert earned <= price * crawls + (most * (epochs + start)).sum() + 1e-9
+        bound = bound_at_price(sources, 1.0, price)
+        assert bound >= (price + most.sum()) * (1 - 1e-12)
+
+
+def test_a_smaller_price_is_beaten_by_some_path():
+    """Of one source that is crawled at its best gap the bound is the reward: none is smaller."""
+    rng = np.random.default_rng(5)
+    for _ in range(1000):
+        limit, decay = one(rng)
+        source = Sources([limit * decay], [1.0], [decay])
+        gap = int(rng.integers(1, 40))
+        low, high = (float(whittle_index_at_age(source, [k])[0]) for k in (gap - 1, gap))
+        price = (low + high) / 2  # at which this gap is the best
+        earned = mean_reward(limit, decay, [gap])
+        bound = bound_at_price(source, 1 / gap, price)
+        assert bound == pytest.approx(earned, rel=1e-9)
+        assert bound * (1 - 1e-6) < earned
+
+
+def test_constant_gaps_earn_their_mean_under_random_stationary_arrivals():
+    """A random pattern of arrivals, repeated, from a random place in it: all places tried."""
+    rng = np.random.default_rng(6)
+    off = 0
+    for _ in range(1000):
+        decay, gap, period = 10 ** rng.uniform(-2, 1), int(rng.integers(1, 9)), 12
+        pattern = rng.exponential(1, period) * (rng.random(period) < 0.4)
+        ages = np.arange(gap)
+        found = [
+            (pattern[(place - ages) % period] * np.exp(-decay * ages)).sum()
+            for place in range(period)
+        ]
+        mean = pattern.mean() * np.exp(-decay * ages).sum()
+        assert np.mean(found) == pytest.approx(mean, rel=1e-12, abs=1e-300)
+        # A place that is not random: the crawls fall on the same ones for ever.
+        off += not np.isclose(np.mean(found[:: max(1, np.gcd(gap, period))]), mean)
+    assert off > 300
+
+
+def check_base(seed):
+    """The better of bases 2 and 3 on a set of slow sources, by HiGHS on all whole gaps."""
+    rng = np.random.default_rng([14, seed])
+    size = int(rng.integers(4, 13))
+    alike = rng.random() < 0.3
+    limit = np.ones(size) if alike else rng.lognormal(0, 0.2, size)
+    decay = np.full(size, rng.uniform(1.2, 1.9) / size)
+    sources = Sources(limit * decay, np.ones(size), decay)
+    gaps = np.arange(4, 120)  # no relaxed gap is shorter
+    best = value_of_linear_program(sources.state_at_age(gaps[:, None]).T, gaps, 1)
+    limits = np.full(size, 1.0), np.full(size, np.inf)
+    earned = [choose(sources, 1, multiples(m), *limits).average_reward for m in (2, 3)]
+    return 1 - np.array(earned) / best
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_best_base_keeps_its_promise(seed):
+    assert check_base(seed).min() <= chosen_base_loss(1) + 1e-6
+
+
+@pytest.mark.slow
+def test_the_best_base_keeps_its_promise_on_a_thousand_sets():
+    promised = chosen_base_loss(1)
+    assert max(check_base(seed).min() for seed in range(20, 1020)) <= promised + 1e-6
+
+
+def test_one_base_alone_does_not_keep_the_promise_of_two():
+    worst = np.max([check_base(seed) for seed in range(60)], axis=0)
+    assert (worst > chosen_base_loss(1)).all()
