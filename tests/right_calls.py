@@ -3,9 +3,10 @@
 from functools import cache, partial
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
-from analysis import ephemeral, learning, mdp, restarts, robots
+from analysis import crawl, ephemeral, learning, mdp, restarts, robots, trace
 from analysis.robots.general.mg1k import exponential
 
 FACES = {
@@ -14,6 +15,8 @@ FACES = {
     "learning": learning.__all__,
     "robots": robots.__all__,
     "mdp": mdp.__all__,
+    "trace": trace.__all__,
+    "crawl": crawl.__all__,
     "sweep": ["sweep"],
 }
 #: Results and protocols: made by the package, not called by its users.
@@ -26,6 +29,8 @@ NOT_CALLED = {
     },
     "robots": {"ControlSolution", "FleetSolution", "FullChain", "PrintedRun", "ServiceLaw"},
     "mdp": set(),
+    "trace": {"Outcome", "Repair"},
+    "crawl": {"CrawlState", "Reading", "SourceState", "Unreadable"},
     "sweep": set(),
 }  # fmt: skip
 
@@ -39,6 +44,8 @@ def right_calls(face):
         "learning": learning_calls,
         "robots": robot_calls,
         "mdp": mdp_calls,
+        "trace": trace_calls,
+        "crawl": crawl_calls,
         "sweep": sweep_calls,
     }[face]()
 
@@ -207,6 +214,77 @@ def mdp_calls():
         "solve_discounted": {**problem, "discount": 0.9},
         "stationary_law": {"rates": sparse.csr_array(moves[0])},
     }
+
+
+def two_feeds():
+    """Items of two sources in three weeks, one every ten hours and one a day."""
+    time = np.concatenate([np.arange(0, 21 * 86_400, 36_000), np.arange(5, 21 * 86_400, 86_400)])
+    source, order = np.repeat([0, 1], [51, 21]), np.argsort(time, kind="stable")
+    return {
+        "names": ("news", "blog"), "origin": np.datetime64("2026-01-01", "s"),
+        "source": source[order], "time": time[order],
+    }  # fmt: skip
+
+
+def trace_calls():
+    sources, feeds, week = two_sources(), trace.Trace(**two_feeds()), 7 * 86_400
+    known = {"trace": feeds, "begin": 0, "end": week, "memory": 50.0, "age": np.array([1, 2])}
+    period = {"begin": 0, "split": 2 * week, "end": 3 * week}
+    trial = {"trace": feeds, **period, "half_life": 24.0, "budget": 1, "phases": 2, "warm_up": 1}
+    return {
+        "AutoTtl": {"arms": 2},
+        "EntryFrequency": {"arms": 2},
+        "Experiment": trial,
+        "ForgettingIndex": {
+            "sources": sources, "known": trace.known_from(**known), "memory": 50.0,
+            "prior": (0.5, 24.0), "begin": 0,
+        },
+        "FrequencyPolicy": {"frequency": [0.5, 0.25]},
+        "NutchAdaptive": {"arms": 2},
+        "StormCrawler": {"arms": 2},
+        "Trace": two_feeds(),
+        "best_fixed_frequencies": {"sources": sources, "budget": 1},
+        "choose_memory": {"experiment": trace.Experiment(**trial), "memories": [20.0, 2000.0]},
+        "known_from": known,
+        "lambdacrawl": {"sources": sources, "budget": 1},
+        "lambdacrawl_rates": {"change_rate": [0.1, 1.0], "importance": [1.0, 1.0], "budget": 0.5},
+        "publications": {"kind": "commit"},
+        "read_trace": {"path": trace.trace.PUBLICATIONS},
+    }  # fmt: skip
+
+
+def crawl_calls():
+    sources, rng = two_sources(), np.random.default_rng(0)
+    site = {"sources": sources, "published": [[0.0, 9.0], [5.0]], "utility": [[1.0, 2.0], [0.5]]}
+    feed = b"<rss><channel><item><guid>1</guid></item></channel></rss>"
+    due = {
+        "sources": sources, "urls": ["http://127.0.0.1/0", "http://127.0.0.1/1"], "ages": [1, 2],
+        "now": pd.Timestamp("2026-01-01", tz="UTC"), "seconds": 3600.0, "budget": 1.0,
+    }  # fmt: skip
+    dates = crawl.due_dates(**due)
+    return {
+        "FeedReader": {"half_life": 3600.0},
+        "FeedServer": {"site": crawl.Site(**site)},
+        "Frontier": {
+            "policy": crawl.IndexPolicy(sources), "hosts": ["a", "b"], "budget": 1, "rng": rng,
+        },
+        "IndexPolicy": {"sources": sources},
+        "ListingIndex": {"size": 2, "half_life": 24.0, "seconds": 3600.0},
+        "Outcome": {"source": 0, "kind": "found"},
+        "Reply": {"status": 200},
+        "Site": site,
+        "Store": {"folder": "crawl"},
+        "TurnPolicy": {"size": 2},
+        "check_local": {"url": "http://127.0.0.1:8000/feed"},
+        "due_dates": due,
+        "export": {"dates": dates, "kind": "nutch"},
+        "listed_ages": {"published": [900.0, 400.0, 600.0], "now": 1000.0},
+        "listing_window": {"ages": [0.5, 2.0, 4.0]},
+        "random_faults": {"sources": 2, "epochs": 5, "share": 0.2, "rng": rng},
+        "random_site": {"sources": sources, "epochs": 5, "rng": rng},
+        "read_feed": {"reply": crawl.Reply(200, {}, feed), "memory": ""},
+        "write_dates": {"dates": dates, "kind": "nutch", "path": "dates.csv"},
+    }  # fmt: skip
 
 
 def sweep_calls():

@@ -1,11 +1,14 @@
 """Arguments: what is a number, what is none, and what the messages say."""
 
+import ast
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import analysis
 from analysis.checks import (
     LARGEST,
     LONGEST,
@@ -298,3 +301,24 @@ def test_a_short_value_is_shown_as_it_is():
     assert shown(np.array([1, 2])) == "array([1, 2])"
     assert shown(10**5000) == "an integer of 16610 bits"
     assert len(shown("x" * 1000)) == LONGEST
+
+
+#: Modules whose text is hashed with the proofs that they write; they only compare and count.
+HASHED = ("robots/curve/growth.py", "robots/curve/parametric.py")
+
+
+def test_what_a_check_returns_is_used():
+    """What was given may be a NumPy integer or a Fraction, and is not what was checked."""
+    folder, thrown_away = Path(analysis.__file__).parent, []
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            call = node.value if isinstance(node, ast.Expr) else None
+            named = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+            if (
+                named
+                and call.func.id in ("check_number", "check_integer")
+                and ast.unparse(call.args[1]).removeprefix("self.") == call.args[0].value
+                and path.relative_to(folder).as_posix() not in HASHED
+            ):
+                thrown_away.append(f"{path}:{node.lineno}: {ast.unparse(node)}")
+    assert thrown_away == []

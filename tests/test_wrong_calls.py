@@ -50,6 +50,8 @@ VALUES += [*ALIENS]
 
 NOT_FINITE = {
     "CertaintyEquivalenceOptions": "an infinite memory forgets nothing",
+    "FeedReader": "items of an infinite half-life lose no worth",
+    "Reply": "a host that never answers has an infinite delay",
     "full_chain": "an action that is not allowed has an infinite cost",
     "proposition_4": "what is no state has no value",
     "relaxed_problem": "a source that is never due has an infinite age",
@@ -73,7 +75,8 @@ def test_examples_are_of_what_is_offered(face):
 
 
 @pytest.mark.parametrize(("face", "name"), CALLS)
-def test_a_wrong_argument_is_named(face, name):
+def test_a_wrong_argument_is_named(face, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where names of files and folders lead
     called = getattr(importlib.import_module(f"analysis.{face}"), name)
     right = right_calls(face)[name]
     assert name in NOT_FINITE or np.isfinite(list(numbers(called(**right)))).all()
@@ -179,13 +182,16 @@ def forms(value):
         yield from (np.int64(value), Fraction(value))
     elif isinstance(value, float) and np.isfinite(value):
         yield from (np.longdouble(value), Fraction(value))
+    elif isinstance(value, list) and len(set(map(np.size, value))) > 1:
+        return  # rows of their own lengths
     elif isinstance(value, list | np.ndarray) and np.asarray(value).dtype.kind in "if":
         array = np.asarray(value)
         yield from (tuple(array.tolist()), np.repeat(array, 2, axis=-1).astype(object)[..., ::2])
 
 
 @pytest.mark.parametrize(("face", "name"), CALLS)
-def test_forms_of_a_right_argument_mean_the_same(face, name):
+def test_forms_of_a_right_argument_mean_the_same(face, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     called = getattr(importlib.import_module(f"analysis.{face}"), name)
     right = right_calls(face)[name]
 

@@ -16,7 +16,7 @@ due gets the longest interval.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from os import PathLike
 from pathlib import Path
 
@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from analysis.checks import check_array, check_choice, check_number
+from analysis.checks import check_array, check_choice, check_kind, check_number
 from analysis.ephemeral.optimum.relaxed import due_ages, relaxed_problem
 from analysis.ephemeral.sources import Sources
 
@@ -89,21 +89,26 @@ def due_dates(
     >>> list(dates.columns)
     ['url', 'due_age', 'interval', 'next_fetch', 'overdue']
     """
+    check_kind("sources", sources, Sources)
+    check_kind("urls", urls, Sized)
+    check_kind("now", now, pd.Timestamp)
     age = check_array("ages", ages, 0)
     if age.shape != (len(sources),) or len(urls) != len(sources):
         raise ValueError(f"ages and urls must have {len(sources)} entries, one a source")
+    for url in urls:
+        check_kind("urls", url, str)
     if now.tzinfo is None:
         raise ValueError(f"now must have a time zone, got {now}")
     if (budget is None) == (threshold is None):
         raise ValueError("either budget or threshold must be given, and not both")
-    check_number("seconds", seconds, 0, low_open=True, high_open=True)
-    check_number("longest", longest, seconds, FARTHEST)
+    seconds = check_number("seconds", seconds, 0, FARTHEST, low_open=True)
+    longest = check_number("longest", longest, seconds, FARTHEST)
     if budget is not None:
         relaxed = relaxed_problem(sources, budget)
         with np.errstate(divide="ignore"):
             due, epochs = relaxed.age, 1.0 / relaxed.frequency
     else:
-        assert threshold is not None
+        threshold = check_number("threshold", threshold)
         due = epochs = due_ages(sources, threshold)
     interval = np.round(np.minimum(epochs * seconds, longest))
     left = np.round(np.maximum(interval - age * seconds, -FARTHEST))
@@ -138,7 +143,8 @@ def export(dates: pd.DataFrame, kind: str) -> pd.DataFrame:
     >>> list(export(dates, 'nutch').columns)
     ['url', 'fetchTime', 'fetchInterval']
     """
-    check_choice("kind", kind, KINDS)
+    check_kind("dates", dates, pd.DataFrame)
+    kind = check_choice("kind", kind, KINDS)
     iso = dates["next_fetch"].dt.strftime("%Y-%m-%dT%H:%M:%S.000Z")
     if kind == "nutch":
         columns = {"fetchTime": iso, "fetchInterval": dates["interval"]}
@@ -173,6 +179,7 @@ def write_dates(dates: pd.DataFrame, kind: str, path: str | PathLike[str]) -> No
     >>> header
     'url,fetchTime,fetchInterval'
     """
+    check_kind("path", path, str, PathLike)
     target, frame = Path(path), export(dates, kind)
     if target.suffix == ".csv":
         frame.to_csv(target, index=False, lineterminator="\n")

@@ -22,7 +22,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_integer, check_number
+from analysis.checks import (
+    check_array,
+    check_integer,
+    check_integers,
+    check_kind,
+    check_number,
+    set_fields,
+    shown,
+)
 from analysis.ephemeral.sources import Sources
 
 Floats = NDArray[np.float64]
@@ -65,6 +73,17 @@ class Reply:
     body: bytes = b""
     delay: float = 0.0
     time: float | None = None
+
+    def __post_init__(self) -> None:
+        check_kind("headers", self.headers, Mapping)
+        check_kind("body", self.body, bytes)
+        set_fields(
+            self,
+            status=check_integer("status", self.status, 100, 999),
+            delay=check_number("delay", self.delay, 0),
+        )
+        if self.time is not None:
+            set_fields(self, time=check_number("time", self.time, low_open=True, high_open=True))
 
 
 class Site:
@@ -117,6 +136,9 @@ class Site:
         robots: Mapping[int, str] | None = None,
         stated: bool = True,
     ) -> None:
+        check_kind("sources", sources, Sources)
+        check_kind("robots", robots, Mapping, None)
+        check_kind("stated", stated, bool)
         size = len(sources)
         self.sources = sources
         self.seconds = check_integer("seconds", seconds, 1)
@@ -130,12 +152,15 @@ class Site:
                     f"published[{i}] must be ascending and as long as utility[{i}], "
                     f"got {times.size} times and {worth.size} utilities"
                 )
-        self.hosts = np.arange(size) if hosts is None else np.asarray(hosts, dtype=np.int64)
+        self.hosts = np.arange(size) if hosts is None else check_integers("hosts", hosts)
         if self.hosts.shape != (size,) or self.hosts.min() < 0:
-            raise ValueError(f"hosts must be {size} numbers from 0, got {hosts!r}")
-        self.faults = np.zeros((size, 0), int) if faults is None else np.asarray(faults)
+            raise ValueError(f"hosts must be {size} numbers from 0, got {shown(hosts)}")
+        fine = np.zeros((size, 0), np.int64)
+        self.faults = fine if faults is None else check_integers("faults", faults)
         if self.faults.ndim != 2 or len(self.faults) != size:
             raise ValueError(f"faults must have shape ({size}, epochs), got {self.faults.shape}")
+        if not np.isin(self.faults, (FINE, ERROR, SILENCE, CUT)).all():
+            raise ValueError(f"faults must be numbers from {FINE} to {CUT}, got {shown(faults)}")
         count = int(self.hosts.max()) + 1
         self.delay = np.zeros(count) if delay is None else check_array("delay", delay, 0)
         if self.delay.shape != (count,):
@@ -245,8 +270,10 @@ def random_site(
     >>> len(site.published)
     4
     """
-    check_integer("epochs", epochs, 1)
-    check_integer("before", before, 0)
+    check_kind("sources", sources, Sources)
+    check_kind("rng", rng, np.random.Generator)
+    epochs = check_integer("epochs", epochs, 1)
+    before = check_integer("before", before, 0)
     seconds = check_integer("seconds", options.get("seconds", 3600), 1)
     published, utility = [], []
     for rate, mean in zip(sources.arrival_rate * sources.period, sources.mean_utility, strict=True):
@@ -283,8 +310,11 @@ def random_faults(
     >>> random_faults(3, 50, 0.2, np.random.default_rng(0)).shape
     (3, 50)
     """
-    check_number("share", share, 0, 1, high_open=True)
-    check_integer("last", last, 1)
+    check_kind("rng", rng, np.random.Generator)
+    sources = check_integer("sources", sources, 1)
+    epochs = check_integer("epochs", epochs, 1)
+    share = check_number("share", share, 0, 1, high_open=True)
+    last = check_integer("last", last, 1)
     spells = -(-epochs // last)
     hit = rng.random((sources, spells)) < share
     kind = np.where(hit, rng.integers(ERROR, CUT + 1, (sources, spells)), FINE)
@@ -295,6 +325,7 @@ def random_faults(
 
 
 def _lists(name: str, values: Sequence[ArrayLike], size: int, low: float) -> list[Floats]:
+    check_kind(name, values, Sequence)
     if len(values) != size:
         raise ValueError(f"{name} must have {size} entries, one a source, got {len(values)}")
     return [check_array(f"{name}[{i}]", row, low).ravel() for i, row in enumerate(values)]

@@ -36,7 +36,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_choice, check_integer, check_number
+from analysis.checks import (
+    check_array,
+    check_choice,
+    check_integer,
+    check_integers,
+    check_kind,
+    check_number,
+    set_fields,
+    shown,
+)
 from analysis.crawl.turn import TurnPolicy
 from analysis.ephemeral.policies import Observation, Policy, RoundRobinPolicy
 
@@ -106,12 +115,17 @@ class Outcome:
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, KINDS)
+        check_kind("memory", self.memory, str)
         for name in ("source", "status", "items", "known"):
-            object.__setattr__(self, name, check_integer(name, getattr(self, name), 0))
+            set_fields(self, **{name: check_integer(name, getattr(self, name), 0)})
         for name in ("reward", "delay", "rest", "host_rest"):
-            if (value := getattr(self, name)) is not None:
-                check_number(name, value, 0, high_open=True)
-        object.__setattr__(self, "ages", tuple(check_array("ages", self.ages, 0).tolist()))
+            if name != "delay" or self.delay is not None:
+                number = check_number(name, getattr(self, name), 0, high_open=True)
+                set_fields(self, **{name: number})
+        ages = check_array("ages", self.ages, 0)
+        if ages.ndim != 1:
+            raise ValueError(f"ages must have one axis, got shape {ages.shape}")
+        set_fields(self, ages=tuple(ages.tolist()))
 
 
 @dataclass(frozen=True)
@@ -233,7 +247,15 @@ class Frontier:
         min_age: int | ArrayLike = 0,
         max_age: int | ArrayLike = NEVER,
     ) -> None:
+        check_kind("policy", policy, Policy)
+        check_kind("hosts", hosts, Sequence)
+        check_kind("rng", rng, np.random.Generator)
+        check_kind("names", names, Sequence, None)
+        for name in names or ():
+            check_kind("names", name, str)
         size = len(hosts)
+        if size == 0 or isinstance(hosts, str | bytes):
+            raise ValueError(f"hosts must have an entry for each source, got {shown(hosts)}")
         self.policy = TurnPolicy(size) if isinstance(policy, RoundRobinPolicy) else policy
         self.rng = rng
         self.budget = check_integer("budget", budget, 1, size)
@@ -347,7 +369,8 @@ class Frontier:
         """Let epochs pass in which nothing is fetched: real time does not wait."""
         if self._waiting:
             raise RuntimeError(f"epoch {self.epoch} is not over")
-        self.epoch += check_integer("epochs", epochs, 0)
+        epochs = check_integer("epochs", epochs, 0, NEVER)
+        self.epoch += epochs
         self.age += epochs
 
     def revive(self, source: int) -> None:
@@ -572,10 +595,12 @@ def _take_in_order(places: _Places, first: Callable[[int], Arms], few: int, many
 
 
 def _ages(name: str, ages: int | ArrayLike, size: int) -> Arms:
-    array = np.broadcast_to(np.asarray(ages, dtype=np.int64), size)
-    if (array < 0).any():
-        raise ValueError(f"{name} must be at least 0, got {array.min()}")
-    return array
+    array = check_integers(name, ages)
+    if array.shape not in ((), (size,)):
+        raise ValueError(f"{name} must be one number or {size}, got shape {array.shape}")
+    if not 0 <= array.min() <= array.max() <= NEVER:
+        raise ValueError(f"{name} must be in [0, {NEVER}], got {shown(ages)}")
+    return np.broadcast_to(array, size)
 
 
 def _fill(array: NDArray[Any], content: bytes) -> None:

@@ -57,7 +57,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_number
+from analysis.checks import check_array, check_kind, check_number
 
 Floats = NDArray[np.float64]
 
@@ -96,10 +96,14 @@ def listed_ages(published: Sequence[float | None], now: float) -> tuple[float, .
     >>> listed_ages([900.0, None], now=1000.0)
     ()
     """
-    dates = list(published)
-    if not dates or any(date is None for date in dates):
+    check_kind("published", published, Sequence, np.ndarray)
+    now, dates = check_number("now", now), [date for date in published if date is not None]
+    if not dates or len(dates) < len(published):
         return ()
-    age = np.sort(now - np.array(dates, dtype=np.float64))
+    stamps = check_array("published", dates, finite=False)
+    if stamps.ndim != 1:
+        raise ValueError(f"published must have one axis, got shape {stamps.shape}")
+    age = np.sort(now - stamps)
     if not np.isfinite(age).all() or age[0] < -SKEW:
         return ()
     age = np.maximum(age, 0.0)
@@ -141,7 +145,7 @@ def listing_window(ages: ArrayLike, memory: float = np.inf) -> tuple[float, floa
     (2.0, 4.0)
     """
     age = np.sort(check_array("ages", ages, 0).ravel())
-    check_number("memory", memory, 0, low_open=True)
+    memory = check_number("memory", memory, 0, low_open=True)
     if age.size < 2:
         return 0.0, 0.0
     return float(weight_at(age[:-1], memory).sum()), time_to(float(age[-1]), memory)

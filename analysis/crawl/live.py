@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_integer, check_number
+from analysis.checks import check_integer, check_number, set_fields
 from analysis.crawl.feeds import START, random_site
 from analysis.crawl.progress import Progress
 from analysis.crawl.server import ADDRESS, FeedServer
@@ -80,12 +80,17 @@ class Demonstration:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_integer("sources", self.sources, 4, 200)
-        check_integer("budget", self.budget, 1, self.sources - 1)
-        check_number("epoch", self.epoch, 0.1, 60)
-        check_number("seconds", self.seconds, max(2.0, 4 * self.epoch), 600)
-        check_integer("port", self.port, 0, 65535)
-        check_integer("seed", self.seed, 0)
+        sources = check_integer("sources", self.sources, 4, 200)
+        epoch = check_number("epoch", self.epoch, 0.1, 60)
+        set_fields(
+            self,
+            sources=sources,
+            budget=check_integer("budget", self.budget, 1, sources - 1),
+            epoch=epoch,
+            seconds=check_number("seconds", self.seconds, max(2.0, 4 * epoch), 600),
+            port=check_integer("port", self.port, 0, 65535),
+            seed=check_integer("seed", self.seed, 0),
+        )
 
     @property
     def epochs(self) -> int:
@@ -252,7 +257,7 @@ def batch_ratio(
     -------
     (ratio, low, high) : tuple of float, or None
     """
-    check_integer("batches", batches, 2, one.size)
+    batches = check_integer("batches", batches, 2, one.size)
     edges = np.linspace(0, one.size, batches + 1).astype(int)[:-1]
     sums = np.add.reduceat(one, edges), np.add.reduceat(other, edges)
     left = other.sum() - sums[1]

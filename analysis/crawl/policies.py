@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_integer, check_number
+from analysis.checks import check_integer, check_kind, check_number
 from analysis.crawl.frontier import Outcome
 from analysis.crawl.listing import contradict, listing_window, mean_rate, time_to, weight_at
 from analysis.crawl.turn import TurnPolicy
@@ -60,6 +60,7 @@ class IndexPolicy:
     """
 
     def __init__(self, sources: Sources) -> None:
+        check_kind("sources", sources, Sources)
         self.sources = sources
         self._seen: Observation | None = None
 
@@ -67,7 +68,7 @@ class IndexPolicy:
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
         """Return the `budget` sources of largest index at their ages."""
-        check_integer("budget", budget, 1, len(self.sources))
+        budget = check_integer("budget", budget, 1, len(self.sources))
         if observation is not self._seen:
             self._seen = observation
             self._order = np.argsort(-self.index(observation.age), kind="stable")
@@ -120,6 +121,7 @@ class ListingIndex(IndexPolicy):
         shape: float = 1.0,
         dates: bool = True,
     ) -> None:
+        check_kind("dates", dates, bool)
         size = check_integer("size", size, 1)
         half_life = check_number("half_life", half_life, 0, low_open=True, high_open=True)
         decay = np.full(size, np.log(2.0) / half_life)

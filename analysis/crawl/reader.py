@@ -30,7 +30,7 @@ import feedparser
 from lxml import etree
 from w3lib.encoding import html_to_unicode
 
-from analysis.checks import check_number
+from analysis.checks import check_kind, check_number, set_fields, shown
 from analysis.crawl.feeds import SPACE, Reply
 from analysis.crawl.listing import listed_ages
 
@@ -122,7 +122,7 @@ class FeedReader:
     half_life: float = HALF_LIFE
 
     def __post_init__(self) -> None:
-        check_number("half_life", self.half_life, 0, low_open=True)
+        set_fields(self, half_life=check_number("half_life", self.half_life, 0, low_open=True))
 
     def __call__(self, reply: Reply, memory: str) -> Reading:
         """Read a reply, as `read` does."""
@@ -148,7 +148,8 @@ class FeedReader:
             For any other status, a body that is no feed or is cut short, a value that is no number
             in [0, inf), or a sum of values that is none.
         """
-        kept: dict[str, Any] = json.loads(memory) if memory else {"ids": [], "rest": 0.0}
+        check_kind("reply", reply, Reply)
+        kept = _kept(memory)
         if reply.status == 304:
             if not memory:
                 raise Unreadable("status 304 without a feed before it")
@@ -215,6 +216,21 @@ def read_feed(reply: Reply, memory: str) -> Reading:
     (1.0, 0.0)
     """
     return FeedReader().read(reply, memory)
+
+
+def _kept(memory: str) -> dict[str, Any]:
+    """Return what a reading has left: the items that are known, and the rest that was asked for."""
+    check_kind("memory", memory, str)
+    if not memory:
+        return {"ids": [], "rest": 0.0}
+    try:
+        kept: dict[str, Any] = json.loads(memory)
+        check_number("rest", kept["rest"], 0)
+        if all(isinstance(name, str) for name in kept["ids"]):
+            return kept
+    except (ValueError, TypeError, KeyError):
+        pass
+    raise ValueError(f"memory must be that of a reading, or empty, got {shown(memory)}")
 
 
 def _listing(reply: Reply) -> tuple[list[Item], float]:

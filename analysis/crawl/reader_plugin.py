@@ -65,10 +65,10 @@ def schedule(
     ValueError
         Naming the argument, its value and the allowed range.
     """
-    check_number("budget", budget, 0, low_open=True, high_open=True)
-    check_number("half_life", half_life, 0, low_open=True, high_open=True)
-    check_number("shortest", shortest, 60, high_open=True)
-    check_number("longest", longest, shortest, high_open=True)
+    budget = check_number("budget", budget, 0, low_open=True, high_open=True)
+    half_life = check_number("half_life", half_life, 0, low_open=True, high_open=True)
+    shortest = check_number("shortest", shortest, 60, high_open=True)
+    longest = check_number("longest", longest, shortest, high_open=True)
 
     def set_intervals(reader: Any) -> None:
         feeds = [feed.url for feed in reader.get_feeds(updates_enabled=True)]

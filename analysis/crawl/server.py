@@ -14,6 +14,7 @@ from ipaddress import ip_address
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from analysis.checks import check_kind, shown
 from analysis.crawl.feeds import Reply, Site
 
 ADDRESS = "127.0.0.1"
@@ -58,6 +59,8 @@ class FeedServer:
     """
 
     def __init__(self, site: Site, clock: Callable[[], float] | None = None) -> None:
+        check_kind("site", site, Site)
+        check_kind("clock", clock, Callable, None)  # type: ignore[arg-type]
         self.site, self.clock = site, clock
         self.served: list[Served] = []
         self._over = threading.Event()
@@ -142,11 +145,12 @@ def check_local(url: str) -> str:
     >>> check_local('http://127.0.0.1:8000/feed')
     'http://127.0.0.1:8000/feed'
     """
-    host = urlsplit(url).hostname or ""
+    check_kind("url", url, str)
     try:
+        host = urlsplit(url).hostname or ""
         local = ip_address(host).is_loopback
     except ValueError:
         local = False
     if not local:
-        raise ValueError(f"url must be at a loopback address, such as {ADDRESS}, got {url!r}")
+        raise ValueError(f"url must be at a loopback address, such as {ADDRESS}, got {shown(url)}")
     return url

@@ -24,6 +24,7 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.checks import check_kind
 from analysis.crawl.frontier import CrawlState, Frontier, Outcome, SourceState
 from analysis.crawl.status import Summary
 
@@ -101,6 +102,7 @@ class Store(Log):
     """
 
     def __init__(self, folder: str | PathLike[str]) -> None:
+        check_kind("folder", folder, str, PathLike)
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._path = self.folder / FILE

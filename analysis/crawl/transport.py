@@ -72,7 +72,7 @@ def crawl_over_http(crawls: Sequence[Mapping[str, Any]], *, timeout: float = 300
     TimeoutError
         If it takes too long.
     """
-    check_number("timeout", timeout, 0, low_open=True)
+    timeout = check_number("timeout", timeout, 0, low_open=True)
     with child(crawls) as process:
         try:
             _, errors = process.communicate(timeout=timeout)

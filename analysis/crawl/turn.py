@@ -39,7 +39,7 @@ class TurnPolicy:
     """
 
     def __init__(self, size: int) -> None:
-        check_integer("size", size, 1)
+        size = check_integer("size", size, 1)
         self._chosen = np.arange(-size, 0)  # number of the choice that named each source last
         self._choices = np.zeros(1, dtype=np.int64)
 
@@ -47,7 +47,7 @@ class TurnPolicy:
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
         """Return the `budget` sources whose turn it is, by number."""
-        check_integer("budget", budget, 1, self._chosen.size)
+        budget = check_integer("budget", budget, 1, self._chosen.size)
         return np.sort(np.argsort(self._chosen, kind="stable")[:budget])
 
     def asked(self, arms: Arms) -> None:

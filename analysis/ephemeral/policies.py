@@ -16,7 +16,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_choice, check_integer, check_kind
+from analysis.checks import check_choice, check_integer, check_kind, set_fields
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
 from analysis.ephemeral.kernels import next_in_turn
@@ -186,7 +186,7 @@ class SingleSourcePolicy:
     arm: int
 
     def __post_init__(self) -> None:
-        check_integer("arm", self.arm, 0)
+        set_fields(self, arm=check_integer("arm", self.arm, 0))
 
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None

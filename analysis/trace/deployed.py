@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
-from analysis.checks import check_array, check_integer, check_number
+from analysis.checks import check_array, check_integer, check_kind, check_number, set_fields
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import Observation
@@ -82,7 +82,7 @@ class FrequencyPolicy:
     frequency: Floats
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "frequency", check_array("frequency", self.frequency, 0, 1))
+        set_fields(self, frequency=check_array("frequency", self.frequency, 0, 1))
         if self.frequency.ndim != 1:
             raise ValueError(f"frequency must have shape (N,), got {self.frequency.shape}")
 
@@ -194,6 +194,7 @@ def lambdacrawl(sources: Sources, budget: float) -> RandomPolicy:
     >>> lambdacrawl(four_sources(), 1).frequency.round(3).tolist()
     [0.505, 0.354, 0.101, 0.04]
     """
+    check_kind("sources", sources, Sources)
     change = sources.arrival_rate * sources.period
     return RandomPolicy(lambdacrawl_rates(change, sources.mean_utility, budget))
 
@@ -257,6 +258,7 @@ class NutchAdaptive:
         arms = check_integer("arms", arms, 1)
         self.epoch_seconds = _seconds("epoch_seconds", epoch_seconds)
         self.shortest, self.longest = _limits(shortest, longest)
+        check_kind("mended", mended, bool)
         self.mended = mended
         self.interval = np.full(arms, _seconds("first", first) / self.epoch_seconds)
         self.due = np.zeros(arms)
@@ -472,6 +474,8 @@ def _seconds(name: str, value: float) -> float:
 
 
 def _limits(shortest: float, longest: float) -> tuple[float, float]:
-    """Return the limits of an interval, the lower of which counts where they are out of order."""
-    shortest = _seconds("shortest", shortest)
-    return shortest, check_number("longest", longest, shortest, high_open=True)
+    """Return the limits of an interval as floats, if they are in order."""
+    shortest, longest = _seconds("shortest", shortest), _seconds("longest", longest)
+    if shortest > longest:
+        raise ValueError(f"shortest must be at most longest, got {shortest:g} and {longest:g}")
+    return shortest, longest

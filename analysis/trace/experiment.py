@@ -113,12 +113,14 @@ class Experiment:
         check_kind("trace", self.trace, Trace)
         size = len(self.trace)
         half_life = check_array("half_life", self.half_life, 0, low_open=True)
-        object.__setattr__(self, "half_life", np.broadcast_to(half_life, size))
-        object.__setattr__(
-            self, "value", np.broadcast_to(check_array("value", self.value, 0), size)
-        )
+        value = check_array("value", self.value, 0)
+        for name, given in {"half_life": half_life, "value": value}.items():
+            if given.shape not in ((), (1,), (size,)):
+                raise ValueError(f"{name} must be one number or {size}, got shape {given.shape}")
         set_fields(
             self,
+            half_life=np.broadcast_to(half_life, size),
+            value=np.broadcast_to(value, size),
             budget=check_integer("budget", self.budget, 1, size),
             phases=check_integer("phases", self.phases, 1),
             period=check_integer("period", self.period, 1),

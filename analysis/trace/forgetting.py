@@ -17,7 +17,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import LARGEST, check_integer, check_number
+from analysis.checks import (
+    LARGEST,
+    check_array,
+    check_integer,
+    check_integers,
+    check_kind,
+    check_number,
+    shown,
+)
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.policies import Arms, Observation, top
 from analysis.ephemeral.sources import Sources
@@ -73,9 +81,15 @@ class ForgettingIndex:
         prior: tuple[float, float],
         begin: int,
     ) -> None:
-        self.memory = min(check_number("memory", memory, 0, low_open=True), 1e15)
-        self.shape, self.rate = (check_number("prior", p, 0, high_open=True) for p in prior)
-        self.sources, self.known, self.begin = sources, known, begin
+        check_kind("sources", sources, Sources)
+        check_kind("known", known, Known)
+        self.memory = _hours("memory", memory)
+        gamma = check_array("prior", prior, 0)
+        if gamma.shape != (2,):
+            raise ValueError(f"prior must be a shape and a rate, got shape {gamma.shape}")
+        self.shape, self.rate = gamma.tolist()
+        self.sources, self.known = sources, known
+        self.begin = check_integer("begin", begin, -LARGEST)
         self.scale = sources.mean_utility / sources.decay_rate
         unit = sources.decay_rate
         self._unit = Sources(unit, np.ones(unit.size), unit, period=sources.period)
@@ -128,11 +142,20 @@ def known_from(trace: Trace, begin: int, end: int, memory: float, age: Ints) -> 
     >>> round(float(seen.hours[0]), 6)
     24.0
     """
-    memory = min(check_number("memory", memory, 0, low_open=True), 1e15)
-    end = check_integer("end", end, check_integer("begin", begin, -LARGEST))
+    check_kind("trace", trace, Trace)
+    memory, begin = _hours("memory", memory), check_integer("begin", begin, -LARGEST)
+    end = check_integer("end", end, begin)
+    epochs = check_integers("age", age)
+    if epochs.shape != (len(trace),) or (epochs < 0).any():
+        raise ValueError(f"age must be {len(trace)} numbers of epochs, got {shown(age)}")
     low, high = np.searchsorted(trace.time, [begin, end])
     weight = np.exp(-(end - trace.time[low:high]) / HOUR / memory)
     items = weighted_counts(trace.source[low:high], weight, len(trace))
     hours = memory * -np.expm1(-(end - begin) / HOUR / memory)
     size = len(trace)
-    return Known(np.full(size, end / HOUR), items, np.full(size, hours), age.copy())
+    return Known(np.full(size, end / HOUR), items, np.full(size, hours), epochs)
+
+
+def _hours(name: str, memory: float) -> float:
+    """Return a memory in hours, one without end as a finite one that makes no difference."""
+    return min(check_number(name, memory, 0, low_open=True), 1e15)

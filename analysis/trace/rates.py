@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import gammaln
 
-from analysis.checks import check_number
+from analysis.checks import check_integer, check_number
 from analysis.trace.trace import HOUR, Trace
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 def trained_rates(trace: Trace, begin: int, end: int) -> Floats:
     """Items per hour of each source in [begin, end), in seconds; shape (N,)."""
-    check_number("end", end, begin, low_open=True)
+    end = check_integer("end", end, begin + 1)
     return trace.counts(begin, end) / ((end - begin) / HOUR)
 
 

@@ -25,7 +25,7 @@ from os import PathLike
 import numpy as np
 import pandas as pd
 
-from analysis.checks import check_choice
+from analysis.checks import check_choice, check_kind, shown
 from analysis.ephemeral.tables import LONGEST_NAME, read_careful_csv, unfit_names
 from analysis.trace.trace import Trace
 
@@ -99,14 +99,27 @@ def read_trace(
     >>> len(trace.time), len(repairs)
     (31, 1)
     """
+    check_kind("path", path, str, PathLike)
     check_choice("duplicates", duplicates, DUPLICATES)
-    latest = pd.Timestamp.now(tz="UTC") if now is None else pd.Timestamp(now, tz="UTC")
+    latest = pd.Timestamp.now(tz="UTC") if now is None else _utc(now)
     try:
         table = _table(path)
         trace, repairs = _repaired(table, latest, duplicates)
     except (OSError, ValueError) as error:
-        raise ValueError(f"{path}: {str(error).strip()}") from None
+        raise ValueError(f"path {path}: {str(error).strip()}") from None
     return trace, repairs
+
+
+def _utc(now: str) -> pd.Timestamp:
+    """Return the time that a text says."""
+    check_kind("now", now, str)
+    try:
+        stamp = pd.Timestamp(now)
+    except ValueError as error:
+        raise ValueError(f"now must be a time, got {shown(now)}: {error}") from None
+    if stamp is pd.NaT:
+        raise ValueError(f"now must be a time, got {shown(now)}")
+    return stamp.tz_localize("UTC") if stamp.tzinfo is None else stamp.tz_convert("UTC")
 
 
 def _table(path: str | PathLike[str]) -> pd.DataFrame:

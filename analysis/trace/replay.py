@@ -159,7 +159,7 @@ def visits_by_age(policy: Policy, budget: int, horizon: int, age: Ints) -> Visit
         turn = next_in_turn.py_func(age, 0) + np.arange(horizon * budget)
         return Visits((turn % age.size).reshape(horizon, budget))
     if isinstance(policy, Timetable):
-        check_integer("budget", budget, policy.budget)
+        budget = check_integer("budget", budget, policy.budget)
         epoch, entry = policy.due(0, horizon)
         visits = np.full((horizon, budget), -1)
         visits[epoch, policy.channel[entry]] = policy.source[entry]

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.checks import check_choice, check_integers, set_fields
+from analysis.checks import check_choice, check_integers, check_kind, set_fields
 from analysis.display import brief
 
 Floats = NDArray[np.float64]
@@ -71,8 +71,13 @@ class Trace:
     time: Ints
 
     def __post_init__(self) -> None:
+        check_kind("names", self.names, list, tuple)
+        check_kind("origin", self.origin, np.datetime64)
+        for name in self.names:
+            check_kind("names", name, str)
         set_fields(
             self,
+            names=tuple(self.names),
             source=check_integers("source", self.source),
             time=check_integers("time", self.time),
         )
@@ -84,7 +89,9 @@ class Trace:
         if (np.diff(self.time) < 0).any():
             raise ValueError("time must be in increasing order")
         if self.source.min() < 0 or self.source.max() >= len(self.names):
-            raise ValueError(f"source must be in [0, {len(self.names) - 1}]")
+            raise ValueError(
+                f"source must be in [0, N - 1], where names has N entries, {len(self.names)}"
+            )
 
     def __len__(self) -> int:
         return len(self.names)

@@ -58,7 +58,7 @@ def feed_sources(size: int, rng: np.random.Generator) -> Sources:
     -------
     Sources
     """
-    check_integer("size", size, 1)
+    size = check_integer("size", size, 1)
     rate = np.exp(rng.uniform(np.log(0.05), 0.0, size))
     return Sources(rate, rng.uniform(0.2, 2.0, size), rng.uniform(0.05, 1.0, size))
 

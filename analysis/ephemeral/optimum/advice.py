@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from analysis.checks import check_integer, check_kind
+from analysis.checks import check_integer, check_kind, set_fields
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
@@ -172,7 +172,7 @@ class FTVAPolicy:
         ndarray of int, shape (budget,)
             In rising order.
         """
-        check_integer("budget", budget, self.budget, self.budget)
+        budget = check_integer("budget", budget, self.budget, self.budget)
         if rng is None:
             raise ValueError("rng must be a numpy.random.Generator for a policy that draws")
         if self.virtual_age is None:
@@ -248,7 +248,7 @@ class IDPolicy:
         ndarray of int, shape (budget,)
             In rising order.
         """
-        check_integer("budget", budget, self.budget, self.budget)
+        budget = check_integer("budget", budget, self.budget, self.budget)
         if rng is None:
             raise ValueError("rng must be a numpy.random.Generator for a policy that draws")
         size = observation.age.size
@@ -302,7 +302,7 @@ class LPUpdatePolicy:
 
     def __post_init__(self) -> None:
         check_kind("sources", self.sources, Sources)
-        object.__setattr__(self, "epochs", check_integer("epochs", self.epochs, 1, MOST_EPOCHS))
+        set_fields(self, epochs=check_integer("epochs", self.epochs, 1, MOST_EPOCHS))
         _check_costs(self.sources)
 
     def select(

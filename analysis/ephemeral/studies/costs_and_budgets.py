@@ -133,7 +133,7 @@ def least_cost(sources: Sources, arm: int, delay: int, budget: float) -> tuple[f
     run : CostRun
         What the sources earn then.
     """
-    check_integer("delay", delay, 1)
+    delay = check_integer("delay", delay, 1)
     for cost in np.arange(float(sources.cost[arm]), budget * delay + 1, _COST_STEP):
         costs = sources.cost.copy()
         costs[arm] = cost

@@ -58,7 +58,7 @@ def follow_random(
     -------
     Trajectory
     """
-    check_integer("budget", budget, 1, len(sources))
+    budget = check_integer("budget", budget, 1, len(sources))
     environment = Environment(sources, content, initial_state=initial_state)
     state = np.empty((len(sources), environment.horizon))
     crawled = np.zeros(state.shape, dtype=bool)

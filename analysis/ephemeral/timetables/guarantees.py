@@ -37,7 +37,7 @@ def chord_loss(ratio: float) -> float:
     >>> round(chord_loss(2.0), 7)
     0.0378208
     """
-    check_number("ratio", ratio, 1.0, low_open=True, high_open=True)
+    ratio = check_number("ratio", ratio, 1.0, low_open=True, high_open=True)
     return _worst(ratio)[0]
 
 
@@ -49,7 +49,7 @@ def worst_share(ratio: float = 2.0) -> float:
     >>> round(worst_share(), 5)
     1.41944
     """
-    check_number("ratio", ratio, 1.0, low_open=True, high_open=True)
+    ratio = check_number("ratio", ratio, 1.0, low_open=True, high_open=True)
     return _worst(ratio)[1]
 
 
@@ -116,7 +116,7 @@ def guaranteed_loss(budget: int, odd_parts: Sequence[int] | None = None) -> floa
     >>> round(guaranteed_loss(10**6), 6)
     5.1e-05
     """
-    check_integer("budget", budget, 1)
+    budget = check_integer("budget", budget, 1)
     if odd_parts is None:
         return min(guaranteed_loss(budget, odd_below(a)) for a in range(1, 13))
     if len(odd_parts) == 1:
@@ -158,7 +158,7 @@ def chosen_base_loss(exponent: int | None = None) -> float:
             lambda gap: -_chord_loss_at(gap, spread).mean(), bounds=(0.5, 3.0), method="bounded"
         )
         return float(-mean.fun)
-    check_integer("exponent", exponent, 0, 4)
+    exponent = check_integer("exponent", exponent, 0, 4)
     bases = np.arange(2**exponent, 2 ** (exponent + 1))
     gap, shift = np.meshgrid(np.linspace(0.3, 4.0, 160), np.arange(160) / 160)
     over = np.exp2((shift.ravel()[:, None] - np.log2(bases)) % 1.0)  # gap over the one below

@@ -585,7 +585,7 @@ def timetable(
         raise ValueError("sources must have costs of 1 for a timetable: with other costs whether "
                          "phases exist is an NP-hard question")  # fmt: skip
     limits = age_limits(sources, min_age, max_age)
-    check_integer("host_gap", host_gap, 1, 2**20 if hosts is not None else 1)
+    host_gap = check_integer("host_gap", host_gap, 1, 2**20 if hosts is not None else 1)
     if hosts is not None:
         if (limits[0] > 1).any() or np.isfinite(limits[1]).any() or odd_parts is not None:
             raise ValueError("hosts take neither min_age and max_age nor odd_parts beside them")

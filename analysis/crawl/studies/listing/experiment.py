@@ -89,7 +89,7 @@ def drawn_feeds(
     Feeds
     """
     size, epochs = check_integer("size", size, 1), check_integer("epochs", epochs, 2)
-    check_number("lies", lies, 0, 1)
+    lies = check_number("lies", lies, 0, 1)
     rate = np.exp(rng.uniform(np.log(0.05), np.log(5.0), size))
     order = rng.permutation(size)
 

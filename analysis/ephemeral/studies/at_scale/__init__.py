@@ -53,7 +53,7 @@ def lognormal_sources(size: int, rng: np.random.Generator) -> Sources:
     Arrival rates and utilities have median 1, decay rates median exp(-3); all are lognormal with
     unit variance of the logarithm.
     """
-    check_integer("size", size, 1)
+    size = check_integer("size", size, 1)
     rate, utility = rng.lognormal(0, 1, size), rng.lognormal(0, 1, size)
     return Sources(rate, utility, rng.lognormal(-3, 1, size))
 
@@ -415,8 +415,8 @@ def cluster_plan(
         it; ``messages`` and ``bytes`` that the coordinator sends and receives in an epoch;
         ``indices``, the bytes that it would receive if every machine sent all its indices.
     """
-    check_number("sources", sources, 1)
-    check_number("crawled", crawled, 0, 1, low_open=True)
+    sources = check_number("sources", sources, 1)
+    crawled = check_number("crawled", crawled, 0, 1, low_open=True)
     machines = check_integer("machines", machines, 1)
     own = sources / machines
     return {

@@ -49,7 +49,7 @@ def scan_averages(
     pandas.DataFrame
         Columns initial_state, epochs, divisor and average.
     """
-    check_integer("longest", longest, 2)
+    longest = check_integer("longest", longest, 2)
     epochs = np.arange(2, longest + 1)
     parts = []
     for initial_state in INITIAL_STATES:
@@ -93,7 +93,7 @@ def chance_of_a_hit(
     digits : int
         Decimals of the numbers that are tried.
     """
-    check_number("half_width", half_width, 0, low_open=True)
+    half_width = check_number("half_width", half_width, 0, low_open=True)
     unit = 10.0**-digits
     tried = np.rint(printed / unit) + np.arange(-np.rint(half_width / unit), half_width / unit + 1)
     return float(np.isin(tried, np.rint(averages["average"] / unit)).mean())

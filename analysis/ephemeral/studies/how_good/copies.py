@@ -64,7 +64,7 @@ def gaps_of_random_sets(instances: int, copies: int, seed: int) -> pd.DataFrame:
     ValueError
         Naming the argument, its value and the allowed range.
     """
-    check_integer("instances", instances, 1)
+    instances = check_integer("instances", instances, 1)
     rows = []
     for instance in range(instances):
         sources, budget = random_set(instance, seed)
@@ -150,7 +150,7 @@ def gaps_against_copies(
     ValueError
         Naming the argument, its value and the allowed range.
     """
-    check_integer("runs", runs, 2)
+    runs = check_integer("runs", runs, 2)
     rows = [*_expected_gaps(sources, budget, sizes, runs, seed)]
     curves = [stochastic_index(sources, i, law) for i in range(len(sources))]
     for copies in random_sizes:

@@ -55,7 +55,7 @@ def bunched(sources: Sources, factor: float) -> Sources:
     ValueError
         Naming the argument, its value and the allowed range.
     """
-    check_number("factor", factor, 0, low_open=True)
+    factor = check_number("factor", factor, 0, low_open=True)
     return replace(
         sources,
         arrival_rate=sources.arrival_rate / factor,
@@ -144,9 +144,9 @@ def visits_by_content(
     ValueError
         Naming the argument, its value and the allowed range.
     """
-    check_integer("popular", popular, 1, len(sources) - 1)
-    check_integer("horizon", horizon, 4)
-    check_integer("runs", runs, 1)
+    popular = check_integer("popular", popular, 1, len(sources) - 1)
+    horizon = check_integer("horizon", horizon, 4)
+    runs = check_integer("runs", runs, 1)
     policy, arrivals = WhittlePolicy(sources), Arrivals(sources, law)
     held, elsewhere = [], []
     for stream in np.random.default_rng([seed, 4]).spawn(runs):
@@ -232,7 +232,7 @@ def self_tuning(
     frequencies : dict of str to ndarray, shape (runs, N)
         Crawls per epoch of each source.
     """
-    check_integer("runs", runs, 1)
+    runs = check_integer("runs", runs, 1)
     policies = {name: (believed, observed) for name, observed in observed_sets.items()}
     policies[INFORMED] = (truth, True)
     rewards = {name: np.empty(runs) for name in policies}

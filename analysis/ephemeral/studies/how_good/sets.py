@@ -34,7 +34,7 @@ def joint_ages(size: int, sets: int, seed: int) -> list[int]:
     list of int
         One number a set.
     """
-    check_integer("sets", sets, 1)
+    sets = check_integer("sets", sets, 1)
     needed: list[int] = []
     for number in range(sets):
         rng = np.random.default_rng([seed, size, number])
@@ -63,7 +63,7 @@ def periods_of_random_sets(size: int, sets: int, seed: int) -> pd.DataFrame:
     pandas.DataFrame
         Columns ``instance``, ``budget``, ``period`` and ``trivial``: constant gaps.
     """
-    check_integer("sets", sets, 1)
+    sets = check_integer("sets", sets, 1)
     rows = []
     for instance in range(sets):
         sources = random_sources(size, np.random.default_rng([seed, 5, instance]))

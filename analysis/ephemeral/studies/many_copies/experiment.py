@@ -35,7 +35,7 @@ def losses(copies: Sequence[int], instances: int, seed: int) -> pd.DataFrame:
         the counts were found; enough, the number from which on the proof holds, nan if all due ages
         are whole.
     """
-    check_integer("instances", instances, 1)
+    instances = check_integer("instances", instances, 1)
     rows = []
     for instance in range(instances):
         sources, budget = random_set(instance, seed)

@@ -270,7 +270,7 @@ def tie_residuals(decays: Sequence[float], cases: int, rng: np.random.Generator)
     gain, tie : float
         Largest differences, in units of u*.
     """
-    check_integer("cases", cases, 1)
+    cases = check_integer("cases", cases, 1)
     gains, ties = [], []
     for x in rng.uniform(0.02, 0.98, cases):
         d = float(rng.choice(decays))

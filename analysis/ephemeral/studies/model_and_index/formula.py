@@ -57,7 +57,7 @@ def random_cases(instances: int, rng: np.random.Generator) -> Cases:
     rng : numpy.random.Generator
         Source of randomness.
     """
-    check_integer("instances", instances, 1)
+    instances = check_integer("instances", instances, 1)
     decay = 10 ** rng.uniform(-10, np.log10(50), instances)
     rate = 10 ** rng.uniform(-3, 3, instances)
     sources = Sources(rate, np.ones(instances), decay, cost=rng.uniform(0.2, 5, instances))
@@ -139,7 +139,7 @@ def index_checks(
     rng : numpy.random.Generator
         Source of randomness.
     """
-    check_integer("cases", cases, 1)
+    cases = check_integer("cases", cases, 1)
     contents = rng.uniform(0.001, 0.999, (cases, 1)) * sources.u_star
     eta = printed_eta(sources, contents)
     counted, late = (count_passages(sources, contents, fresh=f) for f in (False, True))

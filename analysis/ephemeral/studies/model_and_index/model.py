@@ -162,8 +162,8 @@ def transient_checks(runs: int, epochs: int, rng: np.random.Generator) -> Transi
     -------
     TransientChecks
     """
-    check_integer("runs", runs, 2)
-    check_integer("epochs", epochs, 1)
+    runs = check_integer("runs", runs, 2)
+    epochs = check_integer("epochs", epochs, 1)
     control = rng.random((runs, epochs)) < rng.uniform(0, 1, (runs, 1))
     low = np.arange(runs) % 2 == 1
     begin = np.where(low, rng.uniform(0, 1, runs), rng.uniform(1, 3, runs))

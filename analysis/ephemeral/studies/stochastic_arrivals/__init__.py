@@ -59,7 +59,7 @@ def items_one_by_one(
         Content before the crawl of epochs 1, 2, ...: ``by items``, each item faded since it
         appeared, and ``by recursion``.
     """
-    check_integer("epochs", epochs, 2)
+    epochs = check_integer("epochs", epochs, 2)
     mu, period = float(sources.decay_rate[arm]), sources.period
     items = rng.poisson(float(sources.arrival_rate[arm]) * period * epochs)
     time = np.sort(rng.uniform(0, period * epochs, items))

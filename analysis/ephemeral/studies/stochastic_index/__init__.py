@@ -114,7 +114,7 @@ def discounted_reward(
         Over the runs; the epochs beyond the last are left out.
     """
     arrived = check_array("content", content, 0)
-    check_number("discount", discount, 0, 1, low_open=True, high_open=True)
+    discount = check_number("discount", discount, 0, 1, low_open=True, high_open=True)
     state, earned = np.full(len(arrived), float(initial)), np.zeros(len(arrived))
     for epoch, more in enumerate(arrived.T):
         crawl = state >= threshold
@@ -151,8 +151,8 @@ def follow_threshold(
     ValueError
         Naming the argument, its value and the allowed range.
     """
-    check_number("threshold", threshold, 0, low_open=True)
-    check_number("alpha", alpha, 0, 1, low_open=True, high_open=True)
+    threshold = check_number("threshold", threshold, 0, low_open=True)
+    alpha = check_number("alpha", alpha, 0, 1, low_open=True, high_open=True)
     arrived = check_array("content", content, 0)
     rows, state, last = [], 0.0, -1
     for epoch, more in enumerate(arrived):
@@ -191,7 +191,7 @@ def printed_average_reward(
     ValueError
         Naming the argument, its value and the allowed range.
     """
-    check_number("alpha", alpha, 0, 1, low_open=True, high_open=True)
+    alpha = check_number("alpha", alpha, 0, 1, low_open=True, high_open=True)
     eta = check_integer("epochs_between", epochs_between, 1)
     return (subsidy * (eta - 1) + (1.0 - alpha**eta) * u_star) / eta
 

@@ -54,7 +54,7 @@ def losses(replications: int, seed: int) -> pd.DataFrame:
         One row a set: sources, budget, replication; timetable, powers of two, index and even list,
         shares of the relaxed bound that each loses.
     """
-    check_integer("replications", replications, 1)
+    replications = check_integer("replications", replications, 1)
     rows = []
     for size, budget in SIZES:
         for replication in range(replications if size < 1000 else min(replications, 3)):

@@ -45,7 +45,7 @@ def side_by_side(sources: Sources, budget: int) -> dict[str, Callable[[], Compil
     """
     check_kind("sources", sources, Sources)
     size = len(sources)
-    check_integer("budget", budget, 1, size)
+    budget = check_integer("budget", budget, 1, size)
     many = {} if size <= FEW else MANY
     learners: dict[str, Callable[[], CompiledLearner]] = {
         "certainty equivalence, UCB": _certainty(size, "ucb", 2),

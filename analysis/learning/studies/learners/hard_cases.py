@@ -123,8 +123,8 @@ def hard_case(case: str, size: int, horizon: int, rng: np.random.Generator) -> H
         If the case is unknown, or a size is out of range.
     """
     check_choice("case", case, CASES)
-    check_integer("size", size, 2)
-    check_integer("horizon", horizon, 2)
+    size = check_integer("size", size, 2)
+    horizon = check_integer("horizon", horizon, 2)
     rate, utility = rng.uniform(1, 9, size), rng.uniform(0.2, 2, size)
     decay = rng.uniform(0.2, 1.5, size)
     if case == "sparse and heavy":
@@ -161,7 +161,7 @@ def horizon_bound(case: HardCase, budget: int) -> float:
     float
     """
     size, horizon = case.arrival_rate.shape
-    check_integer("budget", budget, 1, size)
+    budget = check_integer("budget", budget, 1, size)
     subsidy = np.empty(horizon)
     known: dict[bytes, float] = {}  # rates seldom change in most cases
     for first in range(0, horizon, BLOCK):
@@ -240,7 +240,7 @@ def regrets(
         interval), ``excess`` and ``excess_high`` over the index policy that knows the rates, and
         ``holds``.
     """
-    check_integer("replications", replications, 2)
+    replications = check_integer("replications", replications, 2)
     points = [(case, size, budget, horizon) for case in CASES]
     played = sweep(
         regret_row, points, seed=seed, replications=replications, jobs=jobs, progress=False

@@ -133,7 +133,7 @@ def trapped(runs: int, crawls: int, worth: float, rng: np.random.Generator) -> T
     Trapped
     """
     runs, crawls = check_integer("runs", runs, 1), check_integer("crawls", crawls, 10)
-    check_number("worth", worth, 0, low_open=True)
+    worth = check_number("worth", worth, 0, low_open=True)
     source = example(worth)
     law = Utility("exponential")
     one = Sources(source.arrival_rate[:1], source.mean_utility[:1], source.decay_rate[:1])
@@ -311,7 +311,7 @@ def losses(sets: int, horizon: int, seed: int) -> tuple[pd.DataFrame, pd.DataFra
         A row a set: ``set``, ``sources``, ``budget``, ``worst`` and ``best``, per cent by which the
         cycles of the index policy with known rates fall short of the one from ages 1.
     """
-    check_integer("horizon", horizon, 1000)
+    horizon = check_integer("horizon", horizon, 1000)
     runs, known = [], []
     for instance in range(check_integer("sets", sets, 2)):
         sources, budget = random_problem(instance, seed)
