@@ -11,9 +11,11 @@ import os
 import re
 import secrets
 import shutil
-from threading import Timer
+import time
+from threading import Event, Thread
 
 import numpy as np
+import psutil
 import pytest
 from bs4 import BeautifulSoup
 
@@ -31,8 +33,10 @@ from tests.book.random_points import draw_point
 ROUNDS = int(os.environ.get("RANDOM_RERUNS", "0"))
 SEED = int(os.environ.get("RANDOM_SEED", secrets.randbits(32)))
 PAGES = os.environ.get("RANDOM_PAGES", "").split() or list(all_notebooks())
-#: Seconds that one notebook may take before it is stopped.
-PATIENCE = 180
+#: CPU-seconds that one notebook may take before it is stopped: the load of the machine adds none.
+CPU_SECONDS = 300
+#: Seconds after which a notebook counts as hanging: far more than it needs on a busy machine.
+HANGING = 3600
 FOLDER = BUILD / "random"
 
 pytestmark = [
@@ -80,13 +84,33 @@ def test_a_round_of_random_reruns(number):
 
 def executed(job):
     """Run one notebook, and return why it failed, if it did."""
-    kernels = Kernels()
-    timer = Timer(PATIENCE, kernels.stop)
-    timer.start()
+    kernels, ended = Kernels(), Event()
+    watch = Thread(target=stop_when_too_long, args=(kernels, ended))
+    watch.start()
     try:
         return runner._run(job, kernels)
     finally:
-        timer.cancel()
+        ended.set()
+        watch.join()
+
+
+def stop_when_too_long(kernels, ended):
+    """End a notebook's kernel once it has taken its CPU-seconds, or hangs."""
+    begin = time.monotonic()
+    while not ended.wait(1):
+        taken = sum(cpu_seconds(warm.pid) for warm in kernels.started if warm.pid)
+        if taken > CPU_SECONDS or time.monotonic() - begin > HANGING:
+            kernels.stop()
+
+
+def cpu_seconds(pid):
+    """CPU-seconds of a process and of all that it has started; 0 if it has ended."""
+    try:
+        process = psutil.Process(pid)
+        times = [p.cpu_times() for p in (process, *process.children(recursive=True))]
+    except psutil.NoSuchProcess:
+        return 0.0
+    return sum(t.user + t.system + t.children_user + t.children_system for t in times)
 
 
 def names_a_parameter(reason, notebook):
