@@ -52,7 +52,8 @@ is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Sequence, Sized
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -96,9 +97,11 @@ def listed_ages(published: Sequence[float | None], now: float) -> tuple[float, .
     >>> listed_ages([900.0, None], now=1000.0)
     ()
     """
-    check_kind("published", published, Sequence, np.ndarray)
+    check_kind("published", published, Sized)
     now, dates = check_number("now", now), [date for date in published if date is not None]
     if not dates or len(dates) < len(published):
+        return ()
+    if any(isinstance(date, float) and math.isnan(date) for date in dates):
         return ()
     stamps = check_array("published", dates, finite=False)
     if stamps.ndim != 1:

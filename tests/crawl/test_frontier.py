@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.crawl import Frontier, Outcome, TurnPolicy, read_feed
-from analysis.crawl.frontier import DAY, FAILED, FORBIDDEN, FOUND, GONE
+from analysis.crawl.frontier import DAY, FAILED, FORBIDDEN, FOUND, GONE, NEVER
 from analysis.crawl.policies import index, round_robin
 from analysis.ephemeral import (
     RoundRobinPolicy,
@@ -339,6 +339,15 @@ def test_a_policy_that_wants_fewer_than_the_budget_gets_no_more():
             return np.array([1, 3])[:budget]
 
     assert run(frontier(Two(), range(9), 5), 3) == [[1, 3]] * 3
+
+
+def test_rest_over_more_epochs_than_are_counted_can_be_saved():
+    crawl = frontier(hosts=range(1), seconds=1e-12, longest=1e12)
+    crawl.skip(3)
+    crawl.choose()
+    crawl.settle(Outcome(0, FAILED, rest=1e12))
+    assert crawl.rest_until[0] == 3 + NEVER // 2
+    frontier(hosts=range(1), seconds=1e-12).restore(crawl.state())
 
 
 @pytest.mark.parametrize("delay", [1e300, 1e20, 8 * DAY])

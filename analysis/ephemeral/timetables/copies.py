@@ -34,7 +34,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from analysis.checks import check_integer, check_kind
+from analysis.checks import check_integer, check_kind, shown
 from analysis.display import brief
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.policies import Arms, Observation
@@ -138,12 +138,7 @@ def two_level(sources: Sources, budget: int, copies: int) -> TwoLevelPolicy:
     if (sources.cost != 1.0).any():
         raise ValueError("sources must have costs of 1")
     frequency = frequencies(sources, budget)
-    period = lcm(*(int(k) for k in np.round(1 / frequency[whole(frequency)])))
-    if period > LONGEST_PERIOD:
-        raise ValueError(
-            f"sources must have due ages with a common multiple up to {LONGEST_PERIOD}, "
-            f"got {period}"
-        )
+    period = common_period(sources, budget)
     bound = relaxed_problem(sources, budget).bound
     best = None
     for rule, counts in _plans(frequency, budget, copies, period):
@@ -154,6 +149,24 @@ def two_level(sources: Sources, budget: int, copies: int) -> TwoLevelPolicy:
             break
     assert best is not None
     return best
+
+
+def common_period(sources: Sources, budget: int) -> int:
+    """Return the epochs after which all whole due ages of the relaxed problem are over together.
+
+    Raises
+    ------
+    ValueError
+        If there are more than `LONGEST_PERIOD`.
+    """
+    frequency = frequencies(sources, budget)
+    period = lcm(*(int(k) for k in np.round(1 / frequency[whole(frequency)])))
+    if period > LONGEST_PERIOD:
+        raise ValueError(
+            f"sources must have due ages with a common multiple up to {LONGEST_PERIOD} epochs at a "
+            f"budget of {budget}, got {shown(period)}"
+        )
+    return period
 
 
 def whole(frequency: Floats) -> NDArray[np.bool_]:

@@ -350,6 +350,18 @@ def read_table(path: str, reader: str) -> Sized:
     return table
 
 
+def check_together(name: str, table: Sized, parameters: Mapping[str, Any]) -> None:
+    """Refuse a table that a page cannot take with some parameters, as ``book/_tables.yml`` says.
+
+    Raises
+    ------
+    ValueError
+        Saying what is wrong with the table.
+    """
+    if check := read_values(BOOK / "_tables.yml").get("together", {}).get(name):
+        resolve_name(check)(table, parameters)
+
+
 def _table(what: str) -> Any:
     return resolve_name(read_values(BOOK / "_tables.yml")["sources"][what])
 

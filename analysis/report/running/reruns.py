@@ -8,7 +8,12 @@ from collections.abc import Mapping, Sized
 from pathlib import Path
 from typing import Any
 
-from analysis.report.running.notebooks import find_notebook, profile_parameters, read_table
+from analysis.report.running.notebooks import (
+    check_together,
+    find_notebook,
+    profile_parameters,
+    read_table,
+)
 from analysis.report.running.own_files import OwnFile, file_facts
 from analysis.report.running.runner import Job
 from analysis.report.running.values import ParameterError
@@ -57,6 +62,11 @@ def rerun_job(
         if not files[-1].content.strip():
             raise ParameterError(f"{trace_path}: the file is empty")
     parameters = notebook.resolve(given, table)
+    if table is not None:
+        try:
+            check_together(name, table, parameters)
+        except ValueError as error:
+            raise ValueError(f"{sources_path}: {error}") from None
     published = notebook.resolve(profile_parameters("paper").get(name, {}))
     document = parameters == published and not files
     said = json.dumps([parameters, file_facts(files)], sort_keys=True).encode()

@@ -8,6 +8,7 @@ from analysis.ephemeral.studies.own import (
     few_sources,
     own_sources,
 )
+from analysis.report.running.reruns import rerun_job
 
 HEAD = "name,arrival_rate,mean_utility,decay_rate"
 
@@ -71,3 +72,13 @@ def test_sources_at_which_nothing_ever_appears_are_refused(tmp_path):
         own_sources(path)
     path.write_text(f"{HEAD}\na,0,1,0.5\nb,3,1,0.5\n")
     assert len(own_sources(path)) == 2
+
+
+def test_due_ages_that_never_meet_are_refused_before_anything_runs(tmp_path):
+    path, rates = tmp_path / "mine.csv", (10, 8, 6, 5, 4, 3.5, 3, 2.5, 2, 1.8)
+    path.write_text("\n".join([HEAD, *(f"feed {n},{r},1,0.1" for n, r in enumerate(rates))]))
+    rerun_job("many-copies", {"budget": 2}, str(path), runs=tmp_path)
+    with pytest.raises(
+        ValueError, match=r"mine\.csv: .* 100000 epochs at a budget of 1, got 360360"
+    ):
+        rerun_job("many-copies", {"budget": 1}, str(path), runs=tmp_path)

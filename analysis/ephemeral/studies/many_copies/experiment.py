@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from analysis.checks import check_integer
 from analysis.ephemeral.instances import random_set
+from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.replicas import simulate_replicas
-from analysis.ephemeral.timetables.copies import LONGEST_PERIOD, enough_copies, two_level
+from analysis.ephemeral.timetables.copies import (
+    LONGEST_PERIOD,
+    common_period,
+    enough_copies,
+    two_level,
+)
 
 #: Loss below which a reward counts as the bound itself.
 EXACT = 1e-11
+
+
+def check_sources(sources: Sources, parameters: Mapping[str, Any]) -> None:
+    """Refuse a reader's sources whose due ages at the page's budget have no common multiple.
+
+    Raises
+    ------
+    ValueError
+        As `common_period` does.
+    """
+    common_period(sources, parameters["budget"])
 
 
 def losses(copies: Sequence[int], instances: int, seed: int) -> pd.DataFrame:
