@@ -69,5 +69,9 @@ document.addEventListener("DOMContentLoaded", () => {
   bar.addEventListener("input", () => { apply(); write(); });
   bar.addEventListener("submit", (event) => event.preventDefault());
   table.parentElement.before(bar);
+  // On a telephone a row shows two lines, and all of it once touched.
+  table.addEventListener("click", (event) => {
+    if (!event.target.closest("a")) event.target.closest("tr")?.classList.toggle("book-open");
+  });
   apply();
 });

@@ -307,7 +307,7 @@ def test_the_filters_stand_in_the_address(tab, site, address, way):
 
 
 def test_the_scorecard_keeps_its_header_and_its_first_column_in_sight(tab, site):
-    tab.set_viewport_size({"width": 390, "height": 800})
+    tab.set_viewport_size({"width": 700, "height": 800})
     tab.goto((site.html / "guide/scorecard.html").as_uri())
     tab.wait_for_selector(".book-scrolls")
     box = tab.locator(".book-table", has=tab.locator("table.book-scorecard"))
@@ -318,6 +318,31 @@ def test_the_scorecard_keeps_its_header_and_its_first_column_in_sight(tab, site)
     assert abs(corner["x"] - outer["x"]) < 3
     assert abs(corner["y"] - outer["y"]) < 3
     assert box.locator("th").nth(1).inner_text() == "Verdict"
+
+
+def test_conditions_are_in_sight_on_a_desktop_screen(tab, site):
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    tab.goto((site.html / "guide/scorecard.html").as_uri())
+    tab.locator(".book-filter output").wait_for()
+    box = tab.locator(".book-table", has=tab.locator("table.book-scorecard")).bounding_box()
+    head = tab.locator("table.book-scorecard thead th", has_text="Under, assuming").bounding_box()
+    assert head["x"] + head["width"] <= box["x"] + box["width"] + 1
+
+
+def test_a_row_of_the_scorecard_has_two_lines_on_a_telephone_until_touched(tab, site):
+    tab.set_viewport_size({"width": 390, "height": 800})
+    tab.goto((site.html / "guide/scorecard.html").as_uri())
+    tab.locator(".book-filter output").wait_for()
+    rows = tab.locator(f"{SCORECARD_ROWS}:visible")
+    tops = "[...row.cells].filter(cell => cell.offsetHeight).map(cell => cell.offsetTop)"
+    lines = f"rows => rows.map(row => new Set({tops}).size)"
+    assert max(rows.evaluate_all(lines)) <= 2
+    row = tab.locator(SCORECARD_ROWS, has_text="A-r-17979")
+    height = row.bounding_box()["height"]
+    assert not row.locator("td:nth-child(6)").is_visible()
+    row.locator("td:nth-child(5)").click()
+    assert row.locator("td:nth-child(6)").is_visible()
+    assert row.bounding_box()["height"] > height
 
 
 def test_a_row_of_the_scorecard_leads_to_what_argues_for_its_verdict(tab, site):

@@ -5,14 +5,16 @@ import hashlib
 import json
 import re
 import xml.etree.ElementTree as ET
+from collections import Counter
 from urllib.parse import unquote, urlsplit
 
 import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from analysis.published import printed_rows
+from analysis.published import documents, printed_rows
 from analysis.report.collate import PRODUCTS
+from analysis.report.pages.sphinx_ext import OUTCOMES
 from analysis.report.paths import ROOT
 from analysis.report.run import FORMATS
 from analysis.report.running.kernels import WARNINGS
@@ -363,3 +365,69 @@ def test_nothing_in_the_site_names_this_machine(site):
     for path in site.html.rglob("*"):
         if path.suffix in {".html", ".json", ".csv", ".svg", ".bib", ".ipynb", ".js", ".pdf"}:
             assert home.encode() not in path.read_bytes(), path.name
+
+
+def counted_in_coverage(page):
+    """Return the cells of the table of coverage of a page, by document and column."""
+    text = page.path.read_text(encoding="utf-8")
+    rows = BeautifulSoup(text, "lxml").select("table.book-coverage tr")
+    (_, *heads), *lines = [
+        [cell.get_text(strip=True) for cell in row(["th", "td"])] for row in rows
+    ]
+    return {
+        name.lower(): dict(zip(heads, map(int, numbers), strict=True)) for name, *numbers in lines
+    }
+
+
+def test_front_page_scorecard_replication_report_and_csv_count_the_same_rows(site):
+    """All verdicts, a document at a time; and the links of the front page name verdicts."""
+    with (site.html / "scorecard.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    scorecard = site.pages["guide/scorecard.html"]
+    coverage = counted_in_coverage(scorecard)
+    assert coverage == counted_in_coverage(site.pages["index.html"])
+    page = BeautifulSoup(scorecard.path.read_text(encoding="utf-8"), "lxml")
+    listed = {
+        body.select_one("th").get_text(strip=True).lower(): Counter(
+            row.select("td")[1].get_text(strip=True) for row in body.select("tr:has(td)")
+        )
+        for body in page.select("table.book-scorecard tbody")
+    }
+    text = site.pages["back/replication.html"].path.read_text(encoding="utf-8")
+    reports = BeautifulSoup(text, "lxml")
+    for key, document in documents().items():
+        mine = [row for row in rows if row["document"] == key]
+        verdicts = Counter(row["verdict"] for row in mine)
+        name = document.short.lower()
+        assert listed[name] == verdicts
+        counts = coverage[name]
+        assert counts["Outputs"] + counts["Inputs and prose"] == len(mine) == document.rows
+        assert counts["Outputs"] == sum(counts[said.capitalize()] for said in OUTCOMES)
+        outputs = Counter(row["verdict"] for row in mine if row["kind"] not in INPUT_KINDS)
+        for said, those in OUTCOMES.items():
+            assert counts[said.capitalize()] == sum(outputs[verdict] for verdict in those), said
+        bases = Counter(row["basis"] for row in mine)
+        for basis, column in BASES_COUNTED.items():
+            assert counts[column] == bases[basis]
+        report = reports.select_one(f"#replication-{key}").get_text(" ")
+        assert f"{len(mine)} rows in all" in report
+        abstract = report[: report.index("and context")]
+        said = {verdict: int(n) for n, verdict in re.findall(VERDICT_COUNT, abstract)}
+        assert said == {verdict: verdicts[verdict] for verdict in said}
+        assert said.keys() >= verdicts.keys() & {"matches", "holds", "does not hold", "holds under"}
+    links = [a.get("href", "") for a in site.pages["index.html"].all("a")]
+    asked = [
+        unquote(link.partition("verdict=")[2].replace("+", " "))
+        for link in links
+        if "verdict=" in link
+    ]
+    assert asked
+    assert set(asked) <= set(VERDICTS)
+
+
+#: Kinds of rows that a document puts in.
+INPUT_KINDS = {"parameter", "premise", "reference"}
+#: A number of rows and their verdict, in the abstract of a replication report.
+VERDICT_COUNT = rf"(\d+) ({'|'.join(sorted(VERDICTS, key=len, reverse=True))})(?=[,)])"
+#: Columns of the table of coverage that count rows by what they rest on.
+BASES_COUNTED = {"computed": "Computed", "proved": "Proved", "judged": "Judged by a person"}

@@ -22,7 +22,7 @@ from analysis.report.scorecard import VERDICTS
 from analysis.report.text import escaped_words
 
 #: What each row says, in the order of its columns.
-COLUMNS = ("Row", "Verdict", "Printed", "Computed", "Under, assuming", "Place", "Kind", "Basis")
+COLUMNS = ("Row", "Verdict", "Under, assuming", "Computed", "Printed", "Place", "Kind", "Basis")
 #: Most rows rest on what is computed: the table names only another basis.
 USUAL_BASIS = "computed"
 #: Classes of the verdicts that have a colour.
@@ -62,9 +62,9 @@ class Scorecard(BookDirective):
         basis, computed = verdict["basis"] or "none", computed_text(verdict)
         cells: list[Sequence[nodes.Node]] = [
             [_link(row.id, row.id)],
-            self.markdown(escaped_words(row.printed)),
-            [_link(row.id, computed, tabled=True)] if computed else [],
             [nodes.Text(verdict["condition"] or "; ".join(verdict["assumes"]))],
+            [_link(row.id, computed, tabled=True)] if computed else [],
+            self.markdown(escaped_words(row.printed)),
             [nodes.Text(row.place)],
             [nodes.Text(row.kind)],
         ]

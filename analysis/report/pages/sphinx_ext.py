@@ -297,7 +297,7 @@ def computed_text(verdict: dict[str, Any]) -> str:
 #: Kinds of rows that a document puts in; all others come out of its model.
 _GIVEN = ("parameter", "premise", "reference")
 #: What is said of the rows that come out, in few words, and the verdicts behind each.
-_OUTCOMES = {
+OUTCOMES = {
     "match": ("matches", "within the interval", "holds", "redrawn"),
     "match under": ("matches under", "holds under"),
     "explained": ("explained",),
@@ -318,7 +318,7 @@ def _outputs(data: dict[str, Any], document: str) -> dict[str, dict[str, int]]:
         if rows[id].document == document and rows[id].kind not in _GIVEN
     )
     return {
-        said: {v: counts[v] for v in verdicts if counts[v]} for said, verdicts in _OUTCOMES.items()
+        said: {v: counts[v] for v in verdicts if counts[v]} for said, verdicts in OUTCOMES.items()
     }
 
 
@@ -353,7 +353,7 @@ TEMPLATES = jinja2.Environment(
 TEMPLATES.globals |= {
     "computed": computed_text,
     "counted": _counted,
-    "outcomes": list(_OUTCOMES),
+    "outcomes": list(OUTCOMES),
     "outputs": _outputs,
     "why": _why,
 }

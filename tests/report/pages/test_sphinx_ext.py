@@ -230,14 +230,14 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
     cells, html = found["book-scorecard"]
     assert [row[0] for row in cells] == ["Row", "the document", "X-1", "X-2", "the slides", "Y-1"]
     assert cells[3][1:] == [
-        "does not hold", "words", "", "choice one; choice two", "section 2", "claim", "judged",
+        "does not hold", "choice one; choice two", "", "words", "section 2", "claim", "judged",
     ]  # fmt: skip
-    assert cells[2][2] == odd.replace("$e$", r"\(e\)")
+    assert cells[2][4] == odd.replace("$e$", r"\(e\)")
     assert cells[2][-1] == "number"  # the usual basis is not named
     assert '<a href="#told-X-1">X-1</a>' in html
     assert '<a href="#row-X-1">1.50 (1.00 to 2.00)</a>' in html
     assert '<td><a href="#row-X-2">X-2</a><td class="verdict-differs">does' in html
-    assert cells[5][4] == "n > 1"
+    assert cells[5][2] == "n > 1"
     assert 'href="#row-Y-1"' not in html  # its page is not in this book
     choices = re.search(r'<div data-[^>]*data-verdict="([^"]*)"[^>]* id="scorecard-choices"', text)
     assert choices[1].split("|") == [name for name in VERDICTS if name != "missing"]
