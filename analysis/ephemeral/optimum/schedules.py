@@ -94,18 +94,13 @@ def spread_schedule(frequency: ArrayLike, budget: int, epochs: int) -> Bools:
 def _earliest_due(frequency: Floats, budget: int, schedule: Bools) -> None:
     """Fill a list: at each epoch the sources that are allowed and due first, ties in order."""
     size, epochs = schedule.shape
-    count, due = np.zeros(size), np.empty(size)
+    count = np.zeros(size)
     for epoch in range(epochs):
-        for i in range(size):
-            allowed = frequency[i] > 0 and count[i] <= frequency[i] * epoch + 1e-9
-            due[i] = (count[i] + 1) / frequency[i] if allowed else np.inf
-        for _ in range(budget):
-            first = np.argmin(due)
-            if due[first] == np.inf:
-                break
-            schedule[first, epoch] = True
-            count[first] += 1
-            due[first] = np.inf
+        allowed = np.flatnonzero((frequency > 0) & (count <= frequency * epoch + 1e-9))
+        due = (count[allowed] + 1) / frequency[allowed]
+        for i in allowed[np.argsort(due, kind="mergesort")[:budget]]:  # stable
+            schedule[i, epoch] = True
+            count[i] += 1
 
 
 def schedule_reward(sources: Sources, schedule: ArrayLike) -> float:
