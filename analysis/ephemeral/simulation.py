@@ -14,7 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_choice, check_integer, check_kind
+from analysis.checks import (
+    check_array,
+    check_choice,
+    check_integer,
+    check_integers,
+    check_kind,
+)
 from analysis.display import brief
 from analysis.ephemeral.policies import Observation, Policy, named_policy
 from analysis.ephemeral.sources import Sources
@@ -181,13 +187,18 @@ def simulate(
 
 
 def long_run_cycle(
-    sources: Sources, policy: Policy | str, budget: int, *, max_epochs: int = 100_000
+    sources: Sources,
+    policy: Policy | str,
+    budget: int,
+    *,
+    initial_age: ArrayLike | None = None,
+    max_epochs: int = 100_000,
 ) -> Cycle:
     """Find the cycle that a policy settles in, by exact integer ages.
 
-    All sources start empty. The policy must depend on ages alone (content is hidden from it, and it
-    is shown epoch 0 always). Ages from 2 on at which a source holds its limit u* to machine
-    precision count as one.
+    The policy must depend on ages alone (content is hidden from it, and it is shown epoch 0
+    always). Ages from 2 on at which a source holds its limit u* to machine precision count as one.
+    From other ages a policy may settle in another cycle, which earns another reward.
 
     Parameters
     ----------
@@ -197,6 +208,8 @@ def long_run_cycle(
         A policy or the name of a built-in one.
     budget : int
         Sources crawled at each epoch, from 1 to N.
+    initial_age : array_like of int, shape (N,), optional
+        Epochs since the last crawl at the start, at least 0; all 0, empty sources, if not given.
     max_epochs : int
         Where to give up.
 
@@ -207,7 +220,7 @@ def long_run_cycle(
     Raises
     ------
     ValueError
-        If the budget is out of range.
+        If the budget is out of range, or an age is no whole number of at least 0.
     NotConverged
         If no cycle shows within `max_epochs`.
 
@@ -223,7 +236,8 @@ def long_run_cycle(
     budget = check_integer("budget", budget, 1, len(sources))
     max_epochs = check_integer("max_epochs", max_epochs, 1)
     chooser = named_policy(policy, sources) if isinstance(policy, str) else policy
-    steps, first = play_ages(sources, chooser, budget, np.zeros(len(sources), int), max_epochs)
+    start = _ages(sources, np.zeros(len(sources), int) if initial_age is None else initial_age)
+    steps, first = play_ages(sources, chooser, budget, start, max_epochs)
     if first is None:
         slowest = float(sources.decay.min())
         raise NotConverged(
@@ -235,6 +249,17 @@ def long_run_cycle(
     counts = np.bincount(np.concatenate(crawls).astype(int), minlength=len(sources))
     mean = float(np.mean([reward for _, reward in steps[first:]]))
     return Cycle(first, crawls, counts / len(crawls), mean)
+
+
+def _ages(sources: Sources, initial_age: ArrayLike) -> Ints:
+    """Check ages at the start."""
+    age = check_integers("initial_age", initial_age)
+    if age.shape != (len(sources),):
+        raise ValueError(f"initial_age must have shape ({len(sources)},), got {age.shape}")
+    if age.min() < 0:
+        i = int(age.argmin())
+        raise ValueError(f"initial_age[{i}] must be at least 0, got {age[i]}")
+    return age
 
 
 def play_ages(
@@ -276,4 +301,5 @@ def play_ages(
         age[arms] = 1
         return (arms, reward), age
 
-    return follow_to_cycle(step, np.asarray(age, dtype=np.int64), horizon, key=np.ndarray.tobytes)
+    start = np.minimum(np.asarray(age, dtype=np.int64), oldest)
+    return follow_to_cycle(step, start, horizon, key=np.ndarray.tobytes)

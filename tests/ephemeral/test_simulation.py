@@ -10,9 +10,11 @@ from analysis.ephemeral import (
     WhittlePolicy,
     four_sources,
     long_run_cycle,
+    relaxed_bound,
     simulate,
 )
 from analysis.ephemeral.policies import SingleSourcePolicy, named_policy
+from analysis.ephemeral.studies.how_good.cycles import random_set
 
 
 @pytest.mark.parametrize("policy", ["whittle", "myopic", "greedy", "round-robin"])
@@ -143,6 +145,40 @@ def test_a_policy_asked_directly_refuses_the_budget(name, budget):
 def test_a_cycle_that_is_not_found_is_said():
     with pytest.raises(RuntimeError, match="max_epochs = 3"):
         long_run_cycle(four_sources(), named_policy("whittle", four_sources()), 2, max_epochs=3)
+
+
+def test_cycles_entered_from_other_ages():
+    """From its own ages a cycle is entered at once; a set has two cycles of unlike reward."""
+    sources, rng = random_set(6, 1)
+    size, earned = len(sources), []
+    plain = long_run_cycle(sources, "whittle", 1)
+    same = long_run_cycle(sources, "whittle", 1, initial_age=np.zeros(size, int))
+    assert (same.start, same.crawls) == (plain.start, plain.crawls)
+    for _ in range(5):
+        cycle = long_run_cycle(sources, "whittle", 1, initial_age=rng.integers(1, 13, size))
+        age = np.full(size, 10**6)  # one pass of its crawls leaves the ages of the cycle
+        for arms in cycle.crawls:
+            age += 1
+            age[list(arms)] = 1
+        again = long_run_cycle(sources, "whittle", 1, initial_age=age)
+        assert again.start == 0
+        assert again.crawls == cycle.crawls
+        earned.append(cycle.average_reward)
+    assert max(earned) <= relaxed_bound(sources, 1)[0] * (1 + 1e-12)
+    assert max(earned) > 1.001 * min(earned)
+
+
+@pytest.mark.parametrize(
+    ("ages", "message"),
+    [
+        ([1, 1, 1], r"initial_age must have shape \(4,\)"),
+        ([1, 1, -2, 1], r"initial_age\[2\] must be at least 0, got -2"),
+        ([1, 1, 1.5, 1], "initial_age"),
+    ],
+)
+def test_ages_that_no_source_has_are_refused(ages, message):
+    with pytest.raises(ValueError, match=message):
+        long_run_cycle(four_sources(), "whittle", 1, initial_age=ages)
 
 
 class Alternating:
