@@ -20,10 +20,7 @@ from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.table import Timetable, timetable
-from analysis.learning.certainty_equivalence import (
-    CertaintyEquivalence,
-    CertaintyEquivalenceOptions,
-)
+from analysis.learning.certainty_equivalence import CertaintyEquivalence
 from analysis.trace.deployed import (
     FrequencyPolicy,
     NutchAdaptive,
@@ -205,10 +202,10 @@ def constant_gaps(sources: Sources, budget: int, seconds: float) -> Timetable:
 def learned_index(sources: Sources, budget: int, seconds: float) -> CertaintyEquivalence:
     """Return the index policy that estimates rates while it crawls; it is told N alone.
 
-    Its index is that of a draw of the rates: the draws move the ages at which a source is crawled,
-    without which the sums found at crawls do not identify its rates.
+    Its index is that of a draw of the rates, above a floor of crawls at two kinds of ages: the sums
+    found at crawls of one age do not identify a source's rates.
     """
-    return CertaintyEquivalence(len(sources), CertaintyEquivalenceOptions(exploration="thompson"))
+    return CertaintyEquivalence(len(sources))
 
 
 def listing_index(sources: Sources, budget: int, seconds: float, half_life: float) -> ListingIndex:

@@ -31,6 +31,7 @@ class Model(NamedTuple):
     exploration: int
     forced: int
     confidence: float
+    spread: float
     memory: float
     floor: float
 
@@ -239,26 +240,34 @@ def optimistic(model, state, i, age, slack, highest, needed):  # type: ignore[no
 
 
 @compiled
-def drawn_index(model, state, i, age, phi, rng):  # type: ignore[no-untyped-def]
-    """Index of arm i at a draw of mu and, given mu, of u*.
+def drawn_index(model, state, i, age, phi, slack, rng):  # type: ignore[no-untyped-def]
+    """Index of arm i at a draw of mu and, given mu, of u*; `phi` is the dispersion of the draw.
 
     log mu is normal, or, where that would cover the grid, a point of it drawn by its likelihood.
     Given mu, R/phi is nearly Poisson, so that Jeffreys' posterior of u* S/phi is gamma of shape
-    R/phi + 1/2.
+    R/phi + 1/2. A draw whose likelihood is not within `slack` of the best gives way to the
+    estimate, unless nothing was found.
     """
     lowest, span = model.log_mu[0], model.log_mu[-1] - model.log_mu[0]
-    deviation = np.sqrt(phi) * state.width[i]
+    deviation, total = np.sqrt(phi) * state.width[i], state.total[i]
+    profile, best = state.profile[i], state.profile[i, state.top[i]]
     if deviation < 0.5 * span:
         log_mu = state.log_mu[i] + deviation * rng.standard_normal()
         log_mu = min(max(log_mu, lowest), lowest + span)
     else:
-        log_mu, profile = state.log_mu[i], state.profile[i]
+        log_mu = state.log_mu[i]
         for _ in range(64):  # rejection: seldom more than a few, since the profile is flat
             g = int(rng.random() * profile.size)
-            if rng.random() < np.exp((profile[g] - profile[state.top[i]]) / phi):
+            if rng.random() < np.exp((profile[g] - best) / phi):
                 log_mu = model.log_mu[g]
                 break
-    drawn = phi * rng.standard_gamma(state.total[i] / phi + 0.5)
+    drawn = phi * rng.standard_gamma(total / phi + 0.5)
+    if total > 0.0:
+        place = (log_mu - lowest) / (model.log_mu[1] - lowest)
+        below = min(max(int(place), 0), profile.size - 2)
+        here = profile[below] + (place - below) * (profile[below + 1] - profile[below])
+        if best - here + drawn - total - total * np.log(drawn / total) > slack:
+            return index(state.log_mu[i], state.u_star[i], age)
     return index(log_mu, drawn / exposed(model, state.exposure[i], log_mu), age)
 
 

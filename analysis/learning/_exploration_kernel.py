@@ -25,6 +25,8 @@ OVERDUE = 0.75
 PRICE_STEP = 0.02
 #: Epochs after which the pair of largest gain is looked for anew.
 STALE = 50
+#: The floor grows like log t to this power, above 1 as the proof asks.
+GROWTH = 1.1
 #: Values from here on are those of arms that are crawled whatever their index.
 ASKED = 1e180
 
@@ -89,16 +91,10 @@ def _by_floor(model, state, age, needed, budget, values):  # type: ignore[no-unt
 
 
 @compiled
-def _hoped(model, state, i, age, slack, needed):  # type: ignore[no-untyped-def]
-    """Index of arm i at the pair of largest gain at the running price.
-
-    It is that at the estimate once as many crawls showed items as the floor asks for.
-    """
+def _hoped(model, state, i, age, slack):  # type: ignore[no-untyped-def]
+    """Index of arm i at the pair of largest gain at the running price."""
     if age < 1:
         return 0.0
-    shown = state.young[i] + state.older[i] - state.weight[i]
-    if shown > 0.0 and np.exp(-age / model.memory) * shown >= needed:
-        return index(state.log_mu[i], state.u_star[i], age)
     if state.looked[i] < 0 or state.epoch[0] - state.looked[i] >= STALE:
         hope(model, state, i, slack, state.price[0])
     return index(state.hoped_log_mu[i], state.hoped_u_star[i], age)
@@ -130,7 +126,8 @@ def priorities(model, state, age, rng, values, budget):  # type: ignore[no-untyp
         estimated[m] = -np.inf
         best[m] = -np.inf
     watched = min(float(state.epoch[0]), model.memory)
-    confidence, needed = model.confidence * np.log1p(watched), model.floor * np.log1p(watched) ** 2
+    confidence = model.confidence * np.log1p(watched)
+    needed = model.floor * np.log1p(watched * budget / values.size) ** GROWTH
     for i in range(values.size):
         count = state.pairs[i]
         if count < model.forced:
@@ -145,9 +142,10 @@ def priorities(model, state, age, rng, values, budget):  # type: ignore[no-untyp
             if model.exploration == UCB:
                 values[i] = at_estimate(state, i, age[i], slack[i])
             elif model.exploration == GAIN:
-                values[i] = _hoped(model, state, i, age[i], slack[i], needed)
+                values[i] = _hoped(model, state, i, age[i], slack[i])
             else:
-                values[i] = drawn_index(model, state, i, age[i], phi, rng)
+                within = phi * np.log1p(watched)
+                values[i] = drawn_index(model, state, i, age[i], model.spread * phi, within, rng)
         _enter(estimated, values[i])
     if model.exploration == UCB:
         for i in range(values.size):
@@ -162,10 +160,13 @@ def priorities(model, state, age, rng, values, budget):  # type: ignore[no-untyp
 
 
 @compiled
-def play(model, state, alpha, decay, u_star, content, grown, budget, rng):  # type: ignore[no-untyped-def]
-    """Meet a stream of arrivals; `grown` is its worth times age, ``nan`` where none is seen."""
+def play(model, state, alpha, decay, u_star, content, grown, age, budget, rng):  # type: ignore[no-untyped-def]
+    """Meet a stream of arrivals; `grown` is its worth times age, ``nan`` where none is seen.
+
+    The ages at the end are left in `age`.
+    """
     horizon, size = content.shape
-    held, age, aged = np.empty(size), np.empty(size, dtype=np.int64), np.empty(size)
+    held, aged = np.empty(size), np.empty(size)
     arms, ages = np.empty(budget, dtype=np.int64), np.empty(budget, dtype=np.int64)
     found, older, values = np.empty(budget), np.empty(budget), np.empty(size)
     reward, expected = np.zeros(horizon), np.zeros(horizon)

@@ -25,20 +25,22 @@ largest index gamma(age; u*, mu), where (u*, mu) is ::
                 u* S - R - R log(u* S/R) <= phi c log(1 + t) - (max p - p(mu))
     thompson    a draw: log mu normal around the estimate, or by its likelihood where that is
                 flat; given mu, u* S/phi gamma of shape R/phi + 1/2, the posterior under Jeffreys'
-                prior of a Poisson mean
+                prior of a Poisson mean; phi is `spread` times the dispersion. A draw that is not
+                within l >= max l - phi log(1 + t) gives way to the estimate
     forced      the estimate; an arm is crawled again whenever three quarters of all epochs so far
                 have passed since its last crawl
 
 Sums found at one age k tell of m(k) alone. Where the index of a wrong pair (u*, mu) asks for that
 age again, the pair is confirmed, and "estimate", "ucb" and "forced" can keep it for as long as they
 run: on ordinary sets of three sources they lose up to 3% of the index policy's reward for ever. So
-below all rules lies a *floor*, f(t) = floor log^2(1 + t) crawls of each arm at age 1 and as many
-above it: an arm that lacks some is due, and one that is crawled at every epoch is held back until
-it is older. A crawl that shows items counts for both. With the floor, decisions that differ from
-those of the true index are almost surely finite in number but for those that it forces, under
-"estimate" and any rule that keeps to the set above. A pair of larger gain than the truth predicts
-too much at the gap that it asks for, and is found out there, so that "gain" learns at a price that
-stands still also without a floor.
+below all rules lies a *floor*, f(t) = floor log^1.1(1 + t M/N) crawls of each arm at age 1 and as
+many above it, where t M/N is the number of crawls that an arm gets on average: an arm that lacks
+some is due, and one that is crawled at every epoch is held back until it is older. A crawl that
+shows items counts for both. With the floor, decisions that differ from those of the true index are
+almost surely finite in number but for those that it forces, under "estimate", "thompson" and any
+rule that keeps to a set l >= max l - phi c log(1 + t). A pair of larger gain than the truth
+predicts too much at the gap that it asks for, and is found out there, so that "gain" learns at a
+price that stands still also without a floor.
 
 All crawl each arm again and again, also where nothing was found (R = 0). The bound of "ucb" is the
 Poisson family's own (kl-UCB), which tends to u* <= slack/S as R falls to 0; Jeffreys' posterior is
@@ -89,7 +91,7 @@ class CertaintyEquivalenceOptions:
 
     Parameters
     ----------
-    exploration : {"gain", "estimate", "thompson", "ucb", "forced"}
+    exploration : {"thompson", "gain", "estimate", "ucb", "forced"}
         See the module: without a floor and items, "estimate", "ucb" and "forced" can keep a wrong
         estimate for ever. "forced" needs a larger `forced` than the others.
     forced : int
@@ -97,9 +99,12 @@ class CertaintyEquivalenceOptions:
         after it; at least 2. A crawl at age 0 does not count, one that shows items counts as two.
     confidence : float
         c of "gain" and "ucb"; positive.
+    spread : float
+        Variance of the draws of "thompson", in units of phi; positive. At 1 they follow the
+        posterior.
     floor : float
-        Each arm is crawled `floor` log^2(1 + t) times at age 1 and as often at older ages by epoch
-        t; at least 0, and 0 asks for nothing.
+        Each arm is crawled `floor` log^1.1(1 + t M/N) times at age 1 and as often at older ages by
+        epoch t; at least 0, and 0 asks for nothing.
     slowest, fastest : float
         Ends of the grid of mu, per epoch; 0 < slowest < fastest.
     points : int
@@ -108,10 +113,11 @@ class CertaintyEquivalenceOptions:
         H, epochs after which a crawl counts e times less; positive, ``inf`` to forget nothing.
     """
 
-    exploration: str = "gain"
+    exploration: str = "thompson"
     forced: int = 2
-    confidence: float = 0.1
-    floor: float = 0.05
+    confidence: float = 0.25
+    spread: float = 0.5
+    floor: float = 0.8
     slowest: float = 1e-3
     fastest: float = 20.0
     points: int = 121
@@ -129,6 +135,7 @@ class CertaintyEquivalenceOptions:
             confidence=check_number(
                 "confidence", self.confidence, 0, low_open=True, high_open=True
             ),
+            spread=check_number("spread", self.spread, 0, low_open=True, high_open=True),
             floor=check_number("floor", self.floor, 0, high_open=True),
             slowest=slowest,
             fastest=fastest,
@@ -195,6 +202,11 @@ class CertaintyEquivalence:
         """Estimates of mu T, shape (N,)."""
         return np.exp(self._state.log_mu)
 
+    @property
+    def age(self) -> Ints:
+        """Ages of the arms: after `play` those at its end, else at the last choice; shape (N,)."""
+        return self._age.copy()
+
     def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
         """Return the `budget` arms of largest estimated, optimistic or drawn index."""
         self._age[:] = observation.age
@@ -234,7 +246,9 @@ class CertaintyEquivalence:
             aged = np.ascontiguousarray(content.aged.T)
         else:
             aged = np.full(stream.shape, np.nan)
-        played = choices.play(self._model, self._state, *known, stream, aged, budget, rng)
+        played = choices.play(
+            self._model, self._state, *known, stream, aged, self._age, budget, rng
+        )
         return constant_run(played, budget)
 
 
@@ -252,6 +266,7 @@ def _model(options: CertaintyEquivalenceOptions) -> kernel.Model:
         EXPLORATIONS.index(options.exploration),
         options.forced,
         options.confidence,
+        options.spread,
         options.memory,
         options.floor,
     )

@@ -37,7 +37,9 @@ SOURCES = four_sources()
 
 def plain(exploration, **options):
     """Options of a rule without a floor, for the properties that it has by itself."""
-    return CertaintyEquivalenceOptions(exploration, **{"confidence": 0.5, "floor": 0.0, **options})
+    return CertaintyEquivalenceOptions(
+        exploration, **{"confidence": 0.5, "spread": 1.0, "floor": 0.0, **options}
+    )
 
 
 def certainty(exploration, **options):
@@ -310,6 +312,7 @@ def test_the_age_blind_bandit_stays_far_behind():
             "slowest must be below fastest",
         ),
         (lambda: CertaintyEquivalenceOptions(points=3), "points must be an integer of at least 16"),
+        (lambda: CertaintyEquivalenceOptions(spread=0), r"spread must be a number in \(0"),
         (lambda: CertaintyEquivalenceOptions(floor=-1), r"floor must be a number in \[0"),
         (lambda: CertaintyEquivalenceOptions(memory=0), r"memory must be a number in \(0, inf"),
         (lambda: CertaintyEquivalence(0), "arms must be an integer of at least 1, got 0"),
@@ -416,9 +419,9 @@ def test_a_source_that_is_always_crawled_is_held_back_until_it_is_known():
     sources = Sources(np.array([30, 10, 14]) * -np.log([0.6, 0.1, 0.5]) / 4, [4.0] * 3,
                       -np.log([0.6, 0.1, 0.5]))  # fmt: skip
     content = exponential(8000, 0, sources)
-    learner = CertaintyEquivalence(3, CertaintyEquivalenceOptions("estimate", floor=0.2))
+    learner = CertaintyEquivalence(3, CertaintyEquivalenceOptions("estimate", floor=2.0))
     learner.play(sources, content, 2, np.random.default_rng(0))
-    state, needed = learner._state, 0.2 * np.log1p(8000) ** 2
+    state, needed = learner._state, 2.0 * np.log1p(8000 * 2 / 3) ** choices.GROWTH
     assert (np.minimum(state.young, state.older) > needed - 2).all()
 
 

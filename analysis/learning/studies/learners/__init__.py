@@ -61,5 +61,7 @@ def side_by_side(sources: Sources, budget: int) -> dict[str, Callable[[], Compil
 
 
 def _certainty(size: int, exploration: str, forced: int) -> Callable[[], CompiledLearner]:
-    options = CertaintyEquivalenceOptions(exploration, forced=forced, confidence=0.5, floor=0.0)
+    options = CertaintyEquivalenceOptions(
+        exploration, forced=forced, confidence=0.5, spread=1.0, floor=0.0
+    )
     return partial(CertaintyEquivalence, size, options)

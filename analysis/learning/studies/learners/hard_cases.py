@@ -44,14 +44,16 @@ MEMORY = 200.0
 """Epochs after which the learners with a memory count a crawl e times less."""
 LEARNERS = {
     "UCB": CertaintyEquivalenceOptions("ucb", confidence=0.5, floor=0.0),
-    "Thompson": CertaintyEquivalenceOptions("thompson", floor=0.0),
+    "Thompson": CertaintyEquivalenceOptions("thompson", spread=1.0, floor=0.0),
     "forced": CertaintyEquivalenceOptions("forced", forced=4, floor=0.0),
-    "gain and floor": CertaintyEquivalenceOptions(),
-    "gain and floor with a memory": CertaintyEquivalenceOptions(memory=MEMORY),
+    "gain and floor": CertaintyEquivalenceOptions("gain"),
+    "gain and floor with a memory": CertaintyEquivalenceOptions("gain", memory=MEMORY),
     "UCB with a memory": CertaintyEquivalenceOptions(
         "ucb", confidence=0.5, floor=0.0, memory=MEMORY
     ),
-    "Thompson with a memory": CertaintyEquivalenceOptions("thompson", floor=0.0, memory=MEMORY),
+    "Thompson with a memory": CertaintyEquivalenceOptions(
+        "thompson", spread=1.0, floor=0.0, memory=MEMORY
+    ),
     "items": CertaintyEquivalenceOptions(),
     "items with a memory": CertaintyEquivalenceOptions(memory=MEMORY),
 }
