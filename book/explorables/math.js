@@ -115,6 +115,20 @@
     return null;
   };
 
+  // What the index policy of a belief meets in the long run: the ages of each source's crawls and
+  // what they earn with the true sources.
+  math.closedLoop = (sources, believed, budget) => {
+    const { crawls } = math.longRunCycle(believed, "whittle", budget), period = crawls.length;
+    const met = sources.map((_, i) => {
+      const times = crawls.flatMap((arms, epoch) => (arms.includes(i) ? [epoch] : []));
+      return times.map((time, n) => (n + 1 < times.length ? times[n + 1] : times[0] + period) - time);
+    });
+    return {
+      gaps: met.map((ages) => [...new Set(ages)].sort((a, b) => a - b)),
+      average: sum(met.map((ages, i) => sum(ages.map((age) => math.stateAtAge(sources[i], age))))) / period,
+    };
+  };
+
   // The index policy with a least age, the sources all of age `least` at first: who is crawled, what
   // that earns, the index at which the budget ran out (null where it did not), and the first and last
   // epoch of the first whole cycle (null where none shows).

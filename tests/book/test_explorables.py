@@ -19,7 +19,7 @@ from analysis.ephemeral import (
     whittle_index,
     whittle_index_at_age,
 )
-from analysis.learning import soft_threshold_value
+from analysis.learning import closed_loop, soft_threshold_value
 from analysis.report.pages.explorables import FIRST
 from analysis.report.paths import BOOK
 from analysis.restarts import thresholds
@@ -101,6 +101,14 @@ def cycle(rng):
         "average": found.average_reward,
     }
     return [plain(sources), policy, 1], expected
+
+
+def believed(rng):
+    size = int(rng.integers(2, 4))
+    sources, belief = draw_sources(rng, size), draw_sources(rng, size)
+    found = closed_loop(sources, belief, 1)
+    expected = {"gaps": [list(ages) for ages in found.gaps], "average": found.cycle.average_reward}
+    return [plain(sources), plain(belief), 1], expected
 
 
 def schedule(rng):
@@ -206,6 +214,7 @@ FUNCTIONS = {
     "stateAtAge": state_at_age,
     "simulate": run,
     "longRunCycle": cycle,
+    "closedLoop": believed,
     "schedule": schedule,
     "relaxedBound": bound,
     "timetable": powers_of_two,
@@ -444,6 +453,13 @@ def test_four_sources_open_with_the_numbers_of_the_package(opened, id, epochs):
     run = simulate(four_sources(), "whittle", 1, epochs)
     assert f"{long_run_cycle(four_sources(), 'whittle', 1).average_reward:.2f}" in words
     assert f"{run.average_reward:.2f}" in words
+
+
+def test_the_trap_opens_on_the_worked_example(opened):
+    words = opened("explore-trap").words
+    assert "It earns 7.95 of 9 per epoch, 11.67 per cent less" in words
+    assert "contradicts the belief: the loss is for ever" in words
+    assert "contradicts the belief, which will move" in opened("explore-trap", "?alpha=0.95").words
 
 
 def test_a_drag_in_the_picture_moves_the_slider(opened):
