@@ -15,7 +15,7 @@ from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.instances import random_sources
 from analysis.ephemeral.policies import WhittlePolicy
-from analysis.ephemeral.simulation import long_run_cycle, play_ages
+from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
 from analysis.learning.certainty_equivalence import (
     CertaintyEquivalence,
@@ -33,9 +33,10 @@ RULES: Mapping[str, CertaintyEquivalenceOptions | None] = {
     "UCB on the index": CertaintyEquivalenceOptions("ucb", confidence=0.5, floor=0.0),
     "the estimate": CertaintyEquivalenceOptions("estimate", floor=0.0),
     "Whittle-index Q-learning": None,
-    "Thompson": CertaintyEquivalenceOptions("thompson", floor=0.0),
-    "pairs": CertaintyEquivalenceOptions("estimate", floor=0.2),
-    "gain and pairs": CertaintyEquivalenceOptions(),
+    "Thompson": CertaintyEquivalenceOptions("thompson", spread=1.0, floor=0.0),
+    "pairs": CertaintyEquivalenceOptions("estimate"),
+    "gain and pairs": CertaintyEquivalenceOptions("gain"),
+    "draws and pairs": CertaintyEquivalenceOptions(),
     "items": CertaintyEquivalenceOptions(),
 }
 """Options of each rule; None is the one that is no certainty equivalence."""
@@ -43,6 +44,10 @@ ITEMS = "items"
 """The rule that is shown items; the others see their sums."""
 STARTS = 12
 """Ages from which the cycles of the index policy are looked for."""
+APART = 1e-4
+"""Difference from which two cycles count as two, in per cent."""
+CYCLES = ["set", "sources", "budget", "worst", "best", "entered", "jolted"]
+"""Columns of what is known of the cycles of a set."""
 MET = 12
 """Ages of which the grid at a given price has the curves."""
 AGE = 2
@@ -258,30 +263,61 @@ def random_problem(instance: int, seed: int) -> tuple[Sources, int]:
     return random_sources(size, rng), budget
 
 
-def cycles(sources: Sources, budget: int, starts: int, rng: np.random.Generator) -> Floats:
-    """Average rewards of the cycles that the true index policy enters from random ages.
+def cycles(sources: Sources, belief: Sources, budget: int, ages: ArrayLike) -> Floats:
+    """Average rewards of the cycles that the index policy of a belief enters from several ages.
 
     Parameters
     ----------
-    sources : Sources
-        N sources.
+    sources, belief : Sources
+        The true N sources, and what the policy takes them for.
     budget : int
         Sources crawled at each epoch, in [1, N].
-    starts : int
-        Number of starts, ages drawn from 1 to 12.
-    rng : numpy.random.Generator
-        Source of randomness.
+    ages : array_like of int, shape (starts, N)
+        Ages at the start.
 
     Returns
     -------
     ndarray, shape (starts,)
     """
-    policy, earned = WhittlePolicy(sources), []
-    for _ in range(check_integer("starts", starts, 1)):
-        age = rng.integers(1, 13, len(sources))
-        steps, first = play_ages(sources, policy, budget, age, 100_000)
-        earned.append(np.mean([reward for _, reward in steps[first:]]))
-    return np.array(earned)
+    policy = WhittlePolicy(belief)
+    return np.array(
+        [
+            long_run_cycle(sources, policy, budget, initial_age=age).average_reward
+            for age in np.asarray(ages)
+        ]
+    )
+
+
+def jolted(
+    sources: Sources, learner: CertaintyEquivalence, budget: int, ages: ArrayLike
+) -> tuple[float, float]:
+    """Rewards of the cycle in which a learner sits, and of the best by its estimates.
+
+    One pass of the crawls of a cycle leaves its ages, and the index policy stays there. So the
+    learner may look, with its estimates, for the cycle that it expects most of.
+
+    Parameters
+    ----------
+    sources : Sources
+        The true N sources.
+    learner : CertaintyEquivalence
+        After a run on them.
+    budget : int
+        Sources crawled at each epoch.
+    ages : array_like of int, shape (starts, N)
+        Ages from which cycles are looked for, besides the learner's own.
+
+    Returns
+    -------
+    before, after : float
+        True average rewards, if the estimates do not change any more.
+    """
+    u_star = np.maximum(np.nan_to_num(learner.u_star), np.finfo(float).tiny)
+    belief = of(u_star, np.exp(-learner.decay))
+    ages = np.vstack([learner.age, np.asarray(ages)])
+    best = int(cycles(belief, belief, budget, ages).argmax())
+    before, after = cycles(sources, belief, budget, np.stack([ages[0], ages[best]]))
+    return float(before), float(after)
 
 
 def windows(horizon: int) -> tuple[int, ...]:
@@ -309,7 +345,9 @@ def losses(sets: int, horizon: int, seed: int) -> tuple[pd.DataFrame, pd.DataFra
         ``regret`` (reward lost until then, in epochs of the cycle's reward).
     known : pandas.DataFrame
         A row a set: ``set``, ``sources``, ``budget``, ``worst`` and ``best``, per cent by which the
-        cycles of the index policy with known rates fall short of the one from ages 1.
+        cycles of the index policy with known rates fall short of the one from ages 1; ``entered``
+        and ``jolted``, the same of the cycle that the learner of items enters and of the best by
+        its estimates, ``nan`` where the policy with known rates has one cycle.
     """
     horizon = check_integer("horizon", horizon, 1000)
     runs, known = [], []
@@ -318,19 +356,24 @@ def losses(sets: int, horizon: int, seed: int) -> tuple[pd.DataFrame, pd.DataFra
         arrivals, starts, *own = np.random.default_rng([seed, 12, instance]).spawn(2 + len(RULES))
         drawn = sample_items(Arrivals(sources, Utility("exponential")), horizon, arrivals)
         reference = long_run_cycle(sources, "whittle", budget).average_reward
-        found = 100 * (1 - cycles(sources, budget, STARTS, starts) / reference)
-        known.append((instance, len(sources), budget, max(found.max(), 0.0), min(found.min(), 0.0)))
+        ages = starts.integers(1, 13, (STARTS, len(sources)))
+        found = 100 * (1 - cycles(sources, sources, budget, ages) / reference)
+        worst, best, sits = max(found.max(), 0.0), min(found.min(), 0.0), (np.nan, np.nan)
+        size = len(sources)
         for (rule, options), stream in zip(RULES.items(), own, strict=True):
-            size = len(sources)
             learner = CertaintyEquivalence(size, options) if options else WhittleQ(size)
             content = drawn if rule == ITEMS else drawn.worth
             expected = learner.play(sources, content, budget, stream).expected / reference
             for until in windows(horizon):
                 late = 100 * (1 - expected[until // 2 : until].mean())
                 runs.append((instance, rule, until, late, until - expected[:until].sum()))
+            if rule == ITEMS and worst - best > APART and isinstance(learner, CertaintyEquivalence):
+                before, after = jolted(sources, learner, budget, ages)
+                sits = 100 * (1 - before / reference), 100 * (1 - after / reference)
+        known.append((instance, size, budget, worst, best, *sits))
     return (
         pd.DataFrame(runs, columns=["set", "rule", "horizon", "loss", "regret"]),
-        pd.DataFrame(known, columns=["set", "sources", "budget", "worst", "best"]),
+        pd.DataFrame(known, columns=CYCLES),
     )
 
 

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.learning.identification import closed_loop
+from analysis.learning.studies.trap.decisions import Decisions
 from analysis.learning.studies.trap.experiment import (
+    APART,
     STARTS,
     AtPrice,
     Trapped,
@@ -24,10 +26,9 @@ SHORT = {
     "Thompson": "thompson",
     "pairs": "pairs",
     "gain and pairs": "gain",
+    "draws and pairs": "draws",
     "items": "items",
 }
-APART = 1e-4
-"""Relative difference from which two cycles count as two, in per cent."""
 
 
 def report_example(table: pd.DataFrame, found: Trapped) -> None:
@@ -57,6 +58,32 @@ def report_price(found: AtPrice) -> None:
         )
     save_value("learning-trap-price-bound", float(found.bound[-1]))
     save_value("learning-trap-price-crawls", int(found.crawls[-1]))
+
+
+def report_decisions(found: Decisions) -> None:
+    """Save the number of wrong decisions where items are seen, and its bound."""
+    wrong = Estimate.of(found.wrong[:, -1].astype(float))
+    save_value("learning-trap-wrong", wrong.value, interval=wrong.interval,
+               replications=len(found.wrong))  # fmt: skip
+    tenth = int(np.searchsorted(found.epochs, found.epochs[-1] // 10, side="right")) - 1
+    save_value("learning-trap-wrong-early", float(found.wrong[:, tenth].mean()))
+    save_value("learning-trap-wrong-early-epochs", int(found.epochs[tenth]))
+    save_value("learning-trap-wrong-bound", float(found.bound[-1]))
+    save_value("learning-trap-wrong-epochs", int(found.epochs[-1]))
+
+
+def report_jolts(known: pd.DataFrame) -> None:
+    """Save what a move to the best cycle by the estimates earns, where there are several."""
+    gains = (known.entered - known.jolted).dropna().to_numpy()
+    save_value("learning-trap-some-jolts", gains.size > 1)
+    if gains.size > 1:
+        gain = Estimate.of(gains)
+        save_value("learning-trap-jolt", gain.value, interval=gain.interval,
+                   replications=gains.size)  # fmt: skip
+        save_value("learning-trap-jolt-half", (gain.interval[1] - gain.interval[0]) / 2)
+        save_value("learning-trap-jolt-most", float(gains.max()))
+        save_value("learning-trap-jolt-least", float(gains.min()))
+        save_value("learning-trap-jolts", int((gains > APART).sum()))
 
 
 def report_losses(runs: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
@@ -98,8 +125,8 @@ def report_losses(runs: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     for short, value in slopes.items():
         save_value(f"learning-trap-{short}-slope", value if np.isfinite(value) else 0.0)
     save_value("learning-trap-items-least", bool(last["mean"].idxmin() == "items"))
-    ahead = last["mean"]["gain and pairs"] < last["mean"]["UCB on the index"]
-    save_value("learning-trap-gain-ahead", bool(ahead))
+    sums = last["mean"].drop("items")
+    save_value("learning-trap-draws-least", bool(sums.idxmin() == "draws and pairs"))
     several = known[known.worst - known.best > APART]
     save_value("learning-trap-sets", len(known))
     save_value("learning-trap-starts", STARTS)
@@ -119,6 +146,9 @@ def report_losses(runs: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
             "budget": "sources crawled at each epoch",
             "worst": "of the worst cycle found, per cent",
             "best": "of the best cycle found, per cent; negative if it earns more",
+            "entered": "of the cycle that the learner of items enters, where there are several",
+            "jolted": "of the best cycle by its estimates, where there are several",
         },
     )
+    report_jolts(known)
     return table

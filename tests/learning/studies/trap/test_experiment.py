@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from analysis.ephemeral import Arrivals, long_run_cycle, relaxed_bound
-from analysis.learning import CertaintyEquivalence, sample_items
+from analysis.ephemeral.studies.how_good.cycles import random_set
+from analysis.learning import CertaintyEquivalence, mean_items, sample_items
 from analysis.learning.studies.trap import experiment
 
 
@@ -59,20 +60,37 @@ def test_losses_of_rules_on_the_same_sets():
 
 def test_cycles_of_the_index_policy_are_not_above_its_relaxed_bound():
     sources, budget = experiment.random_problem(0, 5)
-    earned = experiment.cycles(sources, budget, 4, np.random.default_rng(0))
+    ages = np.random.default_rng(0).integers(1, 13, (4, len(sources)))
+    earned = experiment.cycles(sources, sources, budget, ages)
     assert (earned <= relaxed_bound(sources, budget)[0] * (1 + 1e-12)).all()
     assert (earned > 0).all()
 
 
+def test_a_jolt_by_right_estimates_leads_to_the_best_cycle_of_those_tried():
+    """A run with items and without noise, on a set of several cycles."""
+    sources, rng = random_set(6, 1)
+    ages = rng.integers(1, 13, (5, len(sources)))
+    earned = experiment.cycles(sources, sources, 1, ages)
+    assert earned.max() > 1.001 * earned.min()
+    learner = CertaintyEquivalence(len(sources))
+    learner.play(sources, mean_items(sources, 800), 1, rng)
+    np.testing.assert_allclose(learner.decay, sources.decay, rtol=0.05)
+    before, after = experiment.jolted(sources, learner, 1, ages)
+    assert after >= before * (1 - 1e-4)
+    assert after >= earned.max() * (1 - 1e-3)
+
+
 @pytest.mark.slow
-def test_the_default_learner_of_items_learns_on_fifty_new_sets():
+@pytest.mark.parametrize("items", [False, True])
+def test_the_default_learner_learns_on_fifty_new_sets(items):
     """In half of 20,000 epochs: mean below 0.1%, median below 0.05%; then regret grows slowly."""
     late, regret = [], []
     for instance in range(50):
-        sources, budget = experiment.random_problem(instance, 8001)
-        rng = np.random.default_rng([8001, instance])
+        sources, budget = experiment.random_problem(instance, 7001)
+        rng = np.random.default_rng([7001, 12, instance])
         drawn = sample_items(Arrivals(sources), 200_000, rng)
-        run = CertaintyEquivalence(len(sources)).play(sources, drawn, budget, rng)
+        content = drawn if items else drawn.worth
+        run = CertaintyEquivalence(len(sources)).play(sources, content, budget, rng)
         best = long_run_cycle(sources, "whittle", budget).average_reward
         lost = 1 - run.expected / best
         late.append(100 * lost[10_000:20_000].mean())
