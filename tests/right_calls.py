@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from analysis import crawl, ephemeral, learning, mdp, restarts, robots, trace
+from analysis import crawl, ephemeral, joint, learning, mdp, restarts, robots, trace
 from analysis.robots.general.mg1k import exponential
 
 FACES = {
@@ -14,6 +14,7 @@ FACES = {
     "restarts": restarts.__all__,
     "learning": learning.__all__,
     "robots": robots.__all__,
+    "joint": joint.__all__,
     "mdp": mdp.__all__,
     "trace": trace.__all__,
     "crawl": crawl.__all__,
@@ -28,6 +29,7 @@ NOT_CALLED = {
         "Run", "ThresholdValue",
     },
     "robots": {"ControlSolution", "FleetSolution", "FullChain", "PrintedRun", "ServiceLaw"},
+    "joint": {"PricedSolution"},
     "mdp": set(),
     "trace": {"Outcome", "Repair"},
     "crawl": {"CrawlState", "Reading", "SourceState", "Unreadable"},
@@ -43,6 +45,7 @@ def right_calls(face):
         "restarts": restart_calls,
         "learning": learning_calls,
         "robots": robot_calls,
+        "joint": joint_calls,
         "mdp": mdp_calls,
         "trace": trace_calls,
         "crawl": crawl_calls,
@@ -201,6 +204,27 @@ def robot_calls():
         "turning_capacity": weights,
         "without_cap": model,
     }
+
+
+def joint_calls():
+    two, engine = {"sources": two_sources()}, joint.Engine(2.0, 3)
+    relaxed = {**two, "budget": 1.0, "pages": 2.0, "fresh": True}
+    aged = {**two, "age": [1, 2], "price": 0.1, "fresh": True}
+    return {
+        "Engine": {"index_rate": 2.0, "places": 3},
+        "JointSystem": {
+            **two, "budget": 1, "engine": engine, "ages": 2, "windows": [1.0, np.inf],
+        },
+        "batch_value": {**two, "engine": engine, "window": [1.0, 2.0], "queue": 1},
+        "best_window": {**two, "price": 0.1},
+        "crawl_reward": aged,
+        "delay_bound": {**two, "budget": 1.0, "engine": engine},
+        "dual_value": {**relaxed, "subsidy": 0.5, "price": 0.1},
+        "frozen_index": {**aged, "engine": engine, "queue": 1},
+        "frozen_reward": {**aged, "engine": engine, "queue": 1},
+        "priced_index": aged,
+        "priced_problem": relaxed,
+    }  # fmt: skip
 
 
 def mdp_calls():

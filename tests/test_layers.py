@@ -20,6 +20,7 @@ FORBIDDEN = [
     ("analysis.published", "analysis.report.collate"),
     ("analysis.report.scorecard", "analysis.robots.static"),
     ("analysis.ephemeral.studies.own", "analysis.crawl.feeds"),
+    ("analysis.joint.prices", "analysis.joint.optimum"),
     ("analysis.results", "analysis.mdp"),
 ]
 

@@ -51,7 +51,9 @@ VALUES += [*ALIENS]
 NOT_FINITE = {
     "CertaintyEquivalenceOptions": "an infinite memory forgets nothing",
     "FeedReader": "items of an infinite half-life lose no worth",
+    "JointSystem": "a window of all pages is infinite",
     "Reply": "a host that never answers has an infinite delay",
+    "best_window": "a page without a price is always worth its price",
     "full_chain": "an action that is not allowed has an infinite cost",
     "proposition_4": "what is no state has no value",
     "relaxed_problem": "a source that is never due has an infinite age",

@@ -1,0 +1,5 @@
+"""Crawler and indexing engine together: prices of pages, queues, exact optima of small systems."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,25 @@
+from .frozen import Engine, batch_value, frozen_index, frozen_reward
+from .optimum import JointSystem, delay_bound
+from .prices import (
+    PricedSolution,
+    best_window,
+    crawl_reward,
+    dual_value,
+    priced_index,
+    priced_problem,
+)
+
+__all__ = [
+    "Engine",
+    "JointSystem",
+    "PricedSolution",
+    "batch_value",
+    "best_window",
+    "crawl_reward",
+    "delay_bound",
+    "dual_value",
+    "frozen_index",
+    "frozen_reward",
+    "priced_index",
+    "priced_problem",
+]

@@ -1,0 +1,310 @@
+r"""The index of a crawl that joins a queue, as if the queue stayed as long as it is.
+
+An engine indexes pages first come first served, at exponential times of rate s, in K places, the
+one in service included. The j-th page of a batch that finds q pages is indexed after q + j such
+times, and a page counts what it is worth when it is indexed: its worth times delta^(q+j) on
+average, delta = s / (s + mu). Pages that find no room are lost. A batch of the pages younger than m
+holds n of them, Poisson with mean Lambda m, and min(n, B) find room, B = K - q. It is worth
+
+    random order     v sum_{j<=B} delta^(q+j) P(j, Lambda m),   v = xi (1 - e^{-mu m}) / (mu m),
+    freshest first   xi sum_{j<=B} delta^(q+j) b^j P(j, (Lambda+mu) m),   b = Lambda / (Lambda+mu),
+
+P the regularised incomplete gamma function: P(j, Lambda m) is the probability of j pages or more;
+and the j-th page back in time has the density of a gamma law of shape j and rate Lambda. Each page
+that finds room costs p. R(k|q) is what a crawl at age k is then worth, and
+
+    gamma(k|q) = R(k|q) - k [R(k+1|q) - R(k|q)].
+
+*Freshest first.* With n Poisson of mean Lambda m,
+
+    dR/dm = Lambda P(n < B) { xi delta^(q+1) e^{-mu m} E[delta^n | n < B] - p }.
+
+Given n < B, n grows with m in the likelihood ratio, so the bracket falls: there is one best window,
+and up to it dR/dm is a product of two falling positive factors. A fresh crawl, of all pages or
+those of the best window, has therefore a concave R(.|q) that does not fall, and its index is that
+of `analysis.joint.prices` with this R. Without a price the window is infinite.
+
+*Random order, or all pages at a price.* R(.|q) falls in the end: an old batch is mostly stale pages
+that go before fresh ones. The formula then exceeds the worth of every crawl. From the age at which
+R is largest on, the index is that largest worth: waiting costs reward and makes the batch worse.
+That R rises first, concave, and then falls is observed in these two cases, not proved.
+
+*Limit.* As s and K grow without bound, delta^(q+j) tends to 1 and all pages find room, so R(k|q)
+tends to the reward of `crawl_reward`, and the index to `priced_index`; at a price of 0 that is the
+index of part I. Both must grow: at any s a batch comes at once, and what exceeds K - q is lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammainc, gammaincc
+
+from analysis.checks import (
+    check_array,
+    check_choice,
+    check_integer,
+    check_kind,
+    check_number,
+    set_fields,
+)
+from analysis.ephemeral.sources import Sources
+from analysis.joint.prices import ages_of, one_truth
+
+Floats = NDArray[np.float64]
+
+ORDERS = ("freshest", "random")
+"""Orders in which the pages of one crawl join the queue."""
+MOST_PLACES = 100_000
+"""Places of an engine."""
+HALVINGS = 200
+"""Steps of the search for a window, more than a float has digits."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An indexing engine with a queue.
+
+    Parameters
+    ----------
+    index_rate : float
+        Pages indexed per unit of time while there are any, s; positive.
+    places : int
+        Pages that it holds, K, the one in service included.
+
+    Examples
+    --------
+    >>> Engine(2.0, 20)
+    Engine(index_rate=2.0, places=20)
+    """
+
+    index_rate: float
+    places: int
+
+    def __post_init__(self) -> None:
+        rate = check_number("index_rate", self.index_rate, 0, low_open=True, high_open=True)
+        set_fields(
+            self, index_rate=rate, places=check_integer("places", self.places, 1, MOST_PLACES)
+        )
+
+    def kept(self, sources: Sources) -> Floats:
+        """Return delta, the share of its worth that a page keeps while one is indexed."""
+        return self.index_rate / (self.index_rate + sources.decay_rate)
+
+
+def batch_value(
+    sources: Sources,
+    engine: Engine,
+    window: ArrayLike,
+    queue: int,
+    order: str = "freshest",
+) -> tuple[Floats, Floats]:
+    """Return what the pages of a crawl are worth when indexed, and how many find room, on average.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    engine : Engine
+        The engine.
+    window : array_like, shape (..., N)
+        Age of the oldest pages taken, in units of time; not negative.
+    queue : int
+        Pages that the batch finds, q, from 0 to K.
+    order : {"freshest", "random"}
+        Order in which the pages join the queue.
+
+    Returns
+    -------
+    value, pages : ndarray, shape (..., N)
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or the last axis is not of length N.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import Sources
+    >>> value, pages = batch_value(Sources([1.0], [1.0], [1.0]), Engine(1.0, 1), [1.0], 0)
+    >>> value.round(4).tolist(), pages.round(4).tolist()
+    ([0.2162], [0.6321])
+    """
+    check_kind("sources", sources, Sources)
+    check_kind("engine", engine, Engine)
+    windows = check_array("window", window, 0)
+    if windows.ndim == 0 or windows.shape[-1] != len(sources):
+        raise ValueError(f"window must have a last axis of {len(sources)}, got {windows.shape}")
+    queue = check_integer("queue", queue, 0, engine.places)
+    order = check_choice("order", order, ORDERS)
+    return _batch(sources, engine, windows, queue, order)
+
+
+def frozen_reward(
+    sources: Sources,
+    engine: Engine,
+    age: ArrayLike,
+    queue: int,
+    *,
+    price: float = 0.0,
+    fresh: bool = False,
+    order: str = "freshest",
+) -> Floats:
+    """Return R(k|q), what a crawl is worth that joins q pages, less the price of its pages.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    engine : Engine
+        The engine.
+    age : array_like, shape (..., N)
+        Epochs since the last crawl; not negative.
+    queue : int
+        Pages that the crawl finds, q, from 0 to K.
+    price : float
+        Price of each page that finds room; not negative.
+    fresh : bool
+        Whether the crawl takes the pages of the best window, or all.
+    order : {"freshest", "random"}
+        Order in which the pages join the queue; "freshest" where `fresh` is true.
+
+    Returns
+    -------
+    ndarray, shape (..., N)
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or the last axis is not of length N.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> frozen_reward(four_sources(), Engine(500.0, 1000), [1] * 4, 0).round(2).tolist()
+    [154.59, 136.06, 30.92, 17.15]
+    """
+    return _Crawls(sources, engine, queue, price, fresh, order).reward(ages_of(sources, age))
+
+
+def frozen_index(
+    sources: Sources,
+    engine: Engine,
+    age: ArrayLike,
+    queue: int,
+    *,
+    price: float = 0.0,
+    fresh: bool = False,
+    order: str = "freshest",
+) -> Floats:
+    """Return gamma(k|q), the index of each source as if the queue stayed at q.
+
+    See `frozen_reward` for the parameters and errors; ages are at least 1.
+
+    Returns
+    -------
+    ndarray, shape (..., N)
+        Per unit of crawl cost.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import four_sources
+    >>> engine = Engine(500.0, 1000)
+    >>> frozen_index(four_sources(), engine, [1] * 4, 0).round(2).tolist()
+    [100.47, 55.56, 20.09, 4.63]
+    >>> frozen_index(four_sources(), engine, [1] * 4, 900).round(2).tolist()
+    [23.14, 33.6, 4.63, 5.15]
+    """
+    crawls = _Crawls(sources, engine, queue, price, fresh, order)
+    ages = ages_of(sources, age, 1)
+    now, later = crawls.reward(ages), crawls.reward(ages + 1)
+    index = now - ages * (later - now)
+    if (past := later < now).any():
+        index = np.where(past, crawls.largest(ages), index)
+    return index / sources.cost
+
+
+@dataclass(frozen=True)
+class _Crawls:
+    """Crawls that find a queue: what they take, and what their pages cost."""
+
+    sources: Sources
+    engine: Engine
+    queue: int
+    price: float
+    fresh: bool
+    order: str
+
+    def __post_init__(self) -> None:
+        check_kind("sources", self.sources, Sources)
+        check_kind("engine", self.engine, Engine)
+        fresh = one_truth("fresh", self.fresh)
+        set_fields(
+            self,
+            queue=check_integer("queue", self.queue, 0, self.engine.places),
+            price=check_number("price", self.price, 0, high_open=True),
+            fresh=fresh,
+            order=check_choice("order", self.order, ORDERS[:1] if fresh else ORDERS),
+        )
+
+    def reward(self, ages: Floats) -> Floats:
+        """R(k|q)."""
+        window = ages * self.sources.period
+        if self.fresh and self.price > 0:
+            window = np.minimum(window, self.window(float(window.max(initial=0.0))))
+        value, pages = _batch(self.sources, self.engine, window, self.queue, self.order)
+        return value - self.price * pages
+
+    def window(self, most: float) -> Floats:
+        """Best window of a fresh crawl, up to `most`: where one more page is worth its price."""
+        sources, room = self.sources, self.engine.places - self.queue
+        kept = self.engine.kept(sources)
+        if room == 0:
+            return np.zeros(len(sources))
+        first = sources.mean_utility * kept ** (self.queue + 1)
+
+        def worth_it(window: Floats) -> NDArray[np.bool_]:
+            mean = sources.arrival_rate * window
+            # E[delta^n; n < B] = e^{-(1 - delta) a} P(Poisson(delta a) < B)
+            kept_few = np.exp(-(1.0 - kept) * mean) * gammaincc(room, kept * mean)
+            worth = first * np.exp(-sources.decay_rate * window) * kept_few
+            return np.asarray(worth > self.price * gammaincc(room, mean))
+
+        low, high = np.zeros(len(sources)), np.full(len(sources), most)
+        low[worth_it(high)] = most
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            more = worth_it(middle)
+            low, high = np.where(more, middle, low), np.where(more, high, middle)
+        return low
+
+    def largest(self, ages: Floats) -> Floats:
+        """Largest R(j|q) of whole ages j up to the given ones, where R rises and then falls."""
+        low, high = np.ones_like(ages), np.floor(ages)
+        while (low < high).any():
+            middle = np.floor(0.5 * (low + high))
+            rises = (self.reward(middle + 1) > self.reward(middle)) & (low < high)
+            low = np.where(rises, middle + 1, low)
+            high = np.where(rises, high, np.minimum(middle, high))
+        return self.reward(low)
+
+
+def _batch(
+    sources: Sources, engine: Engine, window: Floats, queue: int, order: str
+) -> tuple[Floats, Floats]:
+    kept, room = engine.kept(sources), engine.places - queue
+    place = np.arange(1, room + 1)[:, None]
+    mean = np.expand_dims(sources.arrival_rate * window, -2)
+    found = gammainc(place, mean)  # probability of as many pages or more
+    share = np.exp((queue + place) * np.log(kept))
+    if order == "random":
+        decay = sources.decay_rate * window
+        with np.errstate(invalid="ignore"):
+            each = np.where(decay > 0, -np.expm1(-decay) / decay, 1.0)
+        return sources.mean_utility * each * (share * found).sum(axis=-2), found.sum(axis=-2)
+    total = sources.arrival_rate + sources.decay_rate
+    here = np.exp(place * np.log1p(-sources.decay_rate / total))
+    younger = gammainc(place, np.expand_dims(total * window, -2))
+    return sources.mean_utility * (share * here * younger).sum(axis=-2), found.sum(axis=-2)
