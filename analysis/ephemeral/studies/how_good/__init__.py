@@ -182,8 +182,8 @@ class Results:
         Rows of `optimality_row`.
     states : int
         Joint ages of the exact optimum of Table 1 at M = 2.
-    cycle : Cycle
-        Long run of the index policy on Table 1 at M = 2.
+    cycle, single : Cycle
+        Long run of the index policy on Table 1 at M = 2 and at M = 1, with expected contents.
     stuck : float
         Its gap to the relaxed bound.
     error : float
@@ -207,6 +207,7 @@ class Results:
     instances: pd.DataFrame
     states: int
     cycle: Cycle
+    single: Cycle
     stuck: float
     error: float
     alike: list[float]
@@ -304,16 +305,17 @@ def _observation(found: Results) -> list[Claim]:
     none, two, every = (found.observed[f"{name} observed"] for name in ("none", "1 and 2", "all"))
     visits = found.visits
     elsewhere = visits[0] > 1.5 * visits[-1]
+    unobserved = float(found.single.frequency[2:].sum())
     better = Estimate.of(found.tuned["3 and 4 observed"] - found.tuned["none observed"])
     share = regained(found.tuned, "3 and 4 observed")
     return [
         Claim(
             "A-r-intro-dynamic",
             bool(elsewhere and Estimate.of(every - none).low > 0),
-            condition="contents are random and observed",
+            condition="" if unobserved else "contents are random and observed",
             evidence=f"at M = 1, sources 3 and 4 get {visits[0]:.1%} of the crawls when 1 and 2 "
             f"hold little, {visits[-1]:.1%} when they hold much (items {found.bunching:g} times "
-            "rarer and worth more); with expected contents they get none",
+            f"rarer and worth more); with expected contents they get {unobserved:.1%}",
         ),
         Claim(
             "A-r-concl-observed",

@@ -160,8 +160,10 @@ def _model(found: Results) -> list[Claim]:
         Claim(
             "A-r-transient-low",
             seen.stays_below,
-            condition="x0 > 0 (a crawl of an empty source changes nothing), and up to the first "
-            "crawl",
+            condition=", and ".join(
+                ["x0 > 0 (a crawl of an empty source changes nothing)"] * seen.empty
+                + ["up to the first crawl"] * seen.as_free
+            ),
             evidence=f"{seen.runs} random initial contents and control sequences of {seen.epochs} "
             "epochs",
         ),

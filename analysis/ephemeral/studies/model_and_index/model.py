@@ -132,6 +132,10 @@ class TransientChecks:
         A source above u* falls towards it while it is not crawled, without reaching it.
     drops : bool
         After the first crawl contents are at most u*.
+    as_free : bool
+        In some run contents are those without a crawl as long as there was none, with one to come.
+    empty : bool
+        An empty source that is crawled holds as much afterwards as one that is not.
     runs, epochs : int
         Number of runs from either side of u*, and their length.
     """
@@ -139,6 +143,8 @@ class TransientChecks:
     stays_below: bool
     falls: bool
     drops: bool
+    as_free: bool
+    empty: bool
     runs: int
     epochs: int
 
@@ -169,6 +175,7 @@ def transient_checks(runs: int, epochs: int, rng: np.random.Generator) -> Transi
     begin = np.where(low, rng.uniform(0, 1, runs), rng.uniform(1, 3, runs))
     content, free, untouched = begin.copy(), begin.copy(), np.ones(runs, bool)
     stays_below = falls = drops = True
+    as_free = False
     for crawl in control.T:
         untouched &= ~crawl
         content = step(content, crawl)
@@ -178,4 +185,8 @@ def transient_checks(runs: int, epochs: int, rng: np.random.Generator) -> Transi
         stays_below &= bool((content <= free + 1e-12).all())
         stays_below &= bool((content[touched] < free[touched]).all())
         drops &= bool((content[~untouched] <= 1).all())
-    return TransientChecks(stays_below, falls, drops, runs // 2, epochs)
+        yet = untouched & low & control.any(axis=1)
+        as_free |= bool(yet.any() and (content[yet] == free[yet]).all())
+    crawled, passive = step(np.zeros(2), np.array([True, False]))
+    empty = bool(crawled == passive)
+    return TransientChecks(stays_below, falls, drops, as_free, empty, runs // 2, epochs)

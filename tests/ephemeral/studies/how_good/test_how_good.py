@@ -59,6 +59,7 @@ def true():
         instances=pd.DataFrame([row for point in rows for row in point]),
         states=13365,
         cycle=long_run_cycle(FOUR, "whittle", 2),
+        single=long_run_cycle(FOUR, "whittle", 1),
         stuck=8e-4,
         error=study.formula_error(FOUR),
         alike=alike_gaps(FOUR.subset(slice(0, 1)), 0.4, (5, 15)),
@@ -93,6 +94,9 @@ def test_every_computed_verdict_turns_on_a_falsified_model(true):
                 replace(true, instances=true.instances.assign(constant=True)),
             ),
             "visits when the popular hold much": (replace(true, visits=true.visits[::-1]),),
+            "other sources visited unobserved": (
+                replace(true, single=long_run_cycle(FOUR, "round-robin", 1)),
+            ),
             "observation of nothing": (replace(true, observed=blind),),
             "observation that harms": (replace(true, observed=exchanged),),
             "observation of what did not change": (replace(true, tuned=other),),
@@ -113,6 +117,11 @@ def test_the_verdicts_of_the_documents_own_model(true):
         "A-r-concl-observed": "holds under",
         "A-r-s7-mixed": "holds under",
     }
+
+
+def test_visits_elsewhere_need_observation_only_where_expected_contents_give_none(true):
+    rotating = replace(true, single=long_run_cycle(FOUR, "round-robin", 1))
+    assert verdicts(study.claims(rotating))["A-r-intro-dynamic"] == "holds"
 
 
 def test_a_gap_closes_where_every_curve_of_random_content_does():

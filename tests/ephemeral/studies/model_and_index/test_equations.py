@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.ephemeral import four_sources
+from analysis.ephemeral.studies.model_and_index import model
 from analysis.ephemeral.studies.model_and_index.equations import (
     constant_policies,
     count_passages,
@@ -37,7 +38,14 @@ def test_growth_error_sees_a_wrong_statement():
 
 def test_statements_on_transients_hold_in_random_runs():
     seen = transient_checks(400, 30, np.random.default_rng(1))
-    assert astuple(seen) == (True, True, True, 200, 30)
+    assert astuple(seen) == (True, True, True, True, True, 200, 30)
+
+
+def test_a_crawl_that_takes_the_fresh_items_too_touches_an_empty_source(monkeypatch):
+    monkeypatch.setattr(model, "step", lambda x, crawl: np.where(crawl, 0.0, 0.7 * x + 0.3))
+    seen = transient_checks(400, 30, np.random.default_rng(1))
+    assert seen.stays_below
+    assert not seen.empty
 
 
 def test_equations_hold_and_the_literal_one_does_not():
