@@ -111,9 +111,14 @@ class Timetable:
 
     @property
     def margin(self) -> float:
-        """Largest share by which any policy can earn more; 0 where there is nothing to earn."""
+        """Largest share by which any policy can earn more, inf above a timetable without reward.
+
+        0 where there is nothing to earn.
+        """
+        if self.average_reward <= 0.0:
+            return np.inf if self.bound > 0.0 else 0.0
         # Rounding can lift a reward that is the bound above it.
-        return max(0.0, self.bound / self.average_reward - 1.0) if self.bound > 0.0 else 0.0
+        return max(0.0, self.bound / self.average_reward - 1.0)
 
     @cached_property
     def _by_gap(self) -> list[tuple[int, Ints, Ints]]:

@@ -328,6 +328,17 @@ def test_a_reward_that_rounding_lifts_above_the_bound_has_no_margin():
     check_changes(994)
 
 
+def test_a_timetable_without_a_crawl_has_no_finite_margin():
+    """One source takes every epoch; without it nothing is crawled until another comes."""
+    sources = Sources([4000.0, 1.0, 1.0], np.ones(3), [40.0, 1.0, 2.0])
+    empty = timetable(sources, 1, odd_parts=(1,)).without(0)
+    assert len(empty) == 0
+    assert empty.verify()
+    assert empty.margin == np.inf
+    assert "inf% more" in str(empty)
+    assert empty.with_source(sources.subset(slice(0, 1)), 1).margin < np.inf
+
+
 def test_a_source_that_would_move_in_parts_keeps_to_one_gap():
     assert check_changes(725) == 1
 
