@@ -215,7 +215,11 @@ def from_scipy(law: stats.rv_frozen, name: str = "user's own") -> ServiceLaw:
         raise ValueError(f"law must have a positive finite mean, got {mean}")
     if law.support()[0] < 0:
         raise ValueError(f"law must have no negative values, got support {law.support()}")
-    variation = float(law.var()) / mean**2
+    with np.errstate(all="ignore"):  # what overflows is refused
+        variation = float(law.var() / np.float64(mean) ** 2)
+        furthest = float(law.isf(_tanh_sinh()[1].min()))
+    if math.isnan(variation) or math.isinf(furthest):
+        raise ValueError("law must have quantiles and a variance that floats can hold")
     result = _by_quantiles(name, law.ppf, law.isf, mean, variation)
     reproduced = float(result.points @ result.weights)
     if not abs(reproduced / mean - 1.0) < 1e-8:

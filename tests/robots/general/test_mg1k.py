@@ -141,6 +141,7 @@ def test_fewer_robots_when_indexing_varies_more_and_loss_weighs_more():
         (lambda: mg1k.from_scipy(stats.norm(1.0)), "no negative values"),
         (lambda: mg1k.from_scipy(stats.poisson(1.0)), "frozen continuous distribution"),
         (lambda: mg1k.from_scipy(stats.pareto(1.001)), "quadrature"),
+        (lambda: mg1k.from_scipy(stats.weibull_min(0.007)), "that floats can hold"),
         (lambda: mg1k.hyperexponential(0.5), r"variation must be a number in \[1, inf\), got 0.5"),
         (lambda: mg1k.erlang(0), "stages must be an integer of at least 1, got 0"),
         (lambda: mg1k.general_cost(1.0, 1.0, 0, mg1k.exponential()), "capacity must be an integer"),

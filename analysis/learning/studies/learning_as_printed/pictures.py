@@ -12,6 +12,7 @@ from analysis.learning.comparison import LearningCurves
 from analysis.learning.environment import Floats
 from analysis.learning.scheme.thresholds import soft_threshold_value
 from analysis.report import COLOURS, figure, save_data, save_figure, save_table, save_value
+from analysis.report.text import counted
 from analysis.results import Estimate
 
 
@@ -55,8 +56,8 @@ def save_reward(main: LearningCurves, levels: Mapping[str, float], kappa: float)
         "learning-as-printed-curve",
         fig,
         pd.DataFrame(data | {"95%": spread[1], **levels}),
-        caption=f"Reward of the printed scheme in blocks of {block} epochs, {runs} runs with "
-        f"$\\kappa = {kappa:g}$, states divided by the largest $u^*$. The last block earns "
+        caption=f"Reward of the printed scheme in blocks of {counted(block, 'epoch')}, {runs} runs "
+        f"with $\\kappa = {kappa:g}$, states divided by the largest $u^*$. The last block earns "
         f"{mean[-1]:.2f}; the thresholds' upper bounds are worth {bounds:.2f}, the index policy "
         f"{best:.2f}.",
         alt=f"Learning curve: the mean over {runs} runs is {mean[0]:.0f} in the first block and "

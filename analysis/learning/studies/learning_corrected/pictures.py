@@ -13,6 +13,7 @@ from analysis.learning.scheme.runs import Learned
 from analysis.learning.studies.learning_corrected import BAD, ZERO
 from analysis.learning.studies.learning_corrected.statements import keep, of_learning
 from analysis.report import COLOURS, figure, plus_minus, save_figure, save_table, save_value
+from analysis.report.text import counted
 from analysis.results import student_band
 
 LEAST_LOSS = 0.01
@@ -64,8 +65,8 @@ def save_curves(runs: Mapping[str, Learned], levels: Mapping[str, float], budget
         "learning-corrected-curves",
         fig,
         pd.DataFrame(data),
-        caption=f"Reward per epoch in blocks of {block} epochs, $M = {budget}$, means with 95% "
-        f"bands. In the last fifth, {told}.",
+        caption=f"Reward per epoch in blocks of {counted(block, 'epoch')}, $M = {budget}$, means "
+        f"with 95% bands. In the last fifth, {told}.",
         alt=f"Learning curves. First block, {first}. In the last fifth, {told}. The index policy "
         f"earns {index:.1f}.",
         instances="learning-corrected-runs",

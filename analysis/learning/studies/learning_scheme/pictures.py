@@ -13,6 +13,7 @@ from analysis.learning.scheme.gradient import GradientCheck
 from analysis.learning.studies.learning_scheme.rule import CORRECTED, HARVEST
 from analysis.learning.studies.rounding import bound
 from analysis.report import COLOURS, figure, save_figure
+from analysis.report.text import counted
 
 
 def save_thresholds(sources: Sources, first: Floats, levels: Floats) -> None:
@@ -51,8 +52,9 @@ def save_thresholds(sources: Sources, first: Floats, levels: Floats) -> None:
         "epoch after a crawl. Thin dotted lines: $u^*_i$, which mean content never exceeds. Where "
         "a threshold lies above that line, the source is not crawled however long it waits"
         f"{ends}.",
-        alt=f"The thresholds of {len(shown)} sources rise with the content of source 1; "
-        f"{len(above)} of them end above the largest content that their source can have.",
+        alt=f"Thresholds of {counted(len(shown), 'source')}, which rise with the content of source "
+        f"1; {len(above)} of {len(shown)} at an end above the largest content that the source of "
+        "the threshold can have.",
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
 from analysis.checks import check_choice
 from analysis.results import Estimate
@@ -34,6 +35,30 @@ def service_law(law: str, variation: float) -> ServiceLaw:
         "hyper-exponential": lambda: mg1k.hyperexponential(variation),
     }
     return laws[check_choice("law", law, LAWS)]()
+
+
+def reader_law(own_law: str, own_shape: float) -> ServiceLaw:
+    """Return a continuous law of `scipy.stats` by its name and its shape, scaled to mean 1.
+
+    Raises
+    ------
+    ValueError
+        If there is no such law of one shape, or none of its means, variances and tails that
+        `from_scipy` takes.
+    """
+    family = getattr(stats, own_law, None)
+    if not isinstance(family, stats.rv_continuous) or family.numargs != 1:
+        raise ValueError(
+            f"own_law must be a continuous law of scipy.stats with one shape, got {own_law!r}"
+        )
+    with np.errstate(all="ignore"):
+        scaled = family(own_shape, scale=1.0 / family(own_shape).mean())
+        try:
+            return mg1k.from_scipy(scaled, name=f"{own_law}({own_shape:g})")
+        except ValueError as error:
+            raise ValueError(
+                f"own_law at own_shape = {own_shape:g} is not taken, got {own_law}: {error}"
+            ) from None
 
 
 def service_sampler(law: str, variation: float) -> Sampler:

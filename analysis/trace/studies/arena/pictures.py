@@ -16,11 +16,13 @@ def draw_rules(table: pd.DataFrame) -> None:
     place = np.arange(len(names))[::-1]
     for size, colour, marker, shift in zip(SIZES, COLOURS, "os^", (0.2, 0.0, -0.2), strict=False):
         part = table[table["size"] == size].set_index("policy").loc[names]
-        error = np.array([part["value"] - part["low"], part["high"] - part["value"]])
         budget = int(part["visits_an_hour"].iloc[0])
-        axis.errorbar(
-            part["value"], place + shift, xerr=error, fmt=marker, color=colour, capsize=2,
-            markersize=4, label=f"{budget} an hour",
+        # An interval from few weeks need not hold the value itself.
+        middle, half = (part["low"] + part["high"]) / 2, (part["high"] - part["low"]) / 2
+        axis.errorbar(middle, place + shift, xerr=half, fmt="none", ecolor=colour, capsize=2)
+        axis.plot(
+            part["value"], place + shift, marker, color=colour, markersize=4,
+            label=f"{budget} an hour",
         )  # fmt: skip
     axis.axvline(1.0, color="black", linewidth=1)
     axis.set_yticks(place, [LABELS[name] for name in names])
