@@ -75,14 +75,11 @@ def report_decisions(found: Decisions) -> None:
 def report_jolts(known: pd.DataFrame) -> None:
     """Save what a move to the best cycle by the estimates earns, where there are several."""
     gains = (known.entered - known.jolted).dropna().to_numpy()
-    save_value("learning-trap-some-jolts", gains.size > 1)
-    if gains.size > 1:
-        gain = Estimate.of(gains)
-        save_value("learning-trap-jolt", gain.value, interval=gain.interval,
-                   replications=gains.size)  # fmt: skip
-        save_value("learning-trap-jolt-half", (gain.interval[1] - gain.interval[0]) / 2)
+    some = bool((gains > APART).any())
+    save_value("learning-trap-some-jolts", some)
+    if some:
+        save_value("learning-trap-jolt", float(gains.mean()))
         save_value("learning-trap-jolt-most", float(gains.max()))
-        save_value("learning-trap-jolt-least", float(gains.min()))
         save_value("learning-trap-jolts", int((gains > APART).sum()))
 
 
