@@ -79,7 +79,7 @@ def save_cycles(found: pd.DataFrame) -> None:
     save_value("how-good-better-cycle", mean.value, interval=mean.interval, replications=len(found))
     save_value("how-good-cycle-spread", float(found.spread.max()))
     save_table(
-        "how-good-cycles",
+        "how-good-entered",
         found.sort_values("spread", ascending=False).set_index("set").head(SHOWN),
         f"Rewards per epoch of cycles that the index policy enters from {STARTS} random ages and "
         "from empty sources, at $M = 1$: the sets on which they differ most.",
