@@ -191,14 +191,18 @@ def _never_crawled(sources: Sources) -> tuple[Floats, Floats]:
 
 def _kinds_of_gaps(sources: Sources, thresholds: Floats) -> list[int]:
     """How many gaps between crawls of the first source differ, under each threshold."""
-    alpha, fresh = float(sources.alpha[0]), float(sources.u[0])
     kinds = []
     for threshold in thresholds:
-        content, crawls = fresh, []
+        content, crawls = float(sources.u[0]), []
         for epoch in range(400):
-            if content >= threshold:
+            crawled = content >= threshold
+            if crawled:
                 crawls.append(epoch)
-                content = 0.0
-            content = alpha * content + fresh
+            content = next_content(sources, content, crawled)
         kinds.append(len(set(np.diff(crawls))))
     return kinds
+
+
+def next_content(sources: Sources, content: float, crawled: bool) -> float:
+    """Content of the first source at the next epoch, by (2) and (3)."""
+    return float(sources.alpha[0] * (0.0 if crawled else content) + sources.u[0])

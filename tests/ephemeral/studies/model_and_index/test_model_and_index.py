@@ -351,15 +351,16 @@ def test_every_computed_verdict_turns_on_a_falsified_model(true, falsified):
             lambda s, x: index(replace(s, cost=np.ones(len(s))), x),
             indices,
         ),
-        "ties one content away": falsified(
+        "ties at the index of another content": falsified(
+            "index", equations, "whittle_index", lambda s, x: index(s, np.multiply(x, 0.9)), indices
+        ),
+        "a crawl that leaves half": falsified(
             "index",
             formula,
-            "tie_residuals",
-            lambda *a: (0.01, 0.01),
+            "next_content",
+            lambda s, x, crawled: s.alpha[0] * (x / 2 if crawled else x) + s.u[0],
             indices,
         ),
-        "an index off by one in a million": (replace(true, definition=1e-6),),
-        "gaps by turns": (replace(true, index=replace(true.index, gaps=2)),),
     }
     assert_all_turn(study.claims, (true,), falsified_models)
 
