@@ -11,6 +11,7 @@ import sqlite3
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -24,6 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run_scrapy(json.loads(options.settings))
     if options.command in ("status", "ask"):
         return _look(options)
+    if options.command == "cluster":
+        return _crawl_on_cluster(options)
     try:
         from analysis.crawl.live import Demonstration, live, report
     except ModuleNotFoundError as error:
@@ -61,6 +64,34 @@ def _look(options: argparse.Namespace) -> int:
     except (OSError, ValueError, sqlite3.Error) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    return 0
+
+
+def _crawl_on_cluster(options: argparse.Namespace) -> int:
+    """Run the crawl of the Scrapy project in this folder in several processes."""
+    try:
+        from distributed import Client, LocalCluster
+        from scrapy.utils.project import get_project_settings
+
+        from analysis.crawl.cluster.run import crawl_on_cluster
+    except ModuleNotFoundError as error:
+        print(f"error: {error.name} is missing: pip install .[crawl,cluster]", file=sys.stderr)
+        return 1
+    project = get_project_settings()
+    own = {name: project[name] for name in project if (project.getpriority(name) or 0) > 0}
+    try:
+        with ExitStack() as stack:
+            where = options.scheduler or stack.enter_context(
+                LocalCluster(n_workers=options.parts, threads_per_worker=1, dashboard_address=None)
+            )
+            client = stack.enter_context(Client(where))
+            crawl_on_cluster(client, own, options.folder, options.parts)
+    except (OSError, RuntimeError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\ninterrupted: the same command goes on from here", file=sys.stderr)
+        return 130
     return 0
 
 
@@ -111,6 +142,12 @@ def _parser() -> argparse.ArgumentParser:
     ask = commands.add_parser("ask", help="let a crawl ask sources again that said they are gone")
     ask.add_argument("folder", help="its JOBDIR")
     ask.add_argument("urls", nargs="+", help="addresses, as the list of sources has them")
+    cluster = commands.add_parser(
+        "cluster", help="run the crawl of the Scrapy project in this folder in several processes"
+    )
+    cluster.add_argument("folder", help="where their state is kept")
+    cluster.add_argument("--parts", type=int, default=4, help="number of processes")
+    cluster.add_argument("--scheduler", help="address of a Dask scheduler; else this machine alone")
     child = commands.add_parser("scrapy", help="run crawls whose settings are given as JSON")
     child.add_argument("settings")
     child.add_argument("--with", type=int, dest="open_end", help="pipe that ends with the parent")

@@ -314,7 +314,7 @@ class Frontier:
         """
         if self._waiting:
             raise RuntimeError(f"epoch {self.epoch} is not over: {len(self._waiting)} fetches left")
-        arms = self._ask()
+        arms = self._ask(self.budget)
         if hasattr(self.policy, "asked"):
             self.policy.asked(arms)
         self._waiting = set(arms.tolist())
@@ -322,6 +322,54 @@ class Frontier:
         if not self._waiting:
             self._end([])
         return arms
+
+    def offers(self, most: int) -> Floats:
+        """Return the indices of the sources that `choose` would take for a budget of `most`.
+
+        Parameters
+        ----------
+        most : int
+            A budget; one beyond N counts as N.
+
+        Returns
+        -------
+        ndarray
+            In decreasing order; infinite for a source at its maximal age.
+
+        Raises
+        ------
+        ValueError
+            If the policy has no index, by which sources of several frontiers could be compared.
+        """
+        index = getattr(self.policy, "index", None)
+        if index is None:
+            raise ValueError(
+                f"policy must have an index to be compared, as a {type(self.policy).__name__} "
+                f"has not"
+            )
+        draws = self.rng.bit_generator.state
+        arms = self._ask(min(check_integer("most", most, 0), self.age.size))
+        self.rng.bit_generator.state = draws
+        overdue = self.age[arms] >= self._most[arms]
+        return np.sort(np.where(overdue, np.inf, index(self.age)[arms]))[::-1]
+
+    def take_over(
+        self,
+        sources: Mapping[str, SourceState],
+        hosts: Mapping[str, tuple[float | None, int]],
+    ) -> None:
+        """Keep what another frontier of the same epoch knew, for sources that enter the list next.
+
+        Parameters
+        ----------
+        sources, hosts : mapping
+            As in its `CrawlState`.
+        """
+        self._aside |= {name: s for name, s in sources.items() if name not in self.number}
+        for host, (delay, free) in hosts.items():
+            self._free[host] = max(self._free.get(host, 0), free)
+            if delay is not None:
+                self._delay[host] = delay
 
     def settle(self, outcome: Outcome) -> None:
         """Take in how the fetch of one source ended; the last one ends the epoch.
@@ -469,7 +517,7 @@ class Frontier:
         if each or whole:
             self.policy.restore(each | whole)  # type: ignore[attr-defined]
 
-    def _ask(self) -> Arms:
+    def _ask(self, budget: int) -> Arms:
         """Take sources in the policy's order of preference until the budget is spent."""
         size = self.age.size
         seen = Observation(self.epoch, self.age.copy(), np.full(size, np.nan))
@@ -482,7 +530,7 @@ class Frontier:
                 answers[count] = np.asarray(self.policy.select(seen, count, self.rng), np.int64)
             return answers[count]
 
-        places = _Places(self.budget, self._host, self._room(), self.available, self.age)
+        places = _Places(budget, self._host, self._room(), self.available, self.age)
         overdue = np.flatnonzero(self.age >= self._most)
         places.take(overdue[np.argsort((self._most - self.age)[overdue], kind="stable")])
         few, many = 0, places.left

@@ -17,8 +17,9 @@ is late and counts for the next. In virtual time an epoch takes as long as it ta
 
 A fetch is settled when Scrapy's scraper has done with its response, so that its items have left the
 pipelines, and the files of ``FEEDS`` are flushed. A kill before that makes the fetch again: items
-are delivered at least once. What one kill can repeat is what was under way: at most as many
-responses as ``CONCURRENT_REQUESTS`` and the scraper hold at a time.
+are delivered at least once, and a line of JSON that the kill has torn is cut off. What one kill can
+repeat is what was under way: at most as many responses as ``CONCURRENT_REQUESTS`` and the scraper
+hold at a time.
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from os import SEEK_END, PathLike
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
+from urllib.request import getproxies
 
 import numpy as np
 from scrapy import Request, Spider, signals
@@ -60,12 +63,16 @@ from analysis.crawl.hosts import (
 )
 from analysis.crawl.reader import Unreadable
 from analysis.crawl.server import TIME_HEADER
-from analysis.crawl.settings import SourceList, crawl_settings, read_sources
+from analysis.crawl.settings import SourceList, crawl_settings, file_version, read_sources
 from analysis.crawl.status import Summary
 from analysis.crawl.store import Log, Store
 
+BLOCK = 64 * 1024
+"""Bytes that are read at once in search of a line break."""
 MOST_BYTES = 10 * 1024 * 1024
 """Bytes of a body, as sent and unpacked, beyond which a fetch fails."""
+JSON_LINES = ("jsonlines", "jsonl", "jl")
+"""Scrapy's names of the format."""
 ROBOTS_HOPS = 5
 """Redirects of a robots.txt that are followed (RFC 9309, section 2.3.1.2)."""
 
@@ -135,7 +142,7 @@ class EpochScheduler(BaseScheduler):
         self._ended: list[tuple[Any, str, dict[str, Any]]] = []  # items may be in a pipeline
         self._released: deque[Request] = deque()
         self._others: deque[Request] = deque()
-        self._asked: dict[str, float] = {}  # time of the last page asked of each host
+        self._asked: dict[str, float] = {}  # time of the last request to each host
         self._closed: dict[str, float] = {}  # time before which a source or host is left alone
         self._delays: dict[str, float] = {}  # crawl delay of each host
         self._before: list[Outcome] = []  # what ended in the open epoch before a kill
@@ -162,6 +169,22 @@ class EpochScheduler(BaseScheduler):
                 kept.spider_opened(spider)  # else Scrapy empties its own file in JOBDIR at the end
             raise
         self._crawler.signals.connect(self._received, signals.bytes_received)
+        self._crawler.signals.connect(self._mend_files, signals.spider_opened)
+
+    def _mend_files(self) -> None:
+        """Cut off what a kill has left of a last line: its items come again, in lines of their own.
+
+        Of the files of ``FEEDS`` in JSON Lines, to which this crawl appends.
+        """
+        exporter = self._crawler.get_extension(FeedExporter)
+        for slot in exporter.slots if exporter else ():
+            path = getattr(slot.storage, "path", None)
+            if (
+                path
+                and slot.format in JSON_LINES
+                and getattr(slot.storage, "write_mode", "") == "ab"
+            ):
+                cut_torn_line(path)
 
     def _prepare(self) -> None:
         """Check the settings, read the list of sources, and restore the state."""
@@ -170,8 +193,10 @@ class EpochScheduler(BaseScheduler):
         self._obey = settings.getbool("ROBOTSTXT_OBEY")
         self._hops = settings.getint("REDIRECT_MAX_TIMES")
         self._robots = Robots(self._crawler, given.longest_rest)
+        if settings.getbool("HTTPPROXY_ENABLED") and not given.local_addresses:
+            _check_no_proxy()
         self._network = Network(given.local_addresses)
-        self._version = _version(given.sources)
+        self._version = file_version(given.sources)
         listed = read_sources(given.sources)
         check_integer("CRAWL_BUDGET", given.budget, 1, len(listed.urls))
         self.frontier = self._frontier(listed)
@@ -183,8 +208,12 @@ class EpochScheduler(BaseScheduler):
         self._delays = dict(self.frontier.crawl_delay)
         self._asked = dict.fromkeys(self._delays, self._now())  # it may have been just before
         self._before = self.store.finished(self.frontier)
+        self._resume()
+
+    def _resume(self) -> None:
+        """Begin with what a kill has left of an epoch."""
         if self._before and not self._done:
-            self._begin()  # what a kill has left of an epoch comes first
+            self._begin()
 
     def close(self, reason: str) -> None:
         """Settle what has left the pipelines, and close the files."""
@@ -267,22 +296,26 @@ class EpochScheduler(BaseScheduler):
                 self._save()
             if not self._given.virtual:
                 self._look_for_changes()
-            for name in self.store.asked_again():
-                if name in self.frontier.number:
-                    self.frontier.revive(self.frontier.number[name])
-                    self._closed.pop(name, None)
+            self._revive()
             if not self._given.virtual:
                 gone = (self._now() - self._began) / self._given.period
                 self.frontier.skip(max(int(gone) - self.frontier.epoch, 0))
             if not self._done:
                 self._begin()
 
+    def _revive(self) -> None:
+        """Take in which sources a person wants to be asked again."""
+        for name in self.store.asked_again():
+            if name in self.frontier.number:
+                self.frontier.revive(self.frontier.number[name])
+                self._closed.pop(name, None)
+
     def _look_for_changes(self) -> None:
         """Take over a list of sources that has changed; keep the old one where it cannot be read.
 
         What is known of a source stays with it; one that is new is as never crawled.
         """
-        version = _version(self._given.sources)
+        version = file_version(self._given.sources)
         if version == self._version:
             return
         self._version = version
@@ -346,6 +379,11 @@ class EpochScheduler(BaseScheduler):
     def _release(self, job: Job) -> Request | None:
         """Return the request of a job, unless something has to come first or it may not be made."""
         now = self._now()
+        if job.source and job.source not in self.frontier.number:
+            return None  # it has left the list
+        if not self._may_ask(job):
+            self._failed_job(job, "its host belongs to another process")
+            return None
         allowed = self._network.allows(job.url, lambda: self._push_now(job))
         if allowed is None:
             return None
@@ -363,7 +401,7 @@ class EpochScheduler(BaseScheduler):
             if not self._robots.allows(rules, job.url):
                 self._settle(job.source, kind=FORBIDDEN, rest=rules.expires - now)
                 return None
-        if job.source and not self._given.virtual:
+        if not self._given.virtual:  # robots.txt keeps the delay too, once it is known
             host = host_of(job.url)
             after = self._asked.get(host, -np.inf) + self._delays.get(host, 0.0)
             due = max(after, self._closed.get(host, 0.0), self._closed.get(job.source, 0.0))
@@ -372,6 +410,10 @@ class EpochScheduler(BaseScheduler):
                 return None
             self._asked[host] = now
         return self._request(job)
+
+    def _may_ask(self, job: Job) -> bool:
+        """Return whether the host of a job is one that this process may ask."""
+        return True
 
     def _push_now(self, job: Job) -> None:
         """Queue a job whose address has been looked up."""
@@ -563,11 +605,24 @@ class EpochScheduler(BaseScheduler):
 
     def _wake(self) -> None:
         self._alarm = None
+        if not self._crawler.crawling:
+            return
         engine = self._crawler.engine
-        if self._crawler.crawling and engine.spider is not None and not engine.needs_backout():
+        if engine.spider is not None and not engine.needs_backout():
             request = self.next_request()
             if request is not None:
                 engine.crawl(request)
+
+
+def _check_no_proxy() -> None:
+    """Refuse to check addresses that a proxy looks up anew."""
+    used = sorted(getproxies().keys() & {"http", "https"})
+    if used:
+        raise ValueError(
+            f"CRAWL_LOCAL_ADDRESSES must be True behind a proxy (here {used[0]}_proxy), which "
+            f"looks up names itself, so that local addresses cannot be told here; let the proxy "
+            f"refuse them, or set HTTPPROXY_ENABLED to False to do without it"
+        )
 
 
 def plain_headers(headers: Headers) -> dict[str, str]:
@@ -592,18 +647,25 @@ def _target(response: Response) -> str | None:
     return url if parts.scheme in {"http", "https"} and parts.hostname else None
 
 
+def cut_torn_line(path: str | PathLike[str]) -> None:
+    """Cut a file after its last line break, if there is a file and anything comes after it."""
+    if not Path(path).exists():
+        return
+    with open(path, "rb+") as file:
+        place = size = file.seek(0, SEEK_END)
+        whole = 0
+        while place and not whole:
+            step = min(place, BLOCK)
+            place -= step
+            file.seek(place)
+            whole = file.read(step).rfind(b"\n") + 1
+        if place + whole < size:
+            file.truncate(place + whole)
+
+
 def _flush(crawler: Crawler) -> None:
     """Hand what the exporters of ``FEEDS`` have taken to the operating system."""
     exporter = crawler.get_extension(FeedExporter)
     for slot in exporter.slots if exporter else ():
         if slot.file is not None:
             slot.file.flush()
-
-
-def _version(path: Any) -> tuple[int, int] | None:
-    """Return what changes when a file does."""
-    try:
-        stat = Path(path).stat()
-    except (OSError, TypeError):
-        return None
-    return stat.st_mtime_ns, stat.st_size

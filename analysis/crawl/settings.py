@@ -28,6 +28,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -172,6 +173,15 @@ def read_sources(path: str | PathLike[str]) -> SourceList:
             )
         rows[address] = row
     return SourceList(sources, list(rows))
+
+
+def file_version(path: Any) -> tuple[int, int] | None:
+    """Return what changes when a file does, None where there is none."""
+    try:
+        stat = Path(path).stat()
+    except (OSError, TypeError):
+        return None
+    return stat.st_mtime_ns, stat.st_size
 
 
 def _number(value: Any) -> Any:

@@ -20,7 +20,7 @@ from analysis.crawl.hosts import (
     is_public,
     plain_address,
 )
-from analysis.crawl.scheduler import EpochScheduler, FeedSpider
+from analysis.crawl.scheduler import EpochScheduler, FeedSpider, cut_torn_line
 from analysis.crawl.settings import read_sources
 from analysis.crawl.transport import write_sources
 from analysis.report.paths import ROOT
@@ -330,9 +330,10 @@ def test_a_crawl_delay_lies_between_any_two_pages_of_a_host(tmp_path, clock):
     """Eight feeds of one host, a delay of three seconds: an epoch's fetches take 21 seconds."""
     urls = [f"http://127.0.0.1/{i}" for i in range(8)]
     scheduler = opened(tmp_path, urls)
-    asked = pages(crawl_for(scheduler, clock, 96, answers("User-agent: *\nCrawl-delay: 3\n")))
+    requests = crawl_for(scheduler, clock, 96, answers("User-agent: *\nCrawl-delay: 3\n"))
+    assert np.diff([at for at, _ in requests]).min() >= 3  # robots.txt among them
+    asked = pages(requests)
     times = np.array([at for at, _ in asked])
-    assert np.diff(times).min() >= 3
     second = times[(times >= 24) & (times < 48)]
     assert second.size == 8
     assert np.ptp(second) == 21
@@ -347,6 +348,40 @@ def test_a_crawl_delay_longer_than_an_epoch_lies_between_the_fetches_themselves(
         times = np.array([at for at, url in asked if host in url])
         assert np.diff(times).min() >= 60
         assert times.size >= 5
+
+
+def test_robots_txt_keeps_the_delay_when_it_is_read_again(tmp_path, clock):
+    scheduler = opened(tmp_path, ["http://127.0.0.1/a", "http://127.0.0.1/b"], CRAWL_PERIOD=3600)
+    requests = crawl_for(scheduler, clock, DAY + 7200, answers("User-agent: *\nCrawl-delay: 900\n"))
+    assert sum(url.endswith("/robots.txt") for _, url in requests) == 2
+    assert np.diff([at for at, _ in requests]).min() >= 900
+
+
+def test_names_cannot_be_checked_behind_a_proxy(tmp_path, clock, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    with pytest.raises(ValueError, match=r"CRAWL_LOCAL_ADDRESSES .* behind a proxy .*http_proxy"):
+        opened(tmp_path, ["http://a.example/"], CRAWL_LOCAL_ADDRESSES=False)
+    opened(tmp_path, ["http://a.example/"], CRAWL_LOCAL_ADDRESSES=False, HTTPPROXY_ENABLED=False)
+    opened(tmp_path, ["http://a.example/"])
+
+
+@pytest.mark.parametrize(
+    ("left", "kept"),
+    [
+        (b"", b""),
+        (b'{"a": 1}\n', b'{"a": 1}\n'),
+        (b'{"a": 1}\n{"b', b'{"a": 1}\n'),
+        (b'{"never a line', b""),
+        (b"x\n" + b"y" * 200_000, b"x\n"),
+    ],
+)
+def test_a_line_that_a_kill_has_torn_is_cut_off(tmp_path, left, kept):
+    path = tmp_path / "items.jsonl"
+    path.write_bytes(left)
+    cut_torn_line(path)
+    assert path.read_bytes() == kept
+    cut_torn_line(tmp_path / "none.jsonl")
+    assert not (tmp_path / "none.jsonl").exists()
 
 
 def test_the_fetches_of_an_epoch_are_spread_over_it(tmp_path, clock):

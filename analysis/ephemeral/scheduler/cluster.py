@@ -106,7 +106,94 @@ class Cluster:
         return ClusterMachines(self, paths)
 
 
-class ClusterMachines:
+class Actors:
+    """One actor a part, spread over the workers of a cluster; begun anew where a worker dies.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Of the cluster.
+    count : int
+        Number of parts.
+    patience : float
+        Seconds that a part may wait for a worker.
+
+    Raises
+    ------
+    WorkerLost
+        If the cluster has no worker; from `ask` where a part cannot be begun anew.
+    """
+
+    def __init__(self, client: Any, count: int, patience: float) -> None:
+        self._client, self._patience = client, patience
+        workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+        if not workers:
+            raise WorkerLost("the cluster has no worker to begin on")
+        self._futures = [self._begin(p, [workers[p % len(workers)]]) for p in range(count)]
+
+    def actor(self, part: int) -> tuple[Any, ...]:
+        """Return the class of a part's actor and the arguments with which it begins, or again."""
+        raise NotImplementedError
+
+    def begun_anew(self, part: int) -> None:
+        """Take notice of a part that was lost and has begun anew."""
+
+    def ask(self, method: str, arguments: list[tuple[Any, ...]]) -> list[Any]:
+        """Call a method of every part at once and wait for all answers, none of which is None."""
+        calls = [self._call(part, method, given) for part, given in enumerate(arguments)]
+        return [
+            self._answer(part, call, method, given)
+            for part, (call, given) in enumerate(zip(calls, arguments, strict=True))
+        ]
+
+    def ask_one(self, part: int, method: str, *given: Any) -> Any:
+        """Call a method of one part and wait for the answer, which is not None."""
+        return self._answer(part, self._call(part, method, given), method, given)
+
+    def worker(self, part: int) -> str:
+        """Return the address of the worker on which a part is."""
+        where = self._client.who_has([self._futures[part]])
+        return str(where[self._futures[part].key][0])
+
+    def _begin(self, part: int, workers: list[str] | None = None) -> Any:
+        """Let a part begin, or begin anew, on one of these workers or on any."""
+        submit: Callable[..., Any] = self._client.submit
+        where = {"workers": workers, "allow_other_workers": True} if workers else {}
+        return submit(*self.actor(part), actor=True, pure=False, **where)
+
+    def _call(self, part: int, method: str, given: tuple[Any, ...]) -> Any:
+        """Return the future answer of a part; None if the part is lost."""
+        try:
+            actor = self._futures[part].result(timeout=self._patience)
+            return getattr(actor, method)(*given)
+        except (OSError, RuntimeError):  # so says an actor whose worker is gone
+            return None
+
+    def _answer(self, part: int, call: Any, method: str, given: tuple[Any, ...]) -> Any:
+        """Wait for an answer; begin a part that is lost anew, and call it again."""
+        for _ in range(RETRIES):
+            if (answer := self._wait(part, call)) is not None:
+                return answer
+            self._futures[part].cancel()
+            self._futures[part] = self._begin(part)
+            self.begun_anew(part)
+            call = self._call(part, method, given)
+        raise WorkerLost(f"part {part} could not be begun anew after {RETRIES} trials")
+
+    def _wait(self, part: int, call: Any) -> Any:
+        """Return the answer of a part; None if it is lost."""
+        while call is not None:
+            try:
+                return call.result(timeout=POLL)
+            except TimeoutError:
+                if self._futures[part].status not in ("pending", "finished"):
+                    return None
+            except OSError:
+                return None
+        return None
+
+
+class ClusterMachines(Actors):
     """Parts that are actors on the workers of a cluster.
 
     Attributes
@@ -120,69 +207,34 @@ class ClusterMachines:
         self._epoch = 0
         self._spent: deque[Floats] = deque(maxlen=cluster.save_every)
         self.losses: list[Loss] = []
-        workers = sorted(cluster.client.scheduler_info(n_workers=-1)["workers"])
-        if not workers:
-            raise WorkerLost("the cluster has no worker to begin on")
-        self._futures = [
-            self._begin(part, [workers[part % len(workers)]]) for part in range(len(paths))
-        ]
+        super().__init__(cluster.client, len(paths), cluster.patience)
 
     def demand(self, subsidies: Floats, most_cost: float) -> Floats:
         """Return the demand of each part at some subsidies."""
-        return np.array(self._ask("demand", [(subsidies, most_cost)] * len(self._paths)))
+        return np.array(self.ask("demand", [(subsidies, most_cost)] * len(self._paths)))
 
     def crawl(self, quotas: Floats, floor: float) -> Floats:
         """Let each part crawl for its quota; return their marginal indices."""
         saving = self._epoch % self._cluster.save_every == 0
         method = "save_and_crawl" if saving else "crawl"
-        marginal = self._ask(method, [(quota, floor) for quota in quotas.tolist()])
+        marginal = self.ask(method, [(quota, floor) for quota in quotas.tolist()])
         self._spent.append(quotas)
         self._epoch += 1
         return np.array(marginal)
 
     def crawled(self) -> list[Crawl]:
         """Return what each part crawled last; nothing from one that was lost since then."""
-        return self._ask("crawled", [()] * len(self._paths))
+        return self.ask("crawled", [()] * len(self._paths))
 
-    def worker(self, part: int) -> str:
-        """Return the address of the worker on which a part is."""
-        where = self._cluster.client.who_has([self._futures[part]])
-        return str(where[self._futures[part].key][0])
+    def actor(self, part: int) -> tuple[Any, ...]:
+        """Let a part begin from its saved state."""
+        return SavedPart, self._paths[part], self._epoch
 
-    def _begin(self, part: int, workers: list[str] | None = None) -> Any:
-        """Let a part begin from its saved state, on one of these workers or on any."""
-        submit: Callable[..., Any] = self._cluster.client.submit
-        where = {"workers": workers, "allow_other_workers": True} if workers else {}
-        return submit(SavedPart, self._paths[part], self._epoch, actor=True, pure=False, **where)
-
-    def _ask(self, method: str, arguments: list[tuple[Any, ...]]) -> list[Any]:
-        """Call a method of every part at once and wait for all answers."""
-        calls = [self._call(part, method, given) for part, given in enumerate(arguments)]
-        return [
-            self._answer(part, call, method, given)
-            for part, (call, given) in enumerate(zip(calls, arguments, strict=True))
-        ]
-
-    def _call(self, part: int, method: str, given: tuple[Any, ...]) -> Any:
-        """Return the future answer of a part; None if the part is lost."""
-        try:
-            actor = self._futures[part].result(timeout=self._cluster.patience)
-            return getattr(actor, method)(*given)
-        except (OSError, RuntimeError):  # so says an actor whose worker is gone
-            return None
-
-    def _answer(self, part: int, call: Any, method: str, given: tuple[Any, ...]) -> Any:
-        """Wait for an answer; begin a part that is lost anew, and call it again."""
-        for _ in range(RETRIES):
-            if (answer := self._wait(part, call)) is not None:
-                return answer
-            self._futures[part].cancel()
-            self._futures[part] = self._begin(part)
-            missed = self._wait(part, self._call(part, "missed", ()))
-            if missed is not None:
-                self._count(part, missed)
-            call = self._call(part, method, given)
-        raise WorkerLost(f"part {part} could not be begun anew after {RETRIES} trials")
+    def begun_anew(self, part: int) -> None:
+        """Ask a part how much it missed."""
+        missed = self._wait(part, self._call(part, "missed", ()))
+        if missed is not None:
+            self._count(part, missed)
 
     def _count(self, part: int, missed: int) -> None:
         """Note what a part forgot: what it spent since it was saved, or begun anew last."""
@@ -191,15 +243,3 @@ class ClusterMachines:
         recent = list(self._spent)[len(self._spent) - forgotten :]
         spent = float(np.sum([quotas[part] for quotas in recent]))
         self.losses.append(Loss(part, self._epoch, forgotten, spent))
-
-    def _wait(self, part: int, call: Any) -> Any:
-        """Return the answer of a part; None if it is lost."""
-        while call is not None:
-            try:
-                return call.result(timeout=POLL)
-            except TimeoutError:
-                if self._futures[part].status not in ("pending", "finished"):
-                    return None
-            except OSError:
-                return None
-        return None

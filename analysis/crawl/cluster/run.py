@@ -1,0 +1,279 @@
+"""The coordinator of a crawl by several processes."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import pandas as pd
+from scrapy.settings import Settings
+
+from analysis.checks import check_integer, check_number
+from analysis.crawl.cluster.part import FetchingPart
+from analysis.crawl.cluster.shares import Hosts, share
+from analysis.crawl.hosts import host_of, plain_address
+from analysis.crawl.settings import crawl_settings, file_version, read_sources
+from analysis.ephemeral.scheduler.cluster import Actors
+
+FILE = "cluster.json"
+POLL = 0.05
+"""Seconds after which it is asked again, in virtual time, whether an epoch is over."""
+
+logger = logging.getLogger(__name__)
+
+
+class Parts(Protocol):
+    """The parts of a crawl, wherever they are."""
+
+    def ask(self, method: str, arguments: list[tuple[Any, ...]]) -> list[Any]:
+        """Call a method of every part."""
+
+    def ask_one(self, part: int, method: str, *given: Any) -> Any:
+        """Call a method of one part."""
+
+
+class CrawlCluster:
+    """A crawl by several processes, epoch by epoch.
+
+    Parameters
+    ----------
+    settings : mapping
+        Settings of Scrapy and of `analysis.crawl.settings`. The policy must have an index. The
+        names of files in ``FEEDS`` must tell the parts apart: ``items-%(part)s.jsonl``.
+    folder : path
+        Where the state of each part lies, and that of the whole; on all machines under one name.
+    parts : int
+        Number of processes; the hosts must be as many at least.
+
+    Attributes
+    ----------
+    epoch : int
+        Number of the next epoch.
+    places : list of int
+        Share of each part in the last epoch.
+
+    Raises
+    ------
+    ValueError
+        Naming the setting, its value and what is allowed.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], folder: str | Path, parts: int = 4) -> None:
+        self.settings, self.folder = dict(settings), Path(folder)
+        self.parts = check_integer("parts", parts, 1)
+        self.given = crawl_settings(Settings(self.settings))
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / FILE
+        kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        if kept and kept["parts"] != parts:
+            raise ValueError(f"parts must be {kept['parts']}, as in {path}, got {parts}")
+        self.epoch = int(kept.get("epoch", 0))
+        self.began = float(
+            kept.get("began", self.given.start if self.given.virtual else time.time())
+        )
+        self.places: list[int] = kept.get("places", [0] * parts)
+        self.hosts = Hosts(parts, kept.get("hosts"))
+        self._version: Any = None
+        self._take_list()
+        if not all(self._count):
+            raise ValueError(f"parts must be at most the number of hosts, got {parts}")
+        check_integer("CRAWL_BUDGET", self.given.budget, 1, sum(self._count))
+
+    @property
+    def done(self) -> bool:
+        """Whether the last epoch has begun."""
+        return self.given.epochs is not None and self.epoch >= self.given.epochs
+
+    def settings_of(self, part: int) -> dict[str, Any]:
+        """Return the settings of a part."""
+        own = {
+            "JOBDIR": str(self.folder / f"part-{part}"),
+            "CRAWL_SOURCES": str(self._list_of(part)),
+            "CRAWL_BUDGET": min(self.given.budget, max(self._count[part], 1)),
+        }
+        return self.settings | own
+
+    def granted(self, part: int) -> list[str]:
+        """Return the hosts of a part that none of its sources names."""
+        return [host for host in self.hosts.of_part(part) if host not in self._named]
+
+    def step(self, parts: Parts) -> None:
+        """Let the next epoch begin; in virtual time, when the one before it is over."""
+        each, epoch = range(self.parts), self.epoch
+        self._await_end(parts)
+        told = [(epoch, self.began, self.granted(part)) for part in each]
+        strays = parts.ask("end_epoch", told)
+        self._take_list()
+        for home, target in sorted({pair for some in strays for pair in map(tuple, some)}):
+            self._join(parts, home, target)
+        most = [(epoch, min(self.given.budget, count)) for count in self._count]
+        self.places = share(parts.ask("offers", most), self.given.budget)
+        self.epoch += 1
+        self._save()
+        parts.ask("begin", [(epoch, places) for places in self.places])
+
+    def run(self, parts: Parts) -> None:
+        """Run all epochs that are left, each when its time has come."""
+        while not self.done:
+            self._sleep()
+            if not self.given.virtual:
+                self.epoch = max(self.epoch, int((time.time() - self.began) / self.given.period))
+            if not self.done:
+                self.step(parts)
+        self._sleep()
+        self._await_end(parts)
+
+    def _sleep(self) -> None:
+        """Let time pass until the next epoch is to begin."""
+        if not self.given.virtual:
+            due = self.began + self.epoch * self.given.period
+            time.sleep(max(due - time.time(), 0.0))
+
+    def _await_end(self, parts: Parts) -> None:
+        """Let an epoch of virtual time end, however long it takes."""
+        while self.given.virtual and not all(parts.ask("over", [()] * self.parts)):
+            time.sleep(POLL)
+
+    def _join(self, parts: Parts, home: str, target: str) -> None:
+        """Let two hosts belong to one part, and hand over what is known of those that move."""
+        old = self.hosts.part(home)
+        moving = self.hosts.join(home, target)
+        logger.info("%s redirects to %s: one process asks both", home, target)
+        if not moving or old is None:
+            return
+        names = [name for name in self._names if host_of(name) in moving]
+        known = parts.ask_one(old, "hand_over", names, sorted(moving))
+        self._save()
+        parts.ask_one(int(self.hosts.part(home) or 0), "take_over", *known)
+        self._write_lists()
+
+    def _take_list(self) -> None:
+        """Share out the list of sources, if it has changed; keep the old one if it is none."""
+        version = file_version(self.given.sources)
+        if version == self._version:
+            return
+        try:
+            self._names = read_sources(self.given.sources).urls
+        except (OSError, ValueError) as error:
+            if self._version is None:
+                raise
+            logger.error("The list of sources stays as it was: %s", error)
+            self._version = version
+            return
+        self._version = version
+        self._rows = pd.read_csv(
+            self.given.sources, dtype=str, keep_default_na=False, skipinitialspace=True
+        )
+        self.hosts.assign(host_of(name) for name in self._names)
+        self._save()
+        self._write_lists()
+
+    def _write_lists(self) -> None:
+        """Write the list of each part; one without sources keeps its old one and fetches none."""
+        where = pd.Series([self.hosts.part(host_of(plain_address(u))) for u in self._rows["url"]])
+        self._count = [int((where == part).sum()) for part in range(self.parts)]
+        self._named = {host_of(name) for name in self._names}
+        for part in range(self.parts):
+            if not self._count[part]:
+                continue
+            own = self._rows[where.to_numpy() == part].to_csv(index=False, lineterminator="\n")
+            path = self._list_of(part)
+            if not path.exists() or path.read_text(encoding="utf-8") != own:
+                _replace(path, own)
+
+    def _save(self) -> None:
+        kept = {
+            "parts": self.parts,
+            "epoch": self.epoch,
+            "began": self.began,
+            "places": self.places,
+            "hosts": self.hosts.kept(),
+        }
+        _replace(self.folder / FILE, json.dumps(kept))
+
+    def _list_of(self, part: int) -> Path:
+        return self.folder / f"part-{part}.csv"
+
+
+class FetchingParts(Actors):
+    """The parts of a crawl as actors on the workers of a Dask cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Of the cluster; a worker runs any number of parts.
+    crawl : CrawlCluster
+        Whose parts they are.
+    patience : float
+        Seconds that a part may take to begin or to end, positive.
+
+    Raises
+    ------
+    WorkerLost
+        If the cluster has no worker, or a part cannot be begun anew.
+    """
+
+    def __init__(self, client: Any, crawl: CrawlCluster, patience: float = 60.0) -> None:
+        self._crawl = crawl
+        check_number("patience", patience, 0, low_open=True, high_open=True)
+        super().__init__(client, crawl.parts, patience)
+        self.ask("start", [self._told(part) for part in range(crawl.parts)])
+
+    def actor(self, part: int) -> tuple[Any, ...]:
+        """Let a part wait to be started."""
+        return (FetchingPart,)
+
+    def begun_anew(self, part: int) -> None:
+        """Let a part go on from its ``JOBDIR``, with its share of the epoch that is under way."""
+        self._wait(part, self._call(part, "start", self._told(part)))
+
+    def _told(self, part: int) -> tuple[Any, ...]:
+        """Return what `FetchingPart.start` takes."""
+        crawl = self._crawl
+        own = crawl.settings_of(part), part, crawl.began, crawl.granted(part), self._patience
+        return (*own, crawl.epoch - 1, crawl.places[part])
+
+    def stop(self) -> bool:
+        """End all parts; return whether they did in time."""
+        return all(self.ask("stop", [(self._patience,)] * self._crawl.parts))
+
+
+def crawl_on_cluster(
+    client: Any,
+    settings: Mapping[str, Any],
+    folder: str | Path,
+    parts: int = 4,
+    *,
+    patience: float = 60.0,
+) -> None:
+    """Run a crawl in several processes, or go on with one; return after its last epoch.
+
+    Parameters
+    ----------
+    client, patience : distributed.Client, float
+        As in `FetchingParts`.
+    settings, folder, parts : mapping, path, int
+        As in `CrawlCluster`.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range.
+    WorkerLost
+        If the cluster has no worker, or a part cannot be begun anew.
+    """
+    crawl = CrawlCluster(settings, folder, parts)
+    actors = FetchingParts(client, crawl, patience)
+    crawl.run(actors)
+    actors.stop()
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    aside = path.with_suffix(path.suffix + ".new")
+    aside.write_text(text, encoding="utf-8")
+    aside.replace(path)
