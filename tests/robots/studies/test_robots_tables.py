@@ -102,6 +102,38 @@ def test_verdicts_turn_on_falsified_models(monkeypatch):
     )
 
 
+def row_of_another_model(key, rate=1.0, places=0, weight=1.0):
+    """Return a row of its own table with another arrival rate, queue or weight of starvation."""
+    row = study.table_1_row if key[0] == "t1" else study.table_2_row
+    gamma = study.read_gamma(key[3], int(key[2]))
+    return row(rate * float(key[1]), int(key[2]) + places, weight * gamma)
+
+
+@pytest.mark.parametrize(
+    ("arrival_rate", "capacity"),
+    [
+        ("0.1", "5"),
+        *(pytest.param(*some, marks=pytest.mark.slow) for some in (("0.1", "10"), ("0.1", "15"))),
+        *(pytest.param("0.05", capacity, marks=pytest.mark.slow) for capacity in ("5", "10", "15")),
+    ],
+)
+def test_every_cell_turns_on_a_falsified_model_of_its_own_table(
+    monkeypatch, arrival_rate, capacity
+):
+    keys = [key for key in study.row_keys() if key[1:3] == (arrival_rate, capacity)]
+    assert keys
+    monkeypatch.setattr(study, "row_keys", lambda: keys)
+    found = study.solve_tables(keys)
+    right = verdicts(study.claims(found))
+    turned = set()
+    for other in ({"rate": 1.5}, {"places": 3}, {"weight": 100.0}):
+        rows = {key: row_of_another_model(key, **other) for key in keys}
+        wrong = verdicts(study.claims(replace(found, rows=rows)))
+        turned |= {id for id in right if wrong[id] != right[id]}
+    cells = {study.cell_id(key, name) for key in keys for name in study.COLUMNS[key[0]]}
+    assert cells <= turned
+
+
 def test_the_choices_are_those_that_give_the_printed_counts(monkeypatch):
     found = solved(monkeypatch)
     assert shown.references_for_all(found) == [(1, 1, 1), (2, 1, 2), (3, 0, 0)]
