@@ -19,7 +19,7 @@ sets (1983).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +99,8 @@ def closed_loop(sources: Sources, belief: Sources, budget: int) -> ClosedLoop:
     check_kind("sources", sources, Sources)
     check_kind("belief", belief, Sources)
     check_integer("the number of sources believed in", len(belief), len(sources), len(sources))
-    cycle = long_run_cycle(sources, WhittlePolicy(belief), budget)
+    followed = long_run_cycle(belief, WhittlePolicy(belief), budget)
+    cycle = replace(followed, average_reward=average_reward(sources, followed))
     best = long_run_cycle(sources, "whittle", budget).average_reward
     gaps = tuple(tuple(sorted(set(cycle.gaps(i)))) for i in range(len(sources)))
     error = 0.0
@@ -108,6 +109,26 @@ def closed_loop(sources: Sources, belief: Sources, budget: int) -> ClosedLoop:
             met, thought = (s.state_at_age(np.full(len(s), age))[i] for s in (sources, belief))
             error = max(error, abs(met - thought) / max(met, thought, np.finfo(float).tiny))
     return ClosedLoop(cycle, gaps, float(error), 1.0 - cycle.average_reward / best)
+
+
+def average_reward(sources: Sources, cycle: Cycle) -> float:
+    """Return what the crawls of a cycle earn per epoch with other sources than those it is of.
+
+    Parameters
+    ----------
+    sources : Sources
+        The true N sources.
+    cycle : Cycle
+        Of N sources.
+
+    Returns
+    -------
+    float
+    """
+    gaps = [np.array(cycle.gaps(i), dtype=float) for i in range(len(sources))]
+    each = [(u * -np.expm1(-mu * k)).sum() for u, mu, k in
+            zip(sources.u_star, sources.decay, gaps, strict=True)]  # fmt: skip
+    return float(sum(each) / cycle.period)
 
 
 def index_range(

@@ -152,3 +152,21 @@ def test_a_belief_that_its_own_cycle_refutes():
 def test_a_belief_of_another_size_is_refused():
     with pytest.raises(ValueError, match="the number of sources believed in must be"):
         closed_loop(example(), of([1.0], [0.5]), 1)
+
+
+def test_a_belief_that_fades_slower_than_the_truth_is_followed_at_all_its_ages():
+    """The truth is settled after three epochs, the belief is not: its policy waits on."""
+    truth = Sources([200.0, 150.0], [1.0, 1.0], [20.0, 15.0])
+    belief = Sources([3.0, 1.0], [1.0, 1.0], [0.5, 0.05])
+    found = closed_loop(truth, belief, 1)
+    age, crawls = np.zeros(2, dtype=int), []
+    for _ in range(600):
+        arm = int(np.argmax(whittle_index_at_age(belief, age)))
+        crawls.append((arm, int(age[arm])))
+        age += 1
+        age[arm] = 1
+    for i in range(2):
+        assert found.gaps[i] == tuple(sorted({gap for arm, gap in crawls[300:] if arm == i}))
+    assert max(map(max, found.gaps)) > 3
+    met = [truth.state_at_age(np.array([gap, gap]))[arm] for arm, gap in crawls[300:]]
+    assert found.cycle.average_reward == pytest.approx(np.mean(met), rel=0.02)

@@ -22,7 +22,7 @@ from analysis.learning.certainty_equivalence import (
     CertaintyEquivalenceOptions,
 )
 from analysis.learning.environment import compiled
-from analysis.learning.identification import closed_loop
+from analysis.learning.identification import average_reward, closed_loop
 from analysis.learning.items import sample_items
 from analysis.learning.whittle_q import WhittleQ
 from analysis.results import Estimate
@@ -282,7 +282,7 @@ def cycles(sources: Sources, belief: Sources, budget: int, ages: ArrayLike) -> F
     policy = WhittlePolicy(belief)
     return np.array(
         [
-            long_run_cycle(sources, policy, budget, initial_age=age).average_reward
+            average_reward(sources, long_run_cycle(belief, policy, budget, initial_age=age))
             for age in np.asarray(ages)
         ]
     )
