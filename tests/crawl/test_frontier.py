@@ -21,6 +21,7 @@ from analysis.ephemeral import (
 )
 from analysis.ephemeral.policies import SingleSourcePolicy
 from analysis.learning import CertaintyEquivalence
+from analysis.learning.certainty_equivalence import CertaintyEquivalenceOptions
 from analysis.report.paths import ROOT
 from tests.crawl.support import some_site, some_sources
 
@@ -433,7 +434,9 @@ def test_minimal_and_maximal_ages():
 
 
 def named(names, policy=None, **options):
-    policy = policy or CertaintyEquivalence(len(names))
+    """A crawl by a policy that learns; draws and floors would break ties by row."""
+    told = CertaintyEquivalenceOptions(exploration="gain", floor=0.0)
+    policy = policy or CertaintyEquivalence(len(names), told)
     return frontier(policy, names, min(2, len(names)), names=names, **options)
 
 
