@@ -8,7 +8,8 @@
 
   // Register the view of an explorable: a function of its data that returns
   // {title, controls, draw}. A control is {name, label, type, ...}; draw(state, width) returns
-  // {picture, words, legend, drag}: parts of an SVG, a sentence, its key, and what a drag sets.
+  // {picture, words, legend, drag, numbers}: parts of an SVG, a sentence, its key, what a drag sets,
+  // and results by name, which sentences of the page show.
   book.define = (id, make) => { views[id] = make; };
 
   // Numbers as the book writes them: four digits, or as many decimals as are asked for.
@@ -107,6 +108,44 @@
     return { row, show };
   }
 
+  // A number in a sentence that sets a control: dragged sideways, or moved with the arrow keys.
+
+  const DRAGGED = 12; // pixels a step
+  const KEYS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
+  function makeNumber(number, control, change, value) {
+    const ends = slider(control);
+    const last = { min: fromSlider(control, ends.min), max: fromSlider(control, ends.max) };
+    const stride = control.log || control.stops ? Math.ceil((ends.max - ends.min) / 40) : Number(ends.step);
+    const move = (steps) => {
+      const place = toSlider(control, value()) + steps * stride;
+      change(control.name, fromSlider(control, Math.min(ends.max, Math.max(ends.min, place))));
+    };
+    let from = null;
+    number.tabIndex = 0;
+    Object.entries({ role: "slider", title: "drag, or use the arrow keys", "aria-label": control.label, "aria-valuemin": last.min, "aria-valuemax": last.max })
+      .forEach(([name, text]) => number.setAttribute(name, text));
+    number.addEventListener("keydown", (event) => {
+      if (!(event.key in KEYS)) return;
+      event.preventDefault();
+      move(KEYS[event.key]);
+    });
+    number.addEventListener("pointerdown", (event) => {
+      from = event.clientX;
+      number.setPointerCapture(event.pointerId);
+    });
+    number.addEventListener("pointermove", (event) => {
+      const steps = from === null ? 0 : Math.trunc((event.clientX - from) / DRAGGED);
+      if (!steps) return;
+      from += steps * DRAGGED;
+      move(steps);
+    });
+    ["pointerup", "pointercancel"].forEach((name) => number.addEventListener(name, () => { from = null; }));
+    return () => {
+      number.textContent = book.said(value());
+      number.setAttribute("aria-valuenow", value());
+    };
+  }
+
   // One explorable on the page.
 
   function build(place) {
@@ -144,6 +183,12 @@
       return () => show(state[control.name]);
     });
 
+    document.querySelectorAll(`[data-sets="${id}"]`).forEach((number) => {
+      const control = view.controls.find(({ name }) => name === number.dataset.control);
+      shown.push(makeNumber(number, control, change, () => state[control.name]));
+    });
+    const following = [...document.querySelectorAll(`[data-follows="${id}"]`)];
+
     function set(next) {
       state = next;
       shown.forEach((show) => show());
@@ -167,6 +212,11 @@
       legend.innerHTML = (result.legend || []).map(([sign, text]) =>
         `<li><svg width="28" height="14" aria-hidden="true">${sign}</svg>${escaped(text)}</li>`).join("");
       words.textContent = result.words;
+      following.forEach((number) => {
+        const value = (result.numbers || {})[number.dataset.number];
+        number.textContent = value === undefined ? "none" : book.said(value, Number(number.dataset.decimals));
+        number.dataset.value = value;
+      });
     }
 
     function restore() {

@@ -31,6 +31,7 @@
         const panel = meanPanel(run, cycle, width, 170, x);
         return {
           picture: [...panels, panel], words: told(state, cycle, mean(run.rewards)),
+          numbers: { average: cycle?.average, period: cycle?.crawls.length },
           legend: [[book.keyDot(colour(0)), "a crawl"], [book.keyLine(colour(0)), "mean so far"], [book.keyLine(colour(6), "6 4"), "long run"]],
         };
       },

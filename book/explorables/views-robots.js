@@ -30,7 +30,7 @@
           .label(best, cost(best), `N = ${best}`, { dy: -14, anchor: "middle", weight: 600 });
         const share = (value) => said(100 * value, 1);
         return {
-          picture: [panel],
+          picture: [panel], numbers: { best, cost: cost(best), load },
           words: `With γ = ${said(state.gamma)} μ, K = ${state.K} and μ/λ = ${said(state.feed)}, the best load is ${said(load)} and the best number of robots ${best}. It costs ${said(cost(best))} μ: `
             + `the engine starves ${share(math.starvation(best * one, state.K))}% of the time, and ${share(math.lossRate(best * one, state.K) / (best * one))}% of the pages are lost.`,
           legend: [[book.keyLine(colour(0)), "cost"], [book.keyLine(colour(5), "5 4"), "γ × starvation"], [book.keyLine(colour(1), "2 3"), "pages lost"], [book.keyDot(colour(6), true), "best number"]],

@@ -39,6 +39,7 @@
         }
         return {
           picture: [line, grid], words: scheduled(state, places, { entries, average, bound }, cycle),
+          numbers: { average, bound, index: cycle?.average },
           legend: [[book.keyCell(colour(0)), "block or crawl of the timetable, in its source's colour"], [book.keyCell(colour(6)), "crawl of the index policy, from empty sources, below"]],
         };
       },

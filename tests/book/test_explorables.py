@@ -498,6 +498,84 @@ def test_on_a_dark_telephone_it_fits_and_can_be_read_and_touched(opened, id):
     assert shown.tab.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
+def tied(shown, kind):
+    """The numbers of the page's sentences that set an explorable, or follow it."""
+    return shown.tab.locator(f"[data-{kind}='{shown.id}']")
+
+
+def followed(shown):
+    numbers = tied(shown, "follows").evaluate_all("all => all.map((one) => one.dataset)")
+    return {number["number"]: float(number["value"]) for number in numbers}
+
+
+def at_budget_four(shown):
+    """What follows on four sources once three keys have moved the budget from 1 to 4."""
+    cycle = long_run_cycle(four_sources(), "whittle", 4)
+    return {"average": cycle.average_reward, "period": cycle.period}
+
+
+def at_a_later_budget(shown):
+    """What follows for the timetable of the first eight sources, three crawls an epoch later."""
+    values = place_data(shown)["values"].values()
+    budget = 3 + place_data(shown)["parameters"]["budget"]
+    plain = timetable(Sources(*values), budget, odd_parts=(1,))
+    return {"average": plain.average_reward, "bound": plain.bound}
+
+
+def at_a_larger_weight(shown):
+    """What follows for the robots at the weight that the sentence shows."""
+    given = place_data(shown)["parameters"]
+    gamma = float(tied(shown, "sets").first.get_attribute("aria-valuenow"))
+    capacity, rate = given["capacities"][1], 1 / given["load_of_one"]
+    best = optimal_robots(rate, gamma, capacity)
+    return {"best": best, "cost": static_cost(best * rate, gamma, capacity)}
+
+
+SENTENCES = {
+    "explore-four-sources": at_budget_four,
+    "explore-timetable": at_a_later_budget,
+    "explore-robots-cost": at_a_larger_weight,
+}
+
+
+def place_data(shown):
+    """The JSON that a page gives an explorable."""
+    text = Path(shown.tab.url.partition("#")[0].removeprefix("file://")).read_text("utf-8")
+    found = re.search(rf'data-explorable="{shown.id}"[^>]*><script[^>]*>(.*?)</script>', text)
+    return json.loads(found[1])
+
+
+@pytest.mark.parametrize("id", SENTENCES)
+def test_a_number_in_a_sentence_drives_the_picture_and_what_follows(opened, site, id):
+    context = opened(id).tab.context.browser.new_context(java_script_enabled=False)
+    bare = context.new_page()
+    bare.goto((site.html / PLACES[id]).as_uri())
+    written = bare.locator(f"[data-follows='{id}']").all_inner_texts()
+    context.close()
+    shown = opened(id)
+    assert tied(shown, "follows").all_inner_texts() == written  # the book's numbers, found again
+    first, number = followed(shown), tied(shown, "sets").first
+    before = (shown.picture, shown.words)
+    assert number.get_attribute("role") == "slider"
+    number.focus()
+    for _ in range(3):
+        shown.tab.keyboard.press("ArrowRight")
+    assert (shown.picture, shown.words) != before
+    assert followed(shown) != first
+    assert followed(shown) == pytest.approx(SENTENCES[id](shown), rel=TOLERANCE)
+    control = number.get_attribute("data-control")
+    assert f"{control}=" in shown.tab.evaluate("location.hash")
+    box = number.bounding_box()
+    at = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    shown.tab.mouse.move(*at)
+    shown.tab.mouse.down()
+    shown.tab.mouse.move(at[0] - 40, at[1], steps=8)
+    shown.tab.mouse.up()
+    assert followed(shown) == first  # three steps of twelve pixels back
+    shown.tab.mouse.move(at[0] + 40, at[1], steps=8)
+    assert followed(shown) == first  # nothing is held
+
+
 def show_still(tab, id):
     """Scroll to a still picture, which is loaded then; one drawing of it is seen."""
     tab.locator(f"[id='{id}']").scroll_into_view_if_needed()

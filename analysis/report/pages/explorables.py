@@ -12,6 +12,10 @@ Options      ``:figure:`` id of the still picture beside it; ``:values:`` ids of
              ``:printed:`` ids of printed rows; ``:notebook:`` name of another page's notebook whose
              parameters are read; ``:instead:`` id of the element that it takes the place of on
              screens, where its script runs.
+
+Two roles tie a sentence to an explorable. ``{sets}`its-id control value-id` `` is a saved value
+that the reader drags, or moves by keys, to set a control. ``{follows}`its-id number
+value-id:.2f` `` is a saved value; the explorable puts its own number of that name in its place.
 """
 
 from __future__ import annotations
@@ -25,11 +29,11 @@ import pandas as pd
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
+from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from analysis.published import printed_rows
 from analysis.report.collate import PRODUCTS
-from analysis.report.pages.collated import results
+from analysis.report.pages.collated import number_text, results
 
 #: Folder of the scripts and styles, beside the pages; what all views need, in that order.
 FOLDER = "explorables"
@@ -124,6 +128,27 @@ class Explorable(SphinxDirective):
         return {column: [_short(value) for value in frame[column].tolist()] for column in columns}
 
 
+class Tied(SphinxRole):
+    """A saved value in a sentence that sets a control of an explorable, or follows it."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the value as a span that the scripts find, or say what is wrong on the log."""
+        try:
+            explorable, name, value = self.text.split()
+            text = number_text(results(self.env.app), "value", value)
+        except (KeyError, ValueError, TypeError) as error:
+            message = self.inliner.reporter.error(f"{self.name} {self.text!r}: {error!r}")
+            return [nodes.problematic(self.rawtext, self.rawtext)], [message]
+        decimals = len(text.partition(".")[2])
+        own = (
+            f'data-control="{name}"'
+            if self.name == "sets"
+            else (f'data-number="{name}" data-decimals="{decimals}"')
+        )
+        html = f'<span class="book-value" data-{self.name}="{explorable}" {own}>{text}</span>'
+        return [nodes.raw("", html, format="html")], []
+
+
 def _short(value: Any) -> Any:
     if not isinstance(value, float):
         return value
@@ -150,5 +175,7 @@ def load(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree
 def register(app: Sphinx) -> None:
     """Register the directive, its scripts and its styles."""
     app.add_directive("explorable", Explorable)
+    for name in ("sets", "follows"):
+        app.add_role(name, Tied())
     app.connect("builder-inited", ship)
     app.connect("html-page-context", load)

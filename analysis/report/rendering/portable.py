@@ -28,6 +28,7 @@ _LABEL = re.compile(r"^\([^)\n]+\)=\n", re.MULTILINE)
 _FENCE = re.compile(r"^(?P<marks>`{3,}|:{3,})\{(?P<name>[\w:-]+)\}[ \t]*(?P<argument>.*)$")
 _OPTION = re.compile(r"^:(?P<name>[\w-]+):[ \t]*(?P<value>.*)$")
 _NUMBERS = {"value", "computed", "printed", "verdict"}
+_TIED = {"sets", "follows"}
 _REFERENCES = {"ref", "numref", "eq", "prf:ref", "doc"}
 
 
@@ -97,6 +98,8 @@ class PlainPage:
         role, text = match["role"], match["text"]
         if role in _NUMBERS:
             return number_text(self.data, role, text)
+        if role in _TIED:  # to an explorable, which a notebook has not
+            return number_text(self.data, "value", text.split()[-1])
         if role in _REFERENCES:
             return self._reference(role, text)
         if role.startswith("cite"):

@@ -26,7 +26,7 @@ def stage(tmp_path):
     """Results of one page, and scripts that show in which order they are loaded."""
     data = {
         "figures": {"page-still": {}},
-        "values": {"page-rates": {"value": [1.5, 2.0]}},
+        "values": {"page-rates": {"value": [1.5, 2.0]}, "page-one": {"value": 1.5}},
         "runs": {"part/page": {"parameters": {"budget": 1}, "given": {}}},
         "document": True,
         "profile": "paper",
@@ -65,6 +65,13 @@ def test_a_page_without_a_notebook_names_one_and_what_is_replaced(stage, monkeyp
     options = ":notebook: page\n:instead: front-still\n:figure: page-still"
     text = render(stage, monkeypatch, PLACE.replace(":figure: page-still", options))
     assert 'data-figure="page-still" data-instead="front-still" hidden' in text
+
+
+def test_a_sentence_is_tied_to_an_explorable(stage, monkeypatch):
+    roles = "{sets}`explore-it M page-one:.1f`, {follows}`explore-it gain page-one:.3f`"
+    text = render(stage, monkeypatch, f"# A page\n\nWith {roles}.\n")
+    assert 'data-sets="explore-it" data-control="M">1.5</span>' in text
+    assert 'data-follows="explore-it" data-number="gain" data-decimals="3">1.500</span>' in text
 
 
 def test_scripts_are_deferred_in_the_order_of_their_needs(stage, monkeypatch):

@@ -65,6 +65,16 @@ def of_table(table: Timetable) -> dict[str, float]:
     }
 
 
+def of_few(table: Timetable) -> dict[str, float]:
+    """Return what the page says of the timetable that its explorable opens with."""
+    return {
+        "few-budget": table.budget,
+        "few-sources": len(table.sources),
+        "few-earned": table.average_reward,
+        "few-bound": table.bound,
+    }
+
+
 def of_solutions() -> dict[str, float]:
     """Return the numbers of the solutions."""
     three = Sources(np.full(3, 0.5), np.ones(3), np.full(3, 0.5))
