@@ -30,12 +30,16 @@ def locked():
 
 
 def wanted():
-    """Return every direct dependency: of the package, its extras, and the build."""
+    """Return every direct dependency: of the package, its extras, and the build.
+
+    An extra that takes in another names the package itself.
+    """
     texts = list(PROJECT["dependencies"])
     for extra in PROJECT["optional-dependencies"].values():
         texts += extra
     texts += (ROOT / "build.in").read_text(encoding="utf-8").split()
-    return [Requirement(text) for text in texts]
+    requirements = [Requirement(text) for text in texts]
+    return [requirement for requirement in requirements if requirement.name != PROJECT["name"]]
 
 
 @pytest.mark.parametrize("requirement", wanted(), ids=str)
