@@ -50,7 +50,7 @@ def test_what_is_found_is_what_appeared_since_the_last_fetch(tmp_path):
 
 
 def test_two_virtual_runs_leave_the_same_bytes(tmp_path):
-    site = some_site(faults=np.arange(90).reshape(6, 15) % 5)
+    site = some_site(faults=np.arange(90).reshape(6, 15) % 4)
     for name in ("one", "two"):
         settings = some_settings(site, policy="learned_index")
         crawl_in_process(site, settings, folder=tmp_path / name)
@@ -198,7 +198,7 @@ def test_a_damaged_state_is_refused(tmp_path):
 
 @pytest.mark.parametrize("epochs", [1, 4, 9])
 def test_a_crawl_in_two_parts_leaves_what_one_does(tmp_path, epochs):
-    site = some_site(faults=np.arange(90).reshape(6, 15) % 5)
+    site = some_site(faults=np.arange(90).reshape(6, 15) % 4)
     whole = some_settings(site, policy="learned_index")
     crawl_in_process(site, whole, folder=tmp_path / "one")
     crawl_in_process(site, whole | {"CRAWL_EPOCHS": epochs}, folder=tmp_path / "two")
