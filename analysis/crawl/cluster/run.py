@@ -81,7 +81,7 @@ class CrawlCluster:
         self._take_list()
         if not all(self._count):
             raise ValueError(f"parts must be at most the number of hosts, got {parts}")
-        check_integer("CRAWL_BUDGET", self.given.budget, 1, sum(self._count))
+        self._budget = check_integer("CRAWL_BUDGET", self.given.budget, 1, sum(self._count))
 
     @property
     def done(self) -> bool:
@@ -93,7 +93,7 @@ class CrawlCluster:
         own = {
             "JOBDIR": str(self.folder / f"part-{part}"),
             "CRAWL_SOURCES": str(self._list_of(part)),
-            "CRAWL_BUDGET": min(self.given.budget, max(self._count[part], 1)),
+            "CRAWL_BUDGET": min(self._budget, max(self._count[part], 1)),
         }
         return self.settings | own
 
@@ -110,8 +110,8 @@ class CrawlCluster:
         self._take_list()
         for home, target in sorted({pair for some in strays for pair in map(tuple, some)}):
             self._join(parts, home, target)
-        most = [(epoch, min(self.given.budget, count)) for count in self._count]
-        self.places = share(parts.ask("offers", most), self.given.budget)
+        most = [(epoch, min(self._budget, count)) for count in self._count]
+        self.places = share(parts.ask("offers", most), self._budget)
         self.epoch += 1
         self._save()
         parts.ask("begin", [(epoch, places) for places in self.places])
@@ -219,8 +219,8 @@ class FetchingParts(Actors):
 
     def __init__(self, client: Any, crawl: CrawlCluster, patience: float = 60.0) -> None:
         self._crawl = crawl
-        check_number("patience", patience, 0, low_open=True, high_open=True)
-        super().__init__(client, crawl.parts, patience)
+        bound = check_number("patience", patience, 0, low_open=True, high_open=True)
+        super().__init__(client, crawl.parts, bound)
         self.ask("start", [self._told(part) for part in range(crawl.parts)])
 
     def actor(self, part: int) -> tuple[Any, ...]:

@@ -36,7 +36,7 @@ def share(offers: Sequence[ArrayLike], budget: int) -> list[int]:
     >>> share([[5.0, 1.0], [4.0, 3.0, 2.0]], 3)
     [1, 2]
     """
-    check_integer("budget", budget, 0)
+    budget = check_integer("budget", budget, 0)
     arrays = [np.asarray(offer, dtype=float) for offer in offers]
     sizes = [array.size for array in arrays]
     part = np.repeat(np.arange(len(arrays)), sizes)
