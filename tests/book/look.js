@@ -10,8 +10,9 @@ async () => {
   const article = document.querySelector("main article") ?? document.body;
   const visible = { checkOpacity: true, checkVisibilityCSS: true };
   // Of a figure's pictures the theme shows one.
-  const images = [...article.querySelectorAll("img")].filter((image) =>
-    !image.closest("picture") || getComputedStyle(image.closest("picture")).display !== "none");
+  // One picture of each kind is shown, and none where something to drive stands in its place.
+  const images = [...article.querySelectorAll("img")].filter((image) => !image.closest(".touch-replaced")
+    && (!image.closest("picture") || getComputedStyle(image.closest("picture")).display !== "none"));
   for (const image of images) {
     image.loading = "eager";
     await image.decode().catch(() => {});
