@@ -71,7 +71,13 @@ document.addEventListener("DOMContentLoaded", () => {
   table.parentElement.before(bar);
   // On a telephone a row shows two lines, and all of it once touched.
   table.addEventListener("click", (event) => {
-    if (!event.target.closest("a")) event.target.closest("tr")?.classList.toggle("book-open");
+    const row = event.target.closest("tr");
+    if (!row || event.target.closest("a")) return;
+    row.classList.toggle("book-open");
+    // What scrolls can be reached by keys.
+    [...row.cells].forEach((cell) => {
+      if (cell.scrollWidth > cell.clientWidth + 1) cell.tabIndex = 0;
+    });
   });
   apply();
 });

@@ -60,13 +60,14 @@ async () => {
     }
   }
 
-  // What makes the page wider than the screen, or is cut off at its edge and cannot be scrolled to.
+  // What makes the page wider than the screen, or is cut off at its edge and cannot be scrolled to;
+  // a folded row of the scorecard is cut off and shows all once it is touched.
   const overflow = document.documentElement.scrollWidth - window.innerWidth;
   const scrolls = (e) => e !== article
     && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
   const wide = [...article.querySelectorAll("*")]
     .filter((e) => box(e).right > window.innerWidth + 1 && !e.closest("mjx-assistive-mml"))
-    .filter((e) => !scrolls(e)).slice(0, 5).map((e) => e.outerHTML.slice(0, 120));
+    .filter((e) => !scrolls(e) && !e.closest(".book-scorecard tr:not(.book-open) mjx-container")).slice(0, 5).map((e) => e.outerHTML.slice(0, 120));
   if (overflow > 0) wide.unshift(`by ${overflow} pixels`);
 
   // What scrolls sideways without a sign that it does, or cannot be reached by keyboard.
