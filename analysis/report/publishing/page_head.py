@@ -30,6 +30,7 @@ _SUBJECTS = {
     "robots": "Web robots and an indexing queue",
     "trace": "Scheduling a web crawler",
     "crawl": "Scheduling a web crawler",
+    "joint": "Web crawler and indexing engine",
 }
 #: Letters of a description that search engines show.
 _SHOWN = 300

@@ -1,0 +1,1 @@
+"""Studies of the pages on crawler and engine together."""
