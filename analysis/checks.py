@@ -24,6 +24,8 @@ LONGEST = 160
 """Characters of a wrong value that a message shows."""
 DEEPEST = 64
 """Axes that an array may have in NumPy."""
+ROW_SUM, SINGLE_ROW_SUM = 1e-9, 1e-6
+"""How far a row of probabilities may be from summing to one, and a row of float32."""
 
 
 def check_number(
@@ -191,6 +193,33 @@ def check_truths(name: str, values: ArrayLike) -> NDArray[np.bool_]:
     if array is None or kind not in "biuf" or not np.isin(array, (0, 1)).all():
         raise ValueError(f"{name} must hold true or false (1 or 0), got {shown(values)}")
     return np.array(array, dtype=np.bool_, order="C")
+
+
+def row_factors(
+    given: Any, sums: NDArray[np.float64]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_]]:
+    """Return what makes rows of probabilities sum to one, and which of them do not.
+
+    A row of float32 sums to one to about seven digits only; as float64 it is divided by its sum.
+
+    Parameters
+    ----------
+    given : array_like or sparse matrix
+        The rows as the caller gave them, whose precision decides.
+    sums : ndarray
+        Sums of the rows as float64.
+
+    Returns
+    -------
+    factors : ndarray or None
+        What to multiply the rows with; 1 for those that are wrong. None in double precision.
+    wrong : ndarray of bool
+        Rows whose sum is further from one than `ROW_SUM`, or `SINGLE_ROW_SUM` for float32.
+    """
+    precision = given.dtype if hasattr(given, "dtype") else np.asarray(given).dtype
+    single = precision == np.float32
+    wrong = ~(np.abs(sums - 1) <= (SINGLE_ROW_SUM if single else ROW_SUM))
+    return (1 / np.where(wrong, 1.0, sums) if single else None), wrong
 
 
 def set_fields(instance: Any, **values: Any) -> None:

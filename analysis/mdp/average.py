@@ -50,7 +50,8 @@ def relative_value_iteration(
     Parameters
     ----------
     transitions : ndarray, shape (actions, states, states), or sequence of sparse matrices
-        ``transitions[a][s, t]`` is the probability of moving from s to t under action a.
+        ``transitions[a][s, t]`` is the probability of moving from s to t under action a. Rows sum
+        to 1 to within 1e-9, rows of float32 to within 1e-6: those are divided by their sums.
     rewards : array_like, shape (actions, states)
         Expected reward of one epoch; ``-inf`` marks an action that is not allowed.
     reference : int
@@ -158,7 +159,8 @@ def policy_iteration(
     Parameters
     ----------
     transitions : ndarray, shape (actions, states, states), or sequence of sparse matrices
-        ``transitions[a][s, t]`` is the probability of moving from s to t under action a.
+        ``transitions[a][s, t]`` is the probability of moving from s to t under action a. Rows sum
+        to 1 to within 1e-9, rows of float32 to within 1e-6: those are divided by their sums.
     rewards : array_like, shape (actions, states)
         Expected reward of one epoch; ``-inf`` marks an action that is not allowed.
     initial : array_like of int, shape (states,), optional

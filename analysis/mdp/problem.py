@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from analysis.checks import check_array, check_kind
+from analysis.checks import check_array, check_kind, row_factors
 from analysis.results import NotConverged
 
 Transitions = NDArray[np.float64] | Sequence[sparse.spmatrix]
@@ -27,7 +27,10 @@ SPARSE = (sparse.sparray, sparse.spmatrix)
 
 
 def stacked(transitions: Transitions, rewards: ArrayLike) -> tuple[sparse.csr_array, Floats]:
-    """Return the checked problem: all actions' rows in one CSR matrix, and the rewards."""
+    """Return the checked problem: all actions' rows in one CSR matrix, and the rewards.
+
+    Rows in single precision are divided by their sums.
+    """
     earned = numbers_or_forbidden(rewards)
     if earned.ndim != 2 or earned.size == 0:
         raise ValueError(f"rewards must have shape (actions, states), got shape {earned.shape}")
@@ -38,26 +41,28 @@ def stacked(transitions: Transitions, rewards: ArrayLike) -> tuple[sparse.csr_ar
             f"transitions must hold one matrix for each of the {actions} actions of rewards, "
             f"got {len(transitions)}"
         )
-    matrices = []
+    matrices, wrong = [], np.isfinite(earned)
     for action, given in enumerate(transitions):
         name = f"transitions[{action}]"
         matrix = given if isinstance(given, SPARSE) else check_array(name, given)
         if matrix.shape != (states, states):
             raise ValueError(f"{name} must have shape ({states}, {states}), got {matrix.shape}")
-        matrices.append(sparse.csr_array(matrix, dtype=np.float64))
+        doubled = sparse.csr_array(matrix, dtype=np.float64)
+        factors, apart = row_factors(given, np.asarray(doubled.sum(axis=1)).ravel())
+        wrong[action] &= apart
+        matrices.append(doubled if factors is None else sparse.diags_array(factors) @ doubled)
     allowed = np.isfinite(earned)
     if not allowed.any(axis=0).all():
         state = int(np.flatnonzero(~allowed.any(axis=0))[0])
         raise ValueError(f"rewards must allow at least one action in state {state}, got none")
     rows = sparse.csr_array(sparse.vstack(matrices))
-    sums = np.asarray(rows.sum(axis=1)).reshape(actions, states)
-    wrong = allowed & ~(np.abs(sums - 1.0) < 1e-9)
     if rows.nnz and rows.data.min() < -1e-12:
         raise ValueError(f"transitions must be non-negative, got {rows.data.min()}")
     if wrong.any():
         action, state = np.argwhere(wrong)[0]
+        total = float(rows[[action * states + state]].sum())
         raise ValueError(
-            f"transitions must have rows that sum to 1, got {sums[action, state]} "
+            f"transitions must have rows that sum to 1, got {total} "
             f"for action {action}, state {state}"
         )
     return rows, earned

@@ -18,17 +18,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_number
+from analysis.checks import ROW_SUM, SINGLE_ROW_SUM, check_array, check_number, row_factors
 from analysis.display import brief
-
-#: How far a row may be from summing to one.
-ROW_SUM_TOLERANCE = 1e-9
 
 
 def probability_rows(
     name: str, value: ArrayLike, columns: int | None = None
 ) -> NDArray[np.float64]:
     """Return `value` as a read-only float64 array of distributions along its last axis.
+
+    Rows in single precision are divided by their sums.
 
     Parameters
     ----------
@@ -44,7 +43,7 @@ def probability_rows(
     ValueError
         If a size is wrong, an entry is negative or not finite, or a row does not sum to one.
     """
-    rows = check_array(name, value, 0, 1 + ROW_SUM_TOLERANCE)
+    rows = check_array(name, value, 0, 1 + SINGLE_ROW_SUM)
     if rows.ndim not in (1, 2) or rows.size == 0:
         raise ValueError(
             f"{name} must be an array of one or two dimensions that holds at least one state, "
@@ -52,13 +51,17 @@ def probability_rows(
         )
     if columns is not None and rows.shape[-1] != columns:
         raise ValueError(f"{name} must have {columns} entries a row, got {rows.shape[-1]}")
-    sums = np.atleast_1d(rows.sum(axis=-1))
-    worst = int(np.abs(sums - 1).argmax())
-    if abs(sums[worst] - 1) > ROW_SUM_TOLERANCE:
+    sums = rows.sum(axis=-1, keepdims=True)
+    factors, wrong = row_factors(value, sums)
+    if wrong.any():
+        worst = int(np.abs(sums - 1).argmax())
         row = f"[{worst}]" if rows.ndim > 1 else ""
+        allowed = ROW_SUM if factors is None else SINGLE_ROW_SUM
         raise ValueError(
-            f"{name}{row} must sum to 1 to within {ROW_SUM_TOLERANCE:g}, got {sums[worst]:.12g}"
+            f"{name}{row} must sum to 1 to within {allowed:g}, got {sums.flat[worst]:.12g}"
         )
+    if factors is not None:
+        rows *= factors
     rows.flags.writeable = False
     return rows
 
@@ -86,7 +89,8 @@ class RestartArm:
     Parameters
     ----------
     passive : array_like, shape (states, states)
-        Kernel P of a passive epoch; rows sum to one.
+        Kernel P of a passive epoch; rows sum to one to within 1e-9, rows of float32 to within
+        1e-6: those are divided by their sums.
     reset : array_like, shape (states,)
         Distribution Q of the next state after an active epoch.
     passive_cost, active_cost : array_like, shape (states,)
@@ -145,9 +149,9 @@ class RestartArm:
 
     @cached_property
     def stochastically_monotone(self) -> bool:
-        """Whether the tail sums of P grow with the state, to `ROW_SUM_TOLERANCE`."""
+        """Whether the tail sums of P grow with the state, to `ROW_SUM`."""
         distribution = np.cumsum(self.passive, axis=1)
-        return bool((np.diff(distribution, axis=0) <= ROW_SUM_TOLERANCE).all())
+        return bool((np.diff(distribution, axis=0) <= ROW_SUM).all())
 
     def stopping_cost(self, discount: float) -> NDArray[np.float64]:
         """Return r = c0 - c1 + b P c1, what one more passive epoch costs against restarting now.

@@ -84,3 +84,31 @@ def test_lists_objects_series_and_single_precision_are_read_as_numbers():
         found = solve_discounted(form, rewards, 0.9)
         np.testing.assert_array_equal(found.values, expected.values)
         assert policy_iteration(form, rewards).gain == policy_iteration(transitions, rewards).gain
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("form", [np.asarray, list, lambda p: [sparse.csr_array(m) for m in p]])
+def test_rows_of_single_precision_are_divided_by_their_sums(form, method):
+    rng = np.random.default_rng(8)
+    single = rng.dirichlet(np.full(40, 0.3), (2, 40)).astype(np.float32)
+    rewards = rng.normal(size=(2, 40))
+    whole = single.astype(float) / single.astype(float).sum(axis=-1, keepdims=True)
+    assert np.abs(single.astype(float).sum(axis=-1) - 1).max() > 1e-8
+    found = solve_discounted(form(single), rewards, 0.999, method=method)
+    worth = rewards + 0.999 * whole @ found.values
+    np.testing.assert_allclose(worth.max(axis=0), found.values, rtol=1e-12, atol=1e-12)
+    exact = policy_iteration(whole, rewards).gain
+    assert policy_iteration(form(single), rewards).gain == pytest.approx(exact, rel=1e-13)
+
+
+def test_rows_far_from_one_are_refused_by_their_precision():
+    transitions, rewards = np.full((2, 3, 3), 1 / 3), np.arange(6.0).reshape(2, 3)
+    for precision, apart in ((np.float32, 3e-6), (np.float64, 3e-9), (np.float16, 3e-3)):
+        wrong = transitions.copy()
+        wrong[1, 0] *= 1 + apart
+        with pytest.raises(ValueError, match="sum to 1, got 1.0.* for action 1, state 0"):
+            solve_discounted([transitions[0], wrong[1].astype(precision)], rewards, 0.9)
+    # Of an action that is not allowed nothing is asked.
+    rewards[1, 0] = -np.inf
+    found = solve_discounted([transitions[0], wrong[1].astype(np.float32)], rewards, 0.9)
+    assert found.policy[0] == 0

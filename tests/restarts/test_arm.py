@@ -64,3 +64,17 @@ def test_properties_tell_wear_and_monotonicity_apart():
     mends = RestartArm(**(GOOD | {"passive": [[0.2, 0.8], [0.7, 0.3]]}))
     assert not mends.only_wears
     assert not mends.stochastically_monotone
+
+
+def test_rows_of_single_precision_are_divided_by_their_sums():
+    rng = np.random.default_rng(0)
+    passive = rng.dirichlet(np.full(30, 0.3), 30).astype(np.float32)
+    reset = rng.dirichlet(np.ones(30)).astype(np.float32)
+    arm = RestartArm(passive, reset, np.arange(30.0), np.full(30, 12.0))
+    for given, kept in ((passive, arm.passive), (reset, arm.reset)):
+        whole = given.astype(float)
+        np.testing.assert_allclose(kept, whole / whole.sum(axis=-1, keepdims=True), rtol=1e-15)
+    with pytest.raises(ValueError, match=r"reset must sum to 1 to within 1e-06, got 1.00000"):
+        RestartArm(passive, reset * np.float32(1 + 5e-6), arm.passive_cost, arm.active_cost)
+    with pytest.raises(ValueError, match=r"passive\[\d+\] must sum to 1 to within 1e-09"):
+        RestartArm(passive.astype(float), reset, arm.passive_cost, arm.active_cost)
