@@ -84,9 +84,12 @@ class Kernels:
                 trace = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback))
                 return f"cell {error.cell_index}: {error.ename}: {error.evalue}\n{trace}"
             except (DeadKernelError, RuntimeError) as error:
-                return "\n".join(filter(None, [str(error), Path(log.name).read_text().strip()]))
+                said = Path(log.name).read_text().strip()
+                return "\n".join(filter(None, [f"its kernel: {error}", said]))
             finally:
-                ending: Any = manager.shutdown_kernel()
+                # Of a kernel that has ended nothing is asked: its sockets may be closed.
+                ended = warm.process is None or warm.process.poll() is not None
+                ending: Any = manager.shutdown_kernel(now=ended)
                 asyncio.run(ending)
         _strip_clocks(notebook)
         nbformat.write(notebook, folder / "notebook.ipynb")

@@ -368,3 +368,11 @@ def test_a_notebook_that_takes_too_much_memory_fails_alone(book, capsys):
     assert not (book.build / "html").exists()
     assert book.make("--memory", "-1") == 1
     assert "memory must be a number of GiB above 0" in one_sentence(capsys)
+
+
+def test_a_kernel_that_ends_as_it_starts_is_told(book, capsys):
+    assert book.make("--memory", "0.001") == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("error: 2 of 2 notebooks failed: ")
+    assert said.err.count("\n") == 1
+    assert said.out.count(": FAILED in its kernel: Kernel died before replying") == 2
