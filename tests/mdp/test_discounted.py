@@ -106,7 +106,7 @@ def test_rows_far_from_one_are_refused_by_their_precision():
     for precision, apart in ((np.float32, 3e-6), (np.float64, 3e-9), (np.float16, 3e-3)):
         wrong = transitions.copy()
         wrong[1, 0] *= 1 + apart
-        with pytest.raises(ValueError, match="sum to 1, got 1.0.* for action 1, state 0"):
+        with pytest.raises(ValueError, match=r"sum to 1, got 1.0.* for action 1, state 0"):
             solve_discounted([transitions[0], wrong[1].astype(precision)], rewards, 0.9)
     # Of an action that is not allowed nothing is asked.
     rewards[1, 0] = -np.inf
