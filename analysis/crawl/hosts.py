@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -43,6 +44,7 @@ def plain_address(url: str) -> str:
     return parts._replace(netloc=_place(parts, PORTS), path=parts.path or "/", fragment="").geturl()
 
 
+@lru_cache(maxsize=65_536)
 def authority_of(url: str) -> str:
     """Return scheme, name and port of an address, for which one robots.txt holds.
 
@@ -55,6 +57,7 @@ def authority_of(url: str) -> str:
     return f"{parts.scheme}://{_place(parts, PORTS)}"
 
 
+@lru_cache(maxsize=65_536)
 def host_of(url: str) -> str:
     """Return the name of an address's host, with its port unless it is 80 or 443.
 

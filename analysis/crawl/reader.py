@@ -23,6 +23,7 @@ import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -379,6 +380,7 @@ def _seconds(date: Any) -> int | None:
     return calendar.timegm(date) if date else None
 
 
+@lru_cache(maxsize=65_536)  # a feed lists an item many times
 def _mail_seconds(text: str | None) -> int | None:
     try:
         return int(parsedate_to_datetime(text or "").timestamp())

@@ -200,10 +200,10 @@ def crawled(
         seen = Observation(epoch, age.copy(), np.full(size, np.nan))
         arms = policy.select(seen, budget, rng)
         fetches = [_fetch(feeds, int(i), epoch, last[i], half_life, length) for i in arms]
-        rewards = np.array([worth for _, worth in fetches])
+        rewards = np.array([one.worth for one in fetches])
         found[epoch] = rewards.sum()
         if hasattr(policy, "observe"):
-            policy.observe([outcome for outcome, _ in fetches])
+            policy.observe([one.outcome(feeds, epoch) for one in fetches])
         elif hasattr(policy, "update"):
             policy.update(arms, rewards)
         elif hasattr(policy, "asked"):
@@ -213,20 +213,39 @@ def crawled(
     return found
 
 
-def _fetch(
-    feeds: Feeds, i: int, epoch: int, last: float, half_life: float, length: int
-) -> tuple[Outcome, float]:
-    """Return the outcome of one fetch, and the worth of what it found that counts."""
+@dataclass(frozen=True)
+class _Fetch:
+    """One fetch: its source, the times of the items listed, how many are new, what they are worth.
+
+    `worth` leaves out items published more than an epoch before the crawl begins, `reward` does
+    not.
+    """
+
+    source: int
+    listed: Floats
+    new: int
+    reward: float
+    worth: float
+
+    def outcome(self, feeds: Feeds, epoch: int) -> Outcome:
+        """Return what a policy that reads dates is told."""
+        lies = feeds.lies[self.source]
+        dates = np.full(self.listed.size, float(epoch)) if lies else self.listed
+        ages = listed_ages((dates * feeds.seconds).tolist(), epoch * feeds.seconds)
+        known = self.listed.size - self.new
+        return Outcome(
+            self.source, FOUND, items=self.new, reward=self.reward, known=known, ages=ages
+        )
+
+
+def _fetch(feeds: Feeds, i: int, epoch: int, last: float, half_life: float, length: int) -> _Fetch:
+    """Fetch feed i at an epoch, after a fetch at the epoch `last`."""
     items = feeds.published[i]
     count = int(np.searchsorted(items, epoch, "right"))
     listed = items[max(0, count - length) : count]
     new = listed[listed > last]
     worth = np.exp2((new - epoch) / half_life)
-    dates = np.full(listed.size, epoch) if feeds.lies[i] else listed
-    ages = listed_ages((dates * feeds.seconds).tolist(), epoch * feeds.seconds)
-    known = listed.size - new.size
-    outcome = Outcome(i, FOUND, items=new.size, reward=float(worth.sum()), known=known, ages=ages)
-    return outcome, float(worth[new > -1.0].sum())
+    return _Fetch(i, listed, new.size, float(worth.sum()), float(worth[new > -1.0].sum()))
 
 
 def world(point: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Floats]:

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.policies import Policy, RoundRobinPolicy, WhittlePolicy, top
 from analysis.ephemeral.sources import Sources
 from analysis.trace.deployed import (
@@ -30,7 +29,14 @@ from analysis.trace.deployed import (
 )
 from analysis.trace.experiment import Experiment, Outcome, choose_memory
 from analysis.trace.forgetting import ForgettingIndex, known_from
-from analysis.trace.replay import Clock, Visits, score, visits_by_age, visits_of_learner
+from analysis.trace.replay import (
+    Clock,
+    Visits,
+    priorities,
+    score,
+    visits_by_age,
+    visits_of_learner,
+)
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace
 
 Floats = NDArray[np.float64]
@@ -234,13 +240,12 @@ def visits_by_hour(sources: Sources, hourly: Floats, budget: int, clock: Clock) 
     age = np.ones(size, dtype=np.int64)
     alpha, added = sources.alpha, -np.expm1(-sources.decay) / sources.decay
     content = hourly[:, 0] * added
-    unit = Sources(sources.decay_rate, sources.mean_utility, sources.decay_rate,
-                   period=sources.period)  # fmt: skip
+    _, row, table = priorities(WhittlePolicy(sources), clock.horizon + 2, size)
+    worth = sources.mean_utility / sources.decay_rate
     visits = np.empty((clock.horizon, budget), dtype=np.int64)
     for epoch in range(clock.horizon):
         rate = content * sources.decay / -np.expm1(-sources.decay * age)
-        priority = rate * whittle_index_at_age(unit, age) / sources.decay_rate
-        visits[epoch] = top(priority, budget)
+        visits[epoch] = top(rate * worth * table[row, age], budget)
         age += 1
         content *= alpha
         age[visits[epoch]], content[visits[epoch]] = 1, 0.0
@@ -293,15 +298,15 @@ def lateness(trace: Trace, visits: Visits, clock: Clock, warm_up: int) -> tuple[
     unchanged : float
         0 where there are no visits.
     """
-    hours, news, made_ = [], 0, 0
-    for i in range(len(trace)):
-        epochs = visits.epoch[visits.arm == i]
-        times = trace.times_of(i)
-        times = times[(times >= clock.begin) & (times < clock.end)] - clock.begin
-        found = np.searchsorted(epochs * clock.period, times)
-        at = np.append(epochs * float(clock.period), np.inf)[found]
-        late = times >= warm_up * clock.period
-        hours.append((at[late] - times[late]) / HOUR)
-        news += int(np.count_nonzero(np.append(epochs, -1)[np.unique(found)] >= warm_up))
-        made_ += int(np.count_nonzero(epochs >= warm_up))
-    return np.concatenate(hours), 1.0 - news / made_ if made_ else 0.0
+    time, place = trace.by_source
+    source = np.repeat(np.arange(len(trace)), np.diff(place))
+    exists = (time >= clock.begin) & (time < clock.end)
+    time, source = time[exists] - clock.begin, source[exists]
+    # The first visit to the source of an item from its publication on.
+    at = np.searchsorted((visits.arm << 40) + visits.epoch * clock.period, (source << 40) + time)
+    found = np.append(visits.arm, -1)[at] == source
+    second = np.where(found, np.append(visits.epoch, 0)[at] * float(clock.period), np.inf)
+    late = time >= warm_up * clock.period
+    with_news = np.count_nonzero(visits.epoch[np.unique(at[found])] >= warm_up)
+    made_ = np.count_nonzero(visits.epoch >= warm_up)
+    return (second - time)[late] / HOUR, 1.0 - with_news / made_ if made_ else 0.0
