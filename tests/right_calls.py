@@ -215,6 +215,10 @@ def joint_calls():
         "JointSystem": {
             **two, "budget": 1, "engine": engine, "ages": 2, "windows": [1.0, np.inf],
         },
+        "RobotSystem": {
+            **two, "robots": 2, "return_rate": 1.0, "engine": engine, "ages": 2,
+            "starvation": 0.3, "loss": 0.1, "running": 0.2,
+        },
         "batch_value": {**two, "engine": engine, "window": [1.0, 2.0], "queue": 1},
         "best_window": {**two, "price": 0.1},
         "crawl_reward": aged,

@@ -8,11 +8,13 @@ from .prices import (
     priced_index,
     priced_problem,
 )
+from .robots import RobotSystem
 
 __all__ = [
     "Engine",
     "JointSystem",
     "PricedSolution",
+    "RobotSystem",
     "batch_value",
     "best_window",
     "crawl_reward",

@@ -300,24 +300,45 @@ class JointSystem:
 
     def _batches(self) -> tuple[Floats, Floats]:
         """Law and value of each batch, by source, window, age and the queue that it finds."""
-        places, size = self.engine.places, len(self.sources)
-        taken = np.minimum(
-            np.arange(1.0, self.ages + 1)[None, :, None], np.array(self.windows)[:, None, None]
-        ) * np.full(size, self.sources.period)
-        values = np.stack(
-            [
-                batch_value(self.sources, self.engine, taken, q, self.order)[0]
-                for q in range(places + 1)
-            ],
-            axis=-1,
-        )
-        mean = np.moveaxis(taken * self.sources.arrival_rate, -1, 0)
-        moves = np.zeros((*mean.shape, places + 1, places + 1))
-        for q in range(places + 1):
-            room = places - q
-            moves[..., q, q:places] = poisson.pmf(np.arange(room), mean[..., None])
-            moves[..., q, places] = poisson.sf(room - 1, mean)
-        return moves, np.moveaxis(values, 2, 0)
+        ages, windows = np.arange(1.0, self.ages + 1), np.array(self.windows)
+        taken = np.minimum(ages[None, :, None], windows[:, None, None])
+        taken = taken * np.full(len(self.sources), self.sources.period)
+        return batches(self.sources, self.engine, taken, self.order)
+
+
+def batches(
+    sources: Sources, engine: Engine, taken: Floats, order: str = "freshest"
+) -> tuple[Floats, Floats]:
+    """Return the law of the queue after each batch, and what the batch is worth.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    engine : Engine
+        The engine.
+    taken : ndarray, shape (..., N)
+        Age of the oldest pages taken, in units of time.
+    order : {"freshest", "random"}
+        Order in which the pages join the queue.
+
+    Returns
+    -------
+    moves : ndarray, shape (N, ..., K+1, K+1)
+        By the queue that the batch finds and the queue that it leaves.
+    values : ndarray, shape (N, ..., K+1)
+    """
+    places = engine.places
+    values = np.stack(
+        [batch_value(sources, engine, taken, q, order)[0] for q in range(places + 1)], axis=-1
+    )
+    mean = np.moveaxis(taken * sources.arrival_rate, -1, 0)
+    moves = np.zeros((*mean.shape, places + 1, places + 1))
+    for q in range(places + 1):
+        room = places - q
+        moves[..., q, q:places] = poisson.pmf(np.arange(room), mean[..., None])
+        moves[..., q, places] = poisson.sf(room - 1, mean)
+    return moves, np.moveaxis(values, -2, 0)
 
 
 def delay_bound(sources: Sources, budget: float, engine: Engine) -> PricedSolution:

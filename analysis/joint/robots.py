@@ -1,0 +1,436 @@
+r"""Robots that visit sources and feed an engine: how many to send, and to which source.
+
+A robot that is sent to a source returns after an exponential time of rate lambda, takes what the
+source has at that moment, and stops; one robot at a source at a time, R robots in all. Its pages
+join the queue as in `analysis.joint.frozen`. Age is counted in epochs, which here end at the ticks
+of a Poisson clock of rate 1/T, up to a largest age A. After each event, a return, an indexed page
+or a tick, one robot may be sent. A unit of time costs gamma while the engine is idle and `running`
+for each robot in flight, and a lost page costs `loss`. So the state (ages, robots in flight, q) is
+that of a Markov decision problem of (A+1)^N 2^N (K+1) states.
+
+*The robot study.* If every robot brings one page, worth nothing, whatever the age, this is its
+controlled queue: the same events, decisions and costs, `loss` = 1.
+
+*Its cost is a price.* Pages are indexed at rate s while the engine is busy, so that the idle
+share of time is 1 - (pages that find room per unit of time) / s, and
+
+    gamma P(idle) + loss x (pages lost) = gamma - sum over pages { gamma/s if it finds room,
+                                                                   -loss  if it does not }.
+
+Starvation is thus a page price of -gamma/s: a crawl that finds q pages at age k is worth
+
+    R(k|q) = (worth when indexed) + (gamma/s) (pages that find room) - loss (pages that do not).
+
+*Rule of thumb.* Let d = 1/(lambda T) be the epochs that a flight takes on average, and R~(k|q) the
+mean of R at the age and the queue on return, as if no other robot were in flight. One source alone,
+visited whenever its age reaches k, earns (R~(k|q) - b)/(k + d) an epoch if a flight costs b, and
+
+    gamma(k|q) = R~(k|q) - (k + d) [R~(k+1|q) - R~(k|q)]
+
+is the cost at which k and k+1 tie, the index of `analysis.joint.frozen` at d = 0. The rule sends a
+robot to the idle source of the largest index if that is above `running` / lambda, where q counts
+also half the pages that robots in flight are about to bring. Two numbers are left to be tuned: a
+price of a page, for what it delays, and a stop, the sum of pages and robots in flight above which
+nobody is sent, the straight switching line of the robot study.
+
+Reference: Talim, Liu, Nain, Coffman (1999), section 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from analysis.checks import check_integer, check_integers, check_kind, check_number, set_fields
+from analysis.ephemeral.index import whittle_index_at_age
+from analysis.ephemeral.sources import Sources
+from analysis.joint.frozen import Engine
+from analysis.joint.optimum import batches
+from analysis.mdp import policy_iteration, stationary_law
+from analysis.results import AverageSolution
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+LARGEST_SYSTEM = 20_000_000
+"""Possible transitions of all actions together, at most."""
+AHEAD = 0.5
+"""Share of the pages of robots in flight that a new one is taken to find before it."""
+PRICES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
+"""Prices that are tried, as shares of the worth of the best new page."""
+
+
+class Landings(NamedTuple):
+    """What a robot brings, by source, age and the queue that it finds.
+
+    `moves` is the law of the queue afterwards, shape (N, A+1, K+1, K+1); `worth` and `lost` are the
+    mean worth when indexed and the mean number of pages lost, shape (N, A+1, K+1).
+    """
+
+    moves: Floats
+    worth: Floats
+    lost: Floats
+
+
+class Operation(NamedTuple):
+    """What a policy does in the long run, per unit of time.
+
+    Attributes
+    ----------
+    gain : float
+        Worth of indexed pages less all costs.
+    worth, idle, lost, robots : float
+        Worth of indexed pages; share of time for which the engine is idle; pages lost; mean number
+        of robots in flight.
+    """
+
+    gain: float
+    worth: float
+    idle: float
+    lost: float
+    robots: float
+
+
+class TunedRule(NamedTuple):
+    """The rule of thumb with its two numbers, and what it earns per unit of time."""
+
+    gain: float
+    price: float
+    stop: int
+    policy: Ints
+
+
+@dataclass(frozen=True)
+class RobotSystem:
+    """Sources, robots that visit them, and the engine that they feed.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources, with costs of 1; their period is the mean time between two ticks.
+    robots : int
+        Robots, R, from 1 to N.
+    return_rate : float
+        lambda: a flight takes 1/lambda units of time on average.
+    engine : Engine
+        The engine.
+    ages : int
+        Largest age A in epochs.
+    starvation : float
+        Cost of a unit of time for which the engine is idle, gamma.
+    loss : float
+        Cost of a page that finds no room.
+    running : float
+        Cost of a robot in flight per unit of time.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or the system is too large.
+
+    Examples
+    --------
+    >>> sources = Sources([1.0, 2.0], [1.0, 0.5], [0.5, 0.7])
+    >>> system = RobotSystem(sources, 2, 1.0, Engine(2.0, 4), 3, running=0.1)
+    >>> best, rule = system.solve().gain, system.tuned_rule().gain
+    >>> round(best, 4), round(rule / best, 3)
+    (0.3056, 0.945)
+    """
+
+    sources: Sources
+    robots: int
+    return_rate: float
+    engine: Engine
+    ages: int
+    starvation: float = 0.0
+    loss: float = 0.0
+    running: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_kind("sources", self.sources, Sources)
+        if (self.sources.cost != 1.0).any():
+            raise ValueError("sources must have costs of 1")
+        check_kind("engine", self.engine, Engine)
+        size = len(self.sources)
+        rate = check_number("return_rate", self.return_rate, 0, low_open=True, high_open=True)
+        set_fields(
+            self,
+            robots=check_integer("robots", self.robots, 1, size),
+            return_rate=rate,
+            ages=check_integer("ages", self.ages, 1, 1000),
+            **{
+                name: check_number(name, getattr(self, name), 0, high_open=True)
+                for name in ("starvation", "loss", "running")
+            },
+        )
+        places = self.engine.places + 1.0
+        moves = (2.0 * (self.ages + 1.0)) ** size * places * (size + 1) * (size * places / 2 + 2)
+        if moves > LARGEST_SYSTEM:
+            raise ValueError(
+                "sources, ages and places of the engine must make at most "
+                f"{LARGEST_SYSTEM:.2g} possible transitions, got {moves:.2g}"
+            )
+
+    @cached_property
+    def landings(self) -> Landings:
+        """What a robot brings, freshest page first; nothing at age 0."""
+        age = np.arange(self.ages + 1.0)[None, :, None] * self.sources.period
+        taken = np.broadcast_to(age, (1, self.ages + 1, len(self.sources)))
+        moves, worth = (table[:, 0] for table in batches(self.sources, self.engine, taken))
+        mean = np.outer(self.sources.arrival_rate, age)[:, :, None]
+        places = np.arange(self.engine.places + 1)
+        return Landings(moves, worth, np.maximum(mean - (moves @ places - places), 0.0))
+
+    @cached_property
+    def states(self) -> tuple[Ints, Bools, Ints]:
+        """Ages and whether a robot is in flight, shape (states, N), and lengths of the queue."""
+        size, ages, places = self.landings.worth.shape
+        shape = (ages,) * size + (2,) * size + (places,)
+        grid = np.indices(shape).reshape(len(shape), -1)
+        return grid[:size].T.copy(), grid[size:-1].T.astype(bool), grid[-1]
+
+    @cached_property
+    def problem(self) -> tuple[list[sparse.csr_array], Floats]:
+        """Transitions, uniformised, and rewards per unit of time, as `analysis.mdp` takes them.
+
+        Action 0 sends nobody, action i sends a robot to source i - 1. Where nothing else could
+        happen, a robot must be sent.
+        """
+        found = [self._action(source) for source in range(-1, len(self.sources))]
+        return [chain for chain, _ in found], np.array([reward for _, reward in found])
+
+    @property
+    def _event_rate(self) -> float:
+        ticks = 1.0 / self.sources.period
+        return self.engine.index_rate + ticks + self.return_rate * len(self.sources)
+
+    def _action(self, source: int) -> tuple[sparse.csr_array, Floats]:
+        """Chain and rewards when a robot is sent to a source, or nobody at -1."""
+        age, flying, queue = self.states
+        landings = self.landings
+        size, ages, places = landings.worth.shape
+        allowed = np.ones(queue.size, dtype=bool)
+        if source >= 0:
+            allowed = ~flying[:, source] & (flying.sum(axis=1) < self.robots)
+            flying = flying.copy()
+            flying[:, source] = True
+        shape = (ages,) * size + (2,) * size + (places,)
+        where = np.arange(queue.size)
+
+        def number(age: Ints, flying: Bools, queue: Ints) -> Ints:
+            return np.ravel_multi_index((*age.T, *flying.T.astype(np.int64), queue), shape)
+
+        older = np.minimum(age + 1, ages - 1)
+        ticks = (older != age).any(axis=1) / self.sources.period
+        served = self.engine.index_rate * (queue > 0)
+        moves = [
+            (where, number(age, flying, np.maximum(queue - 1, 0)), served),
+            (where, number(older, flying, queue), ticks),
+        ]
+        reward = -self.starvation * (queue == 0) - self.running * flying.sum(axis=1)
+        for i in range(size):
+            home = np.flatnonzero(flying[:, i])
+            back, rested = flying[home], age[home]
+            brought = landings.moves[i, rested[:, i], queue[home]]
+            at = (i, rested[:, i], queue[home])
+            reward[home] += self.return_rate * (landings.worth[at] - self.loss * landings.lost[at])
+            back, rested = back.copy(), rested.copy()
+            back[:, i], rested[:, i] = False, 0
+            first = number(rested, back, np.zeros(home.size, dtype=np.int64))
+            targets = first[:, None] + np.arange(places)
+            rates = self.return_rate * brought
+            moves.append((np.repeat(home, places), targets.ravel(), rates.ravel()))
+        starts, ends, rates = (np.concatenate(parts) for parts in zip(*moves, strict=True))
+        kept = rates > 0
+        leaving = np.bincount(starts, rates, queue.size)
+        allowed &= leaving > 0
+        entries = np.append(rates[kept] / self._event_rate, 1.0 - leaving / self._event_rate)
+        places_of = (np.append(starts[kept], where), np.append(ends[kept], where))
+        chain = sparse.csr_array((entries, places_of), shape=(queue.size, queue.size))
+        return chain, np.where(allowed, reward, -np.inf)
+
+    def solve(self, tolerance: float = 1e-9) -> AverageSolution:
+        """Return the optimum per unit of time, by policy iteration; its policy numbers the actions.
+
+        Raises
+        ------
+        NotConverged
+            If the solver does not get there.
+        """
+        return policy_iteration(*self.problem, initial=self.rule(), tolerance=tolerance)
+
+    def operation(self, policy: ArrayLike) -> Operation:
+        """Return what a policy does in the long run, from an empty queue and fresh sources.
+
+        Parameters
+        ----------
+        policy : array_like of int, shape (states,)
+            Number of the action in each state: 0 for none, i for a robot to source i - 1.
+
+        Raises
+        ------
+        ValueError
+            If the policy has a wrong shape or an action that is not allowed.
+        """
+        chosen = check_integers("policy", policy)
+        transitions, rewards = self.problem
+        age, flying, queue = self.states
+        every = np.arange(queue.size)
+        if chosen.shape != every.shape or chosen.min() < 0 or chosen.max() >= len(rewards):
+            raise ValueError(
+                f"policy must name one of {len(rewards)} actions in {every.size} states"
+            )
+        if not np.isfinite(rewards[chosen, every]).all():
+            state = int(np.argmin(np.isfinite(rewards[chosen, every])))
+            raise ValueError(f"policy must name an allowed action in state {state}")
+        rows = sparse.csr_array(sparse.vstack(transitions))[chosen * every.size + every]
+        law = stationary_law(rows, 0)
+        out = flying.copy()
+        sent = np.flatnonzero(chosen > 0)
+        out[sent, chosen[sent] - 1] = True
+        at = (np.arange(age.shape[1]), age, queue[:, None])
+        rate = self.return_rate * (law[:, None] * out)
+        return Operation(
+            gain=float(law @ rewards[chosen, every]),
+            worth=float((rate * self.landings.worth[at]).sum()),
+            idle=float(law[queue == 0].sum()),
+            lost=float((rate * self.landings.lost[at]).sum()),
+            robots=float(law @ out.sum(axis=1)),
+        )
+
+    def rule(self, price: float = 0.0, stop: int | None = None) -> Ints:
+        """Return the rule of thumb: the best crawl at the queue that it will find, if worth it.
+
+        Parameters
+        ----------
+        price : float
+            Price of a page that finds room, for those that come later.
+        stop : int, optional
+            Pages and robots in flight together above which nobody is sent; K + R by default, never.
+
+        Returns
+        -------
+        ndarray of int, shape (states,)
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
+        """
+        price = check_number("price", price, 0, high_open=True)
+        most = self._longest + self.robots
+        stop = check_integer("stop", most if stop is None else stop, 0, most)
+        age, flying, queue = self.states
+        index, mean = self._index(price), self._mean_pages
+        source = np.arange(len(index))
+        coming = (flying * mean[source, age]).sum(axis=1)
+        found = np.minimum(queue + AHEAD * coming, self._longest)
+        below = np.minimum(np.floor(found).astype(np.int64), self._longest - 1)[:, None]
+        part = found[:, None] - below
+        score = (1 - part) * index[source, age, below] + part * index[source, age, below + 1]
+        score[queue + flying.sum(axis=1) > stop] = -np.inf
+        return self._sent(score, self.running / self.return_rate)
+
+    def tuned_rule(self) -> TunedRule:
+        """Return the rule of thumb with the price and the stop that earn the most.
+
+        First the stop is chosen without a price, then a price among `PRICES`, shares of the worth
+        of the best new page, then the stop once more. What depends on chance in the long run is
+        passed over.
+        """
+        worth = float(self.sources.mean_utility.max())
+        best = TunedRule(-np.inf, 0.0, 0, np.empty(0, dtype=np.int64))
+        stops = range(self._longest + self.robots)
+        for tried in ("stop", "price", "stop"):
+            price, stop = best.price, best.stop
+            pairs = (
+                [(price, other) for other in stops]
+                if tried == "stop"
+                else [(share * worth, stop) for share in PRICES]
+            )
+            for price, stop in pairs:
+                policy = self.rule(price, stop)
+                try:
+                    gain = self.operation(policy).gain
+                except ValueError:  # several recurrent classes can be reached
+                    continue
+                if gain > best.gain:
+                    best = TunedRule(gain, price, stop, policy)
+        return best
+
+    def blind_policy(self, robots: int, stop: int | None = None) -> Ints:
+        """Return the policy that keeps a number of robots in flight while the queue is short.
+
+        Parameters
+        ----------
+        robots : int
+            Robots kept in flight, from 0 to R.
+        stop : int, optional
+            Length of the queue above which nobody is sent; K by default, never.
+
+        Returns
+        -------
+        ndarray of int, shape (states,)
+            It sends to the source of the largest index of part I, at age 1 or more.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
+        """
+        robots = check_integer("robots", robots, 0, self.robots)
+        places = self.engine.places
+        stop = check_integer("stop", places if stop is None else stop, 0, places)
+        age, flying, queue = self.states
+        score = whittle_index_at_age(self.sources, np.maximum(age, 1)) * (age > 0)
+        wanted = (flying.sum(axis=1) < robots) & (queue <= stop)
+        return self._sent(np.where(wanted[:, None], score, -np.inf), -1.0)
+
+    def _sent(self, score: Floats, least: float) -> Ints:
+        """Return the allowed action of largest score above the least; where one must act, any."""
+        rewards = self.problem[1]
+        score = np.where(np.isfinite(rewards[1:].T), score, -np.inf)
+        best = score.argmax(axis=1)
+        sends = score[np.arange(len(score)), best] > least
+        return np.where(sends | ~np.isfinite(rewards[0]), best + 1, 0)
+
+    @property
+    def _longest(self) -> int:
+        return self.landings.worth.shape[2] - 1
+
+    @cached_property
+    def _mean_pages(self) -> Floats:
+        """Mean number of pages that a robot brings, by source and age."""
+        places = np.arange(self.landings.worth.shape[2])
+        moves = self.landings.moves[:, :, 0]
+        return moves @ places + self.landings.lost[:, :, 0]
+
+    def _index(self, price: float) -> Floats:
+        """Index of each source by age and queue when the robot is sent, shape (N, A+1, K+1)."""
+        landings, rate = self.landings, self.engine.index_rate
+        places = np.arange(landings.worth.shape[2])
+        room = landings.moves @ places - places
+        reward = (
+            landings.worth + (self.starvation / rate - price) * room - self.loss * landings.lost
+        )
+        # In flight the queue loses a geometric number of pages, and the age gains one of epochs.
+        served = rate / (rate + self.return_rate)
+        before, after = np.indices((places.size, places.size))
+        left = np.where(after <= before, served ** (before - after), 0.0)
+        left[:, 1:] *= 1 - served
+        reward = np.einsum("iaq,pq->iap", reward, left)
+        delay = 1.0 / (self.return_rate * self.sources.period)
+        older = delay / (1 + delay)
+        for k in range(reward.shape[1] - 2, -1, -1):
+            reward[:, k] = (1 - older) * reward[:, k] + older * reward[:, k + 1]
+        later = np.concatenate([reward[:, 1:], reward[:, -1:]], axis=1)
+        age = np.arange(reward.shape[1])[:, None]
+        index = reward - (age + delay) * (later - reward)
+        best = np.maximum.accumulate(reward, axis=1)
+        return np.where(later < reward, np.minimum(index, best), index)
