@@ -3,14 +3,15 @@
 One CSV a document (`id, place, kind, printed, unit, unit_reason, lost, note`), typed from the
 document and nowhere else repeated; `unit` is the rounding unit of an approximate print and
 `unit_reason` the document's words for it ("around 160" is 160 in units of 10); `lost` says what is
-missing of an image that the text at hand does not hold. `errata/` holds one CSV a document
-(`id, place, printed, corrected, record, also, slip, typo, weight, consequence`): an erratum stands
-on the row `record`, whose verdict is its evidence, and covers the rows in `also`; errata of one
-`slip` stand on rows of one verdict; `typo` is "yes" where the document means the corrected form; it
-has a weight (`WEIGHTS`) and its consequence in a sentence. Its kind follows from the verdict
+missing of an image that the text at hand does not hold. `errata/` holds one CSV a document (`id,
+place, printed, corrected, record, also, slip, typo, weight, consequence`): an erratum stands on the
+row `record`, whose verdict is its evidence, and covers the rows in `also`; errata of one `slip`
+stand on rows of one verdict; `typo` is "yes" where the document means the corrected form; it has a
+weight (`WEIGHTS`) and its consequence in a sentence. Its kind follows from the verdict
 (`analysis.report.scorecard.erratum_kind`). `no_erratum.csv` gives the reason for each row that does
-not hold and has no erratum. `documents.csv` says how many rows each document has in all, so that
-rows still to come are counted.
+not hold and has no erratum. `verdicts/` holds one file a document with what the book says to each
+row, in words with named numbers (`analysis.report.saving.words`). `documents.csv` says how many
+rows each document has in all, so that rows still to come are counted.
 """
 
 from __future__ import annotations

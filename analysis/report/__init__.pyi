@@ -3,6 +3,7 @@ from .saving.figures import save_figure
 from .saving.records import is_document_run, record, record_claims, save_value
 from .saving.style import COLOURS, figure
 from .saving.tables import NONE, save_data, save_table
+from .saving.words import claim
 from .text import (
     apart,
     as_markdown,
@@ -25,6 +26,7 @@ __all__ = [
     "as_markdown",
     "as_mathtext",
     "as_plain",
+    "claim",
     "counted",
     "figure",
     "is_document_run",

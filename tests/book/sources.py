@@ -64,7 +64,7 @@ def literal_claims(code: str) -> Iterator[str]:
     """
     for call in (node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)):
         name = call.func.attr if isinstance(call.func, ast.Attribute) else _name(call.func)
-        if name not in {"record", "Claim"} or not call.args:
+        if name not in {"record", "Claim", "claim"} or not call.args:
             continue
         given = {word.arg: word.value for word in call.keywords}
         given |= dict(zip(("id", "value"), call.args, strict=False))
@@ -72,6 +72,41 @@ def literal_claims(code: str) -> Iterator[str]:
             continue
         if any(_is_literal(given[field]) for field in COMPUTED if field in given):
             yield ast.unparse(given["id"]).strip("'")
+
+
+def prose_of_claims(code: str) -> Iterator[str]:
+    """Yield what a study says to rows in Python and not in the file of their document.
+
+    That is each call of `Claim` or `record`, which take words; and each string of several words in
+    a function that calls `claim`, but for docstrings, keys and the messages of errors.
+    """
+    tree = ast.parse(code)
+    for call in _calls(tree, {"Claim", "record"}):
+        yield ast.unparse(call)
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        if any(_calls(function, {"claim"})):
+            yield from _texts(function)
+
+
+def _calls(tree: ast.AST, names: set[str]) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else _name(node.func)
+            if called in names:
+                yield node
+
+
+def _texts(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+        yield node.value
+    docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    if docstring or isinstance(node, ast.Raise):
+        return
+    for name, child in ast.iter_fields(node):
+        key = isinstance(node, ast.Subscript) and name == "slice"
+        for one in child if isinstance(child, list) else [child]:
+            if isinstance(one, ast.AST) and not key:
+                yield from _texts(one)
 
 
 def _name(node: ast.expr) -> str:

@@ -6,8 +6,9 @@ import re
 
 import pytest
 
+from analysis.report.paths import ROOT
 from analysis.report.running.notebooks import all_notebooks
-from tests.book.sources import cells, literal_claims, studies
+from tests.book.sources import cells, literal_claims, prose_of_claims, studies
 
 #: Longest cell of a page, in lines that are not blank.
 LONGEST = 25
@@ -29,6 +30,7 @@ LOGIC = (ast.For, ast.While, ast.FunctionDef, ast.ClassDef)
         "record('X', computed, explained=254.66)",
         "Claim('X', value=False, basis='proved', proof='a')",
         "report.Claim('X', x, alternatives=[1, 2])",
+        "claim('X', True)",
         "for row in ('A', 'B'):\n    record('X', round(1.5))",
     ],
 )
@@ -125,3 +127,71 @@ def test_no_caption_or_alternative_text_says_where_a_panel_lies():
                 texts = [ast.unparse(k.value) for k in call.keywords if k.arg in {"caption", "alt"}]
                 told |= {ast.unparse(call.args[0]): m[0] for t in texts for m in place.finditer(t)}
     assert told == {}
+
+
+#: Studies whose claims still have their words in Python.
+WORDS_IN_PYTHON = {
+    "ephemeral/studies/costs_and_budgets.py",
+    "ephemeral/studies/dual_descent.py",
+    "ephemeral/studies/four_sources/claims.py",
+    "ephemeral/studies/how_good/__init__.py",
+    "ephemeral/studies/model_and_index/__init__.py",
+    "ephemeral/studies/model_and_index/theory.py",
+    "ephemeral/studies/stochastic_arrivals/__init__.py",
+    "ephemeral/studies/stochastic_index/claims.py",
+    "learning/studies/learning_as_printed/claims.py",
+    "learning/studies/learning_corrected/__init__.py",
+    "learning/studies/learning_scheme/claims.py",
+    "restarts/studies/restart_applications.py",
+    "restarts/studies/restart_indexability.py",
+    "restarts/studies/restart_model.py",
+    "restarts/studies/restart_myopic.py",
+    "restarts/studies/restart_optimum.py",
+    "robots/studies/robots_controlled/__init__.py",
+    "robots/studies/robots_controlled/process_claims.py",
+    "robots/studies/robots_curve/claims.py",
+    "robots/studies/robots_general/page.py",
+    "robots/studies/robots_open.py",
+    "robots/studies/robots_static/__init__.py",
+    "robots/studies/robots_static/impact.py",
+    "robots/studies/robots_tables/__init__.py",
+}
+
+
+def words_in_python():
+    """Return the modules of studies, by their path below the package, that say rows in words."""
+    return {
+        path.relative_to(ROOT / "analysis").as_posix()
+        for path in studies()
+        if any(prose_of_claims(path.read_text(encoding="utf-8")))
+    }
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def claims(found):\n    return [Claim('X', found.gain)]",
+        "report.record('X', found.gain)",
+        "def claims(found):\n    return [claim('X', found.holds, evidence='some words')]",
+        "def claims(found):\n    said = f'{found.n} words'\n    return [claim('X', True, said)]",
+        "def claims(found):\n    return [claim('X', found.holds, numbers={'n': 'some words'})]",
+    ],
+)
+def test_words_of_a_claim_in_python_are_found(code):
+    assert list(prose_of_claims(code))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def claims(found):\n    return [claim('X', found['the gain'], numbers={'n': found.n})]",
+        "def claims(found):\n    'Return the claims.'\n    return [claim('X', found.gain)]",
+        "def draw(found):\n    save_figure('x', caption='some words')",
+    ],
+)
+def test_keys_docstrings_and_captions_are_no_words_of_a_claim(code):
+    assert not list(prose_of_claims(code))
+
+
+def test_the_words_of_a_verdict_are_data():
+    assert words_in_python() == WORDS_IN_PYTHON

@@ -3,7 +3,7 @@
 Imports are followed from the notebook through `analysis`, module by module, those inside functions
 and those of names that a package loads when they are asked for included, so that a change in one
 part of the package reruns only the notebooks that use it. Data files beside an imported package
-count as part of it.
+count as part of it; but of the words of verdicts, one file a document, a page counts its own alone.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import grimp
 from analysis.report.paths import ROOT
 from analysis.report.running.notebooks import Notebook
 from analysis.report.running.own_files import OwnFile, file_facts
+from analysis.report.saving import words
 
 PACKAGE = "analysis"
 
@@ -36,6 +37,7 @@ def result_key(
         json.dumps(parameters, sort_keys=True).encode(),
         json.dumps(file_facts(files), sort_keys=True).encode(),
         (ROOT / "requirements.lock").read_bytes(),
+        words.words_of_page(notebook.name).encode(),
     ):
         digest.update(hashlib.sha256(part).digest())
     for path in sorted(_closure(_imported(code))):
@@ -117,6 +119,8 @@ def _files(module: str) -> Iterator[Path]:
 def _data(folder: Path) -> Iterator[Path]:
     """Yield the data files of a package, but not those of the packages below it."""
     for path in folder.iterdir():
+        if path == words.FOLDER:
+            continue
         if path.is_file() and path.suffix not in {".py", ".pyc", ".pyi"}:
             yield path
         elif path.is_dir() and path.name != "__pycache__" and not (path / "__init__.py").exists():

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from analysis.published import printed_rows
 from analysis.report.run import by_hand, run_facts, run_folder, unchanged_by_hand, write_json
 from analysis.report.saving.claims import Claim, Number, Value, checked_interval, plain_value
+from analysis.report.saving.words import page_of
 
 _records: dict[str, Claim] = {}
 _values: dict[str, dict[str, Any]] = {}
@@ -29,11 +30,14 @@ def record_claims(claims: Iterable[Claim]) -> None:
     Raises
     ------
     ValueError
-        If there is no such row, or it was recorded before.
+        If there is no such row, its words stand under another page, or it was recorded before.
     """
+    page = run_facts()["notebook"].rpartition("/")[2]
     for claim in claims:
         if claim.id not in printed_rows():
             raise ValueError(f"id must name a row of analysis/published, got {claim.id!r}")
+        if page and page_of(claim.id) not in ("", page):
+            raise ValueError(f"words of {claim.id} stand under the page {page_of(claim.id)}")
         if claim.id in _records and not by_hand():
             raise ValueError(f"id {claim.id!r} was recorded before in this notebook")
         _records[claim.id] = claim

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.report import COLOURS, Claim, figure, save_figure, save_table, save_value
+from analysis.report import COLOURS, Claim, claim, figure, save_figure, save_table, save_value
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.definition import evaluate_policy
 from analysis.restarts.threshold import (
@@ -31,7 +31,6 @@ SAME = 1e-12
 #: A penalty on activity other than the two from which cost and activity are told apart.
 THIRD_PENALTY = 2.5
 PENALTY = r"penalty $\lambda$ (cost per active epoch)"
-MONOTONE = "P stochastically monotone and c(x,0) - c(x,1) + b sum P c(.,1) non-decreasing"
 
 
 def by_route(indices: Mapping[str, ArrayLike]) -> pd.DataFrame:
@@ -151,82 +150,52 @@ def claims(
         As `crossings_of_four` returns it.
     """
     c = cycles
-    several = f"on {len(c)} thresholds of {c.arm.nunique()} arms"
+    several = {"thresholds": len(c), "arms": c.arm.nunique()}
     printed_n = 1 / (discount * c.length_sum) - (1 - discount) / discount
     defined = ~np.isnan(ratios)
     visited = _near(ratios[defined], roots[defined], 1e-6)
     ratio, closed, root = skipped
-    holds = "thresholds are optimal and state k is visited passively from Q"
-    there = (
-        f"there the ratio agrees with the root of the definition, in {int(defined.sum())} "
-        f"states of {len(roots)} arms; on an arm "
-        f"that skips state 2 it is 0/0 in that state, where nu(k) M(k) - b L(k) gives "
-        f"{closed[1]:.4f} and the definition {root[1]:.4f}"
-    )
+    there = {"states": int(defined.sum()), "arms": len(roots), "closed": closed[1], "root": root[1]}
     index = visited and bool(np.isnan(ratio[1])) and _near(closed, root)
     inside = meets[0, 1] <= meets[0, 2] <= meets[1, 2] <= meets[1, 3] <= meets[2, 3]
-    open_arm = "the arm: the slide's sketch has no numbers"
     return [
         *(
-            Claim(
-                row,
-                _near(c.rate + THIRD_PENALTY * c.activity, c.priced),
-                evidence=f"{said}the cost at a third penalty is D + lambda N, {several}, all three "
-                "by linear equations",
-            )
-            for row, said in (("C-C-D-N", ""), ("C-continuous", "a line in lambda: "))
+            claim(row, _near(c.rate + THIRD_PENALTY * c.activity, c.priced), numbers=several)
+            for row in ("C-C-D-N", "C-continuous")
         ),
-        Claim(
-            "C-L-M",
-            _near(c.cost_sum, c.cost) and _near(c.length_sum, c.length),
-            evidence=f"the sums as printed, followed epoch by epoch, are those of the elimination, "
-            f"{several}",
+        claim(
+            "C-L-M", _near(c.cost_sum, c.cost) and _near(c.length_sum, c.length), numbers=several
         ),
-        Claim(
+        claim(
             "C-thm-D",
             _near(c.cost_sum / c.length_sum, c.rate),
             proof="thm-restart-cycle",
-            evidence=f"L/M by the sums is D by the linear equations, {several}",
+            numbers=several,
         ),
-        Claim(
-            "C-thm-N",
-            _near(printed_n, c.activity),
-            proof="thm-restart-cycle",
-            evidence=f"the printed expression of M by the sums is N by the equations, {several}",
-        ),
-        Claim(
+        claim("C-thm-N", _near(printed_n, c.activity), proof="thm-restart-cycle", numbers=several),
+        claim(
             "C-threshold",
             all(by_condition),
             proof="cor-restart-monotone",
-            condition=MONOTONE,
-            evidence=f"optimal for {sum(by_condition)} of {len(by_condition)} arms under the "
-            f"condition, for {sum(by_chance)} of {len(by_chance)} without",
+            numbers={
+                "optimal": sum(by_condition),
+                "arms": len(by_condition),
+                "optimal_without": sum(by_chance),
+                "arms_without": len(by_chance),
+            },
         ),
-        Claim(
+        claim(
             "C-lem-klambda",
             bool((np.diff(best, axis=1) >= 0).all()),
             proof="prop-restart-klambda",
-            condition="k may also be |X| + 1, never active, and increasing means non-decreasing",
-            evidence=f"on a grid of penalties for {len(best)} arms; without that threshold it "
-            "stays at |X| above w(|X|), where never active costs less",
+            numbers={"arms": len(best)},
         ),
-        Claim("C-thm-w", index, proof="thm-restart-threshold", condition=holds, evidence=there),
-        Claim(
-            "C-concl-closed",
-            index,
-            proof="thm-restart-threshold",
-            condition="state k is visited passively from Q",
-            evidence=there,
-        ),
-        Claim("C-fig-klambda", figure="restart-thresholds-step", leaves_open=open_arm),
-        Claim("C-fig-w", figure="restart-thresholds-crossing", leaves_open=open_arm),
-        Claim("C-fig-last", figure="restart-thresholds-lines", leaves_open=open_arm),
-        Claim(
-            "C-fig-last-order",
-            bool(inside),
-            condition="threshold policies are optimal",
-            evidence="a mediant lies between two fractions; so it is on the arm drawn",
-        ),
+        claim("C-thm-w", index, proof="thm-restart-threshold", numbers=there),
+        claim("C-concl-closed", index, proof="thm-restart-threshold", numbers=there),
+        claim("C-fig-klambda", figure="restart-thresholds-step"),
+        claim("C-fig-w", figure="restart-thresholds-crossing"),
+        claim("C-fig-last", figure="restart-thresholds-lines"),
+        claim("C-fig-last-order", bool(inside)),
     ]
 
 

@@ -13,6 +13,7 @@ from analysis.report.running import dependencies
 from analysis.report.running.kernels import LIBRARIES
 from analysis.report.running.notebooks import Notebook, all_notebooks
 from analysis.report.running.own_files import OwnFile
+from analysis.report.saving import words
 
 PAGE = """---
 jupytext:
@@ -141,6 +142,20 @@ def test_a_new_import_or_data_file_changes_the_key(key, tmp_path):
     with_data = key()
     (tmp_path / "sample/shared.py").write_text("import sample.other\nhelper = 1\n")
     assert len({before, with_data, key()}) == 3
+
+
+def test_words_of_verdicts_change_the_key_of_their_page_alone(key, tmp_path, monkeypatch):
+    folder = tmp_path / "sample/data/verdicts"
+    monkeypatch.setattr(words, "FOLDER", folder)
+    folder.mkdir()
+    before = key()
+    path = folder / "a-document.yml"
+    path.write_text("another-page:\n  X-1:\n    evidence: words\n")
+    assert key() == before
+    path.write_text(path.read_text() + "page:\n  X-2:\n    evidence: words\n")
+    with_words = key()
+    path.write_text(path.read_text() + "    condition: more words\n")
+    assert len({before, with_words, key()}) == 3
 
 
 def test_parameters_and_sources_change_the_key(key):
