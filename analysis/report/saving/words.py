@@ -44,13 +44,23 @@ WORDS = (
 WORDED = ("figure", "statement", "algorithm", "claim", "premise", "future", "reference")
 #: Characters of the longest name that may stand among the numbers, such as that of a law.
 LONGEST_NAME = 48
+_SECTION = re.compile(r"^([\w-]+):[ \t]*$", re.MULTILINE)
+
+
+def _span(ends: tuple[float, float], style: str) -> str:
+    return span(ends[0], ends[1], style)
+
+
+def _plus_minus(estimate: tuple[float, float], decimals: str = "2") -> str:
+    return plus_minus(estimate[0], estimate[1], int(decimals))
+
+
 #: Ways to write a number that Python's format strings do not have, by the first word.
 SPELLINGS: dict[str, Callable[..., str]] = {
     "counted": counted,
-    "span": lambda ends, style: span(*ends, style),
-    "plus_minus": lambda estimate, decimals="2": plus_minus(*estimate, int(decimals)),
+    "span": _span,
+    "plus_minus": _plus_minus,
 }
-_SECTION = re.compile(r"^([\w-]+):[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
