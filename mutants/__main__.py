@@ -73,6 +73,7 @@ def run_target(
         + target["tests"]
     )
     os.environ["NUMBA_CACHE_DIR"] = str(folder / "numba")
+    os.environ["NUMBA_DISABLE_JIT"] = str(int(target.get("interpreted", False)))
     outcome, output = run_tests(command, TIME_LIMIT)
     if outcome != TestOutcome.SURVIVED:
         raise SystemExit(f"the tests of {target['module']} fail as they are:\n{output}")

@@ -182,9 +182,9 @@ def _largest_error(rises, dens, weights, crossings, unsure, direct, closing, spr
         error = direct[k] + run
         if not tied:
             run, after = 0.0, weights[k]
-        if error > 0.0:
+        if error != 0.0:
             error /= abs(crossings[k]) + spread
-            if not error < np.inf:  # a term has overflowed
+            if not error < np.inf:  # a term has overflowed, or is none
                 return np.inf
             worst = max(worst, error)
     return worst

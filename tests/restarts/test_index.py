@@ -273,6 +273,16 @@ def test_cycles_beyond_counting_leave_the_index_its_digits(states, up, down, las
     assert whittle_indices([arm], 1.0)[0, -1] == pytest.approx(last, rel=1e-9)
 
 
+def test_cycles_longer_than_a_float_can_hold_are_counted_in_balls_or_refused():
+    """Where lengths overflow, 0 times infinity was none, and passed for no error at all."""
+    arm = drifting_down(42, 1e-8, 0.9)
+    true = precise_index(arm, 1.0, 3000)
+    for found in (whittle_index(arm, 1.0).index, whittle_indices([arm], 1.0)[0]):
+        np.testing.assert_allclose(found, true, rtol=1e-9)
+    with pytest.raises(NotConverged, match=r"rounding may have moved .* by inf of its size"):
+        whittle_index(drifting_down(310, 0.05, 0.6), 1.0)
+
+
 def test_an_index_that_rounding_hides_is_refused_without_balls(monkeypatch):
     arm, discount = draw("near ties", 0)
     index = whittle_index(arm, discount).index

@@ -1,0 +1,212 @@
+"""What an elimination finds, against the policies it stands for in fractions, and its error."""
+
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pytest
+
+from analysis.restarts import RestartArm
+from analysis.restarts import elimination_steps as steps
+from analysis.restarts.rounding import in_balls, in_floats
+from tests.restarts.adversarial import FAMILIES, draw
+from tests.restarts.precise import precise_index
+
+WAYS = {
+    "bounded": partial(in_floats, probes=False),
+    "estimated": partial(in_floats, probes=True),
+    "balls": partial(in_balls, tolerance=1e-10),
+}
+EPSILON = float(np.finfo(float).eps)
+
+
+def solved(matrix, right):
+    """The solution of a linear system of fractions, for several right-hand sides."""
+    rows = [[*row, *values] for row, values in zip(matrix, right, strict=True)]
+    for k in range(len(rows)):
+        pivot = next(i for i in range(k, len(rows)) if rows[i][k])
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        rows[k] = [entry / rows[k][k] for entry in rows[k]]
+        for i in range(len(rows)):
+            if i != k and rows[i][k]:
+                rows[i] = [a - rows[i][k] * b for a, b in zip(rows[i], rows[k], strict=True)]
+    return [row[len(rows) :] for row in rows]
+
+
+def policies(arm, discount, order):
+    """nu, w, L, M and N along an order, each from the linear system of its policy.
+
+    A diagonal entry of P is what its row leaves. At discount 1 the last policy has no cycle.
+    """
+    exact = np.vectorize(Fraction, otypes=[object])
+    passive, reset, idle, repair = map(
+        exact, (arm.passive, arm.reset, arm.passive_cost, arm.active_cost)
+    )
+    b, states = Fraction(discount), arm.states
+    for x in range(states):
+        passive[x, x] = 1 - sum(passive[x, y] for y in range(states) if y != x)
+    r = idle - repair + b * (passive @ repair)
+    nu, w, cost, length, activity = [], [], [], [], []
+    for k in range(states + 1):
+        left = list(order[:k])
+        if k == states and discount == 1:
+            break
+        system = [[int(x == y) - b * passive[x, y] for y in left] for x in left]
+        values = solved(system, [[r[x], Fraction(1)] for x in left]) if left else []
+        earned = [sum(reset[x] * v[c] for x, v in zip(left, values, strict=True)) for c in (0, 1)]
+        cost.append(reset @ repair + earned[0])
+        length.append(1 + b * earned[1])
+        activity.append((1 - (1 - b) * earned[1]) / length[-1])
+        if k < states:
+            x = order[k]
+            ahead = [
+                b * sum(passive[x, y] * v[c] for y, v in zip(left, values, strict=True))
+                for c in (0, 1)
+            ]
+            nu.append((r[x] + ahead[0]) / (1 + ahead[1]))
+            w.append(nu[-1] * length[-1] - b * cost[-1])
+    return tuple(np.array([float(x) for x in part]) for part in (nu, w, cost, length, activity))
+
+
+def plain(seed, states=5):
+    """An arm without trouble: all states lead to all, costs of either sign."""
+    rng = np.random.default_rng(seed)
+    passive = rng.dirichlet(np.ones(states), states)
+    return RestartArm(passive, rng.dirichlet(np.ones(states)), *rng.normal(size=(2, states)))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("adaptive", [False, True])
+@pytest.mark.parametrize("discount", [0.3, 0.9, 1.0])
+def test_what_is_found_is_what_the_policies_cost(way, adaptive, discount):
+    for seed in range(3):
+        arm = plain(seed)
+        found = WAYS[way](arm, discount, adaptive=adaptive)
+        nu, w, cost, length, activity = policies(arm, discount, found.order)
+        assert adaptive or found.order.tolist() == list(range(arm.states))
+        assert found.rising == bool((np.diff(nu) >= 0).all())
+        assert found.rising >= adaptive
+        close = partial(np.testing.assert_allclose, rtol=1e-11, atol=1e-12)
+        close(found.critical, nu)
+        close(found.crossings, w)
+        close(found.cost[: cost.size], cost)
+        close(found.length[: length.size], length)
+        close(found.activity[: activity.size], activity)
+        if discount == 1:
+            assert np.isnan(found.cost[-1])
+            assert found.length[-1] == np.inf
+            assert found.activity[-1] == 0
+        assert EPSILON <= found.residual < 1e-11
+
+
+def test_of_states_that_tie_the_first_goes_first():
+    passive = np.full((4, 4), 0.25)
+    arm = RestartArm(passive, passive[0], [3.0, 1.0, 1.0, 3.0], np.full(4, 2.0))
+    for way in WAYS.values():
+        found = way(arm, 0.5, adaptive=True)
+        assert found.order.tolist() == [1, 2, 0, 3]
+        assert found.rising
+
+
+def test_a_class_that_cannot_be_left_ends_the_elimination():
+    arm = RestartArm(np.eye(2), [0.5, 0.5], [0.0, 1.0], [1.0, 1.0])
+    for way in WAYS.values():
+        assert way(arm, 1.0, adaptive=True) is None
+        assert way(arm, 1 - 1e-6, adaptive=True) is not None
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_error_is_larger_than_it_is_said_to_be(way, family):
+    """Relative to the size of an index and the spread of costs; and balls get there."""
+    for number in range(8):
+        arm, discount = draw(family, number, 4)
+        found = WAYS[way](arm, discount, adaptive=True)
+        true = precise_index(arm, discount)[found.order]
+        assert np.isfinite(found.crossings).all() or found.residual == np.inf
+        spread = max(np.ptp(arm.passive_cost), np.ptp(arm.active_cost))
+        with np.errstate(invalid="ignore"):
+            error = np.abs(found.crossings - true) / (np.abs(true) + spread)
+        largest = 1e-7 * np.abs([arm.passive_cost, arm.active_cost]).max() / (1e-300 + spread)
+        assert not np.nanmax(error, initial=0) > found.residual + 8 * EPSILON * (1 + largest)
+        if way == "balls":
+            assert found.residual <= 1e-10
+
+
+# The bounds themselves, by hand. Weights are cycles' lengths, `dens` discounted epochs of a state.
+
+WEIGHTS = np.array([1.0, 3.0, 5.0, 9.0])
+CROSSINGS = np.array([-1.0, 0.0, 2.0])
+DENS = np.array([1.0, 2.0, 4.0])
+
+
+def largest(rises, unsure, direct, closing=3, spread=1.0):
+    floats = (np.array(values, dtype=float) for values in (unsure, direct))
+    arguments = (np.array(rises, dtype=float), DENS, WEIGHTS, CROSSINGS)
+    return steps._largest_error(*arguments, *floats, closing, spread)
+
+
+def test_errors_are_relative_to_the_index_and_the_spread():
+    zero = np.zeros(3)
+    assert largest([1, 1, 1], zero, [1, 0, 0]) == 1 / 2
+    assert largest([1, 1, 1], zero, [0, 1, 0]) == 1
+    assert largest([1, 1, 1], zero, [0, 0, 1]) == 1 / 3
+    assert largest([1, 1, 1], zero, [0, 0, 1], spread=2.0) == 1 / 4
+    assert largest([1, 1, 1], zero, [1, 2, 3]) == 2
+    assert largest([1, 1, 1], zero, zero) == EPSILON
+    assert largest([1, 1, 1], zero, zero, spread=0.0) == EPSILON
+    assert largest([1, 1, 1], zero, [0, np.inf, 0]) == np.inf
+    assert largest([1, 1, 1], zero, [0, np.nan, 0]) == np.inf
+
+
+def test_a_rise_that_may_be_none_may_be_worth_the_cycle_after_its_run():
+    """Up to unsure * den * the weight after the run, for the run and the state before it."""
+    zero = np.zeros(3)
+    # The last state alone is unsure: 0.5 * 4 * 9, over 2 + 1 for itself, and not before.
+    assert largest([1, 1, 0.5], [0.5] * 3, zero) == max(0.5 * 4 * 9 / 3, 0.5 * 4 * 9 / 1)
+    assert largest([1, 1, 0.6], [0.5] * 3, zero) == EPSILON
+    assert largest([1, 1, -0.5], [0.5] * 3, zero) == 18
+    # The middle one: the weight after it is that of the last, 5.
+    assert largest([1, 0.5, 1], [0.5] * 3, zero) == 0.5 * 2 * 5
+    # Both: the run's weight is 9 for both of them.
+    assert largest([1, 0, 0], [0.5] * 3, zero) == max(0.5 * 2 * 9, 0.5 * 4 * 9)
+    # The first rise is no difference; nothing is unsure where nothing is rounded.
+    assert largest([0, 1, 1], [0.5] * 3, zero) == EPSILON
+    assert largest([1, 0, 0], zero, zero) == EPSILON
+    # Where a class has closed, a run at the end may be worth any number.
+    assert largest([1, 1, 0], [0.5] * 3, zero, closing=2) == np.inf
+    assert largest([1, 0, 1], [0.5] * 3, zero, closing=2) == 5
+
+
+def test_the_bound_is_of_use_until_a_class_closes_early():
+    rises = np.ones(3)
+    found = steps._bounded_error(rises, DENS, WEIGHTS, CROSSINGS, 3, 4.0, 1.0, 1e-3)
+    assert found == pytest.approx(max(2e-3 * 4 * WEIGHTS[:3] / (np.abs(CROSSINGS) + 1)))
+    assert steps._bounded_error(rises, DENS, WEIGHTS, CROSSINGS, 2, 4.0, 1.0, 1e-3) == found
+    assert steps._bounded_error(rises, DENS, WEIGHTS, CROSSINGS, 1, 4.0, 1.0, 1e-3) == np.inf
+    tied = np.array([1.0, 1.0, 4e-3])
+    found = steps._bounded_error(tied, DENS, WEIGHTS, CROSSINGS, 3, 4.0, 1.0, 1e-3)
+    assert found == pytest.approx(2e-3 * 4 * 3 + 4e-3 * 4 * 9)
+
+
+def test_the_estimate_is_the_root_mean_square_of_what_was_sown():
+    rises = np.array([[1.0, -2.0, 3.0], [0.5, 0.0, 1.0], [-0.5, 2.0, 0.0]])
+    rising, found = steps._estimated_error(rises, DENS, WEIGHTS, CROSSINGS, 3, 1.0)
+    rounding = steps.ROUNDING * np.sqrt(3)
+    moved = np.cumsum(rises[1:] * WEIGHTS[:3], axis=1)
+    summed = np.cumsum(np.abs(rises[0]) * WEIGHTS[:3])
+    direct = rounding * (np.sqrt((moved**2).mean(axis=0)) + summed)
+    assert not rising
+    assert found == pytest.approx(max(direct / (np.abs(CROSSINGS) + 1)), rel=1e-12)
+    unsure = rounding * np.sqrt((rises[1:] ** 2).mean(axis=0))
+    for sign, rises_still in ((1, True), (-1, True), (-2, False)):
+        rises[0, 1:] = sign * unsure[1:]
+        rises[0, 0] = -1.0
+        rising, _ = steps._estimated_error(rises, DENS, WEIGHTS, CROSSINGS, 3, 1.0)
+        assert rising == rises_still
+
+
+def test_critical_values_fall_where_they_do_by_more_than_rounding():
+    assert steps._is_rising(np.array([-5.0, 1.0, -0.5]), 0.5)
+    assert not steps._is_rising(np.array([1.0, 1.0, -0.6]), 0.5)
+    assert not steps._is_rising(np.array([1.0, -0.6, 1.0]), 0.5)
