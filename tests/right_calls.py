@@ -29,7 +29,7 @@ NOT_CALLED = {
         "Run", "ThresholdValue",
     },
     "robots": {"ControlSolution", "FleetSolution", "FullChain", "PrintedRun", "ServiceLaw"},
-    "joint": {"PricedSolution"},
+    "joint": {"JointRun", "PricedSolution", "QueuedIndex"},
     "mdp": set(),
     "trace": {"Outcome", "Repair"},
     "crawl": {"CrawlState", "Reading", "SourceState", "Unreadable"},
@@ -209,6 +209,7 @@ def robot_calls():
 def joint_calls():
     two, engine = {"sources": two_sources()}, joint.Engine(2.0, 3)
     relaxed = {**two, "budget": 1.0, "pages": 2.0, "fresh": True}
+    policy = joint.queued_index(two_sources(), engine, ages=3)
     aged = {**two, "age": [1, 2], "price": 0.1, "fresh": True}
     return {
         "Engine": {"index_rate": 2.0, "places": 3},
@@ -228,6 +229,15 @@ def joint_calls():
         "frozen_reward": {**aged, "engine": engine, "queue": 1},
         "priced_index": aged,
         "priced_problem": relaxed,
+        "queued_index": {
+            **two, "engine": engine, "index": "frozen", "price": 0.1, "fresh": True, "ages": 3,
+            "queues": [0, 2], "stop": 2,
+        },
+        "simulate_engine": {
+            **two, "engine": engine, "policy": policy, "budget": 1, "horizon": 5,
+            "order": "worth", "preempt": True, "push_out": True, "warm_up": 1,
+            "rng": np.random.default_rng(0),
+        },
     }  # fmt: skip
 
 

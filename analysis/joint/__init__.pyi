@@ -9,11 +9,14 @@ from .prices import (
     priced_problem,
 )
 from .robots import RobotSystem
+from .simulation import JointRun, QueuedIndex, queued_index, simulate_engine
 
 __all__ = [
     "Engine",
+    "JointRun",
     "JointSystem",
     "PricedSolution",
+    "QueuedIndex",
     "RobotSystem",
     "batch_value",
     "best_window",
@@ -24,4 +27,6 @@ __all__ = [
     "frozen_reward",
     "priced_index",
     "priced_problem",
+    "queued_index",
+    "simulate_engine",
 ]

@@ -226,6 +226,13 @@ def frozen_index(
     return index / sources.cost
 
 
+def best_queued_window(
+    sources: Sources, engine: Engine, queue: int, price: float, most: float
+) -> Floats:
+    """Return the window of a fresh crawl that joins a queue at a price, of at most `most`."""
+    return _Crawls(sources, engine, queue, price, True, ORDERS[0]).window(most)
+
+
 @dataclass(frozen=True)
 class _Crawls:
     """Crawls that find a queue: what they take, and what their pages cost."""
