@@ -33,5 +33,7 @@ def test_every_computed_statement_is_turned_by_some_falsified_model():
     assert_all_turn(claims, true, {"another number": (1.0, True), "not so": (179.79, False)})
     with pytest.raises(AssertionError, match=STATEMENT):
         assert_all_turn(claims, true, {"another number": (1.0, True)})
+    with pytest.raises(AssertionError, match=STATEMENT):
+        assert_all_turn(claims, true, {"another number": (1.0, True)}, {"not so": (179.79, False)})
     with pytest.raises(AssertionError, match="'nothing wrong' turns no verdict"):
         assert_all_turn(claims, true, {"nothing wrong": true, "not so": (179.79, False)})

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from analysis.restarts import RestartArm, certify_indexability, whittle_index
+from analysis.restarts import (
+    RestartArm,
+    certify_indexability,
+    indexability,
+    thresholds,
+    whittle_index,
+)
 from analysis.restarts.definition import solve_subsidised
 from analysis.restarts.indexability import critical_values, restart_level
 from analysis.restarts.instances.generators import unstructured_arm
@@ -56,27 +60,41 @@ def test_the_theorem_and_the_lemma_hold_and_the_passive_set_does_not(true):
     assert found["C-thm-indexable"] == found["C-lem-W"] == "holds"
 
 
-def test_each_claim_turns_on_a_false_model(true):
-    shifted = [np.roll(index, 1) for index in true["indices"]]
-    spoilt = [*true["certificates"][1:], replace(true["certificates"][0], residual=1.0)]
-    swapped = true["readings"].replace({"printed": "corrected", "corrected": "printed"})
+def nested_by_number(arm, discount, order):
+    """Return the thresholds of an arm without structure as if its states were in order of wear."""
+    return thresholds(arm, discount)
+
+
+def test_each_claim_turns_on_a_false_model(true, monkeypatch):
+    arms = [unstructured_arm(4, np.random.default_rng(seed)) for seed in range(6)]
+    with monkeypatch.context() as patch:
+        patch.setattr(indexability, "thresholds", nested_by_number)
+        unordered = [certify_indexability(arm, DISCOUNT) for arm in arms]
+    paid = [[restart_level(arm, DISCOUNT, -s) for s in true["subsidies"]] for arm in arms[:2]]
     assert_all_turn(
         claims,
         true,
         {
-            "the index of the next state": true | {"indices": shifted},
-            "an arm without a certificate": true | {"certificates": spoilt},
+            "the index at another discount": true
+            | {"indices": [whittle_index(arm, 0.5).index for arm in arms[:2]]},
+            "states that turn passive by their number": true | {"certificates": unordered},
             "activity is paid for, not charged": true
-            | {"levels": true["levels"][:, ::-1], "solved": true["solved"][::-1]},
-            "the level with the factor printed": true | {"readings": swapped},
+            | {
+                "levels": np.array(paid),
+                "solved": [solve_subsidised(arms[0], DISCOUNT, -s) for s in true["grid"]],
+            },
+            "an epoch that does not look ahead": true
+            | {"readings": passive_set_readings(arms, 1e-6)},
         },
     )
 
 
 def test_the_definitions_turn_each_on_its_own(true):
-    shifted = true | {"indices": [np.roll(index, 1) for index in true["indices"]]}
-    assert_turns(claims, true, shifted, {"C-exists", "C-def-index"})
-    assert_turns(claims, true, true | {"solved": true["solved"][::-1]}, {"C-def-indexable"})
+    arms = [unstructured_arm(4, np.random.default_rng(seed)) for seed in range(2)]
+    other = true | {"indices": [whittle_index(arm, 0.5).index for arm in arms]}
+    assert_turns(claims, true, other, {"C-exists", "C-def-index"})
+    paid = [solve_subsidised(arms[0], DISCOUNT, -s) for s in true["grid"]]
+    assert_turns(claims, true, true | {"solved": paid}, {"C-def-indexable"})
 
 
 def test_only_both_corrections_together_give_every_passive_set():

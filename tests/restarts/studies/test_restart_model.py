@@ -3,8 +3,16 @@
 import numpy as np
 import pytest
 
-from analysis.restarts import RestartBandit, solve_joint, whittle_indices
+from analysis.restarts import (
+    RestartBandit,
+    evaluate_scores,
+    index_scores,
+    simulate,
+    solve_joint,
+    whittle_indices,
+)
 from analysis.restarts.definition import solve_subsidised
+from analysis.restarts.instances import systems
 from analysis.restarts.instances.generators import SLIDE_DISCOUNT, slide_arms, unstructured_arm
 from analysis.restarts.instances.systems import exact_costs
 from analysis.restarts.studies.restart_model import (
@@ -17,8 +25,8 @@ from analysis.results import Estimate
 from tests.support import assert_all_turn, assert_turns, verdicts
 
 
-def bandit(kernel, arms, seed=0):
-    drawn = slide_arms(kernel, arms, 3, np.random.default_rng(seed))
+def bandit(kernel, arms, seed=0, states=3):
+    drawn = slide_arms(kernel, arms, states, np.random.default_rng(seed))
     return RestartBandit(tuple(drawn), 1, SLIDE_DISCOUNT)
 
 
@@ -29,11 +37,14 @@ def cases(wrong=0.0):
 
 @pytest.fixture(scope="module")
 def true():
-    hundred = bandit("one-step", 100)
+    hundred, three = bandit("one-step", 100), bandit("lazy-wearing", 3)
+    scores = index_scores(three)
+    rng = np.random.default_rng(7)
+    run = simulate(three, {"index": scores}, paths=400, epochs=250, rng=rng)
     return {
-        "bandit": bandit("lazy-wearing", 3),
-        "value": 10.0,
-        "simulated": Estimate(10.1, 9.9, 10.3, 100),
+        "bandit": three,
+        "value": float(evaluate_scores(three, scores).values.flat[0]),
+        "simulated": run.mean("index", level=0.9999),
         "solved": {n: solve_joint(bandit("shock", n)) for n in (2, 3)},
         "hundred": hundred,
         "apart": whittle_indices(hundred.arms, SLIDE_DISCOUNT),
@@ -49,19 +60,23 @@ def test_all_holds_but_the_lowest_index(true):
     assert (found["C-3p100"], found["C-decompose"]) == ("matches", "used")
 
 
-def test_each_claim_turns_on_a_false_model(true):
-    exact = true["exact"]
-    swapped = exact.rename(columns={"lowest": "index_worst", "index_worst": "lowest"})
+def test_each_claim_turns_on_a_false_model(true, monkeypatch):
+    three = true["bandit"]
+    worst_first = evaluate_scores(three, [-scores for scores in index_scores(three)])
+    small = {"seed": 2019, "instances": 4, "arms": 3, "budgets": [1], "jobs": 1}
+    alike = exact_costs(["lazy-wearing"], **small, identical=True)
+    with monkeypatch.context() as patch:
+        patch.setitem(systems.EXACT, "lowest", systems.EXACT["index_best"])
+        highest = exact_costs(["lazy-wearing"], **small)
     assert_all_turn(
         claims,
         true,
         {
-            "the equations of another policy": true | {"value": 11.0},
-            "a machine less in each joint problem": true
-            | {"solved": {n + 1: one for n, one in true["solved"].items()}},
-            "the index policy as good as the optimum": true
-            | {"exact": exact.assign(index_best=exact.optimal)},
-            "the lowest index is the right one": true | {"exact": swapped},
+            "the equations of another policy": true | {"value": float(worst_first.values.flat[0])},
+            "machines of four states": true
+            | {"solved": {n: solve_joint(bandit("shock", n, states=4)) for n in (2, 3)}},
+            "machines that are alike": true | {"exact": alike},
+            "the highest index in the place of the lowest": true | {"exact": highest},
             "arms solved at another penalty": true
             | {"checked": check_single_arms(cases(wrong=0.5), SLIDE_DISCOUNT)},
         },

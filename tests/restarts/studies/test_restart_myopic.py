@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.restarts.instances.systems import exact_costs, myopic_gaps
+from analysis.restarts.simulation import Paths
 from analysis.restarts.studies.restart_myopic import (
     claims,
     losses_of_the_index,
@@ -45,8 +46,10 @@ def test_the_range_is_not_determined_and_the_conclusion_is_context(true):
     assert {found[id] for id in used | {"C-e34-xaxis", "C-e34-yaxis"}} == {"used"}
 
 
-def test_the_definition_turns_on_a_saving_of_the_other_cost(true, cells):
-    other = cells.assign(eps=100 * (cells.myopic / cells["index"] - 1))
+def test_the_definition_turns_on_a_saving_of_the_other_cost(true, monkeypatch):
+    saving = Paths.saving
+    monkeypatch.setattr(Paths, "saving", lambda run, one, other: saving(run, other, one))
+    other = myopic_gaps(["shock"], **SETTING, arms=[25], budgets=[1])
     assert_all_turn(claims, true, {"a share of the index policy's cost": true | {"cells": other}})
 
 

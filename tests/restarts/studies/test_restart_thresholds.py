@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from analysis.restarts import thresholds, whittle_index
-from analysis.restarts.definition import least_over_policies
+from analysis.restarts.definition import evaluate_policy, least_over_policies
 from analysis.restarts.instances.generators import (
     random_kernel,
     shock,
     slide_arm,
     unstructured_arm,
 )
+from analysis.restarts.studies import restart_thresholds as study
 from analysis.restarts.studies.restart_thresholds import (
     a_crossing,
     by_route,
@@ -19,6 +20,7 @@ from analysis.restarts.studies.restart_thresholds import (
     crossings_of_four,
     skipping_arm,
 )
+from analysis.restarts.threshold import cycle_by_definition
 from tests.support import assert_all_turn, assert_turns, verdicts
 
 DISCOUNT = 0.9
@@ -66,11 +68,30 @@ def test_slide_14_holds_and_the_others_hold_under_conditions(true):
     }
 
 
-def test_each_claim_turns_on_a_false_model(true):
-    cycles, meets = true["cycles"], true["meets"]
-    short = cycles.assign(length_sum=cycles.length_sum - 1)
-    free = cycles.assign(priced=cycles.rate)
-    swapped = dict(zip(meets, reversed(meets.values()), strict=True))
+def without_its_active_epoch(arm, discount, k):
+    """Return the sums over a cycle that ends when its last passive epoch does."""
+    cost, length = cycle_by_definition(arm, discount, k)
+    return cost, length - 1
+
+
+def at_no_price(arm, discount, penalty, policy):
+    """Return a policy's values where activity is not charged."""
+    return evaluate_policy(arm, discount, 0.0, policy)
+
+
+def test_each_claim_turns_on_a_false_model(true, monkeypatch):
+    rng = np.random.default_rng(3)
+    monotone = [slide_arm(random_kernel("lazy-simplex", 5, rng)) for _ in range(4)]
+    plain = [unstructured_arm(5, rng) for _ in range(4)]
+    prices = np.linspace(-30, 30, 61)
+    with monkeypatch.context() as patch:
+        patch.setattr(study, "cycle_by_definition", without_its_active_epoch)
+        short = compare_cycles(monotone[:2] + plain[:2], DISCOUNT)
+    with monkeypatch.context() as patch:
+        patch.setattr(study, "evaluate_policy", at_no_price)
+        free = compare_cycles(monotone[:2] + plain[:2], DISCOUNT)
+    paid = [thresholds(arm, DISCOUNT).best(-prices) for arm in monotone + plain]
+    myopic = [whittle_index(arm, 0.1, method="ratio").index for arm in monotone[:2]]
     assert_all_turn(
         claims,
         true,
@@ -79,9 +100,10 @@ def test_each_claim_turns_on_a_false_model(true):
             "activity at no price": true | {"cycles": free},
             "arms without structure": true
             | {"by_condition": true["by_chance"], "by_chance": true["by_condition"]},
-            "a price that is paid out": true | {"best": true["best"][:, ::-1]},
-            "the ratio of the next state": true | {"ratios": np.roll(true["ratios"], 1, axis=1)},
-            "lines of growing slope": true | {"meets": swapped},
+            "a price that is paid out": true | {"best": np.array(paid)},
+            "the ratio at another discount": true | {"ratios": np.array(myopic)},
+            "lines of an arm without structure": true
+            | {"meets": crossings_of_four(thresholds(plain[0], DISCOUNT), 0)},
         },
     )
 
