@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy.stats import nbinom
 
 from analysis.ephemeral import (
     four_sources,
@@ -15,8 +16,9 @@ from analysis.ephemeral import (
 )
 from analysis.ephemeral.sources import Sources
 from analysis.learning.scheme import equations
+from analysis.learning.scheme.equations import features
 from analysis.learning.scheme.lspe import LspeOptions
-from analysis.learning.scheme.thresholds import soft_threshold_value
+from analysis.learning.scheme.thresholds import soft_threshold_value, whittle_threshold
 from analysis.learning.studies import learning_scheme as study
 from analysis.learning.studies.learning_scheme import claims as says
 from analysis.learning.studies.learning_scheme import rule as rule
@@ -74,11 +76,14 @@ def index():
     )
 
 
+def features_met():
+    ages = np.random.default_rng(3).integers(1, 12, (40, 4))
+    return features(FOUR.state_at_age(ages) / FOUR.u_star.max())
+
+
 @cache
 def learning():
-    phi = equations.features(
-        FOUR.state_at_age(np.random.default_rng(3).integers(1, 12, (40, 4))) / FOUR.u_star.max()
-    )
+    phi = features_met()
     by_print, by_formula = equations.inverse_errors(phi)
     return rule.Rule(
         sources=FOUR,
@@ -103,7 +108,16 @@ def learning():
 YEARS = {"2016", "2018"}
 
 
-def falsified():
+class InHeaps:
+    """Items that come in heaps: a negative binomial law in the place of Poisson's."""
+
+    @staticmethod
+    def logpmf(count, mean):
+        return nbinom.logpmf(count, 2, 2 / (2 + mean))
+
+
+def falsified(patch):
+    """Return the arguments of the claims for falsified models, by what is wrong with them."""
     held, ranked, learned = content(), index(), learning()
     rng = np.random.default_rng(5)
 
@@ -116,13 +130,19 @@ def falsified():
     def of_rule(**changes):
         return held, ranked, replace(learned, **changes), YEARS
 
+    def patched(home, name, wrong, measure):
+        with patch.context() as only:
+            only.setattr(home, name, wrong)
+            return measure()
+
     one_draw = LspeOptions.corrected(kappa=2.0)
-    table = learned.gradients
-    swapped = table.copy()
-    swapped.loc[[rule.AS_PRINTED, rule.HARVEST]] = table.loc[[rule.OWN, rule.CORRECTED]].to_numpy()
-    swapped.loc[rule.OWN] = table.loc[rule.AS_PRINTED].to_numpy()
-    harvest = replace(learned.poisson, beta=learned.poisson.harvest)
-    right = replace(learned.recursion, printed_end=learned.recursion.end)
+    ways = rule.readings(2.0)
+    exchanged = ways | {
+        rule.AS_PRINTED: ways[rule.OWN],
+        rule.HARVEST: ways[rule.CORRECTED],
+        rule.OWN: ways[rule.AS_PRINTED],
+    }
+    solve, windowed = rule.ThresholdChain.solve, study.windowed_content
     everything = {
         "budget": 4,
         "cycle": long_run_cycle(FOUR, "whittle", 4),
@@ -130,19 +150,34 @@ def falsified():
     }
     visited = FOUR.state_at_age(rng.integers(1, 12, (12, 4)))
     lower = 0.5 * study.thresholds_at(FOUR, visited)
+    phi = features_met()
+    crawled = range(3, 100, 7)
     return {
-        "arrivals not given uniform": of_content(thinning=equations.thinning_error(25, 0.3, 5) + 1),
+        "arrivals in heaps": of_content(
+            thinning=patched(
+                equations, "poisson", InHeaps, lambda: equations.thinning_error(25.0, 0.3, 10)
+            )
+        ),
         "alpha is the decay rate": of_content(left=FOUR.decay),
         "items fade twice as fast": of_content(draws=equations.shot_noise(250.0, 1.4, 20_000, rng)),
         "neighbouring epochs share items": of_content(
             draws=0.5 * (held.draws + np.roll(held.draws, 1))
         ),
-        "crawls take part": of_content(misses=held.misses.assign(**{"never crawled": 1.0})),
-        "content never dropped": of_content(misses=0.0 * held.misses),
+        "crawls that are not told": of_content(
+            misses=patched(
+                study,
+                "windowed_content",
+                lambda drawn, decay, life, _: windowed(drawn, decay, life, crawled),
+                lambda: study.content_misses(held.draws[:100], 0.7, (5, 100), crawled),
+            )
+        ),
+        "content dropped when nothing is left of it": of_content(
+            misses=study.content_misses(held.draws[:100], 0.7, (99, 100), crawled)
+        ),
         "contents of other decay rates": of_content(orbit=FASTER.state_at_age(AGES[:12])),
         "a crawl comes an epoch late": of_content(orbit=FOUR.state_at_age(AGES[:12] + 1)),
         "everything is crawled": of_content(**everything),
-        "exactly one is drawn": of_content(engaged=np.array([0.0, 1.0, 0.0, 0.0, 0.0])),
+        "one source is always drawn": of_content(engaged=equations.engaged_law([1, 0, 0, 0])),
         "one year": (held, ranked, learned, {"2018"}),
         "largest content first": of_index(
             exceeding=FOUR.state_at_age(AGES) / FOUR.cost,
@@ -151,13 +186,20 @@ def falsified():
         "ages counted from the end": of_index(
             closed=whittle_index_at_age(FOUR, np.broadcast_to(AGES[::-1], (20, 4)))
         ),
-        "the bracket one lower": of_index(ceil=np.roll(ranked.ceil, 1, axis=0)),
+        "the bracket an epoch on": of_index(
+            ceil=equations.indices_as_printed(FOUR, AGES + 1, "ceil")
+        ),
         "thresholds half as high": of_index(
             agreement=study.threshold_agreement(FOUR, visited, lower, (1, 2)),
             least_change=study.least_change(FOUR, visited[:2], 3 * lower[:2], rng),
         ),
-        "a poor fit": of_index(
-            fit=replace(ranked.fit, rewards={"quadratic": 100.0, "shared": 90.0})
+        "a fit to thresholds of wrong sign": of_index(
+            fit=patched(
+                equations,
+                "whittle_threshold",
+                lambda sources, state: -whittle_threshold(sources, state),
+                lambda: equations.fitted_thresholds(FOUR, 1),
+            )
         ),
         "a run that does not repeat": of_index(
             repeats={m: study.repetition(FOUR, m, Slower()) for m in (1, 2, 3)}
@@ -166,12 +208,33 @@ def falsified():
             transitions=rule.check_transitions(TWO, AT[0], replace(PRINTED, offset=0.0))
         ),
         "one draw for both": of_rule(transitions=rule.check_transitions(TWO, AT[0], one_draw)),
-        "beta is the harvest": of_rule(poisson=harvest),
-        "readings exchanged": of_rule(gradients=swapped),
-        "the recursion grows": of_rule(recursion=replace(learned.recursion, radius=1.2)),
-        "A set right": of_rule(recursion=right),
-        "no step at n = 0": of_rule(ranks=(learned.ranks[1], learned.ranks[1])),
-        "the inverse set right": of_rule(by_print=learned.by_formula),
+        "all content is what is crawled": of_rule(
+            poisson=patched(
+                rule.ThresholdChain,
+                "solve",
+                lambda chain, _: solve(chain, "crawled"),
+                lambda: rule.check_poisson(TWO, AT[0], OWN),
+            )
+        ),
+        "readings exchanged": of_rule(
+            gradients=patched(
+                rule,
+                "readings",
+                lambda _: exchanged,
+                lambda: rule.gradient_table(rule.check_gradients(TWO, AT[:1], 2.0)),
+            )
+        ),
+        "a feature that is constant": of_rule(
+            recursion=patched(
+                rule,
+                "features",
+                lambda x: np.column_stack([np.ones(len(x)), features(x)[:, :2]]),
+                lambda: rule.check_recursion(TWO, AT[0], OWN),
+            )
+        ),
+        "the first step at n = 1": of_rule(
+            ranks=patched(rule, "PRINTED_FIRST", 1, lambda: rule.ranks_after_two_steps(phi))
+        ),
         "steps fall too slowly": of_rule(steps=rule.example_steps(10**5, falls=0.4, averages=0.4)),
         "averages fall too fast": of_rule(steps=rule.example_steps(10**5, averages=1.2)),
         "other forms": of_rule(
@@ -179,6 +242,19 @@ def falsified():
             feature_form=rule.feature_form(TWO, LspeOptions.corrected()),
             step_numbers=(1000, 500, 2, 3, 0, 1),
         ),
+    }
+
+
+def overwritten():
+    """Return the arguments for results that no model gives: rows that they turn are judged."""
+    learned = learning()
+    right = replace(learned.recursion, printed_end=learned.recursion.end)
+    return {
+        name: (content(), index(), replace(learned, **changes), YEARS)
+        for name, changes in {
+            "A set right": {"recursion": right},
+            "the inverse set right": {"by_print": learned.by_formula},
+        }.items()
     }
 
 
@@ -204,13 +280,13 @@ def true():
     return content(), index(), learning(), YEARS
 
 
-def test_every_computed_verdict_turns_on_a_falsified_model():
-    assert_all_turn(says.claims, true(), falsified())
+def test_every_computed_verdict_turns_on_a_falsified_model(monkeypatch):
+    assert_all_turn(says.claims, true(), falsified(monkeypatch), overwritten())
 
 
-def test_numbers_that_the_program_uses_turn_too():
+def test_numbers_that_the_program_uses_turn_too(monkeypatch):
     right = verdicts(says.claims(*true()))
-    wrong = verdicts(says.claims(*falsified()["other forms"]))
+    wrong = verdicts(says.claims(*falsified(monkeypatch)["other forms"]))
     rows = ("B-steps-example", "B-T-form", "B-phi-form")
     assert [right[row] for row in rows] == ["used"] * 3
     assert [wrong[row] for row in rows] == ["differs", "differs", "used"]

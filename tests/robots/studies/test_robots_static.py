@@ -1,5 +1,7 @@
 """The static section: verdicts turn when a formula of it is another one."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -57,8 +59,8 @@ def root_of_14(gamma, capacity):
 load, static_cost, numerator = mm1k.optimal_load, mm1k.static_cost, theory.numerator
 loss_rate, full_probability = mm1k.loss_rate, mm1k.full_probability
 limit_cost, turning = mm1k.infinite_capacity_cost, mm1k.turning_capacity
-reduced, identities = theory.reduced_numerator, theory.static_identities
-NONE = dict.fromkeys(identities(2), False)
+reduced = theory.reduced_numerator
+cost, zero_order = theory.cost, theory.zero_order_at_one
 FALSIFIED = {
     "losses counted as a rate": {
         "mm1k.full_probability": lambda rho, k: rho * full_probability(rho, k),
@@ -74,8 +76,10 @@ FALSIFIED = {
     },
     "R with the wrong sign": {"theory.numerator": lambda *a: -numerator(*a)},
     "R off by one": {"theory.numerator": lambda *a: numerator(*a) + 1},
-    "no identity": {"theory.static_identities": lambda _: NONE},
-    "a simple zero": {"theory.zero_order_at_one": lambda *_: 1},
+    "a cost without its starvation": {"theory.cost": lambda rho, g, k: cost(rho, 0 * g, k)},
+    "a zero counted by another weight": {
+        "theory.zero_order_at_one": lambda g, k: zero_order(g + Fraction(9, 10), k)
+    },
     "S with the wrong sign": {"theory.reduced_numerator": lambda *a: -reduced(*a)},
     "another zero of the slope of S": {"theory.reduced_minimum": lambda g, k: g / k},
     "the weight of the draft's bound": {"mm1k.critical_gamma": lambda k, *_: (k + 1) / k},

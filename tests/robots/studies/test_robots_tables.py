@@ -84,13 +84,17 @@ def test_verdicts_turn_on_falsified_models(monkeypatch):
         for key in FEW
         if key[0] == "t1"
     }
-    costly = {key: replace(row, optimal_cost=1.0) for key, row in found.rows.items()}
+    lone = {
+        key: study.table_2_row(float(key[1]), int(key[2]), float(key[3]), cap=lambda *_: 1)
+        for key in FEW
+        if key[0] == "t2"
+    }
     assert_all_turn(
         study.claims,
         (found,),
         {
             "one robot more than N_s": (replace(found, rows=found.rows | with_spare),),
-            "control that costs more": (replace(found, rows=costly),),
+            "control of one robot alone": (replace(found, rows=found.rows | lone),),
         },
     )
     fleet = int(next(iter(found.rows.values())).cells["N_s"])
@@ -114,7 +118,11 @@ def row_of_another_model(key, rate=1.0, places=0, weight=1.0):
     [
         ("0.1", "5"),
         *(pytest.param(*some, marks=pytest.mark.slow) for some in (("0.1", "10"), ("0.1", "15"))),
-        *(pytest.param("0.05", capacity, marks=pytest.mark.slow) for capacity in ("5", "10", "15")),
+        *(
+            pytest.param(rate, capacity, marks=pytest.mark.slow)
+            for rate in ("0.01", "0.05")
+            for capacity in ("5", "10", "15")
+        ),
     ],
 )
 def test_every_cell_turns_on_a_falsified_model_of_its_own_table(

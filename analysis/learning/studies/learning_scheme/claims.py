@@ -356,7 +356,7 @@ def _recursions(found: Rule) -> Iterable[Claim]:
     rule, unit = found.recursion, found.sources.u_star.max()
     yield Claim(
         "B-alg-r",
-        rule.radius < 1 and rule.end < 1e-9,
+        rule.radius < 1 - 1e-9 and rule.end < 1e-9,
         condition="B invertible, and no combination of the features constant on the recurrent "
         "states, as here",
         evidence="with exact averages of the chain it contracts, spectral radius "
@@ -380,6 +380,7 @@ def _recursions(found: Rule) -> Iterable[Claim]:
     yield Claim(
         "B-alg-A",
         rule.printed_end < 1e-6,
+        basis="judged",
         evidence=f"a {size} by {size} matrix minus a row; with the row taken from every row, r "
         f"ends where A r + b = 0 is violated by {rule.printed_end:.0%} of b, with "
         f"phi (phi' - phi)^T by {_bound(rule.end)}",
@@ -387,6 +388,7 @@ def _recursions(found: Rule) -> Iterable[Claim]:
     yield Claim(
         "B-alg-Binv",
         bool(found.by_print[0] < 1e-6),
+        basis="judged",
         evidence="divides by zero at n = 1; from n = 2 with B^-1(n-1) on the right it is off by "
         f"{found.by_print[0]:.0%}, the corrected one by {_bound(found.by_formula.max())} at most",
     )

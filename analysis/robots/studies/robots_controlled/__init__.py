@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 
 #: Steps tau at which the number of updates is compared.
 STEPS = (0.5, 0.8, 0.9, 0.99, 0.99999)
+#: The step tau at which the printed theta is held against the optimum.
+HALF = 0.5
 #: A stop tight enough to stand for the limit of Proposition 4.
 TIGHT = 1e-11
 #: Runs from random h_0.
@@ -88,7 +90,7 @@ def solve_figures(
         tolerance=tolerance,
         updates={step: proposition_4(middle, step=step).updates for step in STEPS},
         limits=from_random_starts(middle, np.random.default_rng(seed)),
-        half_step=tight_run(middle, step=0.5),
+        half_step=tight_run(middle, step=HALF),
         static=[model.evaluate(model.static_policy()).gain for model in models],
     )
 
@@ -241,7 +243,7 @@ def _proposition_4(found: Results) -> list[Claim]:
     if len(near) < STARTS:
         near.append(np.inf)
     falls = bool((np.diff(list(found.updates.values())) < 0).all())
-    printed_theta = 0.5 * found.half_step.cost if found.half_step else np.nan
+    printed_theta = HALF * found.half_step.cost if found.half_step else np.nan
     heights = [optimum.policy[:, :-1].sum(axis=0) - 1 for optimum in found.optima]
     curve = ", ".join(str(height.tolist()) for height in heights)
     below = all(o.gain <= s for o, s in zip(found.optima, found.static, strict=True))
@@ -286,6 +288,7 @@ def _proposition_4(found: Results) -> list[Claim]:
         Claim(
             "D-f00",
             all(height[0] >= 1 for height in heights),
+            basis="judged",
             evidence="heights of the curves at r = 0",
         ),
     ]

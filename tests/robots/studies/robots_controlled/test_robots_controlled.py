@@ -1,4 +1,4 @@
-"""Figures 6 to 8 and Proposition 4: verdicts turn on false results."""
+"""Figures 6 to 8 and Proposition 4: verdicts turn on falsified models."""
 
 from dataclasses import replace
 
@@ -27,27 +27,35 @@ def test_the_verdicts_of_the_documents_own_models(found):
     assert study.hits(found, [254, 255, 256]) == [3, 3, 4]
 
 
-def test_every_computed_verdict_turns_on_a_false_result(found):
+def test_every_computed_verdict_turns_on_a_falsified_model(found, monkeypatch):
     other = study.solve_figures([RobotControl(12, 0.1, 1.0, 4, g) for g in (1.1, 1.5, 2.1)])
-    reversed_updates = dict(zip(found.updates, reversed(found.updates.values()), strict=True))
-    no_curve = [
-        replace(o, policy=np.roll(o.policy, 1, axis=1) & (np.indices(o.policy.shape)[1] > 0))
-        for o in found.optima
-    ]
-    dear = [replace(o, gain=1.0, residual=1.0) for o in found.optima]
-    wrong_law = [replace(o, loss_rate=2 * o.loss_rate) for o in found.optima]
-    exact = replace(found.half_step, cost=2 * found.half_step.cost)
+    middle = found.models[1]
+    kept = {step: study.proposition_4(middle, step=1.05 - step).updates for step in found.updates}
+    # Two pairs of robots of which the second brings next to nothing.
+    paired = RobotControl(
+        6, 1.0, 1.0, 2, 443.53, speedup=(0, 9.74, 11.208, 11.312, 17.022, 18.393, 18.493)
+    )
+    monkeypatch.setattr(study, "HALF", 0.9999)
+    whole = study.claims(replace(found, half_step=study.tight_run(middle, step=0.9999)))
+    monkeypatch.undo()
+
+    def said(results):
+        return whole if results is None else study.claims(results)
+
     assert_all_turn(
-        study.claims,
+        said,
         (found,),
         {
-            "updates rise with tau": (replace(found, updates=reversed_updates),),
-            "another policy": (replace(found, optima=no_curve),),
-            "gains that solve nothing": (replace(found, optima=dear),),
-            "losses counted twice": (replace(found, optima=wrong_law),),
-            "theta twice as large": (replace(found, half_step=exact),),
+            "tau for the share that is kept": (replace(found, updates=kept),),
+            "robots in pairs that share a line": (replace(found, optima=[paired.solve()] * 3),),
+            "a step that is nearly whole": (None,),
             "static costs of another load": (replace(found, static=other.static),),
+        },
+        {
             "t_1 after a gap": (replace(found, gaps=10),),
+            "no robot is started": (
+                replace(found, optima=[replace(o, policy=0 * o.policy) for o in found.optima]),
+            ),
         },
     )
     numbers = [f"D-fig{k}-{what}" for k in (6, 7, 8) for what in ("cost", "it", "gamma")]
