@@ -196,7 +196,7 @@ class EpochScheduler(BaseScheduler):
         if settings.getbool("HTTPPROXY_ENABLED") and not given.local_addresses:
             _check_no_proxy()
         self._network = Network(given.local_addresses)
-        self._version = file_version(given.sources)
+        self._version = self._unfinished = file_version(given.sources)
         listed = read_sources(given.sources)
         check_integer("CRAWL_BUDGET", given.budget, 1, len(listed.urls))
         self.frontier = self._frontier(listed)
@@ -317,6 +317,9 @@ class EpochScheduler(BaseScheduler):
         """
         version = file_version(self._given.sources)
         if version == self._version:
+            return
+        if version != self._unfinished and not ends_in_newline(self._given.sources):
+            self._unfinished = version  # it may be half written: taken up if it stays as it is
             return
         self._version = version
         old = self.frontier
@@ -645,6 +648,14 @@ def _target(response: Response) -> str | None:
         return None
     parts = urlsplit(url)
     return url if parts.scheme in {"http", "https"} and parts.hostname else None
+
+
+def ends_in_newline(path: Any) -> bool:
+    """Return whether a file ends in a newline; True where there is none to be read."""
+    try:
+        return Path(path).read_bytes().endswith(b"\n")
+    except OSError:
+        return True
 
 
 def cut_torn_line(path: str | PathLike[str]) -> None:

@@ -2,7 +2,8 @@
 
 =====================  =================================================================
 CRAWL_SOURCES          CSV file: name, url, arrival_rate, mean_utility, decay_rate per
-                       epoch; read again when it changes
+                       epoch; read again when it changes, an epoch later where its last
+                       line has no newline: it may be half written
 CRAWL_BUDGET           fetches in an epoch
 CRAWL_PERIOD           seconds from one epoch to the next (3600)
 CRAWL_EPOCHS           epochs after which the crawl ends (none: Scrapy's own limits)

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from filelock import FileLock, Timeout
 
 from analysis.checks import check_kind
 from analysis.crawl.frontier import CrawlState, Frontier, Outcome, SourceState
@@ -98,7 +99,7 @@ class Store(Log):
     Raises
     ------
     ValueError
-        If what is there is not the state of such a crawl.
+        If what is there is not the state of such a crawl, or another process has the folder.
     """
 
     def __init__(self, folder: str | PathLike[str]) -> None:
@@ -108,6 +109,14 @@ class Store(Log):
         self._path = self.folder / FILE
         self._saved: dict[str, SourceState] = {}
         self._since = 0  # epoch of the last state
+        # One lock a folder in this process, so that it can look at what it has written.
+        self._lock = FileLock(self.folder / ".lock", timeout=0, is_singleton=True)
+        try:
+            self._lock.acquire()
+        except Timeout:
+            raise ValueError(
+                f"another crawl is at work in {self.folder}: stop it, or name another JOBDIR"
+            ) from None
         if (self.folder / "state.npz").exists():
             raise ValueError(
                 f"{self.folder} holds a crawl of an earlier version, which knew its sources by "
@@ -211,8 +220,9 @@ class Store(Log):
         return [name for (name,) in rows]
 
     def close(self) -> None:
-        """Close the database."""
+        """Close the database, and let another process have the folder."""
         self._base.close()
+        self._lock.release()
 
     def frame(self) -> pd.DataFrame:
         """Return the log on disk: one row a fetch, by epoch and source."""

@@ -126,6 +126,24 @@ def test_a_list_that_cannot_be_read_changes_nothing(tmp_path, clock, caplog):  #
     assert len(crawl_for(scheduler, clock, 48, answers())) == 4
 
 
+def test_a_list_that_is_half_written_is_not_taken_up(tmp_path, clock):  # noqa: F811
+    urls = ["http://127.0.0.1/", "http://127.0.0.2/"]
+    scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False)
+    path = tmp_path / "s.csv"
+    whole = path.read_text().replace("127.0.0.2/", "127.0.0.2/new")
+
+    def asked():
+        return {url for _, url in crawl_for(scheduler, clock, 24, answers())}
+
+    assert asked() == set(urls)
+    for cut in range(2, 30):  # in the last row, at another place at each epoch
+        path.write_text(whole[:-cut])
+        assert asked() <= set(urls)
+    path.write_text(whole.rstrip())  # nothing more comes, a newline neither
+    asked()
+    assert asked() == {urls[0], urls[1] + "new"}
+
+
 def test_what_is_late_stays_late_when_the_list_changes(tmp_path, clock):  # noqa: F811
     urls = ["http://127.0.0.1/", "http://127.0.0.2/"]
     scheduler = opened(tmp_path, urls, ROBOTSTXT_OBEY=False)

@@ -4,6 +4,8 @@ import importlib
 import inspect
 import shutil
 import sqlite3
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -174,6 +176,23 @@ def test_what_an_earlier_version_left_is_refused(tmp_path):
     (tmp_path / "state.npz").write_bytes(b"")
     with pytest.raises(ValueError, match="an earlier version"):
         Store(tmp_path)
+
+
+@pytest.mark.process
+def test_a_folder_belongs_to_one_process(tmp_path):
+    code = (
+        "import sys; from analysis.crawl.store import Store; store = Store(sys.argv[1]); "
+        "print(flush=True); input()"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", code, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with other:
+        other.stdout.readline()
+        with pytest.raises(ValueError, match="another crawl is at work in"):
+            Store(tmp_path)
+        other.kill()
+    Store(tmp_path).close()  # a kill leaves nothing locked
 
 
 def test_another_policy_is_refused(tmp_path):
