@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.report import COLOURS, Claim, figure, save_figure, save_table, save_value
+from analysis.report import COLOURS, Claim, claim, figure, save_figure, save_table, save_value
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.policies import RestartBandit, index_scores
 
@@ -81,24 +81,19 @@ def claims(mended: Mapping[str, float], emptied: Mapping[str, float]) -> list[Cl
     mended, emptied : mapping of str to float
         Cost per epoch of the optimum and of each policy, of the machines and of the queues.
     """
-    machines = f"the machines of this page are an example of our own: {_losses(mended)}"
-    queues = f"the queues of this page are an example of our own: {_losses(emptied)}"
-    rows = {
-        "C-app-machine": machines,
-        "C-app-repair": machines,
-        "C-app-queue": queues,
-        "C-app-channel": queues,
-        "C-app-data": queues,
-        "C-app-clinical": "named without a model; nothing can be computed from it",
+    machines, queues = _losses(mended), _losses(emptied)
+    return [
+        *(claim(row, numbers=machines) for row in ("C-app-machine", "C-app-repair")),
+        *(claim(row, numbers=queues) for row in ("C-app-queue", "C-app-channel", "C-app-data")),
+        claim("C-app-clinical"),
+    ]
+
+
+def _losses(costs: Mapping[str, float]) -> dict[str, float]:
+    return {
+        "index": _loss(costs, "index policy"),
+        "worst_first": _loss(costs, "worst state first"),
     }
-    return [Claim(row, context=words) for row, words in rows.items()]
-
-
-def _losses(costs: Mapping[str, float]) -> str:
-    return (
-        f"index policy {_loss(costs, 'index policy'):.2f}% above the exact optimum, worst state "
-        f"first {_loss(costs, 'worst state first'):.1f}%"
-    )
 
 
 def _loss(costs: Mapping[str, float] | pd.Series[float], policy: str) -> float:

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.report import COLOURS, Claim, figure, save_figure, save_table, save_value
+from analysis.report import COLOURS, Claim, claim, figure, save_figure, save_table, save_value
 from analysis.restarts.arm import RestartArm, check_discount
 from analysis.restarts.definition import SubsidisedSolution, solve_subsidised
 from analysis.restarts.index import whittle_index
@@ -134,68 +134,47 @@ def claims(
     passive = np.array([one.policy == 0 for one in solved])
     first = grid[passive.argmax(axis=0)]
     within = (first >= indices[0] - AGREE) & (first <= indices[0] + np.diff(grid).max())
-    said, unsaid = _wrong_sets(readings)
+    counts, never = _wrong_sets(readings)
     return [
-        Claim(
-            "C-exists",
-            worst < AGREE,
-            proof="thm-restart-indexable",
-            evidence=f"on {len(roots)} certified arms the root of the definition is the index, to "
-            "rounding",
+        claim(
+            "C-exists", worst < AGREE, proof="thm-restart-indexable", numbers={"arms": len(roots)}
         ),
-        Claim(
+        claim(
             "C-thm-indexable",
             certified == len(certificates),
             proof="thm-restart-indexable",
-            evidence=f"{certified} of {len(certificates)} arms without structure have a "
-            "certificate for all subsidies",
+            numbers={"certified": certified, "arms": len(certificates)},
         ),
-        Claim(
+        claim(
             "C-def-indexable",
             bool((passive[1:] >= passive[:-1]).all()),
-            evidence=f"the definition used here; on a grid of {len(grid)} subsidies no state of "
-            "an exactly solved arm turns active again",
+            numbers={"subsidies": len(grid)},
         ),
-        Claim(
-            "C-def-index",
-            bool(within.all()),
-            evidence="the first subsidy of a fine grid at which a state is passive is its index, "
-            "to a step of the grid, in every state",
-        ),
-        Claim("C-lem-Pi", unsaid, evidence=said),
-        Claim(
+        claim("C-def-index", bool(within.all())),
+        claim("C-lem-Pi", never, numbers=counts),
+        claim(
             "C-lem-W",
             bool((np.diff(printed, axis=1) > 0).all()),
             proof="thm-restart-indexable",
-            evidence=f"on {len(levels)} arms the printed sum rises with lambda, as lambda does and "
-            "the values never fall. But the level that decides is (1-b) lambda + b sum Q V, which "
-            "rises too: the slip is counted at the passive sets, where it matters",
+            numbers={"arms": len(levels)},
         ),
-        Claim("C-w-formula", unsaid, evidence=f"the formula inherits both slips: {said}"),
-        Claim(
-            "C-noframework",
-            context="said of restless bandits in general, of which this page computes restart arms "
-            "alone; public solvers for any finite arm have appeared since",
-        ),
-        Claim(
-            "C-inefficient",
-            context="said of closed forms, of which no cost is printed; one elimination gives the "
-            "index of arms without thresholds too, and is an algorithm and no closed form",
-        ),
+        claim("C-w-formula", never, numbers=counts),
+        claim("C-noframework"),
+        claim("C-inefficient"),
     ]
 
 
-def _wrong_sets(readings: pd.DataFrame) -> tuple[str, bool]:
-    """Say how often each reading is wrong, and whether one with the printed level never is."""
+def _wrong_sets(readings: pd.DataFrame) -> tuple[dict[str, int], bool]:
+    """Count how often each reading is wrong; tell whether one with the printed level never is."""
     wrong = readings.set_index(["ratio", "level"]).wrong
-    checked = int(readings.checked.iloc[0])
-    said = (
-        f"of {checked} passive sets the printed level gives {wrong['fixed times', 'printed']} "
-        f"wrong with b^tau to the letter, {wrong['stopping times', 'printed']} with its "
-        f"expectation; the corrected level gives {wrong['fixed times', 'corrected']} and "
-        f"{wrong['stopping times', 'corrected']}"
-    )
-    return said, bool(wrong.xs("printed", level="level").min() == 0)
+    counts = {
+        "sets": int(readings.checked.iloc[0]),
+        "fixed_printed": int(wrong["fixed times", "printed"]),
+        "stopping_printed": int(wrong["stopping times", "printed"]),
+        "fixed_corrected": int(wrong["fixed times", "corrected"]),
+        "stopping_corrected": int(wrong["stopping times", "corrected"]),
+    }
+    return counts, bool(wrong.xs("printed", level="level").min() == 0)
 
 
 def keep_numbers(

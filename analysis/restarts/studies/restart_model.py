@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.report import COLOURS, Claim, apart, figure, save_figure, save_value
+from analysis.report import COLOURS, Claim, apart, claim, figure, save_figure, save_value
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.definition import (
     SubsidisedSolution,
@@ -100,56 +100,47 @@ def claims(
     beaten = exact.index_best - exact.optimal > 2 * exact.residual
     worse = exact.lowest > exact.index_worst + 2 * exact.residual
     more = 100 * (exact.lowest / exact.index_worst - 1)
-    lowest = (
-        f"on {int(worse.sum())} of {len(exact)} exactly solved systems the lowest index costs more "
-        "than the highest, however the ties of either are broken: by "
-        f"{more.min():.0f}% to {more.max():.0f}%"
-    )
+    lowest = {
+        "worse": int(worse.sum()),
+        "systems": len(exact),
+        "least": more.min(),
+        "most": more.max(),
+    }
     return [
-        Claim("C-meta", context="bibliographic data; the slides are cited throughout this part"),
-        Claim("C-mole", missing="a picture of the game; nothing is computed from it"),
-        Claim("C-model", context="the model of this part, with which all that follows is computed"),
-        Claim(
+        claim("C-meta"),
+        claim("C-mole"),
+        claim("C-model"),
+        claim(
             "C-objective",
             low <= value <= high,
-            evidence=f"J of the index policy from the joint equations, {value:.4f}, and "
-            f"{simulated.value:.4f} by simulating the sum as printed ([{low:.4f}, {high:.4f}] at "
-            f"99.99%, {simulated.replications} paths), from arms as good as new; the "
-            "slides print no initial state",
+            numbers={
+                "value": value,
+                "mean": simulated.value,
+                "low": low,
+                "high": high,
+                "paths": simulated.replications,
+            },
         ),
-        Claim(
+        claim(
             "C-curse",
             sizes == {machines: 3**machines for machines in sizes},
-            evidence=f"the solved value functions have so many entries, by machines: {sizes}",
+            numbers={"sizes": sizes},
         ),
-        Claim(
-            "C-100x3", apart.shape, evidence="a hundred machines of three states, each its index"
-        ),
-        Claim("C-3p100", float(hundred.joint_states)),
-        Claim("C-decompose", len(apart), evidence="indices were computed one machine at a time"),
-        Claim(
+        claim("C-100x3", apart.shape),
+        claim("C-3p100", float(hundred.joint_states)),
+        claim("C-decompose", len(apart)),
+        claim(
             "C-suboptimal",
             bool(beaten.any()),
-            evidence="above the exact optimum, by more than the residual and however ties are "
-            f"broken, on {int(beaten.sum())} of {len(exact)} systems",
+            numbers={"beaten": int(beaten.sum()), "systems": len(exact)},
         ),
-        Claim("C-smallest", not worse.any(), evidence=lowest),
-        Claim(
-            "C-offline",
-            not worse.any(),
-            evidence=f"{lowest}. To compute the indices offline and to observe the states is sound",
-        ),
-        Claim(
-            "C-c-lambda",
-            bool(checked.linear.max() < AGREE),
-            evidence="the value is cost plus lambda times normalised activity, to rounding, on "
-            f"{len(checked)} solved arms",
-        ),
-        Claim(
+        claim("C-smallest", not worse.any(), numbers=lowest),
+        claim("C-offline", not worse.any(), numbers=lowest),
+        claim("C-c-lambda", bool(checked.linear.max() < AGREE), numbers={"arms": len(checked)}),
+        claim(
             "C-dp",
             bool(checked[["least", "equation"]].max().max() < AGREE),
-            evidence=f"a contraction; on {len(checked)} solved arms both sides agree, and the "
-            "minimiser costs as little, from every state, as the best of all policies",
+            numbers={"arms": len(checked)},
         ),
     ]
 

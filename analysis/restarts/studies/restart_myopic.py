@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.published import printed_number, printed_rows
-from analysis.report import COLOURS, Claim, counted, figure, save_figure, save_value, span
+from analysis.report import COLOURS, Claim, claim, counted, figure, save_figure, save_value, span
 from analysis.restarts.instances.systems import fullest_bin
 
 #: Width of the bins of the histograms, in per cent; the slides print none.
@@ -103,62 +103,49 @@ def claims(
     ticks, counts = drawn
     paths, epochs = replications
     half = float((as_printed.high - as_printed.low).mean() / 2)
+    used = {"systems": len(as_printed), "half": half}
     by = cells.groupby("kernel", sort=False).eps
-    ranges = "; ".join(f"{name} {eps.min():.2f} to {eps.max():.2f}" for name, eps in by)
+    ranges = [{"generator": name, "least": eps.min(), "most": eps.max()} for name, eps in by]
     each = cells.groupby(["kernel", "arms", "budget"]).size().max()
-    unknown = (
-        "the generator of the matrices and the myopic score are not printed. By generator, over "
-        f"all n and m, {each} systems of {cell_paths} paths in each cell: {ranges}"
-    )
     ranked = cells.sort_values("eps")
     ends = {"C-e34-lo": ranked.iloc[0], "C-e34-hi": ranked.iloc[-1]}
     costs = pd.concat([as_printed, cells])
     defined = 100 * (costs.myopic - costs["index"]) / costs.myopic
-    used = f"on each of {len(as_printed)} systems, whose intervals reach {half:.2f} either side"
     return [
-        Claim("C-mc-5000", paths, evidence=used),
-        Claim("C-mc-250", epochs, evidence=used),
-        Claim(
-            "C-eps-def",
-            bool(np.allclose(defined, costs.eps)),
-            evidence="the definition used here, as a ratio of means over paired paths; the myopic "
-            "score is not printed and is c(x, 0) - c(x, 1) here",
-        ),
-        Claim("C-e34-X", states),
-        Claim("C-e34-n", sorted(cells.arms.unique()), evidence="every generator in every cell"),
-        Claim("C-e34-m", sorted(cells.budget.unique()), evidence="every generator in every cell"),
+        claim("C-mc-5000", paths, numbers=used),
+        claim("C-mc-250", epochs, numbers=used),
+        claim("C-eps-def", bool(np.allclose(defined, costs.eps))),
+        claim("C-e34-X", states),
+        claim("C-e34-n", sorted(cells.arms.unique())),
+        claim("C-e34-m", sorted(cells.budget.unique())),
         *(
-            Claim(row, end.eps, (end.low, end.high), cell_paths, missing=unknown)
+            claim(
+                row,
+                end.eps,
+                interval=(end.low, end.high),
+                replications=cell_paths,
+                numbers={"each": each, "paths": cell_paths, "ranges": ranges},
+            )
             for row, end in ends.items()
         ),
-        Claim(
-            "C-e34-fig",
-            figure="restart-myopic-histogram",
-            leaves_open="the generator, whether arms differ, the myopic score and the width of the "
-            f"bins; all generators side by side on the slide's ticks here, bins of {BIN:g}%",
-        ),
-        Claim("C-e34-xaxis", ticks, evidence="read off the figure; titles count what is beyond"),
-        Claim("C-e34-yaxis", counts, evidence="read off the figure, whose axis goes on above them"),
-        Claim(
-            "C-e34-split",
-            missing="the slide does not say whether (3) and (4) are the structured and the random "
-            "matrices or something else; both are computed",
-        ),
-        Claim("C-concl-myopic", context=_conclusion(cells, small, alike)),
+        claim("C-e34-fig", figure="restart-myopic-histogram", numbers={"width": BIN}),
+        claim("C-e34-xaxis", ticks),
+        claim("C-e34-yaxis", counts),
+        claim("C-e34-split"),
+        _conclusion(cells, small, alike),
     ]
 
 
-def _conclusion(cells: pd.DataFrame, small: pd.DataFrame, alike: pd.DataFrame) -> str:
-    better = int((cells.low > 0).sum())
-    worse = int((cells.high < 0).sum())
-    equal = "exactly equal" if (alike.eps == 0).all() else "not equal"
-    return (
-        "a conclusion from the slides' own systems, which are not printed. Of "
-        f"{len(cells)} systems of the slides' sizes the index policy is better on {better} and "
-        f"worse on {worse}, by intervals of 95%; for identical arms both are {equal}; and on "
-        f"{len(losses_of_the_index(small))} of {len(small)} small systems solved exactly the "
-        "myopic policy is the better one however the index breaks its ties"
-    )
+def _conclusion(cells: pd.DataFrame, small: pd.DataFrame, alike: pd.DataFrame) -> Claim:
+    numbers = {
+        "systems": len(cells),
+        "better": int((cells.low > 0).sum()),
+        "worse": int((cells.high < 0).sum()),
+        "lost": len(losses_of_the_index(small)),
+        "small": len(small),
+    }
+    equal = bool((alike.eps == 0).all())
+    return claim("C-concl-myopic", outcome="equal" if equal else "unequal", numbers=numbers)
 
 
 def keep_numbers(

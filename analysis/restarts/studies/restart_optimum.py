@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.published import printed_number, printed_rows
-from analysis.report import COLOURS, Claim, figure, save_figure, save_value
+from analysis.report import COLOURS, Claim, claim, figure, save_figure, save_value
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.instances.generators import STRUCTURED_KERNELS
 
@@ -86,31 +86,20 @@ def claims(
              for kind in (True, False)}  # fmt: skip
     return [
         *_slide_18(arms[0], larger, kinds, discount),
-        Claim(
+        claim(
             "C-alpha-def",
             bool((systems.optimal <= systems["index"] + 2 * systems.residual).all()),
-            evidence=f"both values exact on {len(systems)} systems, nowhere above 100 but for the "
-            "residual. How ties are broken, on which J(wip) depends, is not printed",
+            numbers={"systems": len(systems)},
         ),
-        Claim("C-e12-X", arms[0].states),
-        Claim("C-e12-n", len(arms)),
-        Claim("C-e12-m", sorted(systems.budget.unique())),
+        claim("C-e12-X", arms[0].states),
+        claim("C-e12-n", len(arms)),
+        claim("C-e12-m", sorted(systems.budget.unique())),
         *_range(systems, instances),
-        Claim(
-            "C-e12-fig",
-            figure="restart-optimum-histogram",
-            leaves_open="the generator, whether arms differ, how ties are broken, the initial "
-            f"state and the width of the bins; ties to the lower arm and bins of {BIN:g}% here, "
-            "all generators side by side on the slide's axes",
-        ),
-        Claim("C-e12-100", instances, evidence="for each generator and budget"),
-        Claim("C-e12-xaxis", ticks, evidence="read off the figure; titles count what is below"),
-        Claim("C-e12-yaxis", counts, evidence="read off the figure"),
-        Claim(
-            "C-e12-split",
-            missing="the slide does not say whether (1) and (2) are m = 1 and m = 2 or the "
-            "structured and the random matrices; both readings are computed",
-        ),
+        claim("C-e12-fig", figure="restart-optimum-histogram", numbers={"width": BIN}),
+        claim("C-e12-100", instances),
+        claim("C-e12-xaxis", ticks),
+        claim("C-e12-yaxis", counts),
+        claim("C-e12-split"),
         *(_close(row, systems) for row in ("C-close", "C-concl-close")),
     ]
 
@@ -123,77 +112,48 @@ def _slide_18(
     sizes = np.array([larger.states - 1, arm.states - 1])
     growth = np.log(larger.active_cost[0] / arm.active_cost[0]) / np.log(sizes[0] / sizes[1])
     return [
-        Claim(
-            "C-Q-det",
-            (arm.reset[0], arm.reset[1], arm.reset[-1]),
-            evidence="used throughout; all other entries are 0",
+        claim("C-Q-det", (arm.reset[0], arm.reset[1], arm.reset[-1])),
+        claim("C-c0", (0, -best, power)),
+        claim(
+            "C-c1", (1, arm.active_cost[0] / (arm.states - 1) ** 2, -1, round(float(growth), 12))
         ),
-        Claim(
-            "C-c0",
-            (0, -best, power),
-            evidence="read off the arms used: the state of cost 0, and how the cost of the third "
-            "compares with the second",
-        ),
-        Claim(
-            "C-c1",
-            (1, arm.active_cost[0] / (arm.states - 1) ** 2, -1, round(float(growth), 12)),
-            evidence="read off the arms used, of two sizes",
-        ),
-        Claim("C-beta", discount, evidence="used throughout"),
-        Claim(
-            "C-P-structured",
-            all(kinds[True]),
-            evidence=f"the families are not printed; {len(kinds[True])} named ones are used, each "
-            "with one parameter drawn at random, and all that is drawn is monotone",
-        ),
-        Claim(
-            "C-P-random",
-            all(kinds[False]),
-            evidence=f"the generator is not printed; {len(kinds[False])} named ones are used, and "
-            "all that is drawn is monotone",
-        ),
+        claim("C-beta", discount),
+        claim("C-P-structured", all(kinds[True]), numbers={"families": len(kinds[True])}),
+        claim("C-P-random", all(kinds[False]), numbers={"families": len(kinds[False])}),
     ]
 
 
 def _range(systems: pd.DataFrame, instances: int) -> list[Claim]:
     least = systems.groupby("kernel", sort=False).alpha.min()
-    table = "; ".join(f"{name} {value:.2f}" for name, value in least.items())
     greatest = systems.groupby(["kernel", "budget"], sort=False)[["alpha", "alpha_worst"]].max()
     return [
-        Claim(
+        claim(
             "C-e12-lo",
             systems.alpha.min(),
-            missing="neither the generator of the matrices nor a rule for ties is printed. The "
-            f"least ratio by generator, exact, {instances} systems at each budget, ties to the "
-            f"lower arm: {table}. Over all generators {systems.alpha_worst.min():.2f} with the "
-            f"worst ties, {systems.alpha_best.min():.2f} with the best",
+            numbers={
+                "instances": instances,
+                "least": least.to_dict(),
+                "worst_ties": systems.alpha_worst.min(),
+                "best_ties": systems.alpha_best.min(),
+            },
         ),
-        Claim(
-            "C-e12-hi",
-            systems.alpha.max(),
-            assumes=(
-                "kernels of all generators named here",
-                "arms that differ and are all new at the start",
-                "ties to the lower arm",
-            ),
-            alternatives=greatest.to_numpy().ravel(),
-            because="The others are each generator and budget alone, with two rules for ties. No "
-            "ratio exceeds 100, and identical arms give 100 exactly, as is proved.",
-        ),
+        claim("C-e12-hi", systems.alpha.max(), alternatives=greatest.to_numpy().ravel()),
     ]
 
 
 def _close(row: str, systems: pd.DataFrame) -> Claim:
     low = printed_number("C-e12-lo")
     share, median = float((systems.alpha >= low).mean()), float(systems.alpha.median())
-    return Claim(
-        row,
-        context="the slides' applications and systems are not printed, and how near is close is "
-        f"not said. Exact on {len(systems)} systems of {systems.kernel.nunique()} generators of "
-        f"this page: median {median:.2f}%, {100 * share:.1f}% of them at least {low:g}%, the "
-        f"lowest {systems.alpha.min():.2f}% with ties to the lower arm and "
-        f"{systems.alpha_best.min():.2f}% with the best",
-    )
+    numbers = {
+        "systems": len(systems),
+        "generators": systems.kernel.nunique(),
+        "median": median,
+        "share": share,
+        "low": low,
+        "least": systems.alpha.min(),
+        "best_ties": systems.alpha_best.min(),
+    }
+    return claim(row, numbers=numbers)
 
 
 def keep_numbers(systems: pd.DataFrame, joint_states: int, instances: int) -> None:

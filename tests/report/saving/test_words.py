@@ -198,7 +198,6 @@ UNFINISHED = {
     "crawling-report-8702",
     "crawling-slides-2016",
     "learning-2019",
-    "restarts-slides-2019",
     "robots-1999",
 }
 
