@@ -73,7 +73,7 @@ def ephemeral_calls():
         "MyopicPolicy": two,
         "RoundRobinPolicy": {},
         "SchedulePolicy": {"schedule": np.ones((2, 2), dtype=bool)},
-        "Scheduler": pair,
+        "Scheduler": {**pair, "price": 0.1},
         "Sources": {"arrival_rate": [1.0], "mean_utility": [1.0], "decay_rate": [1.0]},
         "Utility": {},
         "WhittlePolicy": two,

@@ -119,11 +119,19 @@ def _prefetch(typing_context: Any, address: Any) -> Any:
 prefetch: Any = intrinsic(_prefetch)
 
 
+NO_CAPS = np.empty(0)
+"""Caps where pages have no price."""
+
+
 class Limits(NamedTuple):
-    """Least and greatest ages between crawls: none, one for all sources, or one a number."""
+    """Least and greatest ages between crawls: none, one for all sources, or one a number.
+
+    `cap` holds the largest index of each number where pages have a price, or nothing.
+    """
 
     least: Ints
     most: Ints
+    cap: Floats = NO_CAPS
 
 
 @njit(cache=True, inline="always")
@@ -171,6 +179,8 @@ def first_age(entry: Any, theta: float, least: Any) -> Any:
 def due_age(entry: Any, theta: float, limits: Limits) -> Any:
     """Age at which an entry falls due."""
     due = first_age(entry, theta, least_age(limits, entry.number))
+    if limits.cap.size and (limits.cap[entry.number] < theta or limits.cap[entry.number] < 0.0):
+        due = NEVER
     if limits.most.size:
         due = min(due, limits.most[entry.number])
     return due

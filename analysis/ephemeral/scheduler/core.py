@@ -9,6 +9,8 @@ sources are those of a full sort at every epoch, with costs, ties and budgets th
 The rules, in full:
 
 * Sources below their minimal age (politeness: a crawl delay) are never crawled.
+* Where pages have a price, a source has at most the index that the worth of its best crawl leaves
+  (see `pages`), and one whose crawls are worth less than their pages waits for its maximal age.
 * Sources at their maximal age come first, the longest overdue before the others.
 * The rest come in order of index. Ties, among the overdue too, go to the smaller number.
 * A source whose cost exceeds the whole budget of the epoch is passed over. Otherwise crawling stops
@@ -47,6 +49,7 @@ from analysis.ephemeral.scheduler.admission import (
     whole_numbers,
 )
 from analysis.ephemeral.scheduler.budget import ROOM, Choice, choose
+from analysis.ephemeral.scheduler.pages import caps, pages_per_epoch
 from analysis.ephemeral.scheduler.state import State, read_state, write_state
 from analysis.ephemeral.scheduler.threshold import Threshold
 from analysis.ephemeral.sources import Sources
@@ -81,6 +84,9 @@ class Scheduler:
     precision : {"double", "single"}
         How rates are stored. In single precision a source takes 20 bytes instead of 28; the crawls
         are those of the index policy for sources whose u*/C and mu T are rounded to it.
+    price : float, optional
+        Price of a page in units of content, where crawls take all pages; without one, none is
+        remembered and none can be set. Takes 16 bytes a source.
 
     Attributes
     ----------
@@ -89,6 +95,8 @@ class Scheduler:
     budget : float
         May be set at any time. Set below what the maximal ages ask for, it is spent on the longest
         overdue.
+    price : float
+        May be set at any time if one was given; the calendar is then sorted anew.
     marginal_index : float
         Index at which the last crawl ran out of budget, negative if it did not.
 
@@ -114,8 +122,11 @@ class Scheduler:
         min_age: int | ArrayLike = 0,
         max_age: int | ArrayLike | None = None,
         precision: str = "double",
+        price: float | None = None,
     ) -> None:
         check_kind("sources", sources, Sources)
+        self._price = None if price is None else check_number("price", price, 0, high_open=True)
+        self._pages = np.empty(0)  # pages an epoch and unit of cost, by number, if they are priced
         check_choice("precision", precision, tuple(kernel.PRECISIONS))
         self.budget = check_number("budget", budget, 0, low_open=True, high_open=True)
         self.epoch = 0
@@ -132,6 +143,19 @@ class Scheduler:
         """Make arrays for what is known of so many sources of a bucket."""
         self._number, self._rank = np.empty(room, np.int32), np.empty(room)
         self._content = np.empty(room)
+
+    @property
+    def price(self) -> float:
+        """Price of a page; 0 where none was given."""
+        return self._price or 0.0
+
+    @price.setter
+    def price(self, price: float) -> None:
+        if self._price is None:
+            raise ValueError("price must be given to the scheduler before it can be set")
+        self._price = check_number("price", price, 0, high_open=True)
+        self._set_caps(self._extract(np.ones(self._total, dtype=bool), leave=True))
+        kernel.rebuild(self._calendar, self.epoch, self.threshold, self._limits)
 
     @property
     def threshold(self) -> float:
@@ -157,7 +181,7 @@ class Scheduler:
     @property
     def nbytes(self) -> int:
         """Bytes held now."""
-        ranked = self._number, self._rank, self._content
+        ranked = self._number, self._rank, self._content, self._pages
         arrays = (*self._calendar, *self._limits, *ranked, self._cost)
         return sum(array.nbytes for array in arrays)
 
@@ -302,7 +326,7 @@ class Scheduler:
         cost = costs_with(self._cost, first, given, sources.cost)
         merged = limits_with(self._limits, first, given, some)
         self._check_load("max_age", cost, merged.most)
-        self._cost, self._limits = cost, merged
+        self._cost, self._limits = cost, merged._replace(cap=self._limits.cap)
         self._size, self._total = self._size + count, max(first, int(given.max()) + 1)
         self._calendar = kernel.with_room(self._calendar, self._size)
         for start in range(0, count, CHUNK):
@@ -311,6 +335,7 @@ class Scheduler:
             set_rates(entries, sources, part)
             entries["number"] = given[part]
             entries["last"] = self.epoch - (ages[part] if ages.size > 1 else ages)
+            self._price_pages(entries, sources.subset(part))
             kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._limits)
         return given
 
@@ -358,6 +383,7 @@ class Scheduler:
             raise
         entries = entries[np.argsort(entries["number"])[np.argsort(np.argsort(numbers))]]
         set_rates(entries, sources, slice(0, len(sources)))
+        self._price_pages(entries, sources)
         self._cost = cost
         kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._limits)
 
@@ -415,7 +441,7 @@ class Scheduler:
             path,
             State(
                 self._extract(everyone, leave=True), self._cost, self._limits,
-                self.epoch, self._total, budget, self.threshold,
+                self.epoch, self._total, budget, self.threshold, self._pages, self.price,
             ),
         )  # fmt: skip
 
@@ -431,10 +457,12 @@ class Scheduler:
         state = read_state(path)
         self = cls.__new__(cls)
         self._cost, self._limits = state.cost, state.limits
+        self._pages, self._price = state.pages, state.price if state.pages.size else None
         self.epoch, self._total, self.budget = state.epoch, state.total, state.budget
         self._size, self.marginal_index = state.entries.size, np.nan
         self._threshold = Threshold(state.level)
         self._have_room(0)
+        self._set_caps(state.entries)
         precision = kernel.precision_of(state.entries)
         self._calendar = kernel.with_room(kernel.empty_calendar(precision), self._size)
         kernel.insert(self._calendar, state.entries, self.epoch, self.threshold, self._limits)
@@ -454,8 +482,28 @@ class Scheduler:
         if size > self._rank.size:
             self._have_room(min(size + size // 4, self._size))
         arrays = (self._number, self._rank, self._content)
-        epoch_kernel.rank_bucket(self._calendar, self.epoch, most, *arrays)
+        epoch_kernel.rank_bucket(self._calendar, self.epoch, most, self._limits.cap, *arrays)
         return size
+
+    def _price_pages(self, entries: NDArray[np.void], sources: Sources) -> None:
+        """Remember the pages of entries, in the order of their sources, and cap their index."""
+        if self._price is None:
+            return
+        if self._pages.size < self._total:
+            self._pages = np.append(self._pages, np.zeros(self._total - self._pages.size))
+        self._pages[entries["number"]] = pages_per_epoch(sources)
+        self._set_caps(entries)
+
+    def _set_caps(self, entries: NDArray[np.void]) -> None:
+        """Cap the index of entries at the price."""
+        if self._price is None:
+            return
+        cap = self._limits.cap
+        if cap.size < self._total:
+            cap = np.append(cap, np.zeros(self._total - cap.size))
+        number = entries["number"]
+        cap[number] = caps(entries["limit"], entries["decay"], self._pages[number], self._price)
+        self._limits = self._limits._replace(cap=cap)
 
     def _select(self, size: int, budget: float, floor: float) -> Choice:
         rank = self._rank[:size]

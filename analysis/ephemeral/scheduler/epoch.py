@@ -37,7 +37,13 @@ WAITING = -1.0
 
 @njit(cache=True)
 def rank_bucket(
-    calendar: Calendar, epoch: int, most: Ints, number: Ints, rank: Floats, content: Floats
+    calendar: Calendar,
+    epoch: int,
+    most: Ints,
+    cap: Floats,
+    number: Ints,
+    rank: Floats,
+    content: Floats,
 ) -> None:
     """Rank the epoch's bucket: number, index and content per unit of cost of each entry."""
     limit, decay, age = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
@@ -61,6 +67,11 @@ def rank_bucket(
         for j in range(size):
             index, there = shares(decay[j], bend_of(decay[j]), age[j])
             ranks[j], contents[j] = limit[j] * index, limit[j] * there
+        if cap.size:
+            for j in range(size):
+                ranks[j] = min(ranks[j], cap[numbers[j]])
+                if ranks[j] < 0.0:
+                    ranks[j] = WAITING
         if waiting:
             for j in range(size):
                 if entries[j].last + entries[j].due > epoch:
@@ -145,6 +156,8 @@ def demand(
                 if age >= least_age(limits, entry.number) and price <= most_cost:
                     decay = np.float64(entry.decay)
                     index = entry.limit * shares(decay, bend_of(decay), float(age))[0]
+                    if limits.cap.size:
+                        index = min(index, limits.cap[entry.number])
                     largest = max(largest, index)
                     reached = np.searchsorted(levels, index, side="right")
                     if reached > 0:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.ephemeral.scheduler.calendar import NEVER, Floats, Limits, precision_of
+from analysis.ephemeral.scheduler.calendar import NEVER, NO_CAPS, Floats, Limits, precision_of
 from analysis.files import replacing
 
 LATEST = 2**31 - 1
@@ -26,7 +26,7 @@ class State(NamedTuple):
 
     `entries` are those of its calendar, in any order; `cost` and `limits` hold one number for all
     sources or one a number; `epoch` is that to come, `total` the numbers given so far, `level` the
-    threshold.
+    threshold. Where pages have a price, `pages` holds those of an epoch, one a number.
     """
 
     entries: NDArray[np.void]
@@ -36,6 +36,8 @@ class State(NamedTuple):
     total: int
     budget: float
     level: float
+    pages: Floats = NO_CAPS
+    price: float = 0.0
 
 
 def write_state(path: str | PathLike[str], state: State) -> None:
@@ -48,6 +50,8 @@ def write_state(path: str | PathLike[str], state: State) -> None:
         "counts": np.array([state.epoch, state.total], np.int64),
         "levels": np.array([state.budget, state.level]),
     }
+    if state.pages.size:
+        arrays |= {"pages": state.pages, "price": np.array([state.price])}
     with replacing(path) as file:
         np.savez(file, allow_pickle=False, digest=_digest(arrays), **arrays)
 
@@ -87,6 +91,7 @@ def _checked(arrays: dict[str, NDArray[Any]]) -> State:
     entries, cost = arrays["entries"], arrays["cost"]
     least, most = arrays["least"], arrays["most"]
     counts, levels = arrays["counts"], arrays["levels"]
+    pages, price = arrays.get("pages", NO_CAPS), arrays.get("price", np.zeros(1))
     precision_of(entries)
     _require("counts", counts.dtype == np.int64 and counts.shape == (2,))
     epoch, total = counts.tolist()
@@ -101,6 +106,10 @@ def _checked(arrays: dict[str, NDArray[Any]]) -> State:
     _require("most", most.dtype == np.int32 and most.shape in {(0,), (total,)})
     _require("most", ((most >= 1) & (most <= NEVER)).all())
     _require("most", most.size == 0 or (least <= most).all())
+    _require("pages", pages.dtype == np.float64 and pages.shape in {(0,), (total,)})
+    _require("pages", (np.isfinite(pages) & (pages >= 0)).all())
+    _require("price", price.dtype == np.float64 and price.shape == (1,))
+    _require("price", np.isfinite(price).all() and (price >= 0).all())
     _require("entries", entries.ndim == 1)
     number, last = entries["number"], entries["last"]
     _require("number", ((number >= 0) & (number < total)).all())
@@ -111,7 +120,8 @@ def _checked(arrays: dict[str, NDArray[Any]]) -> State:
     limit, decay = entries["limit"], entries["decay"]
     _require("limit", (np.isfinite(limit) & (limit >= 0)).all())
     _require("decay", (np.isfinite(decay) & (decay > 0)).all())
-    return State(entries, cost, Limits(least, most), epoch, total, budget, level)
+    held = (entries, cost, Limits(least, most), epoch, total, budget, level)
+    return State(*held, pages, float(price[0]))
 
 
 def _require(name: str, right: Any) -> None:

@@ -38,7 +38,7 @@ class FullSort:
 
     def crawl(self, budget=None):
         budget = self.budget if budget is None else budget
-        rank = index_at_age(self.limit, self.decay, self.bend, self.age)
+        rank = self.ranks()
         overdue = self.age - self.most
         rank[overdue >= 0] = 1e200 + 1e198 * overdue[overdue >= 0]
         may = (self.age >= self.least) | (overdue >= 0)
@@ -48,6 +48,9 @@ class FullSort:
         self.age += 1
         self.age[chosen] = 1
         return chosen, rewards
+
+    def ranks(self):
+        return index_at_age(self.limit, self.decay, self.bend, self.age)
 
     def add(self, sources, ages):
         size = len(sources)

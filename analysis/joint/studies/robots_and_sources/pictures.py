@@ -25,7 +25,7 @@ def save_curves(optimum: pd.DataFrame, rule: pd.DataFrame) -> None:
             axis.plot(frame["age"], frame[name], style, color=colour, label=label)
         axis.set(xlabel="age of the source (epochs)", title=title)
         axis.set_xticks(frame["age"])
-    axes[0].set(ylabel="a robot is sent up to this queue (pages)")
+    axes[0].set(ylabel="longest queue (pages)")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=1)
     data = optimum.merge(rule, on="age", suffixes=(", optimum", ", rule"))
     first, last = optimum.iloc[0], optimum.iloc[-1]
