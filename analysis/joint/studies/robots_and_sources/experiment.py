@@ -21,7 +21,7 @@ def example(
     return_rate: float, index_rate: float, places: int, starvation: float, loss: float
 ) -> RobotSystem:
     """Return the system of the figures: two equal sources and a robot for each."""
-    sources = Sources([1.5, 1.5], [1.0, 1.0], [0.4, 0.4])
+    sources = Sources(np.full(2, 1.5), np.ones(2), np.full(2, 0.4))
     return RobotSystem(sources, 2, return_rate, Engine(index_rate, places), AGES, starvation, loss)
 
 
@@ -89,11 +89,11 @@ def by_running_cost(system: RobotSystem, most: float, points: int) -> pd.DataFra
 def drawn(rng: np.random.Generator) -> RobotSystem:
     """Return two random sources, one or two robots, an engine, and any of the three costs."""
     ranges = ((-0.7, 0.7), (-0.7, 0.7), (-1.0, 0.5))
-    rates = [10.0 ** rng.uniform(low, high, 2) for low, high in ranges]
+    arrival, worth, decay = (10.0 ** rng.uniform(low, high, 2) for low, high in ranges)
     engine = Engine(10.0 ** rng.uniform(-0.5, 1), int(rng.integers(2, 6)))
     costs = rng.integers(0, 2, 3) * 10.0 ** rng.uniform([-1, -2, -2], [0.5, 0, 0])
     robots, rate = int(rng.integers(1, 3)), 10.0 ** rng.uniform(-0.7, 0.7)
-    return RobotSystem(Sources(*rates), robots, rate, engine, DRAWN_AGES, *costs)
+    return RobotSystem(Sources(arrival, worth, decay), robots, rate, engine, DRAWN_AGES, *costs)
 
 
 def losses(instances: int, seed: int) -> pd.DataFrame:
