@@ -58,7 +58,7 @@ serve: $(READY)  ## serve the built book on this machine (PORT=8000)
 pdf: $(READY)  ## one PDF of the whole book, and one of the paper on the switching curve (needs Debian's chromium)
 	@$(REPORT) pdf
 
-release: $(READY)  ## one archive of the book, its PDF, data and reports, with its SHA-256 (BASEURL=https://... DIRTY=1)
+release: $(READY)  ## from a tagged commit: one archive of the book, its PDF, data and reports, with its SHA-256 (BASEURL=https://... DIRTY=1)
 	@$(REPORT) release $(if $(DIRTY),--dirty)
 
 bench: $(READY)  ## speed against peers, as ratios in one run (BENCH="robots scale" for some of them)

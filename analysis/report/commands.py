@@ -16,7 +16,7 @@ from analysis.report.collate import collate, summary
 from analysis.report.files import shown
 from analysis.report.paths import PROFILES, build_folder
 from analysis.report.publishing import difference as differing
-from analysis.report.publishing.citation import this_edition
+from analysis.report.publishing.citation import tags_of_commit, this_edition
 from analysis.report.publishing.release import check_edition, make_release
 from analysis.report.rendering.render import render_book, render_runs, render_single
 from analysis.report.running.known import keep_build, measured
@@ -78,7 +78,7 @@ def make_pdf(profile: str) -> Path:
 def publish(profile: str, *, dirty: bool = False) -> None:
     """Make one archive of the book, the PDF and all that lies beside them."""
     edition, build = this_edition(), build_folder(profile)
-    check_edition(edition, dirty=dirty)
+    check_edition(edition, tags_of_commit(), dirty=dirty)
     make_book(profile)
     try:
         make_pdf(profile)

@@ -15,7 +15,7 @@ from analysis.report import paths
 from analysis.report.__main__ import INTERRUPTED
 from analysis.report.paths import ROOT
 from analysis.report.publishing import printing
-from analysis.report.publishing.citation import Edition
+from analysis.report.publishing.citation import Edition, release_tag
 from analysis.report.running import known, notebooks
 from analysis.report.running.notebooks import find_notebook
 from analysis.report.running.runner import locked
@@ -332,6 +332,7 @@ def test_the_quick_profile_never_touches_the_published_book():
 def test_a_tree_that_changes_while_the_book_is_built_is_not_published(monkeypatch, capsys):
     seen = iter(["abc", "abc (with uncommitted changes)"])
     monkeypatch.setattr(command, "this_edition", lambda: Edition(next(seen), "2026-01-01", ""))
+    monkeypatch.setattr(command, "tags_of_commit", lambda: [release_tag()])
     for name in ("make_book", "make_pdf"):
         monkeypatch.setattr(command, name, lambda profile: None)
     said = refused(capsys, "release", "--profile", "quick")

@@ -81,11 +81,21 @@ def commit_name() -> str:
     """
     if _git("ls-files", "--error-unmatch", "CITATION.cff") is None:
         return UNKNOWN  # also where the book lies, unpacked, in a repository of something else
-    name = _git("describe", "--always", "--abbrev=12")
+    name = _git("rev-parse", "--short=12", "HEAD")
     if name is None:
         return UNKNOWN
     changed = _git("status", "--porcelain", "--untracked-files=normal")
     return name if changed == "" else f"{name} (with uncommitted changes)"
+
+
+def release_tag() -> str:
+    """Return the name of the tag that a commit of this version bears once it is released."""
+    return f"v{facts()['version']}"
+
+
+def tags_of_commit() -> list[str]:
+    """Return the tags of the commit that is checked out; none where there is no git."""
+    return (_git("tag", "--points-at", "HEAD") or "").split()
 
 
 def tracked_files() -> list[str]:

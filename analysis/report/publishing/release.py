@@ -12,13 +12,14 @@ import io
 import shutil
 import tarfile
 import tempfile
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 
 from analysis.report.collate import Collation
 from analysis.report.files import fresh_folder, replace_folder
 from analysis.report.paths import ROOT
-from analysis.report.publishing.citation import Edition, facts, tracked_files
+from analysis.report.publishing.citation import Edition, facts, release_tag, tracked_files
 from analysis.report.publishing.replication import write_reports
 from analysis.report.run import write_json
 
@@ -28,25 +29,34 @@ SOURCES = ("README.md", "LICENSE", "CHANGELOG.md", "requirements.lock")
 BUILT = ("manifest.json", "scorecard.csv", "errata.csv")
 
 
-def check_edition(edition: Edition, *, dirty: bool = False) -> None:
-    """Refuse to publish what no commit names.
+def check_edition(edition: Edition, tags: Collection[str], *, dirty: bool = False) -> None:
+    """Refuse to publish what no commit names, and a commit that is not tagged as this version.
 
     Parameters
     ----------
     edition : Edition
         What is to be published.
+    tags : collection of str
+        Tags of its commit.
     dirty : bool
         Whether it is published all the same.
 
     Raises
     ------
     RuntimeError
-        If the tree has changes that are not committed, or there is no git.
+        If the tree has changes that are not committed, there is no git, or the tag is missing.
     """
-    if " " in edition.commit and not dirty:
+    if dirty:
+        return
+    if " " in edition.commit:
         raise RuntimeError(
             f"the commit of this tree is {edition.commit!r}: commit first, so that the release can "
             "be cited, or say --dirty (make release DIRTY=1)"
+        )
+    if (tag := release_tag()) not in tags:
+        raise RuntimeError(
+            f"commit {edition.commit} has no tag {tag}: tag it first (git tag -a {tag}), or say "
+            "--dirty (make release DIRTY=1)"
         )
 
 

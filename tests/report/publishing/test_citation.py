@@ -241,13 +241,19 @@ def test_a_tree_with_anything_that_its_commit_has_not_is_said_to_be_changed(repo
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", citation.this_edition().date)
     (repository / "built").mkdir()
     (repository / "built/page.html").touch()  # ignored, as all that a build leaves
-    check_edition(citation.this_edition())
+    tag = citation.release_tag()
+    identity = ["-c", "user.name=A", "-c", "user.email=a@a.example"]
+    command = ["git", "-C", repository, *identity, "tag", "-a", tag, "-m", "The first"]
+    assert citation.tags_of_commit() == []
+    subprocess.run(command, check=True)
+    assert citation.commit_name() == clean
+    check_edition(citation.this_edition(), citation.tags_of_commit())
     subprocess.run(["git", "-C", repository, "config", "status.showUntrackedFiles", "no"])
     (repository / name).parent.mkdir(exist_ok=True)
     (repository / name).write_text("2")
     assert citation.commit_name() == f"{clean} (with uncommitted changes)"
     with pytest.raises(RuntimeError, match="commit first"):
-        check_edition(citation.this_edition())
+        check_edition(citation.this_edition(), [tag])
 
 
 def test_a_tree_whose_state_git_cannot_tell_is_not_said_to_be_clean(repository, monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 
 from analysis import __version__
 from analysis.report.collate import Collation
-from analysis.report.publishing.citation import Edition
+from analysis.report.publishing.citation import Edition, release_tag
 from analysis.report.publishing.release import check_edition, make_release
 from tests.report.kills import killed_at
 
@@ -73,9 +73,16 @@ def test_without_a_pdf_the_archive_has_none(build):
 def test_what_no_commit_names_is_published_only_on_request(name):
     edition = replace(EDITION, commit=name)
     with pytest.raises(RuntimeError, match="commit first"):
-        check_edition(edition)
-    check_edition(edition, dirty=True)
-    check_edition(EDITION)
+        check_edition(edition, [release_tag()])
+    check_edition(edition, [], dirty=True)
+    check_edition(EDITION, [release_tag()])
+
+
+@pytest.mark.parametrize("tags", [[], ["v0.0.9"], [release_tag() + "-rc1"]])
+def test_a_commit_without_the_tag_of_the_version_is_published_only_on_request(tags):
+    with pytest.raises(RuntimeError, match=f"git tag -a {release_tag()}"):
+        check_edition(EDITION, tags)
+    check_edition(EDITION, tags, dirty=True)
 
 
 @pytest.mark.process
