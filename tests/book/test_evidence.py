@@ -131,14 +131,6 @@ def test_no_caption_or_alternative_text_says_where_a_panel_lies():
 
 #: Studies whose claims still have their words in Python.
 WORDS_IN_PYTHON = {
-    "ephemeral/studies/costs_and_budgets.py",
-    "ephemeral/studies/dual_descent.py",
-    "ephemeral/studies/four_sources/claims.py",
-    "ephemeral/studies/how_good/__init__.py",
-    "ephemeral/studies/model_and_index/__init__.py",
-    "ephemeral/studies/model_and_index/theory.py",
-    "ephemeral/studies/stochastic_arrivals/__init__.py",
-    "ephemeral/studies/stochastic_index/claims.py",
     "learning/studies/learning_as_printed/claims.py",
     "learning/studies/learning_corrected/__init__.py",
     "learning/studies/learning_scheme/claims.py",

@@ -19,7 +19,7 @@ from analysis.ephemeral.optimum.costs import FILLS, CostRun, simulate_costs
 from analysis.ephemeral.optimum.exact import optimal_cycle
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
-from analysis.report import COLOURS, Claim, figure, save_data, save_figure, span
+from analysis.report import COLOURS, Claim, claim, figure, save_data, save_figure, span
 from analysis.results import NotConverged
 
 #: Sizes of the random instances, (sources, budget).
@@ -164,23 +164,18 @@ def claims(found: Results) -> list[Claim]:
     spent, carried = found.instances["reach_cost"], found.instances["debt_cost"]
     overshoots = bool((spent > 1 + 1e-9).any())
     return [
-        Claim(
+        claim(
             "A-r-thm1-policy",
             not found.differ,
-            condition="all crawls cost the same, or what is spent beyond the budget is carried "
-            "over to later epochs"
-            if overshoots
-            else "",
-            evidence="with costs of one all six ways crawl alike at M = 1, 2, 3; with unequal "
-            "costs the second of the two rules, filled anew in each epoch, spends "
-            f"{spent.mean():.2f} budgets on average over {len(spent)} random instances; carried "
-            f"over, it spends {carried.min():.3f} to {carried.max():.3f}",
+            condition=overshoots,
+            numbers={
+                "spent": spent.mean(),
+                "instances": len(spent),
+                "least": carried.min(),
+                "most": carried.max(),
+            },
         ),
-        Claim(
-            "A-r-costs",
-            context="a suggestion without a computation; a limit on visits is a least age, which "
-            "the page imposes, and compares with a cost that has the same effect on visits",
-        ),
+        claim("A-r-costs"),
     ]
 
 

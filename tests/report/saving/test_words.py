@@ -195,8 +195,6 @@ def test_all_files_can_be_read_and_name_pages_of_the_book():
 
 #: Documents of which not all rows have their words in the file yet.
 UNFINISHED = {
-    "crawling-report-8702",
-    "crawling-slides-2016",
     "learning-2019",
     "robots-1999",
 }

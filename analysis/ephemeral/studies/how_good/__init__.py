@@ -33,7 +33,7 @@ from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.studies.how_good.copies import closes
 from analysis.ephemeral.studies.how_good.observation import regained
 from analysis.ephemeral.theory.definition import index_by_definition
-from analysis.report import Claim
+from analysis.report import Claim, claim
 from analysis.results import Estimate, NotConverged
 
 Floats = NDArray[np.float64]
@@ -43,6 +43,8 @@ SIZES = ((3, 1), (4, 1), (4, 2), (4, 3))
 #: Epochs of a list that spreads frequencies.
 LIST_EPOCHS = 2520
 _EXACT = 1e-9
+#: Names of the pairs of sources that are observed, as `observation` has them.
+_FIRST, _LAST = "1 and 2 observed", "3 and 4 observed"
 #: A cut-off of our own: the mean loss up to which a policy passes for near-optimal.
 _NEAR = 0.01
 
@@ -223,12 +225,7 @@ class Results:
 def claims(found: Results) -> list[Claim]:
     """Return what the page says to the rows on the policy's quality."""
     return [
-        Claim(
-            "A-r-intro-static",
-            context="a description of reference [15]; its frequencies are computed on this page, "
-            "played as lists, and its formula is shown to promise more than the relaxed bound "
-            "allows",
-        ),
+        claim("A-r-intro-static"),
         *_asymptotics(found),
         *_form(found),
         *_observation(found),
@@ -239,40 +236,39 @@ def _asymptotics(found: Results) -> list[Claim]:
     optimal, loss = is_optimal(found.instances), 1 - found.instances["whittle"]
     random = found.copies[(found.copies.content == "random") & (found.copies.start == "together")]
     largest = random[random.copies == random.copies.max()]
-    limit = "; ".join(f"{row.gap:.1e} on {row.sources}" for row in largest.itertuples())
-    limit = f"at {int(random.copies.max())} copies the gap is {limit}".replace("$", "")
-    condition = "random content that is observed, with the index of the random model"
-    fails = (
-        f"with expected contents it fails: on Table 1 at M = 2 a gap of {found.stuck:.2%} stays at "
-        f"every number of copies that start alike, and {found.kept:.0%} of random sets keep one "
-        "from random ages"
-    )
-    only = condition if found.stuck > _EXACT or found.kept else ""
-    cuts = "'closes' read as an upper end of the interval below 5% of the gap of one copy"
+    gaps = [{"gap": row.gap, "set": row.sources.replace("$", "")} for row in largest.itertuples()]
+    fails = found.stuck > _EXACT or found.kept > 0
+    copies = {
+        "copies": int(random.copies.max()),
+        "gaps": gaps,
+        "stuck": found.stuck,
+        "kept": found.kept,
+    }
+    quality = {
+        "cut": _NEAR,
+        "mean": loss.mean(),
+        "most": loss.max(),
+        "sets": len(optimal),
+        "optimal": optimal.mean(),
+    }
     return [
-        Claim(
+        claim(
             "A-r-intro-asym",
             closes(found.copies) and not optimal.all() and bool(loss.mean() < _NEAR),
-            condition="; ".join(
-                filter(None, [f"the asymptotic part: {only}" if only else "", cuts])
-            ),
-            evidence=f"near-optimal is read as a mean loss below {_NEAR:.0%}: it is "
-            f"{loss.mean():.2%}, and {loss.max():.1%} at worst, on {len(optimal)} random sets, "
-            f"{optimal.mean():.0%} of them without loss; {limit}; {fails}",
+            outcome="stays" if fails else "closes",
+            numbers=quality | copies,
         ),
-        Claim(
+        claim(
             "A-s-asym-ww",
             bool(np.max(np.abs(found.alike)) < _EXACT),
             proof="good-symmetric",
-            condition="expected content, and sources that are alike",
-            evidence=f"sources that are alike: computed for {len(found.alike)} numbers of copies "
-            "of one source, no gap up to rounding",
+            numbers={"numbers_of_copies": len(found.alike)},
         ),
-        Claim(
+        claim(
             "A-s-asym-verloop",
             closes(found.copies),
-            condition="; ".join(filter(None, [only, cuts])),
-            evidence=f"{limit}; {fails}",
+            outcome="stays" if fails else "closes",
+            numbers=copies,
         ),
     ]
 
@@ -280,60 +276,59 @@ def _asymptotics(found: Results) -> list[Claim]:
 def _form(found: Results) -> list[Claim]:
     nontrivial = ~found.instances["constant"]
     return [
-        Claim(
+        claim(
             "A-r-concl-simple",
             found.error < _EXACT,
             basis="judged",
-            evidence="one closed formula a source, equal to the definition up to rounding at ages "
-            f"1 to 20; N numbers against {found.states} joint ages for the exact optimum of four "
-            "sources at M = 2",
+            numbers={"joint_ages": found.states},
         ),
-        Claim(
+        claim(
             "A-r-concl-nontrivial",
             not constant_gaps(found.cycle) and bool(nontrivial.any()),
             basis="judged",
-            condition="of the index policies themselves: frequencies of [15], played as lists, "
-            "have uneven gaps too",
-            evidence=f"M = 2 on Table 1, and {nontrivial.mean():.0%} of {len(nontrivial)} random "
-            "sets; not at M = 1 on Table 1, nor where the budget equals a sum of 1/k_i that fits "
-            "together",
+            numbers={"share": nontrivial.mean(), "sets": len(nontrivial)},
         ),
     ]
 
 
 def _observation(found: Results) -> list[Claim]:
-    none, two, every = (found.observed[f"{name} observed"] for name in ("none", "1 and 2", "all"))
+    seen, tuned = found.observed, found.tuned
+    none, two, every = seen["none observed"], seen[_FIRST], seen["all observed"]
     visits = found.visits
     elsewhere = visits[0] > 1.5 * visits[-1]
     unobserved = float(found.single.frequency[2:].sum())
-    better = Estimate.of(found.tuned["3 and 4 observed"] - found.tuned["none observed"])
-    share = regained(found.tuned, "3 and 4 observed")
+    better = Estimate.of(tuned[_LAST] - tuned["none observed"])
+    share = regained(tuned, _LAST)
     return [
-        Claim(
+        claim(
             "A-r-intro-dynamic",
             bool(elsewhere and Estimate.of(every - none).low > 0),
-            condition="" if unobserved else "contents are random and observed",
-            evidence=f"at M = 1, sources 3 and 4 get {visits[0]:.1%} of the crawls when 1 and 2 "
-            f"hold little, {visits[-1]:.1%} when they hold much (items {found.bunching:g} times "
-            f"rarer and worth more); with expected contents they get {unobserved:.1%}",
+            condition=not unobserved,
+            numbers={
+                "when_little": visits[0],
+                "when_much": visits[-1],
+                "factor": found.bunching,
+                "by_expectation": unobserved,
+            },
         ),
-        Claim(
+        claim(
             "A-r-concl-observed",
             better.low > 0,
-            condition=f"the one drift that was tried, {found.drift:g} times the items of an "
-            "observed source",
-            evidence=f"told Table 1 while source 3 gets {found.drift:g} times its items, the "
-            f"policy that observes sources 3 and 4 earns {better.value:.1f} ± "
-            f"{better.half_width:.1f} more than one that observes none, {share.value:.0%} of what "
-            "knowing the truth adds",
+            numbers={
+                "factor": found.drift,
+                "gain": better.value,
+                "half_width": better.half_width,
+                "share": share.value,
+            },
         ),
-        Claim(
+        claim(
             "A-r-s7-mixed",
             Estimate.of(two - none).low > 0 and Estimate.of(every - two).low > 0,
-            condition=f"items {5 * found.bunching:g} times rarer and worth more than in Table 1",
-            evidence=f"two observed sources of four, the others by age: {two.mean():.1f} per "
-            f"epoch, between {none.mean():.1f} and {every.mean():.1f} (M = 1, items "
-            f"{5 * found.bunching:g} times rarer and worth more), both differences on the same "
-            "content and beyond their intervals",
+            numbers={
+                "factor": 5 * found.bunching,
+                "two": two.mean(),
+                "none": none.mean(),
+                "every": every.mean(),
+            },
         ),
     ]

@@ -14,7 +14,7 @@ import pandas as pd
 from analysis.ephemeral.studies.model_and_index import relaxation as relaxation
 from analysis.ephemeral.studies.model_and_index.results import ROOM, ROUNDING, Results
 from analysis.ephemeral.studies.model_and_index.theory import theory_claims
-from analysis.report import Claim
+from analysis.report import Claim, claim
 
 #: Statements of `lemma_checks`, in the order of the page's table.
 STATEMENTS = {
@@ -91,94 +91,60 @@ def claims(found: Results) -> list[Claim]:
 
 
 def _in_context() -> list[Claim]:
-    premise = "a premise of the model; what follows from it for expected content is checked at (1) "
-    rows = {
-        "A-r-model-assump": premise + "to (3)",
-        "A-s-model-decay": premise + "to (3)",
-        "A-s-model-poisson": premise + "to (3)",
-        "A-r-model-poisson": premise + "to (3)",
-        "A-r-meta": "bibliographic",
-        "A-s-meta": "bibliographic",
-        "A-r-refs": "bibliography; entry [2] is the report itself, and entry [28] is in volume 25A",
-        "A-s-fresh": "motivation, with citations",
-        "A-s-applications": "applications of the index elsewhere, by citation",
-        "A-r-kernels": "a premise of the general setting; in this model the kernels are point "
-        "masses at alpha x + u and at u",
-        "A-r-lagrange": "a theorem that the report cites; on the random sets of this page, with "
-        "costs, the linear programme over occupation measures shows no duality gap",
-    }
-    return [
-        *(Claim(id, context=words) for id, words in rows.items()),
-        Claim("A-s-fig-lefortier", missing="the data behind a picture taken from another paper"),
-        Claim("A-s-fig-ephemeral2", missing="what the picture shows: it has no caption"),
-    ]
+    rows = (
+        "A-r-model-assump",
+        "A-s-model-decay",
+        "A-s-model-poisson",
+        "A-r-model-poisson",
+        "A-r-meta",
+        "A-s-meta",
+        "A-r-refs",
+        "A-s-fresh",
+        "A-s-applications",
+        "A-r-kernels",
+        "A-r-lagrange",
+        "A-s-fig-lefortier",
+        "A-s-fig-ephemeral2",
+    )
+    return [claim(row) for row in rows]
 
 
 def _model(found: Results) -> list[Claim]:
     model, seen, late = found.model, found.transients, found.late
     exact = abs(model.lacks[1.0] - 1) < ROUNDING
     others = {period: ratio for period, ratio in model.lacks.items() if abs(ratio - 1) > ROUNDING}
-    said = ", ".join(f"{ratio:.2f} times at T = {period:g}" for period, ratio in others.items())
+    wanted = "both" if seen.empty == seen.as_free else "empty" if seen.empty else "uncrawled"
+    lacks = [{"ratio": ratio, "period": period} for period, ratio in others.items()]
     long_run = found.cycles[1].average_reward
     rows = [
-        Claim(
-            f"A-{document}-eq1",
-            exact,
-            condition="T = 1" if others else "",
-            evidence=f"by quadrature, the right side is the middle at T = 1, and {said}",
-        )
+        claim(f"A-{document}-eq1", exact, condition=bool(others), numbers={"others": lacks})
         for document in "rs"
     ]
     for document in "rs":
         rows += [
-            Claim(
-                f"A-{document}-eq2",
-                model.growth < 1e-7,
-                evidence="the growth of expected content integrated over one epoch, from 0.7 u*",
-            ),
-            Claim(
-                f"A-{document}-eq3",
-                model.fresh_growth < 1e-7,
-                evidence="the growth of expected content integrated over one epoch, from empty",
-            ),
+            claim(f"A-{document}-eq2", model.growth < 1e-7),
+            claim(f"A-{document}-eq3", model.fresh_growth < 1e-7),
         ]
     return [
         *rows,
-        *(
-            Claim(
-                row,
-                model.left < 1e-7,
-                evidence="the share of interest left after an epoch, by integration, for several T",
-            )
-            for row in ("A-r-alpha", "A-s-alpha")
-        ),
-        Claim(
-            "A-r-ustar",
-            model.above and model.limit < ROUNDING,
-            evidence="more than u, and the limit of the content without a crawl; four sources",
-        ),
-        Claim(
+        *(claim(row, model.left < 1e-7) for row in ("A-r-alpha", "A-s-alpha")),
+        claim("A-r-ustar", model.above and model.limit < ROUNDING),
+        claim(
             "A-r-transient-low",
             seen.stays_below,
-            condition=", and ".join(
-                ["x0 > 0 (a crawl of an empty source changes nothing)"] * seen.empty
-                + ["up to the first crawl"] * seen.as_free
-            ),
-            evidence=f"{seen.runs} random initial contents and control sequences of {seen.epochs} "
-            "epochs",
+            outcome=wanted,
+            condition=seen.empty or seen.as_free,
+            numbers={"runs": seen.runs, "epochs": seen.epochs},
         ),
-        Claim(
+        claim(
             "A-r-transient-high",
             seen.falls and seen.drops,
-            evidence=f"{seen.runs} random initial contents above u* and control sequences of "
-            f"{seen.epochs} epochs",
+            numbers={"runs": seen.runs, "epochs": seen.epochs},
         ),
-        Claim(
+        claim(
             "A-r-state-space",
             abs(late["definition"] / long_run - 1) < ROUNDING,
-            evidence=f"of one source, as the report says it: from u* on the long run is that from "
-            f"empty sources, {late['definition']:.2f} per epoch, once the index there is x/C; with "
-            f"the 0 that Theorem 1 prints it is {late['printed']:.2f}, see its row",
+            numbers={"by_definition": late["definition"], "as_printed": late["printed"]},
         ),
     ]
 
@@ -195,64 +161,37 @@ def _letter(found: Results) -> list[Claim]:
     over_time = relaxation.as_meant(runs.bursts, once)
     return [
         *(
-            Claim(
+            claim(
                 row,
                 _near(spent, spent_on_average),
-                evidence="read to the letter, with v_i(t) under the sum over m, the limit superior "
-                f"is {spent:.2f} for four sources crawled together at every fourth epoch, which "
-                f"spend {spent_on_average:g} on average",
+                numbers={"largest": spent, "average": spent_on_average},
             )
             for row in ("A-r-eq5", "A-s-eq6")
         ),
-        Claim(
+        claim(
             "A-r-sec3-objective",
             _near(reward, reward_on_average),
-            evidence="read to the letter, its summand does not depend on m, and the limit superior "
-            f"under the index policy, M = 1, is {reward:.2f}, the largest reward of one epoch, not "
-            f"the average {reward_on_average:.2f}",
+            numbers={"largest": reward, "average": reward_on_average},
         ),
-        Claim(
+        claim(
             "A-r-sec3-constraint",
             _near(over_time, spent_on_average)
             and all(np.isclose(m, spent) for m, spent in found.relaxed.average.items()),
-            evidence="the solution of the relaxed problem for M = 1, 2, 3 spends M on average; "
-            "whether t or t + 1 terms are divided by t does not matter in the limit",
         ),
         *(
-            Claim(
-                row,
-                _near(worth, brought),
-                evidence="read to the letter, with X_i(t) under the sum over s, source 1 crawled "
-                f"at ages 3 and 1 by turns is worth {worth:.2f}, and brings {brought:.2f} per "
-                "epoch",
-            )
+            claim(row, _near(worth, brought), numbers={"worth": worth, "brought": brought})
             for row in ("A-r-eq6", "A-s-eq7-index")
         ),
-        Claim(
+        claim(
             "A-r-discounted",
             False,
             basis="judged",
-            evidence="read to the letter, a sum over m of terms without m, which grows beyond all "
-            f"bounds ({run.letter:.0f} after 400 terms); summed over t, with k(X(t), v(t)), it is "
-            f"{run.meant:.4f} under the maximiser of (8), whose value is {run.value:.4f}",
+            numbers={"to_the_letter": run.letter, "as_meant": run.meant, "value": run.value},
         ),
-        Claim(
-            "A-r-eq9",
-            True,
-            basis="judged",
-            condition="X stands on the right side: with X' on both sides the inequality says "
-            "nothing",
-            evidence="a larger content stays larger under one and the same control: "
-            f"{run.higher:.3f} against {run.lower:.3f} in an example; the right side as printed is "
-            "the left one",
+        claim(
+            "A-r-eq9", True, basis="judged", numbers={"larger": run.higher, "smaller": run.lower}
         ),
-        Claim(
-            "A-r-lem5-proof",
-            False,
-            basis="judged",
-            evidence="[u, a1) and (a2, u*] with a2 > a1 have no point in common, so that B and its "
-            "complement as printed leave out contents; the union of the two is meant, and excluded",
-        ),
+        claim("A-r-lem5-proof", False, basis="judged"),
     ]
 
 
@@ -265,47 +204,29 @@ def _relaxation(found: Results) -> list[Claim]:
     plus = abs(relaxed.plus / relaxed.occupation - 1)
     minus = abs(relaxed.minus / relaxed.occupation - 1)
     return [
-        Claim(
-            "A-r-relax",
-            plus < ROUNDING,
-            evidence="with this sign the best Lagrangian at the multiplier is the optimum of the "
-            f"linear programme over occupation measures, {relaxed.occupation:.4f} for M = 2",
-        ),
-        Claim(
+        claim("A-r-relax", plus < ROUNDING, numbers={"optimum": relaxed.occupation}),
+        claim(
             "A-s-eq7",
             plus < ROUNDING,
-            condition=""
-            if minus < ROUNDING
-            else "lambda is at most 0, against (8), where a "
-            "source that is not crawled earns lambda",
-            evidence="the multiplier of an equality has a free sign, and at -lambda the best "
-            f"Lagrangian is the optimum {relaxed.occupation:.2f} for M = 2; at the lambda of (8) "
-            f"it is {relaxed.minus:.2f}",
+            condition=minus >= ROUNDING,
+            numbers={"optimum": relaxed.occupation, "lagrangian": relaxed.minus},
         ),
-        Claim(
+        claim(
             "A-s-eq7-cost",
             plus < ROUNDING,
-            condition=""
-            if abs(relaxed.costless / relaxed.dear - 1) < ROUNDING
-            else "C_i = 1; otherwise C_i v_i(s) stands where v_i(s) is printed",
-            evidence=f"with costs of 2 and M = 2 the best Lagrangian with v_i(s) is at least "
-            f"{relaxed.costless:.2f} for every lambda, the optimum under (6) {relaxed.dear:.2f}",
+            condition=abs(relaxed.costless / relaxed.dear - 1) >= ROUNDING,
+            numbers={"lagrangian": relaxed.costless, "optimum": relaxed.dear},
         ),
-        Claim(
+        claim(
             "A-r-eq7-of-eq6",
             found.equations.shifted < ROUNDING,
-            condition=""
-            if found.equations.shift < ROUNDING
-            else "beta is the value of (6) plus lambda (1 - N'/N)",
-            evidence="(6) pays lambda N'/N at each epoch and takes lambda for a crawl, (7) pays "
-            "lambda without a crawl: by policy iteration their gains differ by up to "
-            f"{found.equations.shift:.2f} u* on the grid at N'/N = 1/4, and by that number",
+            condition=found.equations.shift >= ROUNDING,
+            numbers={"most": found.equations.shift},
         ),
-        Claim(
+        claim(
             "A-s-whittle-decomp",
             abs(relaxed.split / relaxed.occupation - 1) < ROUNDING,
-            evidence="four one-source problems, each solved by policy iteration, give the optimum "
-            f"{relaxed.occupation:.4f} of the relaxed problem for M = 2",
+            numbers={"optimum": relaxed.occupation},
         ),
     ]
 
@@ -318,59 +239,21 @@ def _policies(found: Results) -> list[Claim]:
     joint = float(np.ceil(np.log(0.01) / np.log(found.sources.alpha)).prod())
     budgets = sorted(found.states)
     shares = [found.cycles[m].average_reward / found.bounds[m] for m in sorted(found.bounds)]
-    counts = ", ".join(f"{found.states[m]} at M = {m}" for m in budgets)
+    counts = [{"states": found.states[m], "budget": m} for m in budgets]
     return [
-        Claim(
-            "A-s-eq5",
-            every_epoch,
-            condition="unit costs and a whole M, or costs of which some set sums to M"
-            if not relaxed.exact
-            else "",
-            evidence="the index policy with unit costs meets it at every epoch for M = 1, 2, 3; "
-            f"with costs of 2 and M = 1 the number of sets of sources that meet it is "
-            f"{relaxed.exact}",
-        ),
-        Claim(
+        claim("A-s-eq5", every_epoch, condition=not relaxed.exact, numbers={"sets": relaxed.exact}),
+        claim(
             "A-r-unit-costs",
             every_epoch,
-            condition="M whole, and the constraint met at each epoch, not on average as in (5)"
-            if not relaxed.broken
-            else "",
-            evidence="with unit costs the index policy meets it at every epoch for M = 1, 2, 3; "
-            f"for M = 3/2 the number of sets of sources that do so is {relaxed.broken}",
+            condition=not relaxed.broken,
+            numbers={"sets": relaxed.broken},
         ),
-        *(
-            Claim(
-                row,
-                carried_out,
-                evidence="carried out on the four sources for M = 1, 2, 3: exactly M at every "
-                "epoch, and no source with a larger index left out",
-            )
-            for row in ("A-r-policy", "A-s-policy")
-        ),
-        Claim(
+        *(claim(row, carried_out) for row in ("A-r-policy", "A-s-policy")),
+        claim(
             "A-r-abs-curse",
             joint**3 > 1e12,
-            condition="'moderate' read as twelve sources, 'intractable' as more than 1e12 joint "
-            "states",
-            evidence=f"with contents up to 99% of u*, {joint:.3g} joint states for the four "
-            f"sources, {joint**3:.2g} for twelve like them",
+            numbers={"joint": joint, "joint_of_twelve": joint**3},
         ),
-        Claim(
-            "A-s-curse",
-            False,
-            basis="judged",
-            evidence="M is the budget; the number of joint states is a product over the N sources, "
-            "and N is meant. Joint ages that the exact optimum of the four sources takes: "
-            f"{counts} (none where the index policy earns the relaxed bound)",
-        ),
-        Claim(
-            "A-r-abs-simple",
-            min(shares) > 0.99,
-            condition="'efficient' read as at least 99% of an upper bound on all policies, on the "
-            "four sources",
-            evidence="one formula a source; on the four sources it earns "
-            + ", ".join(f"{share:.2%}" for share in shares)
-            + " of an upper bound on all policies for M = 1, 2, 3",
-        ),
+        claim("A-s-curse", False, basis="judged", numbers={"counts": counts}),
+        claim("A-r-abs-simple", min(shares) > 0.99, numbers={"shares": shares}),
     ]

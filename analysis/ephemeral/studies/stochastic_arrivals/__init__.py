@@ -24,7 +24,7 @@ from analysis.ephemeral.stochastic.index import stochastic_bound, stochastic_ind
 from analysis.ephemeral.stochastic.simulation import Comparison
 from analysis.ephemeral.studies.four_sources import scan_averages
 from analysis.published import printed_number
-from analysis.report import Claim, plus_minus
+from analysis.report import Claim, claim, plus_minus
 from analysis.results import Estimate, NotConverged
 
 Floats = NDArray[np.float64]
@@ -262,51 +262,37 @@ def _model(found: Results) -> list[Claim]:
     rounds = found.round_robin
     printed, with_sum = found.constraint
     return [
-        Claim(
-            "A-r-Uk",
-            same,
-            evidence=f"content added up item by item over {len(items)} epochs with crawls is that "
-            "of the recursion with this sum",
-        ),
-        Claim(
-            "A-r-eq19",
-            same,
-            evidence=f"content added up item by item over {len(items)} epochs with crawls, against "
-            "(19): equal to rounding",
-        ),
-        Claim(
+        claim("A-r-Uk", same, numbers={"epochs": len(items)}),
+        claim("A-r-eq19", same, numbers={"epochs": len(items)}),
+        claim(
             "A-r-s7-objective",
             bool(np.isclose(rounds.max(), rounds.mean())),
-            evidence="read to the letter, its summand does not depend on m, and the limit superior "
-            f"under round robin is the largest expected reward of one epoch, {rounds.max():.2f}, "
-            f"not the average {rounds.mean():.2f}",
+            numbers={"largest": rounds.max(), "average": rounds.mean()},
         ),
-        Claim(
+        claim(
             "A-r-s7-constraint",
             abs(printed - found.second_budget) < 0.1,
-            evidence=f"without a sum over time the expression tends to 0: {printed:.4f} in a run "
-            f"that crawls {found.second_budget} sources at each epoch; with it, {with_sum:.0f}",
+            numbers={"printed": printed, "budget": found.second_budget, "with_sum": with_sum},
         ),
     ]
 
 
 def _evolution(found: Results) -> list[Claim]:
     seen = found.frequency
-    missing = (
-        "the law of the utilities, and which form of the index was played. Crawls of source 1 per "
-        f"epoch: {seen['whittle'].value:.4f} by Theorem 1 and {seen['remark'].value:.2f} by the "
-        "Remark's short form with exponential utilities, "
-        f"{seen['wildest'].value:.2f} by Theorem 1 with the most variable gamma utilities"
-    )
     return [
-        *(Claim(row, missing=missing) for row in ("A-r-fig4-s1", "A-s-time-to-time")),
         *(
-            Claim(
+            claim(
                 row,
-                figure="stochastic-arrivals-states",
-                leaves_open="law of the utilities, form of the index, initial state and number of "
-                "epochs",
+                numbers={
+                    "by_theorem": seen["whittle"].value,
+                    "by_remark": seen["remark"].value,
+                    "wildest": seen["wildest"].value,
+                },
             )
+            for row in ("A-r-fig4-s1", "A-s-time-to-time")
+        ),
+        *(
+            claim(row, figure="stochastic-arrivals-states")
             for row in ("A-r-fig4", "A-s-fig-m2-stoch")
         ),
     ]
@@ -317,38 +303,32 @@ def _rewards(found: Results) -> list[Claim]:
     lowest, highest = found.curve[0].value, found.curve[-1].value
     letter = found.results[found.wild].difference("theorem", "whittle")
     shares = {law: found.index_reward(law).low / bound for law, bound in found.bounds.items()}
-    said = ", ".join(
-        f"{found.index_reward(law).value:.2f} of {bound:.1f} ({law})"
+    rewards = [
+        {"law": law, "reward": found.index_reward(law).value, "bound": bound}
         for law, bound in found.bounds.items()
-    )
+    ]
     return [
-        Claim("A-s-stoch-M1", found.budget, evidence="exactly one source is crawled at each epoch"),
-        Claim("A-s-208", found.exact["round-robin"]),
-        Claim("A-s-260", found.exact["greedy"]),
-        Claim(
+        claim("A-s-stoch-M1", found.budget),
+        claim("A-s-208", found.exact["round-robin"]),
+        claim("A-s-260", found.exact["greedy"]),
+        claim(
             "A-s-285",
             index.value,
             interval=index.interval,
             replications=index.replications,
-            missing="the law of the utilities (here exponential): with gamma laws the reward runs "
-            f"from {lowest:.1f} to {highest:.1f} with their variability",
+            numbers={"lowest": lowest, "highest": highest},
         ),
         _order(found),
-        Claim(
+        claim(
             "A-s-stoch-det-index",
             True,
             basis="judged",
-            condition="x < u*; from u* on with x/C in place of the printed 0",
-            evidence="whether it can be applied is no question of a number; what it earns is in "
-            "the row that says how well it does. To the letter, with 0 from u* on, it earns "
-            f"{as_text(letter)} against that reading, with utilities {found.wild}",
+            numbers={"difference": (letter.value, letter.half_width), "law": found.wild},
         ),
-        Claim(
+        claim(
             "A-s-stoch-well",
             min(shares.values()) > QUITE_WELL,
-            condition=f"'Quite well' read as at least {QUITE_WELL:.0%} of the most that any policy "
-            f"can earn, and for the laws tried: {', '.join(shares)}",
-            evidence=f"{said}; for rarer items see the chapter on the stochastic index",
+            numbers={"cut": QUITE_WELL, "laws": list(shares), "rewards": rewards},
         ),
     ]
 
@@ -357,21 +337,20 @@ def _order(found: Results) -> Claim:
     """Index before greedy before round robin, law by law."""
     gains = {law: run.difference("whittle", "greedy") for law, run in found.results.items()}
     holds = [law for law, gain in gains.items() if gain.low > 0]
-    against = ", ".join(law for law in gains if law not in holds)
+    against = [law for law in gains if law not in holds]
     exponential = found.laws["exponential"].second_moment
     wanted = [law for law, one in found.laws.items() if one.second_moment >= exponential]
     greedy_first = found.exact["greedy"] > found.exact["round-robin"]
-    return Claim(
+    return claim(
         "A-s-order",
         greedy_first and set(wanted) <= set(holds),
-        condition="For utilities as variable as exponential ones or more; the difference cannot "
-        f"be told from 0 for {against}"
-        if against
-        else "",
-        evidence="index less greedy, on common random numbers: "
-        + "; ".join(f"{law} {as_text(gain)}" for law, gain in gains.items())
-        + ". Greedy and round robin: "
-        + f"{found.exact['greedy']:.2f} and {found.exact['round-robin']:.2f}, whatever the law",
+        condition=bool(against),
+        numbers={
+            "against": against,
+            "gains": {law: (gain.value, gain.half_width) for law, gain in gains.items()},
+            "greedy": found.exact["greedy"],
+            "round_robin": found.exact["round-robin"],
+        },
     )
 
 

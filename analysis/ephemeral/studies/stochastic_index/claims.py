@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from analysis.ephemeral.stochastic.index import StochasticIndex
 from analysis.ephemeral.stochastic.values import RandomSource, discount_to_crawl
 from analysis.ephemeral.studies.stochastic_index import best_threshold, crawled_by
-from analysis.report import Claim
+from analysis.report import Claim, claim
 from analysis.results import AverageSolution, DiscountedSolution, Estimate
 
 Floats = NDArray[np.float64]
@@ -153,7 +153,6 @@ def _steepest_beyond(x: Floats, values: Floats, fading: Floats) -> float:
 
 def _discounted(found: Results) -> list[Claim]:
     shape = shape_of_values(found)
-    discounts = ", ".join(f"{d:g}" for d in found.discounted)
     value, played = found.played
     rounding = 1e-9 * found.source.state[-1]
     regular = (
@@ -162,34 +161,33 @@ def _discounted(found: Results) -> list[Claim]:
         and shape["least second difference"] >= -rounding
     )
     return [
-        Claim(
+        claim(
             "A-r-eq20",
             abs(value - played.value) <= 2 * played.half_width,
-            evidence=f"its solution is {value:.1f} in one state; from there its policy earns "
-            f"{played.value:.1f} ± {played.half_width:.1f} on random arrivals, "
-            f"{played.replications} runs",
+            numbers={
+                "value": value,
+                "earned": played.value,
+                "half_width": played.half_width,
+                "runs": played.replications,
+            },
         ),
-        Claim(
+        claim(
             "A-r-lem5b",
             regular and shape["V above the content, at least"] < -rounding,
-            evidence="the solution is not bounded: V_d(x) is at least x, and contents have no "
-            "upper limit. In the class of at most linear growth the rest of Lemma 1 holds: slopes "
-            f" from {shape['smallest slope']:.3f} to {shape['largest slope']:.3f} "
-            f"and no negative second difference, at discounts {discounts}",
+            numbers={
+                "least_slope": shape["smallest slope"],
+                "most_slope": shape["largest slope"],
+                "discounts": list(found.discounted),
+            },
         ),
-        Claim(
-            "A-r-lem5b-sum",
-            False,
-            basis="judged",
-            evidence="m is bound by no sum: the sum is over t, and delta^t is meant",
-        ),
-        Claim(
+        claim("A-r-lem5b-sum", False, basis="judged"),
+        claim(
             "A-r-lem5b-const",
             shape["slope above the printed bound"] < LATTICE_SLACK,
-            evidence="with a control optimal from the smaller content, as printed, chords of V_d "
-            f"exceed E[(alpha d)^tau] by up to {shape['slope above the printed bound']:.2f}; with "
-            "one optimal from the larger content slopes never do by more than "
-            f"{shape['slope above the bound, at most']:.0e}, the lattice's step",
+            numbers={
+                "above_printed": shape["slope above the printed bound"],
+                "above_bound": shape["slope above the bound, at most"],
+            },
         ),
     ]
 
@@ -209,59 +207,47 @@ def _average(found: Results) -> list[Claim]:
     best = best_threshold(found.busiest[0], found.subsidy)
     above = float(average.bias[-1] + average.gain - source.state[-1])
     return [
-        Claim(
+        claim(
             "A-r-eq21",
             solved and others,
             proof="prop-random-stopping",
-            condition="Together with a vanishing integral of V over the law of U, without which "
-            "beta is not determined"
-            if others
-            else "",
-            evidence=f"solutions of (21) as printed for {len(table)} values of beta, only one of "
-            "which is an average reward",
+            condition=others,
+            numbers={"solutions": len(table)},
         ),
-        Claim(
+        claim(
             "A-r-s7-unique",
             solved,
             proof="prop-random-stopping",
-            condition="The integral of V over the law of U is 0" if others else "",
-            evidence=f"solutions of (21) as printed for {len(table)} values of beta, and one for "
-            "every beta above C lambda",
+            condition=others,
+            numbers={"solutions": len(table)},
         ),
-        Claim(
+        claim(
             "A-r-s7-eq12",
             solved and abs(table["integral of V"].iloc[0]) < tiny,
-            condition="The integral of V over the law of U is 0, which (21) does not ask for"
-            if others
-            else "",
-            evidence="after a crawl the right side gains that integral: "
-            f"{table['integral of V'].iloc[-1]:.1f} for another solution of (21)",
+            condition=others,
+            numbers={"integral": table["integral of V"].iloc[-1]},
         ),
-        Claim(
+        claim(
             "A-r-s7-argmax",
             optimal,
-            condition=""
-            if np.array_equal(right, literal)
-            else "C = 1; otherwise C lambda stands where lambda is printed",
-            evidence=f"at C = {found.dear.cost:g} the printed rule crawls from content "
-            f"{from_literal:.0f} on, the optimal one from {from_right:.0f}",
+            condition=not np.array_equal(right, literal),
+            numbers={
+                "cost": found.dear.cost,
+                "from_printed": from_literal,
+                "from_optimal": from_right,
+            },
         ),
-        Claim(
+        claim(
             "A-r-s7-V",
             bool(np.isclose(above, source.mean, atol=0.5 * source.mean)),
-            evidence=f"for a crawl at once (tau = 0) the printed sum adds U(0), {source.mean:.1f} "
-            f"on average, to the content x; by (21) V + beta exceeds x by {abs(above):.1f} there",
+            numbers={"mean": source.mean, "above": abs(above)},
         ),
-        Claim(
+        claim(
             "A-r-s7-B",
             abs(edge - best) <= 0.02 * source.state[-1],
-            evidence=f"waiting exactly on B, that is below {edge:.0f}; of all thresholds the one "
-            f"that earns most, by renewal rewards without any V, is {best:.0f}",
+            numbers={"edge": edge, "best": best},
         ),
-        Claim(
-            "A-r-s7-Xi",
-            context="a definition that the report does not use",
-        ),
+        claim("A-r-s7-Xi"),
     ]
 
 
@@ -271,25 +257,31 @@ def _between_crawls(found: Results) -> list[Claim]:
     u, alpha = source.mean, source.alpha
     off = float((found.betas["beta as printed"] / found.betas["beta"] - 1).abs().max())
     return [
-        Claim(
+        claim(
             "A-r-s7-Xeta",
             bool(np.allclose(crawls["content"], crawls["printed"])),
-            evidence=f"mean content at {len(crawls)} crawls {crawls['content'].mean():.1f}, of the "
-            f"printed sum {crawls['printed'].mean():.1f}; for two epochs of fluid "
-            f"{u * (1 + alpha):.1f} against {u * alpha * (1 + alpha):.1f}",
+            numbers={
+                "crawls": len(crawls),
+                "content": crawls["content"].mean(),
+                "printed_sum": crawls["printed"].mean(),
+                "fluid": u * (1 + alpha),
+                "printed_fluid": u * alpha * (1 + alpha),
+            },
         ),
-        Claim(
+        claim(
             "A-r-s7-eta16",
             bool((gaps == found.eta).all()),
-            evidence=f"the gaps between crawls take {gaps.nunique()} values, from {gaps.min()} to "
-            f"{gaps.max()} epochs; (16) gives {found.eta:.0f}",
+            numbers={
+                "values": gaps.nunique(),
+                "least": gaps.min(),
+                "most": gaps.max(),
+                "eta": found.eta,
+            },
         ),
-        Claim(
+        claim(
             "A-r-s7-beta",
-            off < 1e-3 and found.is_closed_form,
-            evidence=f"at the thresholds of {len(found.betas)} subsidies the printed expression is "
-            f"off by up to {off:.1%} from the dynamic program; Theorem 1 by up to "
-            f"{found.worst_busy:.1%}",
+            off < 0.001 and found.is_closed_form,
+            numbers={"subsidies": len(found.betas), "off": off, "off_by_theorem": found.worst_busy},
         ),
     ]
 
@@ -300,57 +292,39 @@ def _index(found: Results) -> list[Claim]:
     every = [curve for curves in found.curves.values() for curve in curves]
     monotone = all(curve.indexable for curve in every)
     fall = float((found.raised.bias - found.average.bias).min())
-    proved = "proved for every law of finite mean without an upper limit; all"
     return [
-        Claim(
+        claim(
             "A-r-s7-same",
             found.is_closed_form,
-            evidence=f"the closed form is off by up to {busiest:.1%} at the rates of Table 1 and "
-            f"by up to {rarest:.0%} at {rate:g} items per time unit; the index itself is known to "
-            f"{found.error:.0e} u*",
+            numbers={"off": busiest, "off_rarest": rarest, "rate": rate, "error": found.error},
         ),
-        Claim(
+        claim(
             "A-s-stoch-heuristic",
             not found.is_closed_form and found.simulation_agrees,
-            evidence=f"it differs from the index by up to {busiest:.1%} at the rates of Table 1; "
-            "simulated first passages agree with the latter",
+            numbers={"off": busiest},
         ),
-        Claim(
+        claim(
             "A-r-s7-indexable",
             monotone,
             proof="thm-random-indexable",
-            evidence=f"{proved} {len(every)} computed index curves increase",
+            numbers={"curves": len(every)},
         ),
-        Claim(
+        claim(
             "A-r-s7-indexable-proof",
             fall >= -1e-9 * found.source.state[-1],
-            evidence=f"V falls with lambda, by up to {-fall:.1f} from one subsidy to one a tenth "
-            "higher, so that x - E V(alpha x + U) at its own lambda does not order the sets",
+            numbers={"fall": -fall},
         ),
-        Claim(
+        claim(
             "A-s-dev-indexability",
             monotone,
             proof="thm-random-indexable",
-            evidence=f"{proved} {len(every)} computed index curves increase",
+            numbers={"curves": len(every)},
         ),
-        Claim(
+        claim(
             "A-s-dev-numerics",
             found.simulation_agrees,
-            evidence=f"a lattice method with error estimate ({found.error:.0e} u*), against "
-            f"simulated first passages at {len(found.check)} contents",
+            numbers={"error": found.error, "contents": len(found.check)},
         ),
-        Claim(
-            "A-s-dev-noexplicit",
-            context="what counts as a nice expression is not said; none is known to us: the index "
-            "needs the first passages of an autoregression",
-        ),
-        Claim(
-            "A-r-stoch-report2",
-            monotone,
-            condition=""
-            if found.is_closed_form
-            else "As far as the dynamic program, the "
-            "threshold and indexability go; the closed form does not carry over",
-            evidence="the document cites itself here; its section 7 has the details",
-        ),
+        claim("A-s-dev-noexplicit"),
+        claim("A-r-stoch-report2", monotone, condition=not found.is_closed_form),
     ]
