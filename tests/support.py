@@ -60,10 +60,10 @@ def assert_all_turn(
     falsified : mapping of str to tuple or mapping
         Arguments that the page's code finds for falsified models (another policy, law, rate, matrix
         or clock), by what is wrong with them. Each must turn some row, and each row whose basis is
-        computed or proved must be turned by one of them.
+        computed must be turned by one of them.
     overwritten : mapping of str to tuple or mapping, optional
         Arguments of which a result is replaced by another one. Each must turn some row, so that no
-        predicate is constant; a row that they alone turn is judged.
+        predicate is constant; a row that they alone turn is judged, or proved by a theorem.
     """
     claims = list(_call(function, true))
     right = verdicts(claims)
@@ -72,13 +72,10 @@ def assert_all_turn(
         wrong = _run(function, arguments)
         turned[name] = {id for id in right if wrong[id] != right[id]}
         assert turned[name], f"what is wrong in {name!r} turns no verdict"
-    computed = {
-        claim.id
-        for claim in claims
-        if claim.basis in ("computed", "proved") and printed_rows()[claim.id].kind in SAID
-    }
-    missed = computed.difference(*(turned[name] for name in falsified))
-    assert not missed, f"no falsified model turns {sorted(missed)}"
+    for basis, entries in (("computed", falsified), ("proved", turned)):
+        mine = {c.id for c in claims if c.basis == basis and printed_rows()[c.id].kind in SAID}
+        missed = mine.difference(*(turned[name] for name in entries))
+        assert not missed, f"no falsified model turns {sorted(missed)}"
 
 
 def _run(function: Claims, arguments: Arguments) -> dict[str, str]:

@@ -43,6 +43,7 @@ from analysis.report.pages.terms import setup_terms
 from analysis.report.pages.used import ship_used
 from analysis.report.run import DIGITS, FORMATS
 from analysis.report.running.notebooks import Parameter, all_notebooks, find_notebook
+from analysis.report.scorecard import SAID
 from analysis.report.text import escaped, escaped_words
 
 #: What links to files are called where their ending does not say it.
@@ -322,6 +323,18 @@ def _outputs(data: dict[str, Any], document: str) -> dict[str, dict[str, int]]:
     }
 
 
+def _turned(data: dict[str, Any], document: str) -> dict[str, int]:
+    """Return how many statements of a document rest on what; in context or open ones last."""
+    rows = printed_rows()
+    counts = Counter(
+        verdict["basis"]
+        for id, verdict in data["verdicts"].items()
+        if rows[id].document == document and rows[id].kind in SAID
+    )
+    kept = {basis: counts.pop(basis, 0) for basis in ("computed", "proved", "judged")}
+    return kept | {"": counts.total()}
+
+
 def _counted(verdicts: Sequence[dict[str, Any]]) -> list[str]:
     """Return how many there are of each verdict, in words, the most frequent first."""
     counts = Counter(verdict["verdict"] for verdict in verdicts)
@@ -355,6 +368,7 @@ TEMPLATES.globals |= {
     "counted": _counted,
     "outcomes": list(OUTCOMES),
     "outputs": _outputs,
+    "turned": _turned,
     "why": _why,
 }
 # Words of a document in a cell of a table, with their formulas as mathematics.
@@ -390,7 +404,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.setup_extension("analysis.report.pages.tables")
     app.setup_extension("analysis.report.pages.scorecard_page")
     app.add_directive("gallery", Gallery)
-    for name in ("verdicts", "coverage", "errata", "build-info", "sources-of-book"):
+    for name in ("verdicts", "coverage", "turned", "errata", "build-info", "sources-of-book"):
         app.add_directive(name, Template)
     app.add_directive("document-only", DocumentOnly)
     app.add_directive("when", When)

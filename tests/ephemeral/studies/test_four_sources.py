@@ -67,12 +67,16 @@ def test_every_computed_verdict_turns_on_a_falsified_model():
             "sources in another order": (results(permuted([3, 2, 1, 0])),),
             "sources 1 and 2 swapped": (results(permuted([1, 0, 2, 3])),),
             "round robin in the place of the index": (results(four, "round-robin"),),
-            "always the same source": (replace(true, first=true.alone, second=true.first),),
+            "always the same source": (
+                replace(
+                    true,
+                    first=true.alone,
+                    second=true.first,
+                    epoch_rewards=simulate(four, SingleSourcePolicy(0), 1, 9).reward[1:],
+                ),
+            ),
             "content that does not decay": (replace(true, sources=growing(four)),),
             "five sources": (replace(true, sources=permuted([0, 1, 2, 3, 3])),),
-            "every epoch earns the same": (
-                replace(true, epoch_rewards=np.full(2, true.first.average_reward)),
-            ),
         },
     )
 

@@ -177,7 +177,7 @@ def tables(tmp_path, monkeypatch):
         "errata": [erratum | {"record": "X-2", "page": "part/page"}],
     }  # fmt: skip
     (tmp_path / "part").mkdir()
-    names = ("verdicts", "scorecard", "coverage", "errata", "build-info")
+    names = ("verdicts", "scorecard", "coverage", "turned", "errata", "build-info")
     (tmp_path / "part/page.md").write_text(
         "# A page\n\nIt is {printed}`X-1`.\n\n"
         + "".join(f"```{{{name}}}\n```\n\n" for name in names)
@@ -244,6 +244,10 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
     assert found["book-coverage"][0][1:] == [
         ["The document", "2", "1", "0", "0", "1", *"0000", "0, 1 still to come", *"101"],
         ["The slides", "1", "0", "1", *"0000000", *"100"],
+    ]
+    assert found["book-turned"][0][1:] == [
+        ["The document", "1", "0", "0", "1", "0"],
+        ["The slides", "1", "1", "0", "0", "0"],
     ]
     cells, html = found["book-errata"]
     assert cells[1] == [

@@ -161,6 +161,7 @@ def _ends(found: Results) -> list[Claim]:
         claim(
             "A-r-interval",
             apart and bool(between.any() and beats[between].all()),
+            basis="judged",
             numbers={"rates": len(ends)},
         ),
     ]

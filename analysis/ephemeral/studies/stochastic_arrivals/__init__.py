@@ -256,6 +256,17 @@ def claims(found: Results) -> list[Claim]:
     return [*_model(found), *_evolution(found), *_rewards(found)]
 
 
+def sides_of_the_constraint(spent: Floats) -> tuple[float, float]:
+    """Return the constraint of section 7 after a run, as printed and with a sum over time.
+
+    Parameters
+    ----------
+    spent : ndarray, shape (epochs,)
+        Cost of each epoch's crawls.
+    """
+    return float(spent[-1] / spent.size), float(spent.mean())
+
+
 def _model(found: Results) -> list[Claim]:
     items = found.items
     same = bool(np.allclose(items["by items"], items["by recursion"], rtol=1e-9))

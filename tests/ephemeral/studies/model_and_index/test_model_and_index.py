@@ -201,12 +201,6 @@ def test_every_computed_verdict_turns_on_a_falsified_model(true, falsified):
             lambda *a: (0.5 * steep(*a)[0], np.zeros(np.shape(a[-1]))),
             checks,
         ),
-        "the signs of the Lagrangians exchanged": (
-            replace(
-                true,
-                relaxed=replace(true.relaxed, plus=true.relaxed.minus, minus=true.relaxed.plus),
-            ),
-        ),
         "another multiplier": falsified(
             "relaxed",
             relaxation,
@@ -312,9 +306,6 @@ def test_every_computed_verdict_turns_on_a_falsified_model(true, falsified):
         "a subsidy that is paid always": falsified(
             "solved", equations, "orbit_problem", paid_always, solved
         ),
-        "the ends by their right names": (
-            replace(true, solved=true.solved.rename(columns={"low": "high", "high": "low"})),
-        ),
         "subsidies below u*/C only": (replace(true, solved=true.solved.query("subsidy < 1")),),
         "subsidies above the index of u only": (
             replace(true, solved=true.solved.query("subsidy > fresh ** 2")),
@@ -362,7 +353,18 @@ def test_every_computed_verdict_turns_on_a_falsified_model(true, falsified):
             indices,
         ),
     }
-    assert_all_turn(study.claims, (true,), falsified_models)
+    overwritten = {
+        "the signs of the Lagrangians exchanged": (
+            replace(
+                true,
+                relaxed=replace(true.relaxed, plus=true.relaxed.minus, minus=true.relaxed.plus),
+            ),
+        ),
+        "the ends by their right names": (
+            replace(true, solved=true.solved.rename(columns={"low": "high", "high": "low"})),
+        ),
+    }
+    assert_all_turn(study.claims, (true,), falsified_models, overwritten)
 
 
 def test_the_verdicts_of_the_documents_own_model(true):
