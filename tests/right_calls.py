@@ -29,7 +29,7 @@ NOT_CALLED = {
         "Run", "ThresholdValue",
     },
     "robots": {"ControlSolution", "FleetSolution", "FullChain", "PrintedRun", "ServiceLaw"},
-    "joint": {"JointRun", "PricedSolution", "QueuedIndex"},
+    "joint": {"JointRun", "PhaseBound", "PricedSolution", "QueuedIndex"},
     "mdp": set(),
     "trace": {"Outcome", "Repair"},
     "crawl": {"CrawlState", "Reading", "SourceState", "Unreadable"},
@@ -227,6 +227,9 @@ def joint_calls():
         "dual_value": {**relaxed, "subsidy": 0.5, "price": 0.1},
         "frozen_index": {**aged, "engine": engine, "queue": 1},
         "frozen_reward": {**aged, "engine": engine, "queue": 1},
+        "phase_bound": {
+            **two, "budget": 1.0, "engine": engine, "ages": 2, "parts": 2, "cells": 2,
+        },
         "priced_index": aged,
         "priced_problem": relaxed,
         "queued_index": {

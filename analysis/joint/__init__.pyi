@@ -1,5 +1,6 @@
 from .frozen import Engine, batch_value, frozen_index, frozen_reward
 from .optimum import JointSystem, delay_bound
+from .phases import PhaseBound, phase_bound
 from .prices import (
     PricedSolution,
     best_window,
@@ -15,6 +16,7 @@ __all__ = [
     "Engine",
     "JointRun",
     "JointSystem",
+    "PhaseBound",
     "PricedSolution",
     "QueuedIndex",
     "RobotSystem",
@@ -25,6 +27,7 @@ __all__ = [
     "dual_value",
     "frozen_index",
     "frozen_reward",
+    "phase_bound",
     "priced_index",
     "priced_problem",
     "queued_index",

@@ -256,10 +256,7 @@ def simulate_engine(
     # Time counts from the crawls before epoch 0, one period earlier.
     length = sources.period * (epochs + 1)
     streams = rng.spawn(len(rates))
-    times = [
-        np.sort(stream.uniform(0.0, length, stream.poisson(rate * length)))
-        for stream, rate in zip(streams, rates, strict=True)
-    ]
+    times = [event_times(one, rate, length) for one, rate in zip(streams, rates, strict=True)]
     with np.errstate(divide="ignore"):
         log_worth = np.log(sources.mean_utility)
     totals, crawls = np.zeros(5), np.zeros(len(sources))
@@ -293,6 +290,13 @@ def simulate_engine(
         idle=float(idle / max(indexed + idle, 1.0)),
         frequency=crawls / horizon,
     )
+
+
+def event_times(rng: np.random.Generator, rate: float, length: float) -> Floats:
+    """Return the times of a Poisson process, rising: its gaps are exponential, given their sum."""
+    gaps = rng.standard_exponential(rng.poisson(rate * length) + 1)
+    times = np.cumsum(gaps)
+    return times[:-1] * (length / times[-1])
 
 
 @njit(cache=True)

@@ -12,7 +12,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.stats import poisson
 
-from analysis.ephemeral import Sources
+from analysis.ephemeral import Sources, relaxed_bound
 from analysis.joint import (
     Engine,
     JointSystem,
@@ -24,11 +24,13 @@ from analysis.joint import (
     dual_value,
     frozen_index,
     frozen_reward,
+    phase_bound,
     priced_index,
     priced_problem,
     queued_index,
     simulate_engine,
 )
+from analysis.joint.simulation import event_times
 
 SOURCES = {
     "one source": Sources([2.0], [3.0], [0.4], period=0.5),
@@ -372,10 +374,7 @@ def followed(sources, engine, policy, budget, epochs, rng):
     length = sources.period * (epochs + 1)
     streams = rng.spawn(len(sources) + 1)
     rates = [*sources.arrival_rate, engine.index_rate]
-    *births, done = (
-        np.sort(one.uniform(0, length, one.poisson(rate * length)))
-        for one, rate in zip(streams, rates, strict=True)
-    )
+    *births, done = (event_times(*each, length) for each in zip(streams, rates, strict=True))
     last, waiting, earned = np.zeros(len(sources)), [], 0.0
     done = done[done >= sources.period]
     for epoch in range(epochs):
@@ -413,6 +412,29 @@ def simulated(name):
         assert found.average_reward == pytest.approx(exact, rel=1e-10)
 
 
+def phases(sources):
+    """Above the price of each phase what is left is at most the best of a fine search."""
+    budget = 0.4 * float(sources.cost.sum())
+    engine = Engine(0.4 * float(sources.arrival_rate.sum()), 5)
+    found = phase_bound(sources, budget, engine, ages=4, parts=3, cells=4)
+    tau = np.linspace(0, sources.period, 801)
+    price = np.interp(tau, found.phase, found.price)
+    surplus = 0.0
+    for i in range(len(sources)):
+        old = np.linspace(0, 200, 20_001) * sources.period
+        fade = np.exp(-sources.decay_rate[i] * old)[:, None]
+        each = sources.mean_utility[i] * fade * np.exp(-sources.decay_rate[i] * tau[::40])
+        best = np.maximum((each - price[::40]).max(axis=1), 0)
+        pieces = 0.5 * (best[1:] + best[:-1]) * np.diff(old)
+        reward = sources.arrival_rate[i] * np.cumsum(pieces)[99::100]
+        quotient = (reward - found.subsidy * sources.cost[i]) / np.arange(1, 201)
+        surplus += max(0.0, float(quotient.max()))
+    capacity = engine.index_rate * sources.period * float(price.mean())
+    least = found.subsidy * budget + capacity + surplus
+    assert least * (1 - 2e-3) <= found.bound <= least * 1.1
+    assert found.bound <= relaxed_bound(sources, budget)[0] * 1.5
+
+
 def over(check, table=SOURCES):
     return {
         name: partial(check, name if table is ENGINES else value) for name, value in table.items()
@@ -439,6 +461,7 @@ FAMILIES = {
     "dual_value": over(duals),
     "frozen_index": over(frozen_indices, ENGINES),
     "frozen_reward": over(frozen_rewards, ENGINES),
+    "phase_bound": over(phases),
     "priced_index": over(indices),
     "priced_problem": over(bounds),
     "queued_index": over(queued_indices, ENGINES),
@@ -448,5 +471,6 @@ NOT_COMPUTED = {
     "Engine": "holds an engine's numbers",
     "JointRun": "holds what a run earned",
     "QueuedIndex": "holds the table of queued_index",
+    "PhaseBound": "holds what phase_bound found",
     "PricedSolution": "holds what priced_problem found",
 }

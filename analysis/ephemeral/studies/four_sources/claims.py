@@ -30,7 +30,6 @@ def _inputs(found: Results) -> list[Claim]:
         claim("A-r-intro-exp"),
         claim("A-s-ephemeral-interest"),
         claim("A-r-fut-adaptive", True, basis="judged"),
-        *(claim(row, False, basis="judged") for row in ("A-r-intro-engine", "A-r-fut-engine")),
     ]
 
 

@@ -1,0 +1,1 @@
+"""Study of the page `orders`: orders of indexing, places and prices in a simulation."""

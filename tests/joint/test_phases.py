@@ -1,0 +1,57 @@
+"""The bound of phases: above exact optima and simulations, and what it tends to."""
+
+import numpy as np
+import pytest
+
+from analysis.ephemeral import Sources, four_sources, relaxed_bound
+from analysis.joint import (
+    Engine,
+    JointSystem,
+    delay_bound,
+    phase_bound,
+    queued_index,
+    simulate_engine,
+)
+
+SMALL = {"ages": 5, "parts": 4, "cells": 6}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_policy_of_a_small_system_is_above_the_bound(seed):
+    rng = np.random.default_rng([8, seed])
+    sources = Sources(*(10.0 ** rng.uniform(-0.7, 0.7, (3, 2))))
+    engine = Engine(10.0 ** rng.uniform(-0.5, 1), int(rng.integers(1, 7)))
+    windows = [(np.inf,), (0.5, np.inf)][seed % 2]
+    system = JointSystem(sources, 1 + seed % 2, engine, 5, windows)
+    optimum = system.solve()
+    bound = phase_bound(sources, system.budget, engine, **SMALL).bound
+    assert optimum.gain - optimum.residual <= bound
+
+
+def test_an_engine_that_takes_the_best_page_comes_near_the_bound():
+    sources, engine = four_sources(), Engine(350.0, 1000)
+    bound = phase_bound(sources, 1, engine).bound
+    policy = queued_index(sources, engine, "blind")
+    runs = [
+        simulate_engine(
+            sources, engine, policy, 1, 60, warm_up=10, order="worth", preempt=True, push_out=True,
+            rng=np.random.default_rng(run),
+        ).average_reward
+        for run in range(3)
+    ]  # fmt: skip
+    assert 0.93 * bound < np.mean(runs) < bound < 0.85 * delay_bound(sources, 1, engine).bound
+
+
+def test_a_fast_engine_leaves_the_bound_of_part_one():
+    found = phase_bound(four_sources(), 1, Engine(1e6, 5), ages=4, parts=6, cells=40).bound
+    assert found == pytest.approx(relaxed_bound(four_sources(), 1)[0], rel=0.02)
+    assert found >= relaxed_bound(four_sources(), 1)[0] * (1 - 1e-3)
+
+
+def test_finer_programmes_give_lower_bounds_and_coarse_ones_are_bounds_too():
+    bounds = [
+        phase_bound(four_sources(), 1, Engine(350.0, 5), parts=n, cells=2 * n).bound
+        for n in (1, 3, 8)
+    ]
+    assert bounds == sorted(bounds, reverse=True)
+    assert bounds[0] < 1.2 * bounds[-1]
