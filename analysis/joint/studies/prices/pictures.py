@@ -31,7 +31,7 @@ def save_indices(frame: pd.DataFrame, price: float) -> None:
         "prices-indices",
         fig,
         frame,
-        caption=f"Index against age at a price of {price:g} a page (lines) and without one "
+        caption=f"Index against age at a price of {price:.3g} a page (lines) and without one "
         "(dotted), where crawls take all pages and where they take fresh ones only.",
         alt=f"Curves of the index of {len(last)} sources. At the price {capped} of them end on a "
         "level line below the dotted one where crawls take all pages; the curves of fresh crawls "

@@ -1,0 +1,1 @@
+"""Study of the page `optimum`: exact optima of small systems, policies and bounds."""
