@@ -89,6 +89,38 @@
     return run;
   };
 
+  // Crawler and engine (analysis.joint). Pages are those of an epoch; `kept` is the share of its
+  // worth that a page keeps behind the queue.
+
+  // The largest worth of a crawl that takes all pages, less their price.
+  function cap(source, pages, kept, price) {
+    const limit = source.limit * kept, owed = price * pages, m = source.decay;
+    if (owed === 0) return limit;
+    if (limit === 0) return -owed;
+    const fades = Math.log(limit * m) - Math.log(owed);
+    const age = Math.max(1, Math.ceil((fades + Math.log(-Math.expm1(-m) / m)) / m)), y = m * age;
+    return y < fades
+      ? limit * (gammaOfTwo(y) - y * Math.exp(-y) * Math.expm1(y - fades))
+      : -limit * Math.expm1(-y) - owed * age;
+  }
+  math.queuedIndex = (source, pages, kept, age, price) =>
+    Math.min(kept * math.indexAtAge(source, age), cap(source, pages, kept, price) / source.cost);
+
+  // Crawls of the largest indices that are not negative, from ages of one epoch: crawls[epoch], and
+  // means per epoch of how many there are and of the pages that they bring.
+  math.queuedCrawls = (sources, pages, kept, price, budget, horizon) => {
+    const crawls = [];
+    let ages = sources.map(() => 1), brought = 0;
+    for (let epoch = 0; epoch < horizon; epoch += 1) {
+      const now = ages, rank = sources.map((source, i) => math.queuedIndex(source, pages[i], kept[i], now[i], price));
+      const arms = top(rank, budget).filter((i) => rank[i] >= 0);
+      brought += sum(arms.map((i) => pages[i] * now[i]));
+      crawls.push(arms);
+      ages = ages.map((age, i) => (arms.includes(i) ? 1 : age + 1));
+    }
+    return { crawls, count: sum(crawls.map((arms) => arms.length)) / horizon, pages: brought / horizon };
+  };
+
   // A source's content at an age beyond PRECISE / decay is its limit, to the last digit.
   const PRECISE = -Math.log(Number.EPSILON / 4);
 

@@ -19,6 +19,7 @@ from analysis.ephemeral import (
     whittle_index,
     whittle_index_at_age,
 )
+from analysis.joint import priced_index
 from analysis.learning import closed_loop, soft_threshold_value
 from analysis.report.pages.explorables import FIRST
 from analysis.report.paths import BOOK
@@ -150,6 +151,42 @@ def powers_of_two(rng):
     return [plain(sources), budget], expected
 
 
+def behind_a_queue(rng, size):
+    """Sources, their pages of an epoch, what a queue leaves of their worth, and a price."""
+    sources = draw_sources(rng, size, costs=size == 1)
+    kept, price = rng.uniform(0.2, 1, size), float(rng.choice([0.0, 1.0]) * rng.uniform(0, 1.5))
+    queued = Sources(
+        sources.arrival_rate,
+        sources.mean_utility * kept,
+        sources.decay_rate,
+        sources.cost,
+        sources.period,
+    )
+    pages = (sources.arrival_rate * sources.period).tolist()
+    return sources, queued, pages, kept.tolist(), price
+
+
+def queued_index(rng):
+    sources, queued, pages, kept, price = behind_a_queue(rng, 1)
+    age = int(rng.integers(1, 60))
+    given = [plain(sources)[0], pages[0], kept[0], age, price]
+    return given, float(priced_index(queued, [age], price)[0])
+
+
+def queued_crawls(rng):
+    sources, queued, pages, kept, price = behind_a_queue(rng, 5)
+    budget = int(rng.integers(1, 5))
+    scheduler, brought, crawls = Scheduler(queued, budget, price=price), 0.0, []
+    for _ in range(40):
+        ages = scheduler.ages
+        numbers = sorted(scheduler.crawl()[0].tolist())
+        brought += sum(pages[i] * float(ages[i]) for i in numbers)
+        crawls.append(numbers)
+    count = sum(map(len, crawls)) / 40
+    expected = {"crawls": crawls, "count": count, "pages": brought / 40}
+    return [plain(sources), pages, kept, price, budget, 40], expected
+
+
 def restart(rng):
     arm, discount = unstructured_arm(int(rng.integers(3, 9)), rng), float(rng.uniform(0.1, 0.99))
     found = thresholds(arm, discount)
@@ -218,6 +255,8 @@ FUNCTIONS = {
     "schedule": schedule,
     "relaxedBound": bound,
     "timetable": powers_of_two,
+    "queuedIndex": queued_index,
+    "queuedCrawls": queued_crawls,
     "thresholds": restart,
     "softThresholdValue": soft,
     "staticCost": cost,

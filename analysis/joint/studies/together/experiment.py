@@ -1,0 +1,196 @@
+"""What the page `together` computes: numbers of robots, orders of indexing, a plan of crawls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.ephemeral import Sources
+from analysis.joint import Engine, QueuedIndex, delay_bound, queued_index, simulate_engine
+from analysis.joint.simulation import ORDERS_OF_INDEXING, JointRun
+from analysis.results import Estimate
+
+#: Shares of the dual price that are tried; one is chosen on runs of their own.
+SHARES = (0.0, 0.2, 0.6)
+#: Ages of the tables of indices, in epochs.
+AGES = 20
+#: Lengths of the queue at which indices are computed; those between are interpolated.
+QUEUES = 9
+#: Epochs before those that count.
+WARM_UP = 30
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How long and how often is simulated.
+
+    Attributes
+    ----------
+    horizon : int
+        Epochs of a run.
+    runs : int
+        Runs behind an estimate; as many others choose the price.
+    seed : int
+        Of all runs; runs of one number share their pages and completions.
+    """
+
+    horizon: int
+    runs: int
+    seed: int
+
+
+def played(
+    sources: Sources,
+    engine: Engine,
+    policy: QueuedIndex,
+    robots: int,
+    order: str,
+    trial: Trial,
+    *,
+    choosing: bool = False,
+) -> list[JointRun]:
+    """Return runs of a policy; those that choose have other seeds than those that are reported."""
+    return [
+        simulate_engine(
+            sources,
+            engine,
+            policy,
+            robots,
+            trial.horizon,
+            order=order,
+            push_out=True,
+            warm_up=WARM_UP,
+            rng=np.random.default_rng([trial.seed, int(choosing), run]),
+        )
+        for run in range(trial.runs)
+    ]
+
+
+def priced_policies(
+    sources: Sources, engine: Engine, robots: int
+) -> list[tuple[float, QueuedIndex]]:
+    """Return policies that see the queue, with their prices.
+
+    Crawls take the pages of the best window; the prices are `SHARES` of the multiplier of pages in
+    the bound with delay.
+    """
+    dual = delay_bound(sources, robots, engine).price
+    queues = np.unique(np.linspace(0, engine.places, QUEUES).round())
+    prices = [share * dual for share in (SHARES if dual > 0 else SHARES[:1])]
+    return [
+        (
+            price,
+            queued_index(
+                sources, engine, "frozen", price=price, fresh=True, ages=AGES, queues=queues
+            ),
+        )
+        for price in prices
+    ]
+
+
+def aware(
+    sources: Sources,
+    engine: Engine,
+    policies: Sequence[tuple[float, QueuedIndex]],
+    robots: int,
+    order: str,
+    trial: Trial,
+) -> tuple[float, QueuedIndex]:
+    """Return the price that earns the most on runs of their own, and its policy."""
+    earned = [
+        np.mean(
+            [
+                run.average_reward
+                for run in played(sources, engine, policy, robots, order, trial, choosing=True)
+            ]
+        )
+        for _, policy in policies
+    ]
+    return policies[int(np.argmax(earned))]
+
+
+def by_robots(sources: Sources, engine: Engine, most: int, trial: Trial) -> pd.DataFrame:
+    """Return what is earned per epoch by the number of crawls per epoch, first come first served.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns robots; bound; aware and blind, each with low and high, ends of 95% intervals;
+        price; crawls and lost, per epoch by the policy that is aware of the queue.
+    """
+    rows = []
+    unaware = queued_index(sources, engine, "blind", ages=AGES)
+    for robots in range(1, most + 1):
+        policies = priced_policies(sources, engine, robots)
+        price, policy = aware(sources, engine, policies, robots, "first", trial)
+        runs = played(sources, engine, policy, robots, "first", trial)
+        blind = played(sources, engine, unaware, robots, "first", trial)
+        row = {"robots": robots, "bound": delay_bound(sources, robots, engine).bound}
+        for name, those in (("aware", runs), ("blind", blind)):
+            found = Estimate.of([run.average_reward for run in those])
+            row |= {name: found.value, f"{name} low": found.low, f"{name} high": found.high}
+        row["price"] = price
+        row["crawls"] = float(np.mean([run.frequency.sum() for run in runs]))
+        row["lost"] = float(np.mean([run.lost for run in runs]))
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def best_robots(frame: pd.DataFrame, crawl_cost: float) -> int:
+    """Return the number of crawls per epoch that leaves the most, less the cost of those made."""
+    left = (frame["aware"] - crawl_cost * frame["crawls"]).to_numpy()
+    return int(frame["robots"].to_numpy()[left.argmax()])
+
+
+def by_order(sources: Sources, engine: Engine, robots: int, trial: Trial) -> pd.DataFrame:
+    """Return what each order of indexing earns, at a price chosen for it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns order; reward, low, high; price; lost, pages per epoch; and the mean length of the
+        queue before an epoch. By order, as `ORDERS_OF_INDEXING` has them.
+    """
+    rows = []
+    policies = priced_policies(sources, engine, robots)
+    for order in ORDERS_OF_INDEXING:
+        price, policy = aware(sources, engine, policies, robots, order, trial)
+        runs = played(sources, engine, policy, robots, order, trial)
+        found = Estimate.of([run.average_reward for run in runs])
+        rows.append(
+            {
+                "order": order,
+                "reward": found.value,
+                "low": found.low,
+                "high": found.high,
+                "price": price,
+                "lost": float(np.mean([run.lost for run in runs])),
+                "queue": float(np.mean([run.queue for run in runs])),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def plan(sources: Sources, engine: Engine, robots: int, order: str, trial: Trial) -> pd.DataFrame:
+    """Return how often each source is crawled, and how old the pages are that it gives.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By the name of the source: crawls per epoch; window, age in units of time up to which pages
+        are taken at an empty queue; pages taken per epoch if crawls were evenly spread.
+    """
+    policies = priced_policies(sources, engine, robots)
+    _, policy = aware(sources, engine, policies, robots, order, trial)
+    runs = played(sources, engine, policy, robots, order, trial)
+    frequency = np.mean([run.frequency for run in runs], axis=0)
+    period = sources.period
+    gap = np.divide(period, frequency, where=frequency > 0, out=np.full(len(sources), np.inf))
+    taken = np.minimum(policy.window[0], gap)
+    pages = sources.arrival_rate * taken * frequency
+    names = pd.Index(list(sources.names or ()), name="source")
+    frame = {"crawls per epoch": frequency, "pages younger than": policy.window[0]}
+    return pd.DataFrame({**frame, "pages per epoch": pages}, index=names)

@@ -1,0 +1,55 @@
+"""Numbers in the prose of the page `together`."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.ephemeral import Sources
+from analysis.joint import Engine
+from analysis.report import save_value
+
+
+def save_question(sources: Sources, engine: Engine) -> None:
+    """Save what the page is asked: rates for its explorable, and the load of the engine."""
+    for name in ("arrival_rate", "mean_utility", "decay_rate"):
+        save_value(f"together-{name.replace('_', '-')}", getattr(sources, name))
+    save_value("together-sources", len(sources))
+    save_value("together-index-rate", engine.index_rate)
+    save_value("together-places", engine.places)
+    save_value("together-load", float(sources.arrival_rate.sum()) / engine.index_rate)
+
+
+def save_robots(frame: pd.DataFrame, best: int) -> None:
+    """Save what is earned with the best number of crawls, and with the blind index.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As `experiment.by_robots` returns it.
+    best : int
+        Number of crawls per epoch.
+    """
+    row = frame[frame["robots"] == best].iloc[0]
+    save_value("together-robots", best)
+    save_value("together-most-robots", int(frame["robots"].max()))
+    for name in ("aware", "blind"):
+        save_value(
+            f"together-{name}",
+            row[name],
+            interval=(row[f"{name} low"], row[f"{name} high"]),
+            replications=int(frame.attrs["runs"]),
+        )
+    save_value("together-bound", row["bound"])
+
+
+def save_orders(frame: pd.DataFrame) -> str:
+    """Save the best order of indexing and what it earns above first come first served.
+
+    Returns
+    -------
+    str
+        The order.
+    """
+    best, first = frame.iloc[int(frame["reward"].to_numpy().argmax())], frame.iloc[0]
+    save_value("together-order-gain", best["reward"] / first["reward"] - 1)
+    return str(best["order"])
