@@ -136,11 +136,7 @@ WORDS_IN_PYTHON = {
     "learning/studies/learning_scheme/claims.py",
     "robots/studies/robots_controlled/__init__.py",
     "robots/studies/robots_controlled/process_claims.py",
-    "robots/studies/robots_curve/claims.py",
     "robots/studies/robots_general/page.py",
-    "robots/studies/robots_open.py",
-    "robots/studies/robots_static/__init__.py",
-    "robots/studies/robots_static/impact.py",
     "robots/studies/robots_tables/__init__.py",
 }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.report import Claim, is_document_run
+from analysis.report import Claim, claim, is_document_run
 from analysis.robots.curve import OptimalSequence
 from analysis.robots.studies.robots_curve.experiment import Shared, statements_hold
 
@@ -101,12 +101,10 @@ def claims(found: Checks) -> list[Claim]:
     checked = said(found)
     curves = (name for name in checked if "statement" in name or "curves" in name)
     return [
-        Claim(
+        claim(
             "D-suspect",
             all(checked[name] for name in curves),
             proof="curve-theorem",
-            evidence="proved on this page for all N, K, lambda, mu, gamma; the statements of the "
-            f"proof are tried in rational numbers at {tried:,} places of exact optima, ties among "
-            "them, and the optima of the draft's tables are such curves",
+            numbers={"places": tried},
         )
     ]

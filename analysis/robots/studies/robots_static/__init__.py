@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from analysis.mdp import stationary_law
-from analysis.report import Claim
+from analysis.report import Claim, claim
 from analysis.robots.general.mg1k import GeneralQueue, exponential
 from analysis.robots.static import mm1k, theory
 from analysis.robots.studies.robots_static.formulas import (
@@ -20,7 +20,6 @@ from analysis.robots.studies.robots_static.formulas import (
     GRID,
     LOADS,
     RATES,
-    RATIONAL,
     WEIGHTS,
     Floats,
     best_loads,
@@ -53,25 +52,13 @@ def claims(wrong: dict[int, float], ratio: float) -> list[Claim]:
 
 def _context() -> list[Claim]:
     return [
-        Claim("D-meta", context="the title page; a draft with open ends, which the chapters name"),
-        Claim("D-intro-ref2", context="a remark on the literature of the time"),
-        Claim("D-assump", context="the premises of the model, as this page takes them"),
-        Claim("D-eq1", context="the definition of the cost, from which this page starts"),
-        Claim("D-sections", context="the numbers are blank; they are sections 2 and 2.1"),
-        Claim(
-            "D-xref",
-            False,
-            basis="judged",
-            evidence="(14) is cited for (11), (8) and (15) for (8) and (13), Proposition 22 for 3, "
-            "Appendix B for A",
-        ),
-        Claim(
-            "D-fut-redraw",
-            True,
-            basis="judged",
-            evidence="Figures 2 to 5 are drawn here with the cost (4); the draft's own, which "
-            "were to be replaced, are lost",
-        ),
+        claim("D-meta"),
+        claim("D-intro-ref2"),
+        claim("D-assump"),
+        claim("D-eq1"),
+        claim("D-sections"),
+        claim("D-xref", False, basis="judged"),
+        claim("D-fut-redraw", True, basis="judged"),
     ]
 
 
@@ -115,45 +102,25 @@ def _queue() -> list[Claim]:
         for c, p in zip([mm1k.static_cost(r, 0.3, 5) for r in (*some, 1.0)], pasta, strict=True)
     )
     return [
-        Claim(
+        claim(
             "D-intro-tradeoff",
             down and up,
-            evidence=f"starvation falls and loss rises with the load, on {len(LOADS)} loads and "
-            f"{len(CAPACITIES)} capacities",
+            numbers={"loads": len(LOADS), "capacities": len(CAPACITIES)},
         ),
-        Claim(
-            "D-eq2",
-            bool(np.allclose(pasta, counted, rtol=1e-11)),
-            evidence="losses counted at arrivals by the chain embedded at departures, at four "
-            "loads, equal lambda N P(X = K)",
-        ),
-        Claim(
-            "D-eq3",
-            laws,
-            evidence="all probabilities against the law solved from the rates of "
-            f"the queue, at three loads and {len(CAPACITIES)} capacities",
-        ),
-        Claim(
-            "D-eq4",
-            closed and all(found["(4)"] for found in exact.values()),
-            evidence=f"the sum (2), and {RATIONAL}",
-        ),
-        Claim(
-            "D-rho1",
-            bool(np.allclose(at_one, 1.0, rtol=1e-13)),
-            evidence="from the form without 0/0",
-        ),
+        claim("D-eq2", bool(np.allclose(pasta, counted, rtol=1e-11))),
+        claim("D-eq3", laws, numbers={"capacities": len(CAPACITIES)}),
+        claim("D-eq4", closed and all(found["(4)"] for found in exact.values())),
+        claim("D-rho1", bool(np.allclose(at_one, 1.0, rtol=1e-13))),
         *(
-            Claim(
+            claim(
                 row,
                 bool(np.allclose(weighted, costs)),
-                evidence=f"at load 0.9, gamma = 0.3, K = 5 the sum with the loss probability is "
-                f"{weighted[2]:.4f}, the cost (2) {costs[2]:.4f}: it weighs the loss rate",
+                numbers={"weighted": weighted[2], "cost": costs[2]},
             )
             for row in ("D-concl-cost", "D-intro-cost")
         ),
         *(
-            Claim(row, all(found[name] for found in exact.values()), evidence=RATIONAL)
+            claim(row, all(found[name] for found in exact.values()))
             for row, name in (("D-eq5", "(5)"), ("D-eq6", "(6)"), ("D-S", "S"), ("D-eq12", "(12)"))
         ),
     ]
@@ -194,37 +161,13 @@ def _lemma_1(loads: dict[int, Floats]) -> list[Claim]:
     signs = all(at_minimum(g, k) <= 1e-12 for g in WEIGHTS for k in CAPACITIES)
     zeros = all(abs(at_minimum(mm1k.critical_gamma(k), k)) < 1e-12 for k in CAPACITIES)
     return [
-        Claim(
-            "D-lem1-unique",
-            unimodal and least,
-            proof="open-lemma1",
-            evidence="one change from falling to rising on every curve of the grid, and the best "
-            "load costs less than one a hundredth off",
-        ),
-        Claim("D-lem1-cases", sides, proof="open-lemma1", evidence=GRID),
-        Claim(
-            "D-gammaK",
-            bool(np.allclose(at_critical, 1.0, atol=1e-9)),
-            evidence="the best load at (K+2)/K is 1",
-        ),
-        Claim(
-            "D-R-double",
-            double and triple == 3,
-            condition="gamma is not gamma(K)",
-            evidence=f"order 2 by exact derivatives at 1; order {triple} at gamma(K)",
-        ),
-        Claim(
-            "D-rho0",
-            bool(np.abs(at_zero).max() < 1e-9),
-            evidence="zero of the derivative of S, unique since S' + const is a power of rho; "
-            + GRID,
-        ),
-        Claim(
-            "D-eq7",
-            bool(np.abs(slopes).max() < 1e-5),
-            evidence="by central differences on the grid",
-        ),
-        Claim("D-T-sign", signs and zeros, evidence="on the grid, and zero at gamma(K)"),
+        claim("D-lem1-unique", unimodal and least, proof="open-lemma1"),
+        claim("D-lem1-cases", sides, proof="open-lemma1", numbers=GRID),
+        claim("D-gammaK", bool(np.allclose(at_critical, 1.0, atol=1e-9))),
+        claim("D-R-double", double and triple == 3, numbers={"order": triple}),
+        claim("D-rho0", bool(np.abs(at_zero).max() < 1e-9), numbers=GRID),
+        claim("D-eq7", bool(np.abs(slopes).max() < 1e-5)),
+        claim("D-T-sign", signs and zeros),
     ]
 
 
@@ -256,57 +199,21 @@ def _proposition_1(wrong: dict[int, float]) -> list[Claim]:
         )
         for rho in (0.7, 1.2)
     )
-    one = "at least one robot runs"
-    shares = ", ".join(f"{share:.0%} at K = {k}" for k, share in wrong.items())
     return [
-        Claim(
-            "D-prop1",
-            rounds,
-            condition="the floor is taken as at least 1",
-            evidence="against all numbers of robots up to three times the best load",
-        ),
-        Claim(
-            "D-abs-closed",
-            False,
-            basis="judged",
-            evidence="the cost is in closed form, but the best load is a root of (6), a polynomial "
-            "of degree 2(K+1), which is found numerically; one of its roundings is the best number",
-        ),
-        Claim(
-            "D-eq15",
-            same,
-            condition=f"{one}; it follows from (8) and (13), not (8) and (15)",
-            evidence=f"equal at K = {VAST} for {len(cases)} cases",
-        ),
-        Claim(
-            "D-eq16",
-            limits and wrong[200] < wrong[5],
-            condition="rho_+, rho_- and C at infinite K are defined as on this page, and both "
-            "brackets read as the two roundings",
-            evidence=f"the limit is reached at K = 4000; share of wrong numbers: {shares}",
-        ),
+        claim("D-prop1", rounds),
+        claim("D-abs-closed", False, basis="judged"),
+        claim("D-eq15", same, numbers={"vast": VAST, "cases": len(cases)}),
+        claim("D-eq16", limits and wrong[200] < wrong[5], numbers={"shares": wrong}),
     ]
 
 
 def _figures(ratio: float) -> list[Claim]:
-    cost = "the table's own entries and arrows; drawn in its place is the cost with a weight"
     return [
-        Claim("D-fig2-57", ratio, evidence="mu/lambda in the figures of this page"),
-        Claim("D-fig1", figure="robots-static-model", leaves_open="how the draft drew it"),
-        Claim(
-            "D-fig2",
-            figure="robots-static-number-gamma",
-            leaves_open="the capacities of its two examples, and the range of the weights",
-        ),
-        Claim(
-            "D-fig3",
-            figure="robots-static-load",
-            leaves_open="the weights; it had the old cost, which the draft wanted replaced",
-        ),
-        Claim("D-fig4", figure="robots-static-capacity", leaves_open="the weights and mu/lambda"),
-        Claim("D-fig5", figure="robots-static-large-capacity", leaves_open="the weights"),
-        *(
-            Claim(row, figure="robots-static-cost", leaves_open=f"{cost} {side} gamma(K)")
-            for row, side in (("D-t3", "below"), ("D-t4", "equal to"), ("D-t5", "above"))
-        ),
+        claim("D-fig2-57", ratio),
+        claim("D-fig1", figure="robots-static-model"),
+        claim("D-fig2", figure="robots-static-number-gamma"),
+        claim("D-fig3", figure="robots-static-load"),
+        claim("D-fig4", figure="robots-static-capacity"),
+        claim("D-fig5", figure="robots-static-large-capacity"),
+        *(claim(row, figure="robots-static-cost") for row in ("D-t3", "D-t4", "D-t5")),
     ]

@@ -61,5 +61,5 @@ def best_loads() -> dict[int, Floats]:
     }
 
 
-GRID = f"{len(WEIGHTS)} weights from 0.05 to 30, capacities up to {LARGEST}"
-RATIONAL = "equal in rational arithmetic at more points than the degree, K = 2, 3, 5, 8"
+#: The grid in numbers, for what is said of it.
+GRID = {"grid": len(WEIGHTS), "largest": LARGEST}

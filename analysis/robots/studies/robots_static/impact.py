@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from analysis.report import Claim
+from analysis.report import Claim, claim
 from analysis.robots.static import mm1k, theory
 from analysis.robots.studies.robots_static.formulas import (
     CAPACITIES,
@@ -51,72 +51,36 @@ def proposition_2(loads: dict[int, Floats]) -> list[Claim]:
     low, high = (theory.numerator(load, 2.0, VAST) for load in (0.9, 1.01))
     literal = printed_14(0.9, 2.0, VAST, 5)
     return [
-        Claim(
-            "D-prop2-mono",
-            rises,
-            proof="open-lemma1",
-            evidence=f"strictly increasing, {GRID}",
+        claim("D-prop2-mono", rises, proof="open-lemma1", numbers=GRID),
+        claim("D-prop2-inf", far, proof="open-lemma1", numbers={"far": FAR}),
+        claim("D-eq9", _chain_of_9()),
+        claim("D-eq10", max(terms) < 1e-7),
+        claim(
+            "D-eq11", bool(np.isclose(right, needed)), numbers={"printed": right, "needed": needed}
         ),
-        Claim(
-            "D-prop2-inf",
-            far,
-            proof="open-lemma1",
-            evidence=f"grows like (gamma K)^(1/(K+1)), at gamma = {FAR:g}",
-        ),
-        Claim(
-            "D-eq9",
-            _chain_of_9(),
-            evidence="both sides are equal at all pairs of loads tried; the first sign holds for "
-            "any smaller load in the first place, the last at the two minima: so the supposed "
-            "order of the loads is impossible",
-        ),
-        Claim(
-            "D-eq10",
-            max(terms) < 1e-7,
-            evidence="R at the best load vanishes, relative to its terms",
-        ),
-        Claim(
-            "D-eq11",
-            bool(np.isclose(right, needed)),
-            evidence=f"at L = 1.3, K = 5 the printed parentheses give {right:.4f} where R = 0 "
-            f"needs {needed:.4f}",
-        ),
-        Claim(
+        claim(
             "D-eq11-sign",
             min(brackets) > 0,
-            evidence="the factor of gamma in (6), in rational arithmetic at "
-            f"{len(CAPACITIES)} capacities and L from {float(LIMITS[0]):g} to "
-            f"{float(LIMITS[-1]):g}; it is 0 at L = 1, and its slope K (K+1) L^(K-1) (L - 1) is "
-            "positive from there on",
+            numbers={
+                "capacities": len(CAPACITIES),
+                "least": float(LIMITS[0]),
+                "most": float(LIMITS[-1]),
+            },
         ),
-        Claim(
-            "D-prop2-bound",
-            beyond > 1,
-            evidence=f"K = 5, gamma = {between:.2f} is above the bound, and the best load is "
-            f"{beyond:.4f}; the bound is (K+2)/K, the printed one (K+1)/K",
-        ),
-        Claim(
+        claim("D-prop2-bound", beyond > 1, numbers={"weight": between, "load": beyond}),
+        claim(
             "D-prop2-phys",
             more and all((np.diff(empty) < 0).all() for empty in idle),
-            evidence="the larger gamma, the more robots and the less starvation at the best load, "
-            + GRID,
+            numbers=GRID,
         ),
-        Claim("D-fig2-mono", more, evidence="at mu/lambda = 10, on the grid of weights"),
-        Claim(
+        claim("D-fig2-mono", more),
+        claim(
             "D-eq14-limits",
             bool(np.isclose(low, -2.0)) and high > 1e9,
-            condition="K_n stands for K in the exponent of (14)"
-            if not np.isclose(literal, -2.0)
-            else "",
-            evidence=f"at gamma = 2 and K_n = {VAST} the right side of (6) is {low:.4f} at load "
-            f"0.9 and {high:.0e} at 1.01; with the printed exponent it is {literal:.0f} at 0.9",
+            condition=not np.isclose(literal, -2.0),
+            numbers={"vast": VAST, "low": low, "high": high, "as_printed": literal},
         ),
-        Claim(
-            "D-eq14",
-            abs(fourteen) < 1e-9,
-            evidence="its third term has rho^K where rho^{K_n} stands in (6) at K_n: at gamma = 2, "
-            f"K = 5, K_n = 8 the best load gives {fourteen:.3f} instead of 0",
-        ),
+        claim("D-eq14", abs(fourteen) < 1e-9, numbers={"left": fourteen}),
     ]
 
 
@@ -156,33 +120,14 @@ def lemma_2(loads: dict[int, Floats]) -> list[Claim]:
     drift = np.array([mm1k.limiting_drift(g) for g in weights])
     tends, wide = np.allclose(off, drift, rtol=1e-3, atol=1e-3), np.abs(off).max() / VAST
     return [
-        Claim(
-            "D-lem2-a",
-            rises,
-            proof="open-lemma2",
-            evidence=f"strictly increasing, {GRID}",
-        ),
-        Claim(
-            "D-lem2-b",
-            turns,
-            proof="open-lemma2",
-            evidence=f"one turn, at K_0 of equation (12), {GRID}",
-        ),
-        Claim(
-            "D-lem2-K0",
-            missing="the draft leaves the formula blank; the page gives one from equation (12), "
-            "and its value for every weight",
-        ),
-        Claim(
+        claim("D-lem2-a", rises, proof="open-lemma2", numbers=GRID),
+        claim("D-lem2-b", turns, proof="open-lemma2", numbers=GRID),
+        claim("D-lem2-K0"),
+        claim(
             "D-lem3",
             bool(tends),
             proof="open-lemma3",
-            evidence=f"at K = {VAST} the best load is within {wide:.1e} of one, and K times its "
-            f"distance is the limit that the proof gives, for {len(weights)} weights",
+            numbers={"vast": VAST, "distance": wide, "weights": len(weights)},
         ),
-        Claim(
-            "D-lem3-mean",
-            bool(tends),
-            evidence="the best arrival rate over mu is the best load",
-        ),
+        claim("D-lem3-mean", bool(tends)),
     ]
