@@ -13,16 +13,24 @@ from numba.extending import register_jitable
 
 #: Error of an elimination in floating point, relative to the terms that it adds up.
 ROUNDING = 16 * float(np.finfo(float).eps)
+#: Critical values count as tied up to so much, as a share of the range of r.
+CLOSE = 1e-11
+#: In place of a number of states: it is not known which state comes first.
+UNDECIDED = -1
 
 
 @register_jitable
 def eliminate_in_place(  # type: ignore[no-untyped-def]
-    a, visits, excess, den, discount, signs, adaptive,
+    a, visits, excess, den, discount, signs, adaptive, close,
     order, critical, rises, weights, dens, cost, length, ends,
 ):  # fmt: skip
     """Eliminate in place; return the number of states done, and how many when a class closed.
 
     Fewer states are done only at discount 1, where one does not lead into the class closed before.
+    The second number is `states` if none closed, and `UNDECIDED` if terms of the size of 1 - b
+    decide what comes first: where a state ties with a class that it leads into by way of others.
+
+    Critical values that differ by up to `close` count as tied.
 
     On entry `a` is A = I - b P (its diagonal is not read), `visits` is Q, `den` is 1, excess[0] is
     r and cost[0], length[0] and ends[0] are those of no passive state. The k-th state raises the
@@ -37,7 +45,7 @@ def eliminate_in_place(  # type: ignore[no-untyped-def]
     for i in range(states):
         order[i] = i
     leak = 1.0 - discount
-    closing, level, weight = states, 0.0, 1.0
+    closing, level, weight, undecided = states, 0.0, 1.0, False
     for k in range(states):
         if adaptive:
             s = _least(excess[0], den, order, k)
@@ -67,9 +75,12 @@ def eliminate_in_place(  # type: ignore[no-untyped-def]
             cost[k + 1], length[k + 1], ends[k + 1] = cost[k], length[k], ends[k]
             if visits[k] > 0:
                 cost[k + 1], length[k + 1], ends[k + 1] = np.nan, np.inf, 0.0
-            closing, leak, weight = k, 1.0, visits[k]
+            near = k > 0 and abs(rise) <= close
             for i in range(k + 1, states):
+                near = near or (a[i, k] == 0.0 and abs(excess[0, i]) <= close * den[i])
                 den[i] = -a[i, k]
+            closing, leak, weight = k, 1.0, visits[k]
+            undecided = undecided or near
             continue
         first = visits[k] / pivot
         if closing == states:
@@ -93,7 +104,7 @@ def eliminate_in_place(  # type: ignore[no-untyped-def]
                 for j in range(k + 1, states):
                     a[i, j] -= f * a[k, j]
     weights[states] = weight
-    return states, closing
+    return states, UNDECIDED if undecided else closing
 
 
 @register_jitable
@@ -267,13 +278,15 @@ def eliminate_arm(  # type: ignore[no-untyped-def]
     for p in range(probes):
         excess[p + 1] = signs[p] * lost
     done, closing = eliminate_in_place(
-        a, visits, excess, den, discount, signs, adaptive,
+        a, visits, excess, den, discount, signs, adaptive, CLOSE * reach,
         order, critical, rises, weights, dens, cost, length, activity,
     )  # fmt: skip
     if done < states:
         return False, False, np.inf
     add_up(begin, rises[0], weights, crossings)
-    if probes:
+    if closing == UNDECIDED:
+        rising, error = False, np.inf
+    elif probes:
         rising, error = _estimated_error(rises, dens, weights, crossings, closing, spread)
     else:
         rising = _is_rising(rises[0], ROUNDING * reach)

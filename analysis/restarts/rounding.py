@@ -12,8 +12,9 @@ arbitrary-precision midpoint-radius interval arithmetic (IEEE Transactions on Co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ from numpy.typing import NDArray
 from analysis.display import brief
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.elimination_steps import (
+    CLOSE,
+    UNDECIDED,
     add_up,
     count_in_full,
     eliminate_arm,
@@ -115,22 +118,52 @@ def in_balls(
 ) -> Elimination | None:
     """Eliminate in ball arithmetic, with more and more bits until the error is small enough.
 
-    None where fewer states can be eliminated than there are; see `eliminate_in_place`.
+    None where fewer states can be eliminated than there are; see `eliminate_in_place`. Where terms
+    of the size of 1 - b decide at discount 1, the limit of discounts that tend to it is found.
 
     Raises
     ------
     ImportError
         If python-flint is not installed.
     """
-    from flint import ctx
+    from flint import arb, ctx
 
     bits = LEAST_BITS
     while True:
         with ctx.workprec(bits):
-            found = _one_in_balls(arm, discount, adaptive)
+            found = _one_in_balls(arm, arb(discount), adaptive)
+        if isinstance(found, int):
+            return _limit_in_balls(arm, adaptive, tolerance)
         if found is None or found.residual <= tolerance or bits >= MOST_BITS:
             return found
         bits *= 2
+
+
+def _limit_in_balls(arm: RestartArm, adaptive: bool, tolerance: float) -> Elimination:
+    """Eliminate at discounts 1 - 2^-bits until the crossings of two of them agree."""
+    from flint import arb, ctx
+
+    bits, before = LEAST_BITS, np.full(arm.states, np.inf)
+    spread = max(np.ptp(arm.passive_cost), np.ptp(arm.active_cost))
+    while True:
+        with ctx.workprec(4 * bits):
+            found = _one_in_balls(arm, 1 - arb(2) ** -bits, adaptive)
+        assert isinstance(found, Elimination)  # below discount 1 every state is eliminated
+        crossings = np.empty(arm.states)
+        crossings[found.order] = found.crossings
+        with np.errstate(invalid="ignore"):
+            apart = np.abs(crossings - before) / (np.abs(crossings) + spread)
+        residual = max(found.residual, float(np.nan_to_num(apart, nan=0.0, posinf=np.inf).max()))
+        if residual <= tolerance or 4 * bits >= MOST_BITS:
+            endless = found.length > 2.0 ** (LEAST_BITS // 2)
+            return replace(
+                found,
+                cost=np.where(endless, np.nan, found.cost),
+                length=np.where(endless, np.inf, found.length),
+                activity=np.where(endless, 0.0, found.activity),
+                residual=residual,
+            )
+        bits, before = 2 * bits, crossings
 
 
 def _balls(values: Floats) -> NDArray[np.object_]:
@@ -139,10 +172,11 @@ def _balls(values: Floats) -> NDArray[np.object_]:
     return np.array([arb(float(x)) for x in values.flat], dtype=object).reshape(values.shape)
 
 
-def _one_in_balls(arm: RestartArm, discount: float, adaptive: bool) -> Elimination | None:
+def _one_in_balls(arm: RestartArm, b: Any, adaptive: bool) -> Elimination | int | None:
+    """Return the elimination at a discount; `UNDECIDED` as `eliminate_in_place` says."""
     from flint import arb
 
-    states, b = arm.states, arb(discount)
+    states = arm.states
     passive, reset, idle, repair = (
         _balls(x) for x in (arm.passive, arm.reset, arm.passive_cost, arm.active_cost)
     )
@@ -150,26 +184,28 @@ def _one_in_balls(arm: RestartArm, discount: float, adaptive: bool) -> Eliminati
     a, excess, rises = (np.empty((rows, states), dtype=object) for rows in (states, 1, 1))
     den, visits, dens, critical, crossings = np.empty((5, states), dtype=object)
     weights, cost, length, activity = np.empty((4, states + 1), dtype=object)
-    begin, _, spread = start(
+    begin, reach, spread = start(
         passive, reset, idle, repair, b, a, visits, excess, den, cost, length, activity
     )
-    done, _ = eliminate_in_place(
-        a, visits, excess, den, b, np.empty((0, states)), adaptive,
+    done, closing = eliminate_in_place(
+        a, visits, excess, den, b, np.empty((0, states)), adaptive, reach * CLOSE,
         order, critical, rises, weights, dens, cost, length, activity,
     )  # fmt: skip
     if done < states:
         return None
+    if closing == UNDECIDED:
+        return UNDECIDED
     add_up(begin, rises[0], weights, crossings)
     error = float(np.finfo(float).eps)
-    longest = max(float(arb(weight).abs_upper()) for weight in weights[:-1])
+    longest = max(arb(weight).abs_upper() for weight in weights[:-1])
     for k in range(states):
-        wrong = float(crossings[k].rad())
+        wrong = crossings[k].rad()
         if k > 0 and not rises[0, k] > 0:
             # What looks like nothing may come first or second; see `elimination_steps`.
-            wrong += float(rises[0, k].rad() * arb(dens[k]).abs_upper()) * longest**2
-        scale = float(abs(crossings[k]).mid() + spread.mid())
+            wrong += rises[0, k].rad() * arb(dens[k]).abs_upper() * longest**2
         if wrong > 0:
-            error = max(error, wrong / scale) if max(wrong, scale) < np.inf else np.inf
+            share = float(wrong / (abs(crossings[k]).mid() + spread.mid()))
+            error = max(error, share) if share < np.inf else np.inf
     count_in_full(idle, repair, b, critical, cost, length, activity)
     rising = all(rise > 0 or rise.contains(0) for rise in rises[0, 1:])
     return Elimination(

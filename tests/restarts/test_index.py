@@ -231,24 +231,6 @@ def test_unknown_route_is_refused():
         whittle_index(draw_arm(0, 3), 0.9, method="magic")
 
 
-@pytest.mark.parametrize(
-    ("reset", "cost", "length"),
-    [
-        # Passive in states 0 and 1, which no cycle from state 2 meets; then never active again.
-        ([0.0, 0.0, 1.0], [3.0, 3.0, 3.0, np.nan], [1.0, 1.0, 1.0, np.inf]),
-        # From state 1 half of all ways end in the absorbing state 0.
-        ([0.0, 0.5, 0.5], [2.5, 2.5, np.nan, np.nan], [1.0, 1.0, np.inf, np.inf]),
-        ([0.5, 0.0, 0.5], [2.0, np.nan, np.nan, np.nan], [1.0, np.inf, np.inf, np.inf]),
-    ],
-)
-def test_on_average_a_cycle_is_endless_where_it_can_meet_the_closed_class(reset, cost, length):
-    passive = np.array([[1.0, 0.0, 0.0], [0.5, 0.0, 0.5], [0.0, 1.0, 0.0]])
-    arm = RestartArm(passive, reset, np.zeros(3), np.array([1.0, 2.0, 3.0]))
-    found = elimination.eliminate(arm, 1.0, adaptive=False)
-    np.testing.assert_allclose(found.cost, cost)
-    np.testing.assert_allclose(found.length, length)
-
-
 def drifting_down(states: int, up: float, down: float) -> RestartArm:
     """A birth-death arm with linear cost: its top is reached once in (down/up)^states epochs."""
     passive = band(np.full(states, up), np.full(states, down))
