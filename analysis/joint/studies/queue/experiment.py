@@ -1,0 +1,108 @@
+"""What the page `queue` computes: the index by the queue, its two limits, and admission."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.ephemeral import Sources, whittle_index_at_age
+from analysis.joint import Engine, frozen_index, frozen_reward, priced_index
+from analysis.mdp import policy_iteration
+from analysis.robots import RobotControl
+
+
+def by_queue(sources: Sources, engine: Engine, age: int, price: float, points: int) -> pd.DataFrame:
+    """Return the index of each source at one age by the length of the queue.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns source (from 1), queue, index without a price, priced, with one and fresh crawls.
+    """
+    ages = np.full(len(sources), age)
+    rows = []
+    for queue in np.unique(np.linspace(0, engine.places, points).astype(int)):
+        plain = frozen_index(sources, engine, ages, int(queue))
+        priced = frozen_index(sources, engine, ages, int(queue), price=price, fresh=True)
+        rows += [(i + 1, int(queue), plain[i], priced[i]) for i in range(len(sources))]
+    return pd.DataFrame(rows, columns=["source", "queue", "index", "priced"])
+
+
+def fast_engine(sources: Sources, rates: list[float], places: int, price: float) -> pd.DataFrame:
+    """Return how far the index is from that without an engine, by speed, with room and without.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns rate; room, priced and crowded: largest relative difference over ages 1 to 6 with
+        `places`, at a price with as many, and with a tenth of the pages of one crawl.
+    """
+    age = np.arange(1, 7)[:, None] * np.ones(len(sources))
+    crowded = max(1, int(0.1 * float((sources.arrival_rate * sources.period).min())))
+    free, capped = whittle_index_at_age(sources, age), priced_index(sources, age, price, True)
+    rows = []
+    for rate in rates:
+        room, tight = Engine(rate, places), Engine(rate, crowded)
+        rows.append(
+            (
+                rate,
+                float(np.abs(frozen_index(sources, room, age, 0) / free - 1).max()),
+                float(
+                    np.abs(
+                        frozen_index(sources, room, age, 0, price=price, fresh=True) - capped
+                    ).max()
+                    / capped.max()
+                ),
+                float(np.abs(frozen_index(sources, tight, age, 0) / free - 1).max()),
+            )
+        )
+    return pd.DataFrame(rows, columns=["rate", "room", "priced", "crowded"])
+
+
+def excess_of_the_formula(ages: int) -> tuple[float, float]:
+    """Show that R(k) - k [R(k+1) - R(k)] exceeds every crawl where R falls.
+
+    Returns the formula's largest value up to an age over the largest R, for one source whose pages
+    join in random order, and the same of the index.
+    """
+    source, engine = Sources(np.array([2.0]), np.ones(1), np.array([0.2])), Engine(1.0, 5)
+    age = np.arange(1, ages + 2)[:, None]
+    worth = frozen_reward(source, engine, age, 0, order="random")[:, 0]
+    formula = worth[:-1] - age[:-1, 0] * np.diff(worth)
+    index = frozen_index(source, engine, age[:-1], 0, order="random")
+    return float(formula.max() / worth.max()), float(index.max() / worth.max())
+
+
+def control(rate: float, places: int, worth: float, lost: float) -> tuple[float, float]:
+    """Return the best gain of three robots that bring equal pages, by two models.
+
+    Each page indexed earns `worth` and each lost costs `lost`: once by the chain of events itself,
+    and once by the control of part IV with gamma = rate worth / lost.
+    """
+    robots, bring = 3, 0.5
+    events = rate + bring * robots
+    shape = (places + 1, robots + 1)
+    moves, reward = np.zeros((2, 2, 2, *shape, *shape)), np.zeros((2, 2, 2, *shape))
+    for on_departure, on_arrival, spare in np.ndindex(2, 2, 2):
+        for q, r in np.ndindex(shape):
+            row = moves[on_departure, on_arrival, spare, q, r]
+            active = r or (q == 0)  # an empty queue has a robot
+            left = events
+            if q:
+                row[q - 1, min(r + on_departure, robots)] += rate
+                reward[on_departure, on_arrival, spare, q, r] += rate * worth
+                left -= rate
+            came = bring * active
+            row[min(q + 1, places), max(active - 1 + on_arrival, 0)] += came
+            reward[on_departure, on_arrival, spare, q, r] -= came * lost * (q == places)
+            row[q, r] += left - came
+    states = shape[0] * shape[1]
+    chain = moves.reshape(8, states, states) / events
+    found = policy_iteration(chain, reward.reshape(8, states) / events)
+    solved = RobotControl(robots, bring, rate, places, gamma=rate * worth / lost).solve()
+    return float(found.gain * events), float(worth * rate - lost * solved.gain)
+
+
+def magnitude(error: float) -> float:
+    """Return the least power of ten above an error, 1e-12 at least: rounding differs by machine."""
+    return float(10.0 ** np.ceil(np.log10(max(error, 1e-12))))

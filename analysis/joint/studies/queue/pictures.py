@@ -1,0 +1,61 @@
+"""Figures of the page `queue`."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.report import COLOURS, figure, save_figure
+
+
+def save_by_queue(frame: pd.DataFrame, age: int, price: float) -> None:
+    """Draw the index of each source against the length of the queue.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As `experiment.by_queue` returns it.
+    age : int
+        Age of the sources in epochs.
+    price : float
+        Price of a page.
+    """
+    fig, axes = figure(1, 2, height=3.6, sharey=True)
+    for (source, rows), colour in zip(frame.groupby("source"), COLOURS, strict=False):
+        for axis, name in zip(axes, ("index", "priced"), strict=True):
+            axis.plot(rows["queue"], rows[name], color=colour, label=f"source {source}")
+    for axis, title in zip(axes, ("no price", f"price {price:.3g}, fresh only"), strict=True):
+        axis.set(xlabel="pages waiting, q", title=title)
+    axes[0].set(ylabel="index (content)")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    first = frame[frame["queue"] == 0]["index"]
+    last = frame[frame["queue"] == frame["queue"].max()]["index"]
+    save_figure(
+        "queue-index",
+        fig,
+        frame,
+        caption=f"Index at age {age} against the pages that a crawl finds waiting, without a price "
+        "and with one.",
+        alt=f"Curves that fall with the queue, the largest from {first.max():.0f} to "
+        f"{last.max():.0f} where the queue is full; with a price they reach "
+        "nothing before.",
+    )
+
+
+def save_fast(frame: pd.DataFrame) -> None:
+    """Draw the distance to the index without an engine against the engine's speed."""
+    fig, axis = figure(height=3.4)
+    labels = {"room": "with room", "priced": "with room, at a price", "crowded": "few places"}
+    for (name, label), colour in zip(labels.items(), COLOURS, strict=False):
+        axis.loglog(frame["rate"], frame[name], marker="o", color=colour, label=label)
+    axis.set(xlabel="speed of the engine, s (pages per unit of time)", ylabel="relative distance")
+    fig.legend(loc="outside lower center", ncols=3)
+    last = frame.iloc[-1]
+    save_figure(
+        "queue-limit",
+        fig,
+        frame,
+        caption="Largest relative distance of the index with a frozen queue from the index without "
+        "an engine, at ages 1 to 6. Without room it stays.",
+        alt=f"Two curves fall to {last['room']:.0e} and {last['priced']:.0e} as the engine grows "
+        f"faster; with few places the distance stays at {last['crowded']:.2f}.",
+    )

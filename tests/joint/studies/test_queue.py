@@ -1,0 +1,27 @@
+"""The study of the page `queue`: both limits, and what is not one."""
+
+import pytest
+
+from analysis.ephemeral import four_sources
+from analysis.joint.studies.queue import experiment
+
+
+def test_a_fast_engine_needs_room_for_the_limit():
+    last = experiment.fast_engine(four_sources(), [1e14], 4000, 0.3).iloc[-1]
+    assert max(last["room"], last["priced"]) < 1e-9
+    assert last["crowded"] > 0.05
+
+
+def test_equal_pages_give_the_control_of_part_four(monkeypatch):
+    joint, split = experiment.control(1.7, 4, 2.0, 1.0)
+    assert joint == pytest.approx(split, abs=1e-9)
+    right = experiment.RobotControl
+    monkeypatch.setattr(experiment, "RobotControl", lambda *a, gamma: right(*a, gamma=1.1 * gamma))
+    joint, split = experiment.control(1.7, 4, 2.0, 1.0)
+    assert abs(joint - split) > 1e-4
+
+
+def test_the_formula_exceeds_every_crawl_where_the_index_does_not():
+    formula, index = experiment.excess_of_the_formula(60)
+    assert formula > 1.2
+    assert index == pytest.approx(1.0)
