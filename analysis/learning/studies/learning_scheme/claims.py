@@ -19,11 +19,10 @@ from analysis.learning.studies.learning_scheme.rule import (
     OWN,
     Rule,
 )
-from analysis.learning.studies.rounding import LEAST, bound
+from analysis.learning.studies.rounding import bound
 from analysis.published import printed_rows
-from analysis.report import Claim
+from analysis.report import Claim, claim
 
-RAW = "states enter the logit as they are"
 #: Cut-offs of our own: what passes for a rough approximation, and for the same reward.
 ROUGH, SAME = 0.98, 0.01
 
@@ -57,22 +56,11 @@ def years_of_the_source() -> set[str]:
 
 
 def _prose(years: list[str]) -> Iterable[Claim]:
-    yield Claim("B-meta", context="bibliographic data")
-    yield Claim("B-refs", context="the references are numbered [1] to [23]; nothing rests on it")
-    yield Claim(
-        "B-ref-year",
-        len(years) == 1,
-        evidence=f"the two prints give the years {' and '.join(years)} to one article; volume 5 "
-        "appeared in 2018",
-    )
-    yield Claim(
-        "B-abs-scheme",
-        context="the scheme is described and run in this part; what it leverages is the threshold "
-        "form of the index policy",
-    )
-    yield Claim(
-        "B-V-approx", context="a choice of features; those of section V are run in the next chapter"
-    )
+    yield claim("B-meta")
+    yield claim("B-refs")
+    yield claim("B-ref-year", len(years) == 1, numbers={"years": years})
+    yield claim("B-abs-scheme")
+    yield claim("B-V-approx")
 
 
 def _unmarked(sources: Sources) -> Floats:
@@ -83,357 +71,263 @@ def _unmarked(sources: Sources) -> Floats:
 
 def _content(found: Content) -> Iterable[Claim]:
     arms, life, draws = found.sources, found.lifetime, found.draws
-    whole = "the sum of section II on a drawn stream of arrivals"
     error = draws.std() / np.sqrt(draws.size)
-    yield Claim(
-        "B-poisson-k",
-        found.thinning < 1e-12,
-        evidence="given their number k, items fall into a part of the interval binomially, for "
-        f"every k up to 60, within {_bound(found.thinning)}",
-    )
+    yield claim("B-poisson-k", found.thinning < 1e-12, numbers={"error": _bound(found.thinning)})
     gap = np.abs(found.left - arms.alpha).max()
-    yield Claim(
-        "B-def-alpha",
-        bool(gap < 1e-8),
-        condition="as the share of interest left after an epoch; the text after (5) calls it the "
-        "decay rate, which is c_i",
-        evidence=f"w' = -c w, integrated over an epoch, leaves it within {_bound(gap)}",
-    )
+    yield claim("B-def-alpha", bool(gap < 1e-8), numbers={"error": _bound(gap)})
     unmarked, marked = _unmarked(arms), ~np.isclose(arms.mean_utility, 1)
-    yield Claim(
+    yield claim(
         "B-def-Z",
         bool(abs(draws.mean() - arms.u[0]) < 4 * error and (unmarked > arms.u)[marked].all()),
-        condition="if every item is worth 1 at first",
-        evidence=f"its mean over {draws.size} epochs is {draws.mean():.1f} at source 1, whose mean "
-        f"utility is 1 and u_1 = {arms.u[0]:.1f}; the {marked.sum()} others need a factor",
+        numbers={
+            "epochs": draws.size,
+            "mean": draws.mean(),
+            "u_1": arms.u[0],
+            "others": marked.sum(),
+        },
     )
     free = found.misses["never crawled"].max()
-    for row, condition in (("B-def-X", "M_i stands for M"), ("B-def-xi", "")):
-        yield Claim(
-            row,
-            bool(free < 1e-9),
-            condition=condition,
-            evidence="with M_i for M, (1) follows from the two definitions: error below "
-            f"{_bound(free)} by {whole}",
-        )
+    for row in ("B-def-X", "B-def-xi"):
+        yield claim(row, bool(free < 1e-9), numbers={"error": _bound(free)})
     lag, limit = float(np.corrcoef(draws[:-1], draws[1:])[0, 1]), 4 / np.sqrt(draws.size)
     halves = draws[: draws.size // 2].mean() - draws[draws.size // 2 :].mean()
-    yield Claim(
+    yield claim(
         "B-Z-iid",
         bool(abs(lag) < limit and abs(halves) < 8 * error),
-        evidence=f"independent stationary increments of a Poisson process; in {draws.size} draws "
-        f"the correlation of neighbours is {lag:.4f}, within {limit:.4f}",
+        numbers={"epochs": draws.size, "correlation": lag, "limit": limit},
     )
     age, kept = np.arange(1, 1 + len(found.orbit)), arms.alpha[0] ** life
     dropped = (1 - arms.alpha[0] ** np.minimum(age, life)) * arms.u_star[0]
     by_mean = (1 - arms.alpha[0] ** age) * (1 - kept) * arms.u_star[0]
     xi, given = (draws[life:] - kept * draws[:-life]).mean(), unmarked[0] * (1 - kept)
-    yield Claim(
+    yield claim(
         "B-u-i",
         bool(abs(xi - given) < 8 * error and np.abs(dropped - by_mean).max() > 1),
-        condition="with a factor for the mean utility, and M_i infinite or no crawls",
-        evidence=f"mean of xi over {draws.size} epochs {xi:.1f} against {given:.1f}; but with M = "
-        f"{life} and a crawl, (2) and (3) miss the content by up to "
-        f"{np.abs(dropped - by_mean).max():.1f}",
+        numbers={
+            "epochs": draws.size,
+            "mean": xi,
+            "printed": given,
+            "lifetime": life,
+            "most": np.abs(dropped - by_mean).max(),
+        },
     )
     some, ever = found.misses["crawled"]
-    yield Claim(
+    yield claim(
         "B-eq1",
         bool(max(free, ever) < 1e-9 < some),
-        condition="M_i infinite, or no crawls",
-        evidence=f"error below {_bound(max(free, ever))} without crawls or for infinite M, "
-        f"{some:.1f} for M = {life} with crawls, by {whole}",
+        numbers={"error": _bound(max(free, ever)), "with_crawls": some, "lifetime": life},
     )
     ahead = arms.alpha * found.orbit[:-1] + arms.u
-    yield Claim(
-        "B-eq2",
-        bool(np.allclose(found.orbit[1:], ahead)),
-        condition="M_i infinite",
-        evidence="the contents by age, u*(1 - alpha^k), follow it; with M = "
-        f"{life} content no longer grows from that age on",
-    )
-    yield Claim(
+    yield claim("B-eq2", bool(np.allclose(found.orbit[1:], ahead)), numbers={"lifetime": life})
+    yield claim(
         "B-eq3",
         bool(np.allclose(found.orbit[0], arms.u)),
-        condition="M_i infinite",
-        evidence=f"with M = {life}, one epoch after a crawl brings {dropped[0]:.1f} at source 1, "
-        f"not {by_mean[0]:.1f}",
+        numbers={"lifetime": life, "dropped": dropped[0], "printed": by_mean[0]},
     )
 
 
 def _objective(found: Content) -> Iterable[Claim]:
     reward = found.cycle.average_reward
     literal = min(found.met[list(crawl)].mean(axis=1).sum() for crawl in found.cycle.crawls)
-    yield Claim(
+    yield claim(
         "B-objective",
         bool(np.isclose(literal, reward)),
-        evidence=f"with nu_i(n) inside the sum the index policy is worth {literal:.2f}, not its "
-        f"average reward {reward:.2f}",
+        numbers={"literal": literal, "reward": reward},
     )
     content, never = found.met.sum(axis=0).mean(), found.sources.u_star.sum()
-    yield Claim(
-        "B-J",
-        bool(np.isclose(content, reward)),
-        evidence=f"all content is {content:.1f} on average under the index policy, its reward "
-        f"{reward:.2f}",
+    yield claim(
+        "B-J", bool(np.isclose(content, reward)), numbers={"content": content, "reward": reward}
     )
-    yield Claim(
-        "B-eq6",
-        bool(np.isclose(content, reward)),
-        evidence=f"its average is {never:.1f} if nothing is ever crawled and {content:.1f} under "
-        "the index policy: it ranks them the wrong way round",
+    yield claim(
+        "B-eq6", bool(np.isclose(content, reward)), numbers={"never": never, "content": content}
     )
     more = float(found.engaged[found.budget + 1 :].sum())
-    kept, said = more < 1e-12, f"more than {found.budget} with probability {more:.3f}"
-    yield Claim(
-        "B-budget",
-        context="a constraint of the problem; that the run of section V does not keep it is said "
-        "of the operative policy",
-    )
-    yield Claim(
-        "B-operative",
-        kept,
-        evidence="section V counts the sources that its run engages, one on average, and steers "
-        "the number by kappa: that run draws each source by itself. With thresholds at their "
-        f"bounds it crawls {said}",
-    )
-    yield Claim(
-        "B-prob-violates",
-        not kept,
-        evidence="probabilities of 0, 1, ... sources: "
-        + ", ".join(f"{p:.3f}" for p in found.engaged),
-    )
+    kept = more < 1e-12
+    yield claim("B-budget")
+    yield claim("B-operative", kept, numbers={"budget": found.budget, "more": more})
+    yield claim("B-prob-violates", not kept, numbers={"probabilities": list(found.engaged)})
 
 
 def _index(found: Index) -> Iterable[Claim]:
     ages = len(found.closed)
-    yield Claim(
+    yield claim(
         "B-indexable",
         bool((np.diff(found.closed, axis=0) > 0).all() and found.defined < 1e-8),
         proof="thm-mi-indexable",
-        condition="M_i infinite: for a finite M_i the content alone is not the state",
-        evidence=f"the index rises with the age up to {ages}, for each of the sources",
+        numbers={"ages": ages},
     )
-    yield Claim(
+    yield claim(
         "B-eq4",
         bool(np.allclose(found.exceeding, found.closed, atol=1e-8) and found.defined < 1e-8),
-        evidence=f"equal to the index in closed form at ages up to {ages}, and that to the dynamic "
-        f"program's in decimal arithmetic within {_bound(found.defined)} in three states",
+        numbers={"ages": ages, "error": _bound(found.defined)},
     )
-    yield Claim(
+    yield claim(
         "B-eq5",
         bool(np.allclose(found.exceeding, found.ceil, atol=1e-8) and (found.outside == 0).all()),
-        condition="below u*_i",
-        evidence=f"both readings of the bracket give the same index at ages up to {ages}; above "
-        "u*_i the print gives 0 where x/C_i is due",
+        numbers={"ages": ages},
     )
-    yield Claim(
+    yield claim(
         "B-policy",
         found.same_crawls and abs(found.ceiling - found.reward) < 1e-6,
-        evidence="ranked by (4) to the letter it crawls as the index policy does for every N_0; at "
-        f"N_0 = {found.budget} it earns the relaxed bound, so it is optimal",
+        numbers={"budget": found.budget},
     )
-    periods = ", ".join(str(period) for period, _ in found.repeats.values())
+    periods = [period for period, _ in found.repeats.values()]
     gap = max(gap for _, gap in found.repeats.values())
-    yield Claim(
+    yield claim(
         "B-periodic",
         gap < 1e-6,
-        condition="in the long run, and up to the contents of sources that are never crawled, which"
-        " tend to u* without reaching it",
-        evidence=f"exact runs on integer ages repeat with periods {periods} for N_0 = 1 to "
-        f"{len(found.repeats)}; in a run of contents these repeat within {_bound(gap)}",
+        numbers={"periods": periods, "greatest_budget": len(found.repeats), "error": _bound(gap)},
     )
 
 
 def _thresholds(found: Index) -> Iterable[Claim]:
-    yield Claim(
+    yield claim(
         "B-T-threshold",
         found.agreement[1] == 1.0 and found.agreement[2] < 1.0,
-        condition="N_0 = 1",
-        evidence="decides as the index policy does in all of the random states tried at N_0 = 1, "
-        f"and in {found.agreement[2]:.0%} of them at N_0 = 2",
+        numbers={"share": found.agreement[2]},
     )
-    yield Claim(
-        "B-T-monotone",
-        found.least_change > -1e-6,
-        evidence="one other state raised, in random states; it follows from the index being "
-        "increasing",
-    )
+    yield claim("B-T-monotone", found.least_change > -1e-6)
     fit = found.fit
-    yield Claim(
+    yield claim(
         "B-T-approx",
         fit.rewards["quadratic"] > ROUGH * found.reward,
-        condition=f"rough is read as at least {ROUGH:.0%} of the reward; with a q_2 of its own "
-        "on the square",
-        evidence="fitted to the index policy's thresholds it explains "
-        f"{fit.squares['quadratic']:.0%} of their variance for the worst source, and the fitted "
-        f"policy earns {fit.rewards['quadratic']:.2f} of {found.reward:.2f}; with q_1 twice, "
-        f"{fit.squares['shared']:.0%} and {fit.rewards['shared']:.2f}",
+        numbers={
+            "cut": ROUGH,
+            "variance": fit.squares["quadratic"],
+            "earned": fit.rewards["quadratic"],
+            "reward": found.reward,
+            "shared_variance": fit.squares["shared"],
+            "shared_earned": fit.rewards["shared"],
+        },
     )
 
 
 def _policy(found: Rule) -> Iterable[Claim]:
     (draw, step, _), (scaled, _, half) = found.logit.to_numpy()
-    yield Claim(
-        "B-f-i",
-        missing="the unit of states and thresholds, in which the constant 0.5 stands: thresholds "
-        f"between two contents earn {step:.2f} by the step that the logit stands for, {draw:.2f} "
-        f"drawn with raw states, and {scaled:.2f} where states are divided by the largest u*, when "
-        f"0.5 is {half:.0f} value units",
-    )
+    yield claim("B-f-i", numbers={"by_step": step, "drawn": draw, "scaled": scaled, "half": half})
     law = found.transitions
-    yield Claim(
-        "B-p-i",
-        max(law.law, law.state) < 1e-12,
-        evidence="in the chain of two sources a crawl has the printed probability and leads to "
-        "u_i, and waiting leads to alpha_i x_i + u_i at ages under the cap: error below "
-        f"{_bound(max(law.law, law.state))}",
+    yield claim(
+        "B-p-i", max(law.law, law.state) < 1e-12, numbers={"error": _bound(max(law.law, law.state))}
     )
-    yield Claim(
+    yield claim(
         "B-p-product",
         law.product < 1e-12 and law.single > 0.01,
-        condition="sources draw alone, that is without a budget",
-        evidence=f"exact in the chain of two sources, error below {_bound(law.product)}; with "
-        "exactly one crawl an epoch one draw decides the other, and the product is off by "
-        f"{law.single:.2f}",
+        numbers={"error": _bound(law.product), "off": law.single},
     )
 
 
 def _gradient(found: Rule) -> Iterable[Claim]:
     solved = found.poisson
-    yield Claim(
+    yield claim(
         "B-poisson-well",
         bool(
             solved.residual < 1e-9
             and solved.rank == solved.states - 1
             and np.isclose(solved.beta, solved.mean_content)
         ),
-        evidence=f"in the chain of {solved.states} states a solution exists (residual below "
-        f"{_bound(solved.residual)}), I - P has rank {solved.rank}, one less, and beta is the "
-        "stationary mean of sum x_i",
+        numbers={"states": solved.states, "residual": _bound(solved.residual), "rank": solved.rank},
     )
     printed, own, harvest, right = (
-        found.gradients.loc[name] for name in (AS_PRINTED, OWN, HARVEST, CORRECTED)
+        found.gradients.loc[name].to_dict() for name in (AS_PRINTED, OWN, HARVEST, CORRECTED)
     )
-    yield Claim(
+    yield claim(
         "B-eq7",
         bool(own["largest relative error"] < 1e-5),
-        condition="for the content of all sources, as (6) has it"
-        if harvest["median cosine"] <= 0.99
-        else "",
-        evidence=f"exact at {found.points} points within "
-        f"{_bound(own['largest relative error'], LEAST)}; for the harvest its median cosine with "
-        f"the gradient is {harvest['median cosine']:.2f}",
+        condition=harvest["median cosine"] <= 0.99,
+        numbers={
+            "points": found.points,
+            "error": bound(own["largest relative error"]),
+            "cosine": harvest["median cosine"],
+        },
     )
-    yield Claim(
+    yield claim(
         "B-eq8-first",
         bool(own["largest relative error"] < 1e-5),
-        evidence="summed over the sources, each with its own factor as these displays have it, "
-        f"they give the gradient of the exact average reward at {found.points} points within "
-        f"{_bound(own['largest relative error'], LEAST)}",
+        numbers={"points": found.points, "error": bound(own["largest relative error"])},
     )
-    yield Claim(
+    yield claim(
         "B-eq8",
         bool(printed["largest relative error"] < 1e-5),
-        evidence="with the sum in every component the relative error is up to "
-        f"{printed['largest relative error']:.1f}, with the own term "
-        f"{_bound(own['largest relative error'], LEAST)}",
+        numbers={
+            "printed_error": printed["largest relative error"],
+            "error": bound(own["largest relative error"]),
+        },
     )
-    yield Claim(
+    yield claim(
         "B-eq9",
         bool(own["largest relative error"] < 1e-5),
-        condition="for the content of all sources, as (6) and (7) have it"
-        if harvest["median cosine"] <= 0.99
-        else "",
-        evidence="the sample of (7), which is exact for that content. For the harvest the median "
-        f"cosine with the gradient is {harvest['median cosine']:.2f}, at best "
-        f"{harvest['largest cosine']:.2f}; with "
-        f"R - eta + V(x') - V(x) the error is {_bound(right['largest relative error'], LEAST)}",
+        condition=harvest["median cosine"] <= 0.99,
+        numbers={
+            "cosine": harvest["median cosine"],
+            "best_cosine": harvest["largest cosine"],
+            "error": bound(right["largest relative error"]),
+        },
     )
 
 
 def _recursions(found: Rule) -> Iterable[Claim]:
     rule, unit = found.recursion, found.sources.u_star.max()
-    yield Claim(
-        "B-alg-r",
-        rule.radius < 1 - 1e-9 and rule.end < 1e-9,
-        condition="B invertible, and no combination of the features constant on the recurrent "
-        "states, as here",
-        evidence="with exact averages of the chain it contracts, spectral radius "
-        f"{rule.radius:.3f} at a step of 1, to the solution of A r + b = 0",
+    yield claim(
+        "B-alg-r", rule.radius < 1 - 1e-9 and rule.end < 1e-9, numbers={"radius": rule.radius}
     )
     beta, harvest = found.poisson.beta, found.poisson.harvest
-    for row, what in (("B-alg-eta", "tends to"), ("B-alg-b", "is centred at")):
-        yield Claim(
+    for row in ("B-alg-eta", "B-alg-b"):
+        yield claim(
             row,
             bool(np.isclose(beta, harvest)),
-            evidence=f"in the chain of two sources it {what} {unit * beta:.1f}, the mean of all "
-            f"content, while {unit * harvest:.1f} is earned",
+            numbers={"content": unit * beta, "earned": unit * harvest},
         )
-    yield Claim(
+    yield claim(
         "B-alg-B",
         found.ranks[0] == found.ranks[1],
-        evidence="the step 1/(n+1) at n = 0 is 1: epsilon I is erased, after two steps the rank is "
-        f"{found.ranks[0]} of {found.length}, and {found.ranks[1]} from n = 1 on",
+        numbers={
+            "rank_from_zero": found.ranks[0],
+            "features": found.length,
+            "rank_from_one": found.ranks[1],
+        },
     )
     size = found.length
-    yield Claim(
+    yield claim(
         "B-alg-A",
         rule.printed_end < 1e-6,
         basis="judged",
-        evidence=f"a {size} by {size} matrix minus a row; with the row taken from every row, r "
-        f"ends where A r + b = 0 is violated by {rule.printed_end:.0%} of b, with "
-        f"phi (phi' - phi)^T by {_bound(rule.end)}",
+        numbers={"features": size, "violated": rule.printed_end, "error": _bound(rule.end)},
     )
-    yield Claim(
+    yield claim(
         "B-alg-Binv",
         bool(found.by_print[0] < 1e-6),
         basis="judged",
-        evidence="divides by zero at n = 1; from n = 2 with B^-1(n-1) on the right it is off by "
-        f"{found.by_print[0]:.0%}, the corrected one by {_bound(found.by_formula.max())} at most",
+        numbers={"off": found.by_print[0], "error": _bound(found.by_formula.max())},
     )
-    yield Claim(
-        "B-alg-B0",
-        context="the start of the recursion; epsilon is not printed, 1 is used",
-    )
+    yield claim("B-alg-B0")
 
 
 def _steps(found: Rule) -> Iterable[Claim]:
     a, b = found.steps["a"], found.steps["b"]
     tail = partial(_over_doublings, a.size)
-    yield Claim(
+    yield claim(
         "B-steps-a",
         bool((a > 0).all() and tail(a)[-1] > 0.9 * tail(a)[0] and _dies_out(tail(a**2))),
-        evidence="with the example's a(n) the sum over each doubling of n stays at "
-        f"{tail(a)[-1]:.0f} c, so that the sum has no bound; the squares sum to 500 c^2 pi^2/6, of "
-        f"which {np.sum(a**2) / (500 * np.pi**2 / 6):.2%} lie within {a.size} steps",
+        numbers={
+            "doubling": tail(a)[-1],
+            "share": np.sum(a**2) / (500 * np.pi**2 / 6),
+            "steps": a.size,
+        },
     )
     ratio = (a / b)[[10**power - 1 for power in range(3, 1 + int(np.log10(a.size)))]]
-    yield Claim(
+    yield claim(
         "B-steps-b",
-        bool((np.diff(ratio) < 0).all() and _dies_out(tail(b**2)) and tail(b)[-1] > tail(b)[0]),
-        condition="from n = 1 on, and in the recursion of bbar too, which is not named",
-        evidence="with the example the sums of b over doublings of n grow, those of its squares "
-        f"fall, and a/b falls as n^(-1/3), to {ratio[-1]:.2f} at n = {a.size}",
+        bool((np.diff(ratio) < 0).all() and _dies_out(tail(b**2)) and (tail(b)[-1] > tail(b)[0])),
+        numbers={"ratio": ratio[-1], "steps": a.size},
     )
-    yield Claim(
-        "B-steps-example",
-        found.step_numbers,
-        evidence="used from n = 1 on, since both divide by zero at n = 0; c is not printed, and "
-        "0.1 is what the scheme as printed is run with",
-    )
-    yield Claim(
-        "B-T-form",
-        found.threshold_form,
-        evidence="used for the scheme as printed; the corrected one has q_2 on the square",
-    )
-    yield Claim(
-        "B-phi-form", found.feature_form, evidence=f"{found.length} features, used throughout"
-    )
+    yield claim("B-steps-example", found.step_numbers)
+    yield claim("B-T-form", found.threshold_form)
+    yield claim("B-phi-form", found.feature_form, numbers={"features": found.length})
 
 
-def _bound(error: Any, least: float = 1e-9) -> str:
-    return f"{bound(error, least):.0e}"
+def _bound(error: Any) -> float:
+    """Return the least power of ten from 1e-9 on that an error does not exceed."""
+    return bound(error, 1e-9)
 
 
 def _over_doublings(epochs: int, terms: Floats) -> Floats:
