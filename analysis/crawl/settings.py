@@ -7,8 +7,9 @@ CRAWL_SOURCES          CSV file: name, url, arrival_rate, mean_utility, decay_ra
 CRAWL_BUDGET           fetches in an epoch
 CRAWL_PERIOD           seconds from one epoch to the next (3600)
 CRAWL_EPOCHS           epochs after which the crawl ends (none: Scrapy's own limits)
-CRAWL_POLICY           function ``(sources, budget, seconds) -> policy`` (`policies.index`);
-                       it is given ``half_life`` too if it names such an argument
+CRAWL_POLICY           "whittle", "myopic", "greedy" or "round-robin", or the path of a
+                       function ``(sources, budget, seconds) -> policy`` ("whittle"); it is
+                       given ``half_life`` too if it names such an argument
 CRAWL_READER           function ``(reply, memory) -> Reading`` (`FeedReader`)
 CRAWL_HALF_LIFE        seconds in which an item loses half of its worth (86400)
 CRAWL_CLOCK            "real", or "virtual": epochs follow at once, requests say the time
@@ -38,10 +39,12 @@ from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
 from analysis.checks import check_choice, check_integer, check_number
+from analysis.crawl import policies
 from analysis.crawl.feeds import START, Reply
 from analysis.crawl.frontier import LONGEST, NEVER
 from analysis.crawl.hosts import plain_address
 from analysis.crawl.reader import HALF_LIFE, FeedReader, Reading
+from analysis.ephemeral.policies import BUILT_IN, named_policy
 from analysis.ephemeral.sources import Sources
 
 
@@ -110,7 +113,7 @@ def crawl_settings(settings: BaseSettings) -> CrawlSettings:
 
     reader = load_object(get("CRAWL_READER", FeedReader))
     half_life = above_zero("CRAWL_HALF_LIFE", HALF_LIFE)
-    policy = load_object(get("CRAWL_POLICY", "analysis.crawl.policies.index"))
+    policy = _policy(get("CRAWL_POLICY", "whittle"))
     if "half_life" in inspect.signature(policy).parameters:
         policy = partial(policy, half_life=half_life)
     clock = check_choice("CRAWL_CLOCK", get("CRAWL_CLOCK", "real"), ("real", "virtual"))
@@ -183,6 +186,16 @@ def file_version(path: Any) -> tuple[int, int] | None:
     except (OSError, TypeError):
         return None
     return stat.st_mtime_ns, stat.st_size
+
+
+def _policy(given: Any) -> Callable[..., Any]:
+    """Return what makes a policy of sources, budget and seconds, by the setting's value."""
+    if not isinstance(given, str) or given not in BUILT_IN:
+        loaded: Callable[..., Any] = load_object(given)
+        return loaded
+    # Policies that go on in the same epoch where a host refuses, in place of those for models.
+    of_crawls = {"whittle": policies.index, "round-robin": policies.round_robin}
+    return of_crawls.get(given) or (lambda sources, budget, seconds: named_policy(given, sources))
 
 
 def _number(value: Any) -> Any:

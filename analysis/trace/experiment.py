@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from analysis.checks import LARGEST, check_array, check_integer, check_kind, set_fields
 from analysis.display import brief
 from analysis.ephemeral.optimum.static import RandomPolicy
-from analysis.ephemeral.policies import Policy
+from analysis.ephemeral.policies import Policy, named_policy
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.table import Timetable, timetable
 from analysis.trace.bounds import clairvoyant_bound
@@ -194,19 +194,25 @@ class Experiment:
         )
         return clock, before
 
-    def visits(self, policy: Policy) -> Visits:
-        """Return the visits of a policy that looks at ages alone; all begin at age 1."""
+    def visits(self, policy: Policy | str, rng: np.random.Generator | None = None) -> Visits:
+        """Return the visits of a policy that looks at ages alone; all begin at age 1.
+
+        A name is that of a built-in policy, at the trained rates.
+        """
+        check_kind("policy", policy, str, Policy)
+        if isinstance(policy, str):
+            policy = named_policy(policy, self.sources(self.trained))
         ones = np.ones(len(self.trace), dtype=np.int64)
-        return visits_by_age(policy, self.budget, self.clock(0)[0].horizon, ones)
+        return visits_by_age(policy, self.budget, self.clock(0)[0].horizon, ones, rng)
 
     def replayed(self, visits: Visits) -> Outcome:
         """Replay the same visits from every phase."""
         clocks = [self.clock(phase) for phase in range(self.phases)]
         return self._outcome([(visits, *self._score(visits, *clock)) for clock in clocks])
 
-    def by_age(self, policy: Policy) -> Outcome:
-        """Replay a policy that looks at ages alone."""
-        return self.replayed(self.visits(policy))
+    def by_age(self, policy: Policy | str, rng: np.random.Generator | None = None) -> Outcome:
+        """Replay a policy that looks at ages alone, by itself or by its name."""
+        return self.replayed(self.visits(policy, rng))
 
     def at_random(self, policy: RandomPolicy, rng: np.random.Generator) -> Outcome:
         """Replay a policy that draws."""

@@ -22,13 +22,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.checks import check_integer, set_fields
+from analysis.checks import check_integer, check_kind, set_fields
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.kernels import next_in_turn
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import (
     GreedyPolicy,
+    Observation,
     Policy,
     RoundRobinPolicy,
     WhittlePolicy,
@@ -137,22 +138,33 @@ class Score:
     harmonic: Floats
 
 
-def visits_by_age(policy: Policy, budget: int, horizon: int, age: Ints) -> Visits:
+def visits_by_age(
+    policy: Policy,
+    budget: int,
+    horizon: int,
+    age: Ints,
+    rng: np.random.Generator | None = None,
+) -> Visits:
     """Visits of a policy that looks at ages alone, or at the number of the epoch.
 
     Parameters
     ----------
-    policy : WhittlePolicy, GreedyPolicy, RoundRobinPolicy, FrequencyPolicy or Timetable
-        Costs must be 1; the first epoch is number 0.
+    policy : Policy
+        Costs must be 1; the first epoch is number 0. `WhittlePolicy`, `GreedyPolicy`,
+        `RoundRobinPolicy`, `FrequencyPolicy` and `Timetable` are followed by compiled code, any
+        other is asked at each epoch.
     budget, horizon : int
         Visits per epoch, and number of epochs.
     age : ndarray of int, shape (N,)
         Epochs since the last visit at the first epoch.
+    rng : numpy.random.Generator, optional
+        For a policy that draws.
 
     Returns
     -------
     Visits
     """
+    check_kind("policy", policy, Policy)
     budget = check_integer("budget", budget, 1, age.size)
     if isinstance(policy, RoundRobinPolicy):  # one cyclic order, whatever is found
         # Called once, it need not be compiled.
@@ -164,10 +176,28 @@ def visits_by_age(policy: Policy, budget: int, horizon: int, age: Ints) -> Visit
         visits = np.full((horizon, budget), -1)
         visits[epoch, policy.channel[entry]] = policy.source[entry]
         return Visits(visits)
+    if not isinstance(policy, WhittlePolicy | GreedyPolicy | FrequencyPolicy):
+        return _visits_asked(policy, budget, horizon, age.copy(), rng)
     weight, row, table = priorities(policy, int(age.max()) + horizon + 1, age.size)
     visits = np.full((horizon, budget), -1)
     least = 0.0 if isinstance(policy, FrequencyPolicy) else -np.inf
     kernels.follow_priorities(weight, row, table, least, budget, visits, age.copy())
+    return Visits(visits)
+
+
+def _visits_asked(
+    policy: Policy, budget: int, horizon: int, age: Ints, rng: np.random.Generator | None
+) -> Visits:
+    """Ask a policy at each epoch, from the ages at the first; contents are hidden from it."""
+    visits = np.full((horizon, budget), -1)
+    hidden = np.full(age.size, np.nan)
+    for epoch in range(horizon):
+        arms = policy.select(Observation(epoch, age.copy(), hidden), budget, rng)
+        if len(arms) > budget or len(set(np.asarray(arms).tolist())) < len(arms):
+            raise ValueError(f"policy must select at most {budget} different sources, got {arms}")
+        visits[epoch, : len(arms)] = arms
+        age += 1
+        age[arms] = 1
     return Visits(visits)
 
 

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from analysis.ephemeral import (
-    MyopicPolicy,
     RoundRobinPolicy,
     Sources,
     WhittlePolicy,
@@ -226,9 +225,9 @@ def test_an_item_counts_once_at_the_first_visit():
     assert scored.reward == pytest.approx([2.0, 5.0, 0.0, 0.0, 2 * np.exp(-1.5), 0.0])
 
 
-def test_policies_that_see_contents_are_refused(world):
-    with pytest.raises(ValueError, match="policy must rank by age alone, got MyopicPolicy"):
-        visits_by_age(MyopicPolicy(world[1]), 1, 10, np.ones(9, dtype=np.int64))
+def test_a_policy_is_an_object_that_selects_and_costs_are_one():
+    with pytest.raises(ValueError, match="policy must be of class Policy"):
+        visits_by_age("whittle", 1, 10, np.ones(9, dtype=np.int64))
     dear = Sources([1.0], [1.0], [1.0], cost=2.0)
     with pytest.raises(ValueError, match="costs of 1"):
         visits_by_age(WhittlePolicy(dear), 1, 10, np.ones(1, dtype=np.int64))
