@@ -144,6 +144,8 @@ def learning_calls():
         "Lspe": two,
         "LspeOptions": {},
         "ThresholdChain": {**two, "q": q, "options": options, "cap": 4},
+        "UcWhittle": {"arms": 2},
+        "UcWhittleOptions": {},
         "WhittleQ": {"arms": 2},
         "WhittleQOptions": {},
         "best_soft_thresholds": {**two, "kappa": 10.0, "engaged": 0.2},

@@ -48,6 +48,7 @@ from analysis.checks import (
 )
 from analysis.crawl.turn import TurnPolicy
 from analysis.ephemeral.policies import Observation, Policy, RoundRobinPolicy
+from analysis.learning.items import ItemSums
 
 Arms = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -88,6 +89,8 @@ class Outcome:
     ages : tuple of float
         Ages of all listed items in seconds, in increasing order; empty where dates are not to be
         believed.
+    aged : float or None
+        Sum of worth times age in seconds over the new items; None where an age is not known.
 
     Raises
     ------
@@ -112,14 +115,15 @@ class Outcome:
     host_rest: float = 0.0
     known: int = 0
     ages: tuple[float, ...] = ()
+    aged: float | None = None
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, KINDS)
         check_kind("memory", self.memory, str)
         for name in ("source", "status", "items", "known"):
             set_fields(self, **{name: check_integer(name, getattr(self, name), 0)})
-        for name in ("reward", "delay", "rest", "host_rest"):
-            if name != "delay" or self.delay is not None:
+        for name in ("reward", "delay", "rest", "host_rest", "aged"):
+            if name not in ("delay", "aged") or getattr(self, name) is not None:
                 number = check_number(name, getattr(self, name), 0, high_open=True)
                 set_fields(self, **{name: number})
         ages = check_array("ages", self.ages, 0)
@@ -194,7 +198,8 @@ class Frontier:
     ----------
     policy : Policy
         What chooses. If it has a method ``observe`` it is told the outcomes of successful fetches,
-        or else, if it has a method ``update``, what they found; if it has a method ``asked``, which
+        or else, if it has a method ``update``, what they found, as `ItemSums` where it has a true
+        ``sees_items`` and new items have ages; if it has a method ``asked``, which
         sources are fetched. `RoundRobinPolicy` is replaced by `TurnPolicy`.
     hosts : sequence
         Host of each of the N sources, by any name.
@@ -568,8 +573,8 @@ class Frontier:
         if hasattr(self.policy, "observe") and found:
             self.policy.observe(found)
         elif hasattr(self.policy, "update") and found:
-            arms = np.array([outcome.source for outcome in found], dtype=np.int64)
-            self.policy.update(arms, np.array([outcome.reward for outcome in found]))
+            for items in (True, False):
+                self._update([o for o in found if self._shows_items(o) == items], items)
         for outcome in outcomes:
             self._note_host(outcome)
             source, rest = outcome.source, self._epochs(outcome.rest)
@@ -584,6 +589,26 @@ class Frontier:
                 day = self._epochs(DAY) if outcome.kind == FORBIDDEN else 0
                 rest = max(rest, wait, day)
             self.rest_until[source] = self.epoch + rest
+
+    def _update(self, outcomes: list[Outcome], items: bool) -> None:
+        """Tell a learner what fetches found: its worth, and of items also worth times age."""
+        if not outcomes:
+            return
+        arms = np.array([outcome.source for outcome in outcomes], dtype=np.int64)
+        worth = np.array([outcome.reward for outcome in outcomes])
+        aged = np.array([outcome.aged or 0.0 for outcome in outcomes]) / self.seconds
+        self.policy.update(arms, ItemSums(worth, aged) if items else worth)  # type: ignore[attr-defined]
+
+    def _shows_items(self, outcome: Outcome) -> bool:
+        """Whether a learner is told of the ages of items.
+
+        Items that are on average older than the source's age were there before its last fetch; the
+        estimates suppose that they were not.
+        """
+        if not getattr(self.policy, "sees_items", False) or outcome.aged is None:
+            return False
+        oldest = outcome.reward * float(self.age[outcome.source]) * self.seconds
+        return outcome.aged <= oldest and (outcome.aged > 0) <= (outcome.reward > 0)
 
     def _note_host(self, outcome: Outcome) -> None:
         host = self._host[outcome.source]

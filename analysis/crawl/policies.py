@@ -202,8 +202,10 @@ def constant_gaps(sources: Sources, budget: int, seconds: float) -> Timetable:
 def learned_index(sources: Sources, budget: int, seconds: float) -> CertaintyEquivalence:
     """Return the index policy that estimates rates while it crawls; it is told N alone.
 
-    Its index is that of a draw of the rates, above a floor of crawls at two kinds of ages: the sums
-    found at crawls of one age do not identify a source's rates.
+    Where new items have dates it learns from their worths and ages, which tell of both rates of a
+    source at any one age; of other fetches it is told the sum of worths. Its index is that of a
+    draw of the rates above a floor of crawls. The page on the crawler holds these settings against
+    others on feeds drawn for it.
     """
     return CertaintyEquivalence(len(sources))
 

@@ -20,6 +20,7 @@ import calendar
 import hashlib
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -75,6 +76,9 @@ class Reading:
     ages : tuple of float
         Ages of all listed items in seconds, in increasing order; empty where dates are not to be
         believed (`analysis.crawl.listing`).
+    aged : float or None
+        Sum of worth times age in seconds over the new items, by their dates; None where one has no
+        date, or dates are not to be believed.
     """
 
     reward: float
@@ -83,6 +87,7 @@ class Reading:
     rest: float = 0.0
     known: int = 0
     ages: tuple[float, ...] = ()
+    aged: float | None = None
 
 
 @dataclass(frozen=True)
@@ -154,7 +159,7 @@ class FeedReader:
         if reply.status == 304:
             if not memory:
                 raise Unreadable("status 304 without a feed before it")
-            return Reading(0.0, (), memory, kept["rest"], known=len(kept["ids"]))
+            return Reading(0.0, (), memory, kept["rest"], known=len(kept["ids"]), aged=0.0)
         if not 200 <= reply.status < 300:
             raise Unreadable(f"status {reply.status}")
         listed, rest = _listing(reply)
@@ -178,7 +183,8 @@ class FeedReader:
         text = json.dumps({"ids": ids, "rest": rest})
         dates = [item.published for item in names.values()]
         ages = () if reply.time is None else listed_ages(dates, reply.time)
-        return Reading(reward, new, text, rest, len(names) - len(unseen), ages)
+        aged = _aged(list(unseen.values()), worth, reply.time) if ages or not unseen else None
+        return Reading(reward, new, text, rest, len(names) - len(unseen), ages, aged)
 
     def _worth(self, item: Item, now: float | None) -> float:
         if item.value is not None:
@@ -186,6 +192,16 @@ class FeedReader:
         if item.published is None or now is None:
             return 1.0
         return 2.0 ** (-max(now - item.published, 0.0) / self.half_life)
+
+
+def _aged(items: Sequence[Item], worth: Sequence[float], now: float | None) -> float | None:
+    """Return the sum of worth times age in seconds, or None if an age is missing or too large."""
+    total = 0.0
+    for item, value in zip(items, worth, strict=True):
+        if item.published is None or now is None:
+            return None
+        total += value * max(now - item.published, 0.0)
+    return total if math.isfinite(total) else None
 
 
 def read_feed(reply: Reply, memory: str) -> Reading:

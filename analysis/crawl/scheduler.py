@@ -520,6 +520,7 @@ class EpochScheduler(BaseScheduler):
                 "items": len(reading.items),
                 "known": reading.known,
                 "ages": reading.ages,
+                "aged": reading.aged,
                 "memory": kept.text(),
                 "rest": max(fresh_for(reply.headers, self._now()), reading.rest),
             }

@@ -47,7 +47,7 @@ CREATE TABLE IF NOT EXISTS fetch (
   epoch INTEGER NOT NULL, source TEXT NOT NULL, kind TEXT NOT NULL, status INTEGER NOT NULL,
   reward REAL NOT NULL, items INTEGER NOT NULL, memory TEXT NOT NULL, delay REAL,
   rest REAL NOT NULL, host_rest REAL NOT NULL, known INTEGER NOT NULL,
-  ages TEXT NOT NULL, PRIMARY KEY (epoch, source)
+  ages TEXT NOT NULL, aged REAL, PRIMARY KEY (epoch, source)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS ask (source TEXT PRIMARY KEY) WITHOUT ROWID;
 """
@@ -126,7 +126,7 @@ class Store(Log):
             self._base = sqlite3.connect(self._path, isolation_level=None)
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = NORMAL")
-            self._base.executescript(_SCHEMA)
+            _prepare(self._base)
         except sqlite3.Error as error:
             raise self._refused(error) from error
 
@@ -262,7 +262,7 @@ def read_log(folder: str | PathLike[str]) -> pd.DataFrame:
     if not path.exists():
         return pd.DataFrame(columns=list(COLUMNS))
     with closing(sqlite3.connect(path)) as base:
-        base.executescript(_SCHEMA)
+        _prepare(base)
         return _frame(base)
 
 
@@ -326,7 +326,7 @@ def _opened(folder: str | PathLike[str]) -> sqlite3.Connection:
     if not path.exists():
         raise ValueError(f"{folder} must be the folder of a crawl (its JOBDIR)")
     base = sqlite3.connect(path, isolation_level=None)
-    base.executescript(_SCHEMA)
+    _prepare(base)
     return base
 
 
@@ -348,6 +348,13 @@ def fetches_since_state(folder: str | PathLike[str]) -> int:
     with closing(sqlite3.connect(Path(folder) / FILE)) as base:
         row = base.execute("SELECT value FROM crawl WHERE name = 'epoch'").fetchone()
     return int((log["epoch"] >= (row[0] if row else 0)).sum())
+
+
+def _prepare(base: sqlite3.Connection) -> None:
+    """Make the tables that are missing, and the column that older folders lack."""
+    base.executescript(_SCHEMA)
+    if "aged" not in {row[1] for row in base.execute("PRAGMA table_info(fetch)")}:
+        base.execute("ALTER TABLE fetch ADD COLUMN aged REAL")
 
 
 def _sealed(content: bytes) -> bytes:

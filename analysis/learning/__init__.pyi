@@ -15,6 +15,7 @@ from .scheme.thresholds import (
     soft_threshold_value,
     whittle_threshold,
 )
+from .uc_whittle import UcWhittle, UcWhittleOptions
 from .whittle_q import WhittleQ, WhittleQOptions
 
 __all__ = [
@@ -38,6 +39,8 @@ __all__ = [
     "Run",
     "ThresholdChain",
     "ThresholdValue",
+    "UcWhittle",
+    "UcWhittleOptions",
     "WhittleQ",
     "WhittleQOptions",
     "best_soft_thresholds",

@@ -158,12 +158,15 @@ def learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
         state.total[i] = keep * state.total[i] + content
         g, log_g = _reach(model, age[m])
         weighted, exposure, squares = state.weighted[i], state.exposure[i], state.squares[i]
-        for point in range(g.size):
-            if items:
+        # each loop without a branch, so that it runs on several points at once
+        if items:
+            for point in range(g.size):
                 gained = content * model.log_mu[point] - model.mu[point] * aged[m]
-            else:
-                gained = content * log_g[point]
-            weighted[point] = keep * weighted[point] + gained
+                weighted[point] = keep * weighted[point] + gained
+        else:
+            for point in range(g.size):
+                weighted[point] = keep * weighted[point] + content * log_g[point]
+        for point in range(g.size):
             exposure[point] = keep * exposure[point] + g[point]
             squares[point] = keep * squares[point] + content * content / g[point]
         _estimate(model, state, i)
@@ -293,27 +296,46 @@ def best_gap(model, point, u_star, price):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _may_gain(u_star, mu, price, gain):  # type: ignore[no-untyped-def]
+    """Whether some gap, taken for a real number k, has m(k) - price - gain k above 0.
+
+    The largest value is at u* mu e^{-mu k} = gain; where it is not above 0 no gap gains more.
+    """
+    if gain <= 0.0:
+        return True
+    rise = u_star * mu / gain
+    return rise > 1.0 and u_star * (1.0 + 1e-9) - price > gain / mu * (1.0 + np.log(rise))
+
+
+@compiled
 def hope(model, state, i, slack, price):  # type: ignore[no-untyped-def]
     """Find the pair of largest gain at a price among those whose likelihood is within `slack`.
 
     For given mu the gain grows with u*, so that `upper` gives it. The pair goes to `hoped_log_mu`
     and `hoped_u_star`; the estimate itself, with the largest u*, is among those compared.
     """
-    total, profile, exposure = state.total[i], state.profile[i], state.exposure[i]
-    lowest, best = profile[state.top[i]] - slack, -np.inf
+    total, profile, top = state.total[i], state.profile[i], state.top[i]
+    most = np.zeros(profile.size)  # the largest u* at each point, 0 outside the set
     for point in range(profile.size):
-        left = profile[point] - lowest
-        if left < 0.0:
-            continue
-        u_star = upper(total, left) / exposure[point]
-        if not u_star > 0.0:
+        left = profile[point] - profile[top] + slack
+        if left >= 0.0:
+            most[point] = upper(total, left) / state.exposure[i, point]
+    if not most[top] > 0.0:
+        state.looked[i] = state.epoch[0]
+        return
+    gap = best_gap(model, top, most[top], price)
+    known = ((_reach(model, gap)[0] * most - price) / gap).max()  # gained with this gap
+    best = -np.inf
+    for point in range(profile.size):
+        u_star = most[point]
+        if not u_star > 0.0 or not _may_gain(u_star, model.mu[point], price, known):
             continue
         gap = best_gap(model, point, u_star, price)
         gain = (-np.expm1(-model.mu[point] * gap) * u_star - price) / gap
         if gain > best:
             best = gain
             state.hoped_log_mu[i], state.hoped_u_star[i] = model.log_mu[point], u_star
-            if point == state.top[i] and total > 0.0:
+            if point == top and total > 0.0:
                 state.hoped_log_mu[i] = state.log_mu[i]
-                state.hoped_u_star[i] = upper(total, left) / total * state.u_star[i]
+                state.hoped_u_star[i] = upper(total, slack) / total * state.u_star[i]
     state.looked[i] = state.epoch[0]

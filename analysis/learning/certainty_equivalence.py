@@ -116,8 +116,8 @@ class CertaintyEquivalenceOptions:
     exploration: str = "thompson"
     forced: int = 2
     confidence: float = 0.25
-    spread: float = 0.5
-    floor: float = 0.8
+    spread: float = 0.25
+    floor: float = 0.4
     slowest: float = 1e-3
     fastest: float = 20.0
     points: int = 121

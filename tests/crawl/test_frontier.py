@@ -20,7 +20,7 @@ from analysis.ephemeral import (
     whittle_index_at_age,
 )
 from analysis.ephemeral.policies import SingleSourcePolicy
-from analysis.learning import CertaintyEquivalence
+from analysis.learning import CertaintyEquivalence, ItemSums
 from analysis.learning.certainty_equivalence import CertaintyEquivalenceOptions
 from analysis.report.paths import ROOT
 from tests.crawl.support import some_site, some_sources
@@ -485,3 +485,39 @@ def test_new_sources_are_as_never_crawled_and_those_that_come_back_are_as_they_w
     assert third.policy.u_star[:2].tolist() == first.policy.u_star[[1, 0]].tolist()
     with pytest.raises(ValueError, match="names must be 2 different ones"):
         named(["a", "a"])
+
+
+class Told:
+    """A learner that keeps what it is told."""
+
+    def __init__(self, sees_items):
+        self.sees_items, self.told = sees_items, []
+
+    def select(self, observation, budget, rng):
+        return np.arange(budget)
+
+    def update(self, arms, rewards):
+        items = isinstance(rewards, ItemSums)
+        values = (rewards.worth, rewards.aged) if items else (rewards,)
+        self.told.append((arms.tolist(), *(value.tolist() for value in values)))
+
+    def state(self):
+        return {}
+
+    def restore(self, state):
+        pass
+
+
+@pytest.mark.parametrize("sees_items", [True, False])
+def test_a_learner_is_told_of_ages_in_epochs_where_they_can_be(sees_items):
+    """Source 1 has no dates, and the items of source 2 are older than its age."""
+    policy = Told(sees_items)
+    crawl = Frontier(policy, range(4), 4, rng=np.random.default_rng(0), seconds=10.0)
+    crawl.choose()
+    for source, aged in enumerate((5.0, None, 31.0, 0.0)):
+        worth = 0.0 if source == 3 else 2.0
+        crawl.settle(Outcome(source, FOUND, reward=worth, aged=aged))
+    if sees_items:
+        assert policy.told == [([0, 3], [2.0, 0.0], [0.5, 0.0]), ([1, 2], [2.0, 2.0])]
+    else:
+        assert policy.told == [([0, 1, 2, 3], [2.0, 2.0, 2.0, 0.0])]

@@ -321,3 +321,23 @@ def test_the_page_of_the_library_is_what_is_used():
     found = read(rss(*items)).items
     assert [(e.id, e.title) for e in entries] == [(i["id"], i["title"]) for i in found]
     assert not re.search("w3lib|lxml", str(found))
+
+
+def test_the_ages_of_new_items_are_weighed_by_their_worths():
+    both = Reply(200, {}, rss_of(1, 6), time=NOON)
+    first = FeedReader(half_life=6 * 3600.0).read(both, "")
+    hours = np.array([1.0, 6.0])
+    assert first.aged == pytest.approx((2.0 ** (-hours / 6) * hours).sum() * 3600)
+    assert FeedReader().read(both, first.memory).aged == 0.0
+    assert FeedReader().read(Reply(304), first.memory).aged == 0.0
+    assert read_feed(Reply(200, {}, PLAIN, time=NOON), "").aged is None  # an item without a date
+    assert read_feed(Reply(200, {}, rss_of(1, 6)), "").aged is None  # nobody says when
+
+
+def rss_of(*hours):
+    """A feed with an item so many hours before noon each."""
+    dates = [
+        time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(NOON - 3600 * h)) for h in hours
+    ]
+    items = "".join(f"<item><guid>{d}</guid><pubDate>{d}</pubDate></item>" for d in dates)
+    return f"<rss><channel>{items}</channel></rss>".encode()

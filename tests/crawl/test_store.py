@@ -210,3 +210,17 @@ def test_no_state_can_run_code(tmp_path):
         text = inspect.getsource(importlib.import_module(name))
         assert "pickle" not in text
         assert "eval(" not in text
+
+
+def test_a_folder_from_before_ages_were_kept_goes_on(tmp_path):
+    base = sqlite3.connect(some_folder(tmp_path), isolation_level=None)
+    base.execute("ALTER TABLE fetch DROP COLUMN aged")
+    base.close()
+    crawl, store = a_crawl(), Store(tmp_path)
+    store.restore(crawl)
+    (outcome,) = store.finished(crawl)
+    assert outcome.memory == "of the fourth"
+    assert outcome.aged is None
+    store.note(crawl, Outcome(outcome.source, FOUND, reward=1.0, aged=2.5))
+    assert store.finished(crawl)[0].aged == 2.5
+    store.close()

@@ -28,6 +28,7 @@ from analysis.learning import (
     Lspe,
     LspeOptions,
     ThresholdChain,
+    UcWhittle,
     WhittleQ,
     best_soft_thresholds,
     closed_loop,
@@ -418,6 +419,7 @@ FAMILIES = {
     "JointQ": loops(JointQ),
     "Lspe": schemes(LspeOptions.corrected()),
     "ThresholdChain": on_two(frozen),
+    "UcWhittle": loops(lambda size, budget: UcWhittle(size)),
     "WhittleQ": loops(lambda size, budget: WhittleQ(size)),
     "best_soft_thresholds": {
         name: partial(best_thresholds, SETS[name])
@@ -445,5 +447,6 @@ NOT_COMPUTED = {
     "LspeOptions": "options",
     "Run": "a result; play has its families",
     "ThresholdValue": "a result; soft_threshold_value has its families",
+    "UcWhittleOptions": "options",
     "WhittleQOptions": "options",
 }

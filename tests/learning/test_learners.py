@@ -24,6 +24,7 @@ from analysis.learning import (
     Fixed,
     JointQ,
     JointQOptions,
+    UcWhittle,
     WhittleQ,
     WhittleQOptions,
     mean_content,
@@ -54,6 +55,7 @@ MAKERS = {
     "pairs": certainty("estimate", floor=0.2),
     "default": partial(CertaintyEquivalence, 4),
     "whittle-q": partial(WhittleQ, 4),
+    "uc-whittle": partial(UcWhittle, 4),
     "joint-q": partial(JointQ, 4, 2),
     "age-blind": partial(AgeBlindUcb, 4),
 }

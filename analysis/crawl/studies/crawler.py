@@ -21,10 +21,17 @@ from analysis.crawl.frontier import FOUND
 from analysis.crawl.server import FeedServer
 from analysis.crawl.store import Store, fetches_since_state
 from analysis.crawl.transport import child, crawl_in_process, crawl_over_http, write_sources
+from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.policies import Policy
 from analysis.ephemeral.simulation import simulate
 from analysis.ephemeral.sources import Sources
+from analysis.learning.certainty_equivalence import (
+    CertaintyEquivalence,
+    CertaintyEquivalenceOptions,
+)
+from analysis.learning.comparison import index_rewards
+from analysis.learning.items import sample_items
 from analysis.results import Estimate
 from analysis.sweep import sweep
 from analysis.trace.deployed import best_fixed_frequencies, lambdacrawl
@@ -119,6 +126,54 @@ def crawl_sites(
     }
     rows = sweep(crawl_row, [point], seed=seed, replications=replications, jobs=1, progress=False)
     return {policy: np.array([row[policy] for row in rows[0]]) for policy in policies}
+
+
+LEARNERS = {
+    "sums, default": (CertaintyEquivalenceOptions(), False),
+    "items, default": (CertaintyEquivalenceOptions(), True),
+    "items, no floor": (CertaintyEquivalenceOptions(floor=0.0), True),
+    "items, draws from the posterior, no floor": (
+        CertaintyEquivalenceOptions(spread=1.0, floor=0.0),
+        True,
+    ),
+    "items, the estimate above the floor": (CertaintyEquivalenceOptions("estimate"), True),
+    "items, UCB": (CertaintyEquivalenceOptions("ucb", floor=0.0), True),
+    "items, gain and floor": (CertaintyEquivalenceOptions("gain"), True),
+}
+"""Settings of the learner, and whether it sees items."""
+
+
+def learners(
+    size: int, budget: int, epochs: int, warm_up: int, *, replications: int, seed: int
+) -> pd.DataFrame:
+    """Let learners with several settings crawl feeds that are drawn anew for each replication.
+
+    Parameters
+    ----------
+    size, budget, epochs, warm_up : int
+        Feeds, fetches an epoch, length of a crawl, and epochs left out of one of the averages.
+    replications, seed : int
+        Draws of feeds and of what they publish, at least 2, and the root of all randomness.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a draw and learner: ``draw``, ``learner``, ``whole`` and ``later``, expected reward as
+        a share of that of the index with known rates, over all epochs and after the warm-up.
+    """
+    rows = []
+    for draw in range(check_integer("replications", replications, 2)):
+        feeds, items, *own = np.random.default_rng([seed, 5, draw]).spawn(2 + len(LEARNERS))
+        sources = feed_sources(size, feeds)
+        found = sample_items(Arrivals(sources, Utility("exponential")), epochs, items)
+        known = index_rewards(sources, budget, epochs)
+        for (name, (options, seen)), rng in zip(LEARNERS.items(), own, strict=True):
+            run = CertaintyEquivalence(size, options).play(
+                sources, found if seen else found.worth, budget, rng
+            )
+            shares = (float(run.expected[a:].sum() / known[a:].sum()) for a in (0, warm_up))
+            rows.append((draw, name, *shares))
+    return pd.DataFrame(rows, columns=["draw", "learner", "whole", "later"])
 
 
 def predictions(sources: Sources, budget: int, epochs: int, warm_up: int) -> dict[str, float]:

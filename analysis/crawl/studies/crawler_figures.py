@@ -17,7 +17,15 @@ from analysis.crawl.studies.crawler import (
 )
 from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.sources import Sources
-from analysis.report import COLOURS, figure, plus_minus, save_data, save_figure, save_value
+from analysis.report import (
+    COLOURS,
+    figure,
+    plus_minus,
+    save_data,
+    save_figure,
+    save_table,
+    save_value,
+)
 from analysis.report.saving.records import saved_numbers
 from analysis.results import Estimate, student_band
 
@@ -266,3 +274,44 @@ def _with_half(table: pd.DataFrame) -> list[str]:
     """Write each value with half the length of its interval."""
     half = (table["high"] - table["low"]) / 2
     return [f"{v:.3f} ± {h:.3f}" for v, h in zip(table["value"], half, strict=True)]
+
+
+def save_learners(runs: pd.DataFrame) -> None:
+    """Save the table of what learners with several settings earn."""
+    save_data(
+        "crawler-learners-runs",
+        runs,
+        "One row a draw of feeds and learner.",
+        {
+            "draw": "number of the draw",
+            "learner": "what it sees, and its settings",
+            "whole": "expected reward over that of the index with known rates, all epochs",
+            "later": "the same after the warm-up",
+        },
+    )
+    rows = {}
+    for name, part in runs.groupby("learner", sort=False):
+        whole, later = (Estimate.of(100 * part[c].to_numpy()) for c in ("whole", "later"))
+        rows[name] = {
+            "all days (%)": whole.value,
+            "± (95%)": whole.half_width,
+            "after the warm-up (%)": later.value,
+            "± (95%) after": later.half_width,
+        }
+    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner")
+    save_table(
+        "crawler-learners",
+        table,
+        "What learners earn of the index policy's reward with known rates, over "
+        f"{runs.draw.nunique()} draws of feeds, all on the same items.",
+        formats=".1f",
+        instances="crawler-learners-runs",
+    )
+    for short, name in (("sums", "sums, default"), ("items", "items, default")):
+        save_value(f"crawler-learner-{short}", float(table["all days (%)"][name]))
+    one, other = (
+        runs[runs.learner == n].whole.to_numpy() for n in ("items, default", "sums, default")
+    )
+    gain = Estimate.of(100 * (one - other))
+    save_value("crawler-learner-gain", gain.value, interval=gain.interval, replications=len(one))
+    save_value("crawler-learner-gain-half", gain.half_width)

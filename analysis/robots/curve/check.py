@@ -7,8 +7,6 @@ that the hash is that of the code as it stands.
 
 from __future__ import annotations
 
-import ast
-import hashlib
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
@@ -18,6 +16,7 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
+from analysis import files
 from analysis.robots.curve.diagrams import curves
 from analysis.robots.curve.growth import check_curve, prove
 from analysis.robots.curve.parametric import optimal_sequence
@@ -51,24 +50,8 @@ CODE = (
 
 @cache
 def code_hash() -> str:
-    """Return a hash of the modules that compute what is written; what they say of it is left out.
-
-    Docstrings, empty lines and lines that hold a comment alone do not count.
-    """
-    text = "".join(statements((FOLDER.parent / f"{name}.py").read_text()) for name in CODE)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def statements(source: str) -> str:
-    """Return the lines of a module without docstrings, empty lines and lines of comment."""
-    lines: list[str] = source.splitlines()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
-            node
-        ):
-            said = node.body[0]
-            lines[said.lineno - 1 : said.end_lineno] = [""] * (said.end_lineno - said.lineno + 1)  # type: ignore[operator]
-    return "".join(f"{line}\n" for line in lines if line.strip() and line.strip()[0] != "#")
+    """Return the hash of the modules that compute what is written."""
+    return files.code_hash(FOLDER.parent / f"{name}.py" for name in CODE)
 
 
 def problems(robots: int) -> Iterator[ReducedQueue]:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from flint import fmpz_poly
 
+from analysis.files import statements
 from analysis.results import NotConverged
 from analysis.robots.curve import ReducedQueue, check, growth, optimal_sequence
 from analysis.robots.curve.diagrams import add, addable, curves
@@ -181,9 +182,9 @@ def test_the_hash_is_of_all_code_that_computes_and_of_nothing_that_is_said():
     hashed = {f"analysis.robots.{name.replace('/', '.')}" for name in check.CODE}
     assert own - packages - {"analysis.robots.checks"} == hashed
     said = 'def f(x):\n    """Say."""\n    # why\n\n    return x\n'
-    assert check.statements(said) == "def f(x):\n    return x\n"
-    assert check.statements(said.replace("Say", "Tell\n\n    more")) == check.statements(said)
-    assert check.statements(said.replace("return x", "return 2")) != check.statements(said)
+    assert statements(said) == "def f(x):\n    return x\n"
+    assert statements(said.replace("Say", "Tell\n\n    more")) == statements(said)
+    assert statements(said.replace("return x", "return 2")) != statements(said)
 
 
 def test_what_was_written_is_proved_for_every_capacity():

@@ -20,6 +20,7 @@ from analysis.learning.certainty_equivalence import (
 )
 from analysis.learning.environment import CompiledLearner
 from analysis.learning.scheme.lspe import Lspe, LspeOptions
+from analysis.learning.uc_whittle import UcWhittle
 from analysis.learning.whittle_q import WhittleQ
 
 FEW = 8
@@ -53,6 +54,7 @@ def side_by_side(sources: Sources, budget: int) -> dict[str, Callable[[], Compil
         "certainty equivalence, Thompson": _certainty(size, "thompson", 2),
         "LSPE(0), corrected": partial(Lspe, sources, LspeOptions.corrected(**many)),
         "Whittle-index Q-learning": partial(WhittleQ, size),
+        "UCWhittle": partial(UcWhittle, size),
     }
     if JointQOptions().oldest ** size * comb(size, budget) <= LARGEST_TABLE:
         learners["joint Q-learning"] = partial(JointQ, size, budget)

@@ -15,6 +15,7 @@ from analysis.learning.baselines import JointQOptions
 from analysis.learning.comparison import LearningCurves, compare_at_budgets
 from analysis.learning.environment import Floats
 from analysis.learning.studies.learners import side_by_side
+from analysis.learning.uc_whittle import UcWhittleOptions
 from analysis.learning.whittle_q import WhittleQOptions
 from analysis.report import COLOURS, figure, save_data, save_figure, save_table, save_value
 from analysis.results import Estimate, least_for_median, student_band
@@ -27,6 +28,7 @@ STYLES = {
     "certainty equivalence, Thompson": (COLOURS[2], "-."),
     "LSPE(0), corrected": (COLOURS[3], (0, (5, 1, 1, 1))),
     "Whittle-index Q-learning": (COLOURS[1], "--"),
+    "UCWhittle": (COLOURS[1], "-."),
     "joint Q-learning": (COLOURS[4], ":"),
     "age-blind UCB1": (COLOURS[6], (0, (1, 1))),
 }
@@ -35,6 +37,7 @@ SHORT = {
     "forced": "certainty equivalence, forced",
     "thompson": "certainty equivalence, Thompson",
     "wq": "Whittle-index Q-learning",
+    "ucw": "UCWhittle",
     "lspe": "LSPE(0), corrected",
     "joint": "joint Q-learning",
     "blind": "age-blind UCB1",
@@ -291,6 +294,7 @@ def report(few: Sources, few_runs: Runs, larger: Sources, many_runs: Runs) -> No
     save_value("learners-most", float(larger.arrival_rate.max()))
     oldest, ages = WhittleQOptions().oldest, JointQOptions().oldest
     save_value("learners-wq-numbers", 2 * oldest**2 + oldest)
+    save_value("learners-ucw-ages", UcWhittleOptions().oldest)
     save_value("learners-joint-ages", ages)
     save_value("learners-joint-states", ages ** len(few))
     save_value("learners-joint-digits", len(str(ages ** len(larger))))

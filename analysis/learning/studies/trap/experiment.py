@@ -1,8 +1,7 @@
-"""Two sources that trap an index policy, a rule at a given price, and rules on random sets."""
+"""Two sources that trap an index policy, and a rule at a given price."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,41 +12,12 @@ from scipy.stats import binomtest
 from analysis.checks import check_integer, check_number
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.index import whittle_index_at_age
-from analysis.ephemeral.instances import random_sources
-from analysis.ephemeral.policies import WhittlePolicy
-from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
-from analysis.learning.certainty_equivalence import (
-    CertaintyEquivalence,
-    CertaintyEquivalenceOptions,
-)
 from analysis.learning.environment import compiled
-from analysis.learning.identification import average_reward, closed_loop
-from analysis.learning.items import sample_items
-from analysis.learning.whittle_q import WhittleQ
-from analysis.results import Estimate
+from analysis.learning.identification import closed_loop
 
 Floats = NDArray[np.float64]
 
-RULES: Mapping[str, CertaintyEquivalenceOptions | None] = {
-    "UCB on the index": CertaintyEquivalenceOptions("ucb", confidence=0.5, floor=0.0),
-    "the estimate": CertaintyEquivalenceOptions("estimate", floor=0.0),
-    "Whittle-index Q-learning": None,
-    "Thompson": CertaintyEquivalenceOptions("thompson", spread=1.0, floor=0.0),
-    "pairs": CertaintyEquivalenceOptions("estimate"),
-    "gain and pairs": CertaintyEquivalenceOptions("gain"),
-    "draws and pairs": CertaintyEquivalenceOptions(),
-    "items": CertaintyEquivalenceOptions(),
-}
-"""Options of each rule; None is the one that is no certainty equivalence."""
-ITEMS = "items"
-"""The rule that is shown items; the others see their sums."""
-STARTS = 12
-"""Ages from which the cycles of the index policy are looked for."""
-APART = 1e-4
-"""Difference from which two cycles count as two, in per cent."""
-CYCLES = ["set", "sources", "budget", "worst", "best", "entered", "jolted"]
-"""Columns of what is known of the cycles of a set."""
 MET = 12
 """Ages of which the grid at a given price has the curves."""
 AGE = 2
@@ -253,163 +223,3 @@ def _priced(log_content, content, gap, gain, cost, drawn, alpha, slack, crawls):
         for g in range(size):
             likelihood[g] += held * log_content[g, age - 1] - content[g, age - 1]
     return lost
-
-
-def random_problem(instance: int, seed: int) -> tuple[Sources, int]:
-    """Return a random set of 3 to 8 sources and a budget of at most a third of them."""
-    rng = np.random.default_rng([seed, 11, instance])
-    size = int(rng.integers(3, 9))
-    budget = int(rng.integers(1, size // 3 + 1))
-    return random_sources(size, rng), budget
-
-
-def cycles(sources: Sources, belief: Sources, budget: int, ages: ArrayLike) -> Floats:
-    """Average rewards of the cycles that the index policy of a belief enters from several ages.
-
-    Parameters
-    ----------
-    sources, belief : Sources
-        The true N sources, and what the policy takes them for.
-    budget : int
-        Sources crawled at each epoch, in [1, N].
-    ages : array_like of int, shape (starts, N)
-        Ages at the start.
-
-    Returns
-    -------
-    ndarray, shape (starts,)
-    """
-    policy = WhittlePolicy(belief)
-    return np.array(
-        [
-            average_reward(sources, long_run_cycle(belief, policy, budget, initial_age=age))
-            for age in np.asarray(ages)
-        ]
-    )
-
-
-def jolted(
-    sources: Sources, learner: CertaintyEquivalence, budget: int, ages: ArrayLike
-) -> tuple[float, float]:
-    """Rewards of the cycle in which a learner sits, and of the best by its estimates.
-
-    One pass of the crawls of a cycle leaves its ages, and the index policy stays there. So the
-    learner may look, with its estimates, for the cycle that it expects most of.
-
-    Parameters
-    ----------
-    sources : Sources
-        The true N sources.
-    learner : CertaintyEquivalence
-        After a run on them.
-    budget : int
-        Sources crawled at each epoch.
-    ages : array_like of int, shape (starts, N)
-        Ages from which cycles are looked for, besides the learner's own.
-
-    Returns
-    -------
-    before, after : float
-        True average rewards, if the estimates do not change any more.
-    """
-    u_star = np.maximum(np.nan_to_num(learner.u_star), np.finfo(float).tiny)
-    belief = of(u_star, np.exp(-learner.decay))
-    ages = np.vstack([learner.age, np.asarray(ages)])
-    best = int(cycles(belief, belief, budget, ages).argmax())
-    before, after = cycles(sources, belief, budget, np.stack([ages[0], ages[best]]))
-    return float(before), float(after)
-
-
-def windows(horizon: int) -> tuple[int, ...]:
-    """Return the horizons that are reported: a hundredth, a tenth and the whole of it."""
-    return (horizon // 100, horizon // 10, horizon)
-
-
-def losses(sets: int, horizon: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Let all rules meet the same arrivals on random sets of sources.
-
-    Parameters
-    ----------
-    sets : int
-        Number of sets, each with one stream of arrivals.
-    horizon : int
-        Epochs T, at least 1,000.
-    seed : int
-        Root of sets, streams and draws.
-
-    Returns
-    -------
-    runs : pandas.DataFrame
-        A row a set, rule and horizon of `windows`: ``set``, ``rule``, ``horizon``, ``loss`` (per
-        cent of the index policy's cycle from ages 1, over the second half of the horizon),
-        ``regret`` (reward lost until then, in epochs of the cycle's reward).
-    known : pandas.DataFrame
-        A row a set: ``set``, ``sources``, ``budget``, ``worst`` and ``best``, per cent by which the
-        cycles of the index policy with known rates fall short of the one from ages 1; ``entered``
-        and ``jolted``, the same of the cycle that the learner of items enters and of the best by
-        its estimates, ``nan`` where the policy with known rates has one cycle.
-    """
-    horizon = check_integer("horizon", horizon, 1000)
-    runs, known = [], []
-    for instance in range(check_integer("sets", sets, 2)):
-        sources, budget = random_problem(instance, seed)
-        arrivals, starts, *own = np.random.default_rng([seed, 12, instance]).spawn(2 + len(RULES))
-        drawn = sample_items(Arrivals(sources, Utility("exponential")), horizon, arrivals)
-        reference = long_run_cycle(sources, "whittle", budget).average_reward
-        ages = starts.integers(1, 13, (STARTS, len(sources)))
-        found = 100 * (1 - cycles(sources, sources, budget, ages) / reference)
-        worst, best, sits = max(found.max(), 0.0), min(found.min(), 0.0), (np.nan, np.nan)
-        size = len(sources)
-        for (rule, options), stream in zip(RULES.items(), own, strict=True):
-            learner = CertaintyEquivalence(size, options) if options else WhittleQ(size)
-            content = drawn if rule == ITEMS else drawn.worth
-            expected = learner.play(sources, content, budget, stream).expected / reference
-            for until in windows(horizon):
-                late = 100 * (1 - expected[until // 2 : until].mean())
-                runs.append((instance, rule, until, late, until - expected[:until].sum()))
-            if rule == ITEMS and worst - best > APART and isinstance(learner, CertaintyEquivalence):
-                before, after = jolted(sources, learner, budget, ages)
-                sits = 100 * (1 - before / reference), 100 * (1 - after / reference)
-        known.append((instance, size, budget, worst, best, *sits))
-    return (
-        pd.DataFrame(runs, columns=["set", "rule", "horizon", "loss", "regret"]),
-        pd.DataFrame(known, columns=CYCLES),
-    )
-
-
-def summary(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean loss with its interval, median and largest, by rule and horizon.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From `losses`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``rule``, ``horizon``, ``mean``, ``low``, ``high``, ``median``, ``largest``, ``regret``.
-    """
-    rows = []
-    for (rule, until), part in runs.groupby(["rule", "horizon"], sort=False):
-        mean = Estimate.of(part.loss.to_numpy())
-        rows.append(
-            (
-                rule,
-                until,
-                mean.value,
-                *mean.interval,
-                part.loss.median(),
-                part.loss.max(),
-                part.regret.mean(),
-            )
-        )
-    columns = ["rule", "horizon", "mean", "low", "high", "median", "largest", "regret"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def slope(table: pd.DataFrame, rule: str) -> float:
-    """Return by how many powers of ten the mean regret grows over the last tenfold of epochs."""
-    rows = table[table.rule == rule].sort_values("horizon")
-    before, after = (float(value) for value in rows.regret.to_numpy()[-2:])
-    return float(np.log10(after / before)) if before > 0 and after > 0 else float("nan")

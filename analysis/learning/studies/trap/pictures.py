@@ -9,7 +9,7 @@ from analysis.learning.studies.trap.experiment import AtPrice
 from analysis.report import COLOURS, figure, save_figure
 from analysis.results import student_band
 
-MARKERS = ("o", "s", "^", "D", "v", "x", "P", "*")
+MARKERS = ("o", "s", "^", "D", "v", "x", "P", "*", "<")
 RIVAL = (4.0, 2.0)
 """Indices of source 2 of the worked example at ages 2 and 1."""
 

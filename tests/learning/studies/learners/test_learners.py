@@ -12,7 +12,7 @@ SOURCES = four_sources()
 @pytest.mark.parametrize("budget", [1, 2])
 def test_every_learner_plays(budget):
     made = side_by_side(SOURCES, budget)
-    assert len(made) == 7
+    assert len(made) == 8
     curves = compare_learners(
         SOURCES,
         made,

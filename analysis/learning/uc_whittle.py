@@ -1,0 +1,243 @@
+"""UCWhittle: optimism about laws in a confidence region, and the Whittle index of what it hopes.
+
+UCWhittle estimates the laws of transition of each arm, takes from a confidence region those of
+largest value, and ranks arms by their index, anew in each episode. It takes rewards for known. With
+ages for states it is the other way round: an age grows by 1 or starts again at 1, which is known,
+and the mean content m(k) found at age k is not. The region is that of Hoeffding's bound for
+contents in [0, B], for each arm and each age k up to A, at which ages stop being told apart ::
+
+    |m(k) - mean found at age k| <= c B sqrt(log(2 N A t^2) / (2 n(k))),      m(k) <= B,
+
+with n(k) crawls at that age and B the largest content found so far. A value grows with each m(k)
+whatever the subsidy, so that the upper ends, m'(k), have the largest value at all subsidies at
+once. Crawls that cost lambda and reset the age earn g(lambda) = max_j (m'(j) - lambda)/j an epoch,
+and to crawl at age k is best as long as g(lambda) is at least the steepest rise that is left, so
+that the index is ::
+
+    s(k) = max(0, max_{j > k} (m'(j) - m'(k)) / (j - k)),     gamma(k) = max_j m'(j) - s(k) j,
+
+of any curve m'. Where m' is concave it is (k + 1) m'(k) - k m'(k + 1). The form of fading is not
+used. Among equal indices the oldest arm goes first.
+
+Reference: Wang, Xu, Taneja and Tambe, Optimistic Whittle index policy: online learning for restless
+bandits (2023), whose episodes also reset all states; here nothing is reset.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.checks import check_integer, check_kind, check_number, set_fields
+from analysis.display import brief
+from analysis.ephemeral.kernels import pass_epoch
+from analysis.ephemeral.policies import Observation
+from analysis.ephemeral.sources import Sources
+from analysis.learning.environment import (
+    Floats,
+    Ints,
+    Run,
+    by_epoch,
+    collect,
+    compiled,
+    constant_run,
+    fresh,
+    largest,
+)
+from analysis.learning.items import ItemSums
+
+TIE = 1e-9
+"""Share by which an epoch of age raises an index, so that the oldest of equal arms goes first."""
+
+
+@dataclass(frozen=True)
+class UcWhittleOptions:
+    """Table size, width of the region, and how often indices are computed.
+
+    Parameters
+    ----------
+    oldest : int
+        A, the age at which ages stop being told apart; at least 2.
+    confidence : float
+        c, the width of the region in units of Hoeffding's; positive.
+    episode : int
+        Epochs after which the indices are computed anew; at least 1.
+    """
+
+    oldest: int = 12
+    confidence: float = 0.05
+    episode: int = 20
+
+    def __post_init__(self) -> None:
+        set_fields(
+            self,
+            oldest=check_integer("oldest", self.oldest, 2),
+            confidence=check_number(
+                "confidence", self.confidence, 0, low_open=True, high_open=True
+            ),
+            episode=check_integer("episode", self.episode, 1),
+        )
+
+
+class _State(NamedTuple):
+    """Content found and crawls, by arm and age; the largest content; present indices; n."""
+
+    total: NDArray[np.float64]
+    crawls: NDArray[np.int64]
+    highest: NDArray[np.float64]
+    indices: NDArray[np.float64]
+    epoch: NDArray[np.int64]
+
+
+@brief
+class UcWhittle:
+    """The learner.
+
+    Parameters
+    ----------
+    arms : int
+        N.
+    options : UcWhittleOptions, optional
+        Table size, width of the region, length of an episode.
+
+    Attributes
+    ----------
+    index : ndarray, shape (N, A)
+        The present optimistic index at ages 1 to A.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import four_sources
+    >>> from analysis.learning import mean_content, play
+    >>> content = mean_content(four_sources(), 300)
+    >>> run = play(four_sources(), UcWhittle(4), content, 1, np.random.default_rng(0))
+    >>> bool((run.crawls > 0).all())
+    True
+    """
+
+    def __init__(self, arms: int, options: UcWhittleOptions | None = None) -> None:
+        check_kind("options", options, UcWhittleOptions, None)
+        arms = check_integer("arms", arms, 1)
+        self.options = options or UcWhittleOptions()
+        shape = (arms, self.options.oldest)
+        self._state = _State(
+            np.zeros(shape),
+            np.zeros(shape, dtype=np.int64),
+            np.zeros(1),
+            np.zeros(shape),
+            np.zeros(1, dtype=np.int64),
+        )
+        self._age = np.zeros(arms, dtype=np.int64)
+
+    @property
+    def index(self) -> Floats:
+        """Optimistic index at ages 1 to A, shape (N, A)."""
+        return self._state.indices.copy()
+
+    @property
+    def _constants(self) -> tuple[float, int]:
+        return self.options.confidence, self.options.episode
+
+    def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
+        """Return the `budget` arms of largest optimistic index."""
+        self._age[:] = observation.age
+        arms = np.empty(budget, dtype=np.int64)
+        _choose(*self._constants, self._state, self._age, np.empty(self._age.size), arms)
+        return arms
+
+    def update(self, arms: Ints, rewards: Floats) -> None:
+        """Add what was found to the sums of its ages; a crawl at age 0 says nothing."""
+        arms = np.asarray(arms, dtype=np.int64)
+        _learn(self._state, arms, self._age[arms], np.asarray(rewards, dtype=float))
+
+    def play(
+        self, sources: Sources, content: Floats | ItemSums, budget: int, rng: np.random.Generator
+    ) -> Run:
+        """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""
+        stream, budget = by_epoch(sources, content, budget)
+        check_integer("the number of sources", len(sources), self._age.size, self._age.size)
+        known = (sources.alpha, sources.decay, sources.u_star)
+        return constant_run(_play(*self._constants, self._state, *known, stream, budget), budget)
+
+
+@compiled
+def index_of_curve(curve, index):  # type: ignore[no-untyped-def]
+    """Write the Whittle index at ages 1 to A of an arm that holds `curve`[k - 1] at age k.
+
+    It holds `curve`[A - 1] at all older ages as well.
+    """
+    oldest = curve.size
+    for k in range(oldest):
+        steepest = 0.0
+        for j in range(k + 1, oldest):
+            steepest = max(steepest, (curve[j] - curve[k]) / (j - k))
+        best = -np.inf
+        for j in range(oldest):
+            best = max(best, curve[j] - steepest * (j + 1))
+        index[k] = best
+
+
+@compiled
+def _hope(confidence, state):  # type: ignore[no-untyped-def]
+    """Compute the index of every arm at the upper ends of its region."""
+    size, oldest = state.total.shape
+    bound = state.highest[0] if state.highest[0] > 0.0 else 1.0  # any, while nothing was found
+    epoch = max(state.epoch[0], 1)
+    radius = confidence * bound * np.sqrt(0.5 * np.log(2.0 * size * oldest * float(epoch) ** 2))
+    curve = np.empty(oldest)
+    for i in range(size):
+        for k in range(oldest):
+            curve[k] = bound
+            crawls = state.crawls[i, k]
+            if crawls > 0:
+                curve[k] = min(state.total[i, k] / crawls + radius / np.sqrt(crawls), bound)
+        index_of_curve(curve, state.indices[i])
+
+
+@compiled
+def _choose(confidence, episode, state, age, values, arms):  # type: ignore[no-untyped-def]
+    if state.epoch[0] % episode == 0:
+        _hope(confidence, state)
+    oldest = state.indices.shape[1]
+    for i in range(values.size):
+        place = min(max(age[i], 1), oldest) - 1
+        values[i] = state.indices[i, place] * (1.0 + TIE * age[i]) if age[i] > 0 else -1.0
+    largest(values, arms)
+
+
+@compiled
+def _learn(state, arms, age, found):  # type: ignore[no-untyped-def]
+    state.epoch[0] += 1
+    oldest = state.total.shape[1]
+    for m in range(arms.size):
+        if age[m] < 1:
+            continue
+        place = min(age[m], oldest) - 1
+        state.total[arms[m], place] += found[m]
+        state.crawls[arms[m], place] += 1
+        state.highest[0] = max(state.highest[0], found[m])
+
+
+@compiled
+def _play(confidence, episode, state, alpha, decay, u_star, content, budget):  # type: ignore[no-untyped-def]
+    horizon, size = content.shape
+    held, age = np.empty(size), np.empty(size, dtype=np.int64)
+    arms, ages = np.empty(budget, dtype=np.int64), np.empty(budget, dtype=np.int64)
+    found, values = np.empty(budget), np.empty(size)
+    reward, expected = np.zeros(horizon), np.zeros(horizon)
+    crawls = np.zeros(size, dtype=np.int64)
+    fresh(decay, u_star, held, age)
+    for epoch in range(horizon):
+        _choose(confidence, episode, state, age, values, arms)
+        for m in range(budget):
+            ages[m] = age[arms[m]]
+        reward[epoch], expected[epoch] = collect(
+            decay, u_star, held, age, arms, budget, found, crawls
+        )
+        _learn(state, arms, ages, found)
+        pass_epoch(alpha, content[epoch], held, age)
+    return reward, expected, crawls

@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+
+from analysis.ephemeral import Arrivals, long_run_cycle, relaxed_bound
+from analysis.ephemeral.studies.how_good.cycles import random_set
+from analysis.learning import CertaintyEquivalence, mean_items, sample_items
+from analysis.learning.studies.trap import random_sets
+
+
+def test_losses_of_rules_on_the_same_sets():
+    runs, known = random_sets.losses(2, 1000, 5)
+    assert set(runs.rule) == set(random_sets.RULES)
+    assert sorted(set(runs.horizon)) == [10, 100, 1000]
+    table = random_sets.summary(runs)
+    assert len(table) == 3 * len(random_sets.RULES)
+    assert (known.best <= known.worst).all()
+    again, _ = random_sets.losses(2, 1000, 5)
+    assert runs.equals(again)
+
+
+def test_cycles_of_the_index_policy_are_not_above_its_relaxed_bound():
+    sources, budget = random_sets.random_problem(0, 5)
+    ages = np.random.default_rng(0).integers(1, 13, (4, len(sources)))
+    earned = random_sets.cycles(sources, sources, budget, ages)
+    assert (earned <= relaxed_bound(sources, budget)[0] * (1 + 1e-12)).all()
+    assert (earned > 0).all()
+
+
+def test_a_jolt_by_right_estimates_leads_to_the_best_cycle_of_those_tried():
+    """A run with items and without noise, on a set of several cycles."""
+    sources, rng = random_set(6, 1)
+    ages = rng.integers(1, 13, (5, len(sources)))
+    earned = random_sets.cycles(sources, sources, 1, ages)
+    assert earned.max() > 1.001 * earned.min()
+    learner = CertaintyEquivalence(len(sources))
+    learner.play(sources, mean_items(sources, 800), 1, rng)
+    np.testing.assert_allclose(learner.decay, sources.decay, rtol=0.05)
+    before, after = random_sets.jolted(sources, learner, 1, ages)
+    assert after >= before * (1 - 1e-4)
+    assert after >= earned.max() * (1 - 1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("items", [False, True])
+def test_the_default_learner_learns_on_fifty_new_sets(items):
+    """In half of 20,000 epochs mean and median are small; then regret grows slowly."""
+    late, regret = [], []
+    for instance in range(50):
+        sources, budget = random_sets.random_problem(instance, 7001)
+        rng = np.random.default_rng([7001, 12, instance])
+        drawn = sample_items(Arrivals(sources), 200_000, rng)
+        content = drawn if items else drawn.worth
+        run = CertaintyEquivalence(len(sources)).play(sources, content, budget, rng)
+        best = long_run_cycle(sources, "whittle", budget).average_reward
+        lost = 1 - run.expected / best
+        late.append(100 * lost[10_000:20_000].mean())
+        regret.append([max(lost[:20_000].sum(), 0), max(lost.sum(), 0)])
+    assert np.mean(late) < 0.1
+    assert np.median(late) < (0.05 if items else 0.1)
+    early, whole = np.mean(regret, axis=0)
+    assert np.log10(whole / early) < 0.6
