@@ -9,7 +9,7 @@ from quantecon.markov import DiscreteDP
 from scipy import sparse
 
 from analysis.mdp import policy_iteration, solve_discounted
-from analysis.mdp.discounted import METHODS
+from analysis.mdp.discounted import METHODS, _allowed
 from analysis.results import NotConverged
 from tests.mdp.test_average import random_problem
 
@@ -112,3 +112,51 @@ def test_rows_far_from_one_are_refused_by_their_precision():
     rewards[1, 0] = -np.inf
     found = solve_discounted([transitions[0], wrong[1].astype(np.float32)], rewards, 0.9)
     assert found.policy[0] == 0
+
+
+@pytest.mark.parametrize("method", ["policy iteration", "value iteration"])
+def test_the_limit_is_the_number_of_iterations_that_are_allowed(method):
+    for seed in (1, 2, 3, 4):
+        transitions, rewards = random_problem(seed)
+        found = solve_discounted(transitions, rewards, 0.9, method=method)
+        enough = solve_discounted(
+            transitions, rewards, 0.9, method=method, max_iterations=found.iterations
+        )
+        assert enough.iterations == found.iterations
+        if found.iterations > 1:
+            with pytest.raises(NotConverged, match=f"after {found.iterations - 1} "):
+                solve_discounted(
+                    transitions, rewards, 0.9, method=method, max_iterations=found.iterations - 1
+                )
+
+
+def test_value_iteration_says_how_far_its_bounds_are_apart():
+    """Half of 5 * 0.95^2, for two states that are never left."""
+    rewards, stay = np.array([[3.0, 8.0]]), np.eye(2)[None]
+    with pytest.raises(NotConverged, match=r"a residual of 2\.26 after 3 iterations"):
+        solve_discounted(stay, rewards, 0.95, method="value iteration", max_iterations=3)
+
+
+def test_the_allowed_residual_is_a_share_of_the_largest_value_or_its_last_digit():
+    """Values times 1 - b: here 2 - 0.1 * 30 and 2 + 0.1 * 5, the largest 2.5 in size."""
+    bias = np.array([-30.0, 5.0])
+    assert _allowed(2.0, bias, 0.9, 1e-3, 1.0) == pytest.approx(2.5e-3, rel=1e-12)
+    last = 16 * np.finfo(float).eps * 0.1 * 4.0
+    assert _allowed(0.0, 0 * bias, 0.9, 1e-3, 4.0) == pytest.approx(last, rel=1e-12, abs=0)
+
+
+def test_a_policy_that_is_better_by_less_than_the_tolerance_may_be_kept():
+    """Leaving state 0 is worth 0.001 of 2."""
+    transitions = np.array([np.eye(2), [[0.0, 1.0], [0.0, 1.0]]])
+    rewards = np.array([[1.0, 1.002], [0.999, 0.0]])
+    assert solve_discounted(transitions, rewards, 0.5).policy.tolist() == [1, 0]
+    coarse = solve_discounted(transitions, rewards, 0.5, tolerance=0.5)
+    assert coarse.iterations == 1
+    assert coarse.values[0] == pytest.approx(2.0)
+
+
+def test_the_linear_programme_keeps_its_digits_near_discount_one():
+    transitions, rewards = random_problem(9)
+    found = solve_discounted(transitions, rewards, 1 - 1e-6, method="linear programme")
+    expected = solve_discounted(transitions, rewards, 1 - 1e-6)
+    np.testing.assert_allclose(found.values, expected.values, rtol=1e-9)
