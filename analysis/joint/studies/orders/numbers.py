@@ -41,6 +41,7 @@ def save_by_order(frame: pd.DataFrame, bound: float) -> None:
     save_estimate("gain-order", gain(frame, ("blind", "worth"), blind))
     save_estimate("gain-aware", gain(frame, (aware, "first come"), blind))
     save_estimate("gain-held", gain(frame, ("queue, half price", "worth"), ("blind", "worth")))
+    save_estimate("gain-price", gain(frame, ("queue, dual price", "first come"), blind))
     priced = float(means["queue, dual price", "first come"])
     save_value("orders-priced", priced)
     save_value("orders-priced-share", priced / bound)
