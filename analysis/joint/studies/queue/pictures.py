@@ -35,9 +35,8 @@ def save_by_queue(frame: pd.DataFrame, age: int, price: float) -> None:
         frame,
         caption=f"Index at age {age} against the pages that a crawl finds waiting, without a price "
         "and with one.",
-        alt=f"Curves that fall with the queue, the largest from {first.max():.0f} to "
-        f"{last.max():.0f} where the queue is full; with a price they reach "
-        "nothing before.",
+        alt=f"The largest index is {first.max():.0f} at an empty queue and {last.max():.0f} at a "
+        "full one. A source that decays slowly may come first at a long queue.",
     )
 
 
