@@ -1,7 +1,6 @@
 // What is wider than its box scrolls there: by keyboard too, and its edge says so.
-document.addEventListener("DOMContentLoaded", async () => {
-  await window.MathJax?.startup?.promise;
-  const boxes = "article .book-table, article .cell_output .text_html, article .pst-scrollable-table-container, article div.math, article mjx-container[display], article pre";
+document.addEventListener("DOMContentLoaded", () => {
+  const boxes = "article .book-table, article .cell_output .text_html, article .pst-scrollable-table-container, article div.math, article pre";
   const more = (box) => box.classList.toggle("book-more", box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
   const look = () => document.querySelectorAll(boxes).forEach((box) => {
     // A part of a pixel scrolls too, and is no reason for a sign.
@@ -13,7 +12,7 @@ document.addEventListener("DOMContentLoaded", async () => {
       box.tabIndex = 0;
       if (box.tagName !== "PRE") {
         box.setAttribute("role", "region");
-        box.setAttribute("aria-label", box.matches(".math, mjx-container") ? "formula, scrolls" : "table, scrolls");
+        box.setAttribute("aria-label", box.matches(".math") ? "formula, scrolls" : "table, scrolls");
       }
     }
   });

@@ -1,6 +1,5 @@
 // Run in a page: wait until it has settled, then say what a reader can and cannot see of it.
 async () => {
-  await window.MathJax?.startup?.promise;
   // Fonts are asked for when a page is laid out, which is for its next frame.
   await new Promise((settled) => requestAnimationFrame(() => setTimeout(settled)));
   await document.fonts.ready;
@@ -46,8 +45,8 @@ async () => {
     const element = node.parentElement;
     const text = node.textContent.trim();
     if (!text || !element.checkVisibility(visible)) continue;
-    // Not the book's own: MathJax's text for screen readers, and the theme's signs and shortcuts.
-    if (element.closest("mjx-assistive-mml, .headerlink, button, [class*=kbd-shortcut]")) continue;
+    // Not the book's own: the theme's signs and shortcuts.
+    if (element.closest(".headerlink, button, [class*=kbd-shortcut]")) continue;
     texts += 1;
     const style = getComputedStyle(element);
     const back = background(element);
@@ -66,8 +65,8 @@ async () => {
   const scrolls = (e) => e !== article
     && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
   const wide = [...article.querySelectorAll("*")]
-    .filter((e) => box(e).right > window.innerWidth + 1 && !e.closest("mjx-assistive-mml"))
-    .filter((e) => !scrolls(e) && !e.closest(".book-scorecard tr:not(.book-open) mjx-container")).slice(0, 5).map((e) => e.outerHTML.slice(0, 120));
+    .filter((e) => box(e).right > window.innerWidth + 1)
+    .filter((e) => !scrolls(e) && !e.closest(".book-scorecard tr:not(.book-open) math")).slice(0, 5).map((e) => e.outerHTML.slice(0, 120));
   if (overflow > 0) wide.unshift(`by ${overflow} pixels`);
 
   // What scrolls sideways without a sign that it does, or cannot be reached by keyboard.
@@ -83,7 +82,7 @@ async () => {
     .filter((a) => ![a, ...a.querySelectorAll("*")].some(underlined));
 
   const mathematics = [...article.querySelectorAll(".math")];
-  const marked = article.querySelectorAll("mjx-merror, .problematic, .system-message");
+  const marked = article.querySelectorAll("merror, .problematic, .system-message");
   return {
     theme: document.documentElement.dataset.theme,
     texts,
@@ -101,7 +100,7 @@ async () => {
       shown: box(image).width * box(image).height,
     })),
     math: mathematics.length,
-    bare: mathematics.filter((m) => !m.querySelector("mjx-container")).map((m) => m.textContent),
+    bare: mathematics.filter((m) => !m.querySelector("math > *")).map((m) => m.textContent),
     wrong: [...marked].map((element) => element.textContent),
   };
 };

@@ -192,7 +192,7 @@ def test_what_scrolls_sideways_says_so(narrow):
 @pytest.mark.parametrize(("beyond", "says_so"), [(1, False), (3000, True)])
 def test_what_grows_too_wide_later_can_be_scrolled_by_keyboard(tab, site, beyond, says_so):
     tab.goto((site.html / "ephemeral/four-sources.html").as_uri())
-    formula = tab.locator("article mjx-container[display]").first
+    formula = tab.locator("article div.math").first
     formula.wait_for()
     assert formula.evaluate("box => box.tabIndex") == -1
     formula.evaluate(
@@ -201,7 +201,7 @@ def test_what_grows_too_wide_later_can_be_scrolled_by_keyboard(tab, site, beyond
         }""",
         beyond,
     )
-    tab.wait_for_selector("article mjx-container[tabindex='0'][role=region]")
+    tab.wait_for_selector("article div.math[tabindex='0'][role=region]")
     assert formula.evaluate("box => box.scrollWidth - box.clientWidth") == beyond
     assert formula.evaluate("box => box.classList.contains('book-scrolls')") == says_so
 

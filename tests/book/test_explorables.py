@@ -396,14 +396,10 @@ def opened(browser, site):
         contexts.append(context)
         context.set_default_timeout(60000)
         context.route(lambda url: not test_browser.INSIDE.match(url), refuse)
-        context.route("**/mathjax/**", without_formulas)  # they take longer than all else
         tab = context.new_page()
         tab.on("pageerror", lambda error: complaints.append(str(error)))
         tab.on("console", lambda m: m.type in {"error", "warning"} and complaints.append(m.text))
         return Driven(tab, site, id, query)
-
-    def without_formulas(route):
-        route.fulfill(body="", content_type="text/javascript")
 
     def refuse(route):
         complaints.append(route.request.url)

@@ -4,26 +4,25 @@ import csv
 import hashlib
 import json
 import re
+import unicodedata
 import xml.etree.ElementTree as ET
 from collections import Counter
 from urllib.parse import unquote, urlsplit
 
 import pytest
-import yaml
 from bs4 import BeautifulSoup
+from fontTools.ttLib import TTFont
 
 from analysis.published import documents, printed_rows
 from analysis.report.collate import PRODUCTS
 from analysis.report.pages.sphinx_ext import OUTCOMES
-from analysis.report.paths import ROOT
+from analysis.report.pages.used import FONTS, MATHEMATICS, shown_in_formulas
 from analysis.report.run import FORMATS
 from analysis.report.running.kernels import WARNINGS
 from analysis.report.running.notebooks import all_notebooks
 from analysis.report.scorecard import VERDICTS
 from tests.book.finished import faults
 
-#: What MathJax loads beside the parts that are named to it.
-CHTML_FONTS = "output/chtml/fonts/tex"
 #: Attributes whose address a browser fetches by itself, by tag ("*" for any).
 LOADS = {
     "*": ("src", "srcset", "poster", "background", "xlink:href", "imagesrcset"),
@@ -47,13 +46,9 @@ JS_ADDRESS = re.compile(
 #: Addresses that stand in scripts and are not fetched when a page loads, each with the reason.
 NAMED_IN_SCRIPTS = {
     r"www\.w3\.org/(1998|1999|2000|2001)/.*": "names of XML namespaces",
-    r"www\.mathjax\.org.*": "a link in MathJax's About dialog",
     r"github\.com/mhchem/.*": "a comment",
     r"schema\.org": "the vocabulary of linked data",
     r"creativecommons\.org/licenses/by/4\.0/": "the licence, in linked data",
-    r"cdn\.jsdelivr\.net/npm/(wicked-good-xpath|sre-mathmaps-ie|speech-rule-engine)@.*": (
-        "MathJax's speech engine, which starts only when a reader asks for it"
-    ),
     r"(clipboardjs\.com|developer\.mozilla\.org|pydata-sphinx-theme\.readthedocs\.io).*": (
         "comments with a link to documentation"
     ),
@@ -131,7 +126,7 @@ def test_no_script_of_a_page_names_another_host_without_a_reason(site):
             if attributes.get("src"):
                 path, _ = target_of(page, attributes["src"])
                 scripts[str(path)] = path.read_text(encoding="utf-8")
-    assert any("mathjax" in name for name in scripts)
+    assert any("theme" in name for name in scripts)
     assert {name: said for name, s in scripts.items() if (said := unexplained(s))} == {}
 
 
@@ -320,21 +315,54 @@ def test_the_gallery_shows_every_figure(site):
     assert {f"{figure['id']}.png" for figure in site.figures} <= shown
 
 
-def test_a_page_weighs_a_megabyte_and_a_half_at_most_before_its_pictures(site):
-    """The page, its code and MathJax, and the fonts of formulas and icons."""
-    fonts = 90_000
-    with (ROOT / "book/_config.yml").open(encoding="utf-8") as file:
-        parts = yaml.safe_load(file)["sphinx"]["config"]["mathjax3_config"]["loader"]["load"]
-    mathjax = [site.html / f"_static/mathjax/{part}.js" for part in (*parts, CHTML_FONTS)]
+def test_a_page_weighs_eleven_hundred_kilobytes_at_most_before_its_pictures(site):
+    """The page, its code, and the fonts of formulas and icons."""
+    letters = [*site.html.glob(f"{FONTS}/*.woff2"), site.html / MATHEMATICS]
+    fonts = sum(path.stat().st_size for path in letters)
     for name, page in site.pages.items():
         loaded = {target_of(page, address)[0] for address in loads_of(page)}
         assert ("searchindex.js" in {path.name for path in loaded}) == (name == "search.html")
         code = [path for path in loaded if path.suffix in {".js", ".css"}]
-        code += mathjax if any(path.name == "startup.js" for path in code) else []
         weight = sum(path.stat().st_size for path in (page.path, *code))
-        assert weight + fonts < 1_500_000, name
+        assert weight + fonts < 1_100_000, name
     icons = site.html.glob("_static/vendor/fontawesome/webfonts/*.woff2")
     assert max(path.stat().st_size for path in icons) < 10_000
+
+
+def test_every_formula_is_set_and_no_script_sets_it(site):
+    """Each has an element of MathML, letters that the book's font has, and no command left over."""
+    has = set(TTFont(site.html / MATHEMATICS).getBestCmap())
+    count = 0
+    for name, page in site.pages.items():
+        text = page.path.read_text(encoding="utf-8")
+        soup = BeautifulSoup(text, "lxml")
+        for place in (soup.select_one("article") or soup).select(".math"):
+            (formula,) = place.select("math")
+            assert formula.find(True), (name, place)
+            assert "\\" not in formula.get_text(), (name, place)
+            count += 1
+        assert soup.select("merror, .problematic") == [], name
+        visible = {point for point in shown_in_formulas(text) if not unseen(point)}
+        assert visible <= has, (name, [chr(point) for point in visible - has])
+        assert not [a for a in loads_of(page) if "mathjax" in a.lower()], name
+    assert count > 4000
+
+
+def unseen(point):
+    return unicodedata.category(chr(point)) in {"Cf", "Mn", "Zs", "Cc"}
+
+
+def test_every_number_of_an_equation_that_text_names_leads_to_that_equation(site):
+    named = 0
+    for name, page in site.pages.items():
+        soup = BeautifulSoup(page.path.read_text(encoding="utf-8"), "lxml")
+        for link in soup.select('article a[href*="#equation-"]:not(.headerlink)'):
+            path, fragment = target_of(page, link["href"])
+            other = BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
+            number = other.find(id=fragment).select_one(".eqno").get_text().rstrip("#")
+            assert link.get_text(strip=True) == number, (name, link)
+            named += 1
+    assert named > 50
 
 
 def test_the_scorecard_has_every_row_with_a_known_verdict_and_its_place(site):

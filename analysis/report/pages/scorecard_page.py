@@ -2,7 +2,7 @@
 
 The table is most of its page, so its cells hold their words and no markup of their own: end tags
 that HTML lets out are left out, a verdict's colour belongs to its cell, a document is named once
-above its rows, a link stands once a row, and the table as a whole is what MathJax reads.
+above its rows, and a link stands once a row.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Scorecard(BookDirective):
         rows = [row for id, row in printed_rows().items() if id in self.data["verdicts"]]
         heads = _line(*([nodes.Text(name)] for name in COLUMNS), cell="th")
         table = Markup("", Markup("", heads, element="thead"), element="table")
-        table["classes"] += ["book-scorecard", "table", "mathjax_process"]
+        table["classes"] += ["book-scorecard", "table"]
         for document, mine in groupby(rows, lambda row: row.document):
             name = Markup("", nodes.Text(documents()[document].short), element="th")
             name["attributes"] = {"colspan": str(len(COLUMNS)), "scope": "rowgroup"}
@@ -85,15 +85,6 @@ def _link(id: str, text: str, **more: Any) -> nodes.reference:
     return nodes.reference("", text, internal=True, row=id, refuri="", **more)
 
 
-def bare_formulas(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Leave formulas in the scorecard without an element of their own."""
-    for table in doctree.findall(Markup):
-        if "book-scorecard" in table["classes"]:
-            for formula in list(table.findall(nodes.math)):
-                formula.replace_self(nodes.Text(rf"\({formula.astext()}\)"))
-
-
 def setup(app: Sphinx) -> None:
     """Register the directive."""
     app.add_directive("scorecard", Scorecard)
-    app.connect("doctree-resolved", bare_formulas)

@@ -397,7 +397,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register roles and directives; jupyter-book itself adds what lies in ``_static``."""
     for kind in ("printed", "computed", "value", "verdict"):
         app.add_role(kind, NumberRole(kind))
-    app.config.mathjax_path = "mathjax/startup.js"  # loads what `_config.yml` names
     app.add_directive("repro-figure", ReproFigure)
     app.add_directive("front-figure", FrontFigure)
     app.setup_extension("analysis.report.pages.markup")

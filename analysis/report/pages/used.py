@@ -1,4 +1,4 @@
-"""Ship only what pages use: the theme's icons, rules of style and glyphs, and scripts of a part.
+"""Ship only what pages use: the theme's icons, rules of style, glyphs, and scripts of a part.
 
 The theme brings two thousand icons, twice, and the rules of two frameworks; pages show two dozen
 icons, and one rule in three matches something. A rule stays if each class and each id of its
@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import logging
 import re
+import unicodedata
 from collections.abc import Iterable
 from functools import partial
 from hashlib import sha256
+from html import unescape
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,13 +26,17 @@ from sphinx.application import Sphinx
 logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 SCRIPT = "_static/scripts/fontawesome.js"
-MATHJAX = "_static/mathjax"
+MATHEMATICS = "_static/math.woff2"
 FONTS = "_static/vendor/fontawesome/webfonts"
 _ICON = re.compile(
     r'"?(?P<name>[a-z0-9-]+)"?:\[\d+,\d+,\[(?P<others>[^\]]*)\],"[0-9a-f]+",'
     r'(?:"[^"]*"|\[[^\]]*\])\],?'
 )
 _ICON_NAME = re.compile(r"\bfa-([a-z0-9-]+)")
+_FORMULA = re.compile(r"<math.*?</math>", re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
+#: Italic letters, which a browser puts in the place of the upright ones that stand in MathML.
+_ITALICS = (*range(0x1D434, 0x1D468), 0x210E, 0x1D6A4, 0x1D6A5, *range(0x1D6E2, 0x1D71C))
 _NAMES = re.compile(r"""\b(?:class|id)=(?:"([^"]*)"|'([^']*)')""")
 _INLINE = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
 _WORD = re.compile(r"[\w-]+")
@@ -131,9 +137,20 @@ def load_used_scripts(page: str) -> str:
     return _SCRIPT_TAG.sub(kept, page)
 
 
+def shown_in_formulas(page: str) -> set[int]:
+    """Return the code points that the formulas of a page show, given its HTML."""
+    inside = "".join(_TAG.sub("", formula) for formula in _FORMULA.findall(page))
+    written = set(map(ord, unescape(inside)))
+    slanted = {
+        point for point in _ITALICS if ord(unicodedata.normalize("NFKC", chr(point))) in written
+    }
+    return written | slanted
+
+
 def keep_used_glyphs(font: Path, characters: set[int]) -> None:
     """Rewrite a font in WOFF2 with some characters only, given by their code points."""
-    options = subset.Options(flavor="woff2")
+    options = subset.Options(flavor="woff2", drop_tables=[])  # layout tables are never dropped
+    options.layout_features += ["ssty", "dtls"]  # small and accented letters of formulas
     whole = subset.load_font(str(font), options)
     chosen = subset.Subsetter(options)
     chosen.populate(unicodes=characters)
@@ -150,7 +167,6 @@ def ship_used(app: Sphinx, problem: Exception | None) -> None:
     texts = {path: path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
     pages = texts.values()
     paths = [path for path in site.glob("_static/**/*.js") if path != script]
-    paths = [path for path in paths if not path.is_relative_to(site / MATHJAX)]  # has its own rules
     scripts = [path.read_text(encoding="utf-8") for path in paths]
     icons = {name for text in (*pages, *scripts) for name in _ICON_NAME.findall(text)}
     script.write_text(keep_used_icons(script.read_text(encoding="utf-8"), icons), encoding="utf-8")
@@ -166,6 +182,8 @@ def ship_used(app: Sphinx, problem: Exception | None) -> None:
         characters.update(map(ord, sheet))
     for font in (site / FONTS).glob("*.woff2"):
         keep_used_glyphs(font, characters)
+    if (letters := site / MATHEMATICS).exists():
+        keep_used_glyphs(letters, set().union(*map(shown_in_formulas, pages)))
     for path, text in texts.items():
         stamped = _VERSION.sub(partial(_stamped, site), load_used_scripts(text))
         path.write_text(stamped, encoding="utf-8")

@@ -61,9 +61,8 @@ def paper_html(html: str, paper: Mapping[str, Any], edition: Edition) -> str:
         other.name = f"h{int(other.name[1]) - int(heading.name[1]) + 1}"
     heading.replace_with(BeautifulSoup(_head(str(paper["title"]), edition), "html.parser"))
     page.append(BeautifulSoup(f"<h2>References</h2>{cited}", "html.parser"))
-    scripts = "".join(map(str, soup.find_all("script")))
     style = f"<style>{_STYLE.read_text(encoding='utf-8')}</style>"
-    alone = f"<html><head>{scripts}</head><body><article>{page}</article></body></html>"
+    alone = f"<html><head></head><body><article>{page}</article></body></html>"
     return for_paper(alone, edition.address).replace("</head>", f"{style}</head>", 1)
 
 

@@ -1,7 +1,7 @@
 """The book as one PDF: the single page that Sphinx makes, put in order for paper, then printed.
 
-Rows and proofs are open, code is left to the notebooks, links lead inside the book or to the web,
-and the scorecard stands last. Chromium numbers the pages and makes the outline, from which the
+Proofs are open, code is left to the notebooks and rows to the scorecard, which stands last; links
+lead inside the book or to the web. Chromium numbers the pages and makes the outline, from which the
 contents in front get their page numbers.
 """
 
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bs4 import BeautifulSoup, Tag
+from matplotlib import get_data_path
 from pypdf import PdfReader, PdfWriter
 from pypdf.constants import PageLabelStyle
 from pypdf.generic import ArrayObject, DictionaryObject, NameObject
@@ -35,7 +36,7 @@ CHROMIUM_OPTIONS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 _PRINTING = (
-    "--no-pdf-header-footer", "--generate-pdf-document-outline", "--virtual-time-budget=120000",
+    "--no-pdf-header-footer", "--generate-pdf-document-outline", "--virtual-time-budget=10000",
 )  # fmt: skip
 #: What stands on the web only: what is read beside code, and what shows figures or rows twice.
 APART = ("api/", "back/gallery", "back/replication")
@@ -47,6 +48,14 @@ _SCREEN_ONLY = (
     ".headerlink", ".explorable", ".toctree-wrapper > .caption", "button", "iframe", "noscript",
     "form",
 )  # fmt: skip
+#: Family, file and style of the fonts on paper: STIX, which formulas have too, and DejaVu for code.
+_FACES = (
+    ("STIX", "STIXGeneral", ""),
+    ("STIX", "STIXGeneralItalic", "font-style: italic"),
+    ("STIX", "STIXGeneralBol", "font-weight: bold"),
+    ("STIX", "STIXGeneralBolIta", "font-style: italic; font-weight: bold"),
+    ("Code", "DejaVuSansMono", ""),
+)
 #: Stands in a link of the contents for a page of the file, until the pages are known.
 _PAGE = "https://page.invalid/"
 
@@ -90,18 +99,45 @@ def for_paper(html: str, address: str) -> str:
             cell.decompose()
     for details in body.find_all("details"):
         details["open"] = ""
+    _leave_rows_to_the_scorecard(body)
     _fix_links(body, address)
     for chapter in body.select("section section:has(> h1), span[id^=document-] + section"):
         chapter["data-chapter"] = ""
-    scripts = [s for s in soup.find_all("script") if "mathjax" in str(s).lower()]
-    style = Path(__file__).with_name("print.css").read_text(encoding="utf-8")
-    return _page("".join(map(str, scripts)), style, str(body))
+    return _page(str(body))
 
 
-def _page(head: str, style: str, body: str) -> str:
+def _page(body: str) -> str:
     title = escape(facts()["title"])
-    meta = f'<meta charset="utf-8"><title>{title}</title><style>{style}</style>{head}'
-    return f'<!doctype html><html lang="en"><head>{meta}</head><body>{body}</body></html>'
+    style = _typefaces() + Path(__file__).with_name("print.css").read_text(encoding="utf-8")
+    head = f'<meta charset="utf-8"><title>{title}</title><style>{style}</style>'
+    return f'<!doctype html><html lang="en-GB"><head>{head}</head><body>{body}</body></html>'
+
+
+def _typefaces() -> str:
+    """Return the rules that name the fonts of text and code: those that Matplotlib brings."""
+    faces = []
+    for family, file, more in _FACES:
+        address = Path(get_data_path(), "fonts/ttf", f"{file}.ttf").as_uri()
+        faces.append(f'@font-face {{ font-family: "{family}"; src: url("{address}"); {more} }}\n')
+    return "".join(faces)
+
+
+def _leave_rows_to_the_scorecard(body: Tag) -> None:
+    """Show rows once: what leads to a row of a chapter leads to its line in the scorecard.
+
+    Without a scorecard they stay where they are.
+    """
+    links = body.select(".book-scorecard a[href]")
+    lines = {str(link["href"]).partition("#")[2]: link for link in links}
+    for rows in body.select("details.book-rows"):
+        ids = [str(row["id"]) for row in rows.select(".book-row[id]")]
+        if ids and lines.keys() >= set(ids):
+            for id in ids:
+                lines[id].name, lines[id].attrs = "span", {"id": id}
+            (summary,) = rows.select("summary")
+            note = Tag(name="p")
+            note.string = f"{summary.get_text()}: see the scorecard."
+            rows.replace_with(note)
 
 
 def _fix_links(body: Tag, address: str) -> None:
@@ -186,8 +222,6 @@ def front_matter(entries: list[tuple[int, str, int]], edition: Edition) -> str:
         if level <= 1
     )
     return _page(
-        "",
-        Path(__file__).with_name("print.css").read_text(encoding="utf-8"),
         f'<div class="front"><h1>{escape(title)}?</h1><p>{escape(more)}</p>'
         f"<p>{escape(', '.join(authors()))}</p><p>{escape(edition.note)}, {edition.date}</p>"
         f"<p>Cite as: {cited}</p><p>Text and figures: CC BY 4.0. Code, which is left to the "

@@ -17,7 +17,9 @@ from analysis.report.pages.used import (
     keep_used_rules,
     load_used_scripts,
     ship_used,
+    shown_in_formulas,
 )
+from analysis.report.paths import BOOK
 
 STATIC = Path(pydata_sphinx_theme.__file__).parent / "theme/pydata_sphinx_theme/static"
 ICONS = (
@@ -90,12 +92,32 @@ def test_a_font_keeps_the_characters_asked_for(tmp_path):
     assert font.stat().st_size < 3000
 
 
+def test_a_formula_shows_its_letters_upright_and_slanted_and_no_name_of_an_element():
+    page = "b<math><mi>x</mi><mo>&lt;</mo><mi>α</mi></math> q <math><mn>1</mn></math>"
+    assert shown_in_formulas(page) == set(map(ord, "x<α1𝑥𝛼"))
+
+
+def test_the_font_of_formulas_keeps_large_brackets_and_small_primes(tmp_path):
+    font = tmp_path / "math.woff2"
+    shutil.copyfile(BOOK / "_static/math.woff2", font)
+    keep_used_glyphs(font, set(map(ord, "(′")))
+    kept = TTFont(font)
+    assert set(kept.getBestCmap()) == set(map(ord, "()′"))  # one is the other's mirror image
+    assert "ssty" in {record.FeatureTag for record in kept["GSUB"].table.FeatureList.FeatureRecord}
+    assert len(kept["MATH"].table.MathVariants.VertGlyphConstruction) == 2
+    assert font.stat().st_size < 10_000
+
+
 def test_the_theme_of_a_site_is_thinned_out_by_its_pages_and_scripts(tmp_path):
     shutil.copytree(STATIC, tmp_path / "_static")
     (tmp_path / "_static/own.js").write_text('element.classList.add("btn-outline-info");')
-    (tmp_path / "index.html").write_text('<i class="fa-solid fa-moon" id="x"></i>')
+    (tmp_path / "index.html").write_text(
+        '<i class="fa-solid fa-moon" id="x"></i><math><mn>1</mn></math>'
+    )
     before = (tmp_path / "_static/styles/pydata-sphinx-theme.css").stat().st_size
+    shutil.copyfile(BOOK / "_static/math.woff2", tmp_path / "_static/math.woff2")
     ship_used(SimpleNamespace(outdir=tmp_path), None)
+    assert set(TTFont(tmp_path / "_static/math.woff2").getBestCmap()) == {ord("1")}
     sheet = (tmp_path / "_static/styles/pydata-sphinx-theme.css").read_text(encoding="utf-8")
     assert len(sheet) < before / 2
     assert ".fa-moon:before{" in sheet

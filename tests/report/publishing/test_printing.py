@@ -23,7 +23,7 @@ from tests.report.kills import killed_at
 
 HERE = Edition("abc123", "2026-11-22", "")
 PAGE = """<!doctype html><html><head><link rel="stylesheet" href="theme.css">
-<script src="_static/mathjax/tex.js"></script><script src="_static/other.js"></script></head><body>
+<script src="_static/other.js"></script></head><body>
 <nav><a href="index.html">elsewhere</a></nav><article><section id="book"><h1>The book</h1>
 <p>See <a href="#two">chapter two</a>, <a href="index.html#one">one</a>, <a href="figures/x.csv">a
 file</a>, <a href="api/api.html">the interface</a>, <a href="https://a.example">the web</a>.</p>
@@ -57,7 +57,24 @@ def test_rows_are_open_and_code_and_what_only_a_screen_can_do_are_gone():
     for word in ("2 + 2", "import this", "SVG", "Show", "elsewhere"):
         assert word not in text
     assert len(soup.select(".cell")) == 1
-    assert [script["src"] for script in soup.find_all("script")] == ["_static/mathjax/tex.js"]
+    assert soup.find("script") is None
+
+
+def test_rows_stand_once_in_the_scorecard_and_what_leads_to_one_leads_there():
+    rows = """<details class="book-rows"><summary>The 1 row of this page</summary><table><tr><td>
+<span class="book-row" id="row-X-1"><a href="#one">X-1</a></span></td><td>why</td></tr></table>
+</details>"""
+    chapter = f'<article><p><a href="#row-X-1">that row</a></p>{rows}'
+    card = (
+        '<table class="book-scorecard"><tr><td><a href="a.html#row-X-1">X-1</a></td></tr></table>'
+    )
+    soup = BeautifulSoup(for_paper(f"{chapter}{card}</article>", ""), "html.parser")
+    assert soup.find(id="row-X-1").find_parent("table")["class"] == ["book-scorecard"]
+    assert [link["href"] for link in soup.find_all("a")] == ["#row-X-1"]
+    assert "The 1 row of this page: see the scorecard." in soup.get_text()
+    assert "why" not in soup.get_text()
+    alone = BeautifulSoup(for_paper(f"{chapter}</article>", ""), "html.parser")
+    assert alone.find(id="row-X-1").find_parent("details").has_attr("open")
 
 
 @pytest.mark.parametrize(
