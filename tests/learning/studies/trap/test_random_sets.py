@@ -1,10 +1,11 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis.ephemeral import Arrivals, long_run_cycle, relaxed_bound
 from analysis.ephemeral.studies.how_good.cycles import random_set
 from analysis.learning import CertaintyEquivalence, mean_items, sample_items
-from analysis.learning.studies.trap import random_sets
+from analysis.learning.studies.trap import random_sets, recorded
 
 
 def test_losses_of_rules_on_the_same_sets():
@@ -59,3 +60,37 @@ def test_the_default_learner_learns_on_fifty_new_sets(items):
     assert np.median(late) < (0.05 if items else 0.1)
     early, whole = np.mean(regret, axis=0)
     assert np.log10(whole / early) < 0.6
+
+
+def test_the_files_were_written_by_the_code_as_it_is():
+    # Run `python -m analysis.learning.studies.trap.recorded` after a change of that code.
+    for path in (recorded.LOSSES, recorded.CYCLES):
+        assert set(pd.read_csv(path)["code"]) == {recorded.code()}, path.name
+
+
+def played_again(number, rules):
+    """Play some rules on a set once more, beside what is written of them."""
+    written, _ = recorded.losses(recorded.SETS, recorded.HORIZON, recorded.SEED)
+    again, _ = random_sets.of_set(number, recorded.HORIZON, recorded.SEED, rules)
+    rows = written[(written.set == number) & written.rule.isin(rules)].reset_index(drop=True)
+    assert set(rows.rule) == set(rules)
+    pd.testing.assert_frame_equal(again, rows, rtol=1e-9)
+
+
+def test_runs_come_out_as_written():
+    played_again(2, ("the estimate", "UCWhittle"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [7, 31])
+def test_all_rules_come_out_as_written(number):
+    played_again(number, tuple(random_sets.RULES))
+
+
+def test_what_is_not_written_is_played():
+    assert recorded.is_recorded(3, recorded.HORIZON, recorded.SEED)
+    assert not recorded.is_recorded(3, 1000, recorded.SEED)
+    found, known = recorded.losses(2, 1000, 5)
+    again, sets = random_sets.losses(2, 1000, 5)
+    assert found.equals(again)
+    assert known.equals(sets)

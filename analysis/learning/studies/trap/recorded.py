@@ -1,0 +1,80 @@
+"""Losses at three long horizons: ``python -m analysis.learning.studies.trap.recorded``.
+
+Writes ``losses.csv`` and ``cycles.csv`` beside this file, which the page on estimates that confirm
+themselves quotes: what was computed, and a hash of the code that computed it. It takes about six
+minutes of a processor. A test asks that the hash is that of the code as it stands, and plays some
+runs again.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.files import code_hash
+from analysis.learning.studies.trap import random_sets
+from analysis.sweep import sweep
+
+FOLDER = Path(__file__).parent
+LOSSES, CYCLES = FOLDER / "losses.csv", FOLDER / "cycles.csv"
+SETS, HORIZON, SEED = 39, 200_000, 30
+"""What is recorded."""
+CODE = (
+    "_certainty_kernel",
+    "_exploration_kernel",
+    "certainty_equivalence",
+    "environment",
+    "identification",
+    "items",
+    "studies/trap/random_sets",
+    "uc_whittle",
+    "whittle_q",
+)
+"""Modules that compute what is written, below ``analysis/learning``."""
+
+
+@cache
+def code() -> str:
+    """Return the hash of the modules that compute what is written."""
+    return code_hash(FOLDER.parents[1] / f"{name}.py" for name in CODE)
+
+
+def is_recorded(sets: int, horizon: int, seed: int) -> bool:
+    """Whether runs of so many sets, of a horizon and a seed are in the files."""
+    return sets <= SETS and (horizon, seed) == (HORIZON, SEED)
+
+
+def losses(sets: int, horizon: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return what `random_sets.losses` does: from the files where they have it, else played."""
+    if not is_recorded(sets, horizon, seed):
+        return random_sets.losses(sets, horizon, seed)
+    runs, known = (pd.read_csv(path).drop(columns="code") for path in (LOSSES, CYCLES))
+    return runs[runs.set < sets], known[known.set < sets]
+
+
+def certificate() -> pd.DataFrame:
+    """Return the hash of the code that wrote the two files, beside that of the code as it is."""
+    written = {
+        path.name: ", ".join(pd.read_csv(path)["code"].unique()) for path in (LOSSES, CYCLES)
+    }
+    table = pd.DataFrame({"computed by code": written, "the code is now": code()})
+    return table.rename_axis("file")
+
+
+def _of_set(number: int, _: object) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return random_sets.of_set(number, HORIZON, SEED)
+
+
+def main() -> None:
+    """Play all runs and write the two files."""
+    now = code()  # of what runs: files may change while it does
+    found = [one[0] for one in sweep(_of_set, range(SETS), seed=SEED)]
+    for place, path in enumerate((LOSSES, CYCLES)):
+        rows = pd.concat([pair[place] for pair in found], ignore_index=True)
+        rows.assign(code=now).to_csv(path, index=False)
+
+
+if __name__ == "__main__":
+    main()
