@@ -123,7 +123,7 @@
         panel.line(followed, colour(6), { thick: 1.2 }).dots(followed, colour(6), { radius: 5, open: true });
         const each = (n, digits) => listed(WAYS.map((way) => `${way} ${said(of(way, n), digits)}`));
         const worst = Math.max(...shown.map((n) => of("value", n)));
-        const unit = state.show === "loss" ? "per cent lost" : "budgets spent";
+        const unit = state.show === "loss" ? "% lost" : "budgets spent";
         return {
           picture: [panel],
           words: `Instance ${state.instance} (${kind(chosen)}), ${unit}: ${each(chosen, 2)}. Over the ${shown.length} instances shown, `

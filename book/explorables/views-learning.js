@@ -91,7 +91,7 @@
         return {
           picture: [panel],
           words: near.length
-            ? `At M = ${state.M}, after ${rows.epoch[near[0].n]} epochs, per cent lost, with 95% intervals, least first: ${each.join("; ")}.`
+            ? `At M = ${state.M}, after ${rows.epoch[near[0].n]} epochs, % lost, with 95% intervals, least first: ${each.join("; ")}.`
             : "No learner is switched on.",
           legend: curves.map(({ name, place }) => [book.keyLine(tint(place), DASHES[place % 7]), name]),
           drag: (place) => ({ epoch: Math.round(panel.inverse(place)) }),

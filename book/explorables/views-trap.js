@@ -36,7 +36,7 @@
           : loss > 1e-9 ? "Nothing that it finds on average contradicts the belief: the loss is for ever." : "Nothing that it finds contradicts the belief, and nothing is lost.";
       return {
         picture: [panel],
-        words: `Believe \u03b1 = ${said(state.alpha)} and u* = ${said(believed[0].limit)} of source 1 (truth: 0.1 and 10). The index policy then meets source 1 at ${listed(run.gaps[0])}, and source 2 at ${listed(run.gaps[1])}${sees.length ? `; of source 1, ${sees.join(", ")}` : ""}. It earns ${said(run.average)} of ${said(best)} per epoch, ${said(Math.max(loss, 0), 2)} per cent less than the truth would. ${verdict}`,
+        words: `Believe \u03b1 = ${said(state.alpha)} and u* = ${said(believed[0].limit)} of source 1 (truth: 0.1 and 10). The index policy then meets source 1 at ${listed(run.gaps[0])}, and source 2 at ${listed(run.gaps[1])}${sees.length ? `; of source 1, ${sees.join(", ")}` : ""}. It earns ${said(run.average)} of ${said(best)} per epoch, ${said(Math.max(loss, 0), 2)}% less than the truth would. ${verdict}`,
         legend: [...ages.map((age, n) => [book.keyLine(colour(n), ["", "7 4", "2 3"][n]), `source 1 at age ${age}, believed`]),
           ...ages.map((age, n) => [book.keyLine(colour(6), ["1 3", "7 4", ""][n]), `source 2 at age ${age}`])],
         drag: (place) => ({ alpha: Number(panel.inverse(place).toFixed(2)) }),

@@ -142,7 +142,7 @@ def _faults_of_columns(table: Tag) -> Iterator[str]:
 
 
 def _above_one(table: Tag, names: list[str], rows: list[list[str]]) -> Iterator[str]:
-    """Yield what a column gives in units of a bound, or in per cent of it, and lies above it."""
+    """Yield what a column gives in units of a bound, or in % of it, and lies above it."""
     for place, name in enumerate(names):
         if re.search(r"(?:/|of|in) (?:its |the )?(?:relaxed )?bounds?\b", name):
             whole = 100 if re.search(r"%|per ?cent", name) else 1

@@ -492,7 +492,7 @@ def test_four_sources_open_with_the_numbers_of_the_package(opened, id, epochs):
 
 def test_the_trap_opens_on_the_worked_example(opened):
     words = opened("explore-trap").words
-    assert "It earns 7.95 of 9 per epoch, 11.67 per cent less" in words
+    assert "It earns 7.95 of 9 per epoch, 11.67% less" in words
     assert "contradicts the belief: the loss is for ever" in words
     assert "contradicts the belief, which will move" in opened("explore-trap", "?alpha=0.95").words
 

@@ -241,7 +241,7 @@ def record_http(facts: Mapping[str, float]) -> None:
 
 
 def _record_trouble(table: pd.DataFrame, outage: int) -> None:
-    """Record what prose says, in per cent of the value without faults."""
+    """Record what prose says, in % of the value without faults."""
     single = table[table["faults"] == "single"]
     first, last = single.iloc[0], single.iloc[-1]
     hasty, patient = (table[table["faults"] == "outage"].iloc[place] for place in (0, 1))

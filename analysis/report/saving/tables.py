@@ -98,7 +98,7 @@ def save_data(id: str, frame: pd.DataFrame, description: str, columns: Mapping[s
             "page-instances",
             frame,
             "One row a random instance and policy.",
-            {"instance": "number of the instance", "loss": "loss against the optimum, in per cent"},
+            {"instance": "number of the instance", "loss": "loss against the optimum, in %"},
         )
 
     Parameters

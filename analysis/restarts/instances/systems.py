@@ -36,7 +36,7 @@ from analysis.restarts.relaxed import relaxed_bound
 from analysis.restarts.simulation import simulate
 from analysis.sweep import sweep
 
-#: Relative half-width of the bounds on exact values; a ratio in per cent is good to 1e-6.
+#: Relative half-width of the bounds on exact values; a ratio in % is good to 1e-6.
 TOLERANCE = 1e-8
 #: Policies that are valued exactly: how each is scored, and how its ties are broken.
 EXACT: Mapping[str, tuple[Callable[[RestartBandit], Scores], str]] = {

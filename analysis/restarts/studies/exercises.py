@@ -64,7 +64,7 @@ def ratios_of_shocks(instances: int = 12) -> pd.DataFrame:
     -------
     DataFrame
         One row a system: ``lower`` arm first, by the ``rule`` of the one most likely to fail, and
-        in the ``best`` way, per cent.
+        in the ``best`` way, %.
     """
     rng, rows = np.random.default_rng(5), []
     for _ in range(instances):

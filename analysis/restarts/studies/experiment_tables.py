@@ -14,11 +14,11 @@ SYSTEM = {
     "budget": "arms active at each epoch, m",
 }
 SAVING = {
-    "eps": "saving of the index policy over the myopic one, per cent of the latter's cost",
+    "eps": "saving of the index policy over the myopic one, % of the latter's cost",
     "low": "lower end of its 95% interval",
     "high": "upper end of its 95% interval",
     "bound": "relaxed bound on the cost per epoch",
-    "gap": "by how many per cent the index policy is above the bound",
+    "gap": "by what percentage the index policy is above the bound",
 }
 SIMULATED = {
     "index": "simulated cost per epoch of the index policy",
@@ -31,9 +31,9 @@ EXACT = {
     "index": "cost of the index policy, ties to the lower arm",
     "index_best": "the same with ties broken in the best way",
     "index_worst": "the same with ties broken in the worst way",
-    "alpha": "100 optimal/index, per cent",
-    "alpha_best": "100 optimal/index_best, per cent",
-    "alpha_worst": "100 optimal/index_worst, per cent",
+    "alpha": "100 optimal/index, %",
+    "alpha_best": "100 optimal/index_best, %",
+    "alpha_worst": "100 optimal/index_worst, %",
 }
 POLICIES = {
     "bound": "relaxed bound",
@@ -79,7 +79,7 @@ def save_generators_of_the_optimum(bands: pd.DataFrame, instances: int) -> None:
     save_table(
         "restart-optimum-generators",
         bands.drop(columns="greatest"),
-        f"Optimum over index policy in per cent, {instances} systems a row: least, 5% quantile and "
+        f"Optimum over index policy in %, {instances} systems a row: least, 5% quantile and "
         "median with ties to the lower arm, how many lie below the printed end, and the least "
         "with every tie broken in the worst and in the best way.",
         formats=".2f",
@@ -88,11 +88,11 @@ def save_generators_of_the_optimum(bands: pd.DataFrame, instances: int) -> None:
 
 
 def save_fullest_bins(counts: pd.DataFrame, instances: int, budget: int) -> None:
-    """Save how many systems one bin of a per cent can hold, by generator and ties."""
+    """Save how many systems one bin of 1% can hold, by generator and ties."""
     save_table(
         "restart-optimum-bins",
         counts.rename_axis("generator"),
-        f"How many of {instances} systems one bin of a per cent can hold, wherever the bins begin, "
+        f"How many of {instances} systems one bin of 1% can hold, wherever the bins begin, "
         f"by how ties are broken; $m = {budget}$.",
         instances="restart-optimum-systems",
     )
@@ -106,7 +106,7 @@ def save_as_printed(systems: pd.DataFrame, paths: int, epochs: int) -> None:
         "restart-myopic-as-printed",
         shown,
         f"Systems simulated by {paths} paths of {epochs} epochs with costs added up as the slides "
-        "print it: cost of both policies, the saving in per cent and its 95% interval.",
+        "print it: cost of both policies, the saving in % and its 95% interval.",
         formats=".3f",
     )
 
@@ -116,9 +116,9 @@ def save_savings(table: pd.DataFrame) -> None:
     save_table(
         "restart-myopic-generators",
         table,
-        "Saving of the index policy over the myopic one by generator, in per cent but for the "
+        "Saving of the index policy over the myopic one by generator, in % but for the "
         "number of systems: its range, the mean half-width of an interval, how many systems in a "
-        "hundred one bin of a per cent can hold, the median saving over the policy that looks two "
+        "hundred one bin of 1% can hold, the median saving over the policy that looks two "
         "epochs ahead, and how far the index policy is above the relaxed bound.",
         formats=".2f",
         instances="restart-myopic-systems",
@@ -130,7 +130,7 @@ def save_gaps(cells: pd.DataFrame) -> None:
     save_table(
         "restart-myopic-gaps",
         cells.groupby(["arms", "budget"]).gap.agg(["min", "median", "max"]),
-        "By how many per cent the index policy is above the relaxed bound: least, median and "
+        "By what percentage the index policy is above the relaxed bound: least, median and "
         "greatest of all systems of a size and budget.",
         formats=".2f",
         instances="restart-myopic-cells",
@@ -146,7 +146,7 @@ def save_losses(worst: pd.DataFrame) -> None:
         "restart-myopic-losses",
         worst[columns].head(5).reset_index(drop=True),
         f"The systems, of {len(worst)}, on which the index policy with ties broken in the best way "
-        "loses most to the myopic policy: exact costs, and the loss in per cent.",
+        "loses most to the myopic policy: exact costs, and the loss in %.",
         formats=".4f",
     )
 

@@ -97,7 +97,7 @@ def _losses(costs: Mapping[str, float]) -> dict[str, float]:
 
 
 def _loss(costs: Mapping[str, float] | pd.Series[float], policy: str) -> float:
-    """Return by how many per cent a policy costs more than the optimum (never less: rounding)."""
+    """Return by what percentage a policy costs more than the optimum (never less: rounding)."""
     return max(0.0, float(100 * (costs[policy] / costs["optimum"] - 1)))
 
 

@@ -16,7 +16,7 @@ from analysis.published import printed_number, printed_rows
 from analysis.report import COLOURS, Claim, claim, counted, figure, save_figure, save_value, span
 from analysis.restarts.instances.systems import fullest_bin
 
-#: Width of the bins of the histograms, in per cent; the slides print none.
+#: Width of the bins of the histograms, in %; the slides print none.
 BIN = 0.5
 #: How much dearer, relatively, one exact cost is than another to count as dearer.
 DEARER = 1e-6
@@ -64,7 +64,7 @@ def losses_of_the_index(small: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With ``loss``, by how many per cent the index policy costs more, greatest first.
+        With ``loss``, by what percentage the index policy costs more, greatest first.
     """
     loss = 100 * (small.index_best / small.myopic - 1)
     return small.assign(loss=loss)[loss > 100 * DEARER].sort_values("loss", ascending=False)
@@ -227,9 +227,8 @@ def draw_histogram(
         caption="Redraws the histogram of slide 20 on its ticks, for every generator: saving of "
         f"the index policy over the myopic one, $n = {large.arms.iloc[0]}$, "
         f"$m = {large.budget.iloc[0]}$, {paths} paths with a control variate (half-width "
-        f"{half:.2f} on average). Medians in per cent: {middles}.",
-        alt=f"{counted(len(names), 'histogram')} of the saving in per cent, with medians of "
-        f"{middles}.",
+        f"{half:.2f} on average). Medians in %: {middles}.",
+        alt=f"{counted(len(names), 'histogram')} of the saving in %, with medians of {middles}.",
         instances="restart-myopic-systems",
     )
     return first.get_xticks(), first.get_yticks()

@@ -19,15 +19,15 @@ from analysis.report import COLOURS, Claim, claim, figure, save_figure, save_val
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.instances.generators import STRUCTURED_KERNELS
 
-#: Width of the bins of the histograms, in per cent; the slides print none.
+#: Width of the bins of the histograms, in %; the slides print none.
 BIN = 0.5
-#: Difference of two ratios, in per cent, that counts as rounding.
+#: Difference of two ratios, in %, that counts as rounding.
 ROUNDING = 1e-4
 TIES = {"worst ties": "x", "best ties": ">"}
 
 
 def with_ratios(exact: pd.DataFrame) -> pd.DataFrame:
-    """Return the systems with the ratios in per cent of optimum to index policy, by ties."""
+    """Return the systems with the ratios in % of optimum to index policy, by ties."""
     plans = {"alpha": "index", "alpha_best": "index_best", "alpha_worst": "index_worst"}
     return exact.assign(**{name: 100 * exact.optimal / exact[plan] for name, plan in plans.items()})
 
@@ -229,7 +229,7 @@ def draw_histogram(
         fig,
         systems[columns],
         caption="Redraws the histogram of slide 19 on its axes, for every generator: optimum over "
-        f"index policy in per cent, ties to the lower arm, {instances} systems from each generator "
+        f"index policy in %, ties to the lower arm, {instances} systems from each generator "
         f"at each budget. The medians are {halves}; titles count the systems below the axis.",
         alt=f"{len(names)} histograms, one a generator, in {at_end} of which the bar at the right "
         f"end is the highest, with the medians over all {halves}; the lowest of all values is "

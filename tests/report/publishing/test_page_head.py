@@ -27,7 +27,7 @@ FOUND = {
     "data": {
         "page-instances": MADE
         | {"id": "page-instances", "description": "One row an instance."}
-        | {"columns": [{"name": "loss", "description": "loss, in per cent"}]}
+        | {"columns": [{"name": "loss", "description": "loss, in %"}]}
     },
 }
 
@@ -72,7 +72,7 @@ def test_a_page_is_a_chapter_with_its_figures_tables_and_data():
     assert rewards["@id"] == "../part/page.html#page-rewards"
     assert instances["distribution"]["contentUrl"] == "../data/page-instances.csv"
     (variable,) = instances["variableMeasured"]
-    assert variable["description"] == "loss, in per cent"
+    assert variable["description"] == "loss, in %"
 
 
 def test_words_of_a_caption_do_not_leave_their_script():

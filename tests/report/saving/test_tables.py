@@ -19,7 +19,7 @@ FRAME = pd.DataFrame(
     },
     index=pd.Index(["first", "a, b", "c"], name="policy"),
 )
-COLUMNS = {"instance": "number of the instance", "loss": "loss, in per cent"}
+COLUMNS = {"instance": "number of the instance", "loss": "loss, in %"}
 INSTANCES = pd.DataFrame({"instance": [0, 1], "loss": [2.5, 1 / 3]})
 
 

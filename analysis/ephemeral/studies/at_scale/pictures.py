@@ -115,7 +115,7 @@ def save_limits(price: pd.DataFrame, size: int) -> None:
         fig,
         price,
         caption="What a minimal age (first) and a maximal age (second), the same for all "
-        f"{size:,} sources, cost in per cent of the relaxed bound without limits. Dots: the "
+        f"{size:,} sources, cost in % of the relaxed bound without limits. Dots: the "
         "policy; line: the least that any policy must lose. They differ by at most "
         f"{difference.abs().max():.2%} of the bound.",
         alt="Two panels on logarithmic axes. The price goes with the minimal age from "

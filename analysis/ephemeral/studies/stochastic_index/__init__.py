@@ -246,7 +246,7 @@ def reward_table(
     Returns
     -------
     pandas.DataFrame
-        Columns rate, policy, bound, reward, half_width, and below (the bound) in per cent.
+        Columns rate, policy, bound, reward, half_width, and below (the bound) in %.
     """
     rows = []
     for rate, play in plays.items():

@@ -53,8 +53,8 @@ def sentences(table: pd.DataFrame, limit: float) -> str:
             "none holds" if whole else f"all hold but {listed(fails)}" if fails else "all hold"
         )
         lines.append(
-            f"- *{case}*: {best.learner} loses least, {100 * best.regret:.1f} per cent of the "
-            f"bound{shared}. Within {100 * limit:.0f} per cent of the informed index policy, "
+            f"- *{case}*: {best.learner} loses least, {100 * best.regret:.1f}% of the "
+            f"bound{shared}. Within {100 * limit:.0f}% of the informed index policy, "
             f"{verdict}."
         )
     robust = most_robust(table)
@@ -66,7 +66,7 @@ def sentences(table: pd.DataFrame, limit: float) -> str:
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return regret in per cent of the bound with half the interval, learners by cases."""
+    """Return regret in % of the bound with half the interval, learners by cases."""
     text = [
         plus_minus(100 * row.regret, 50 * (row.high - row.low), 1)
         + ("" if row.holds else " (does not hold)")
@@ -81,7 +81,7 @@ def save_regrets(table: pd.DataFrame, limit: float) -> None:
     save_table(
         "learners-hard-regrets",
         shown(table).rename_axis("learner"),
-        "Regret in per cent of the relaxed bound, with half a 95% interval. A learner does not "
+        "Regret in % of the relaxed bound, with half a 95% interval. A learner does not "
         f"hold in a case if it may lose more than {100 * limit:.0f}% of the bound to the index "
         "policy that knows the rates.",
     )
@@ -130,7 +130,7 @@ def _draw(table: pd.DataFrame, replications: int) -> None:
         f"Regret against the relaxed bound: mean of {replications} draws of sources and arrivals "
         f"with 95% intervals. The learner that loses least, {leaders}."
     )
-    alt = "Regret in per cent of the bound by case and learner. " + "; ".join(
+    alt = "Regret in % of the bound by case and learner. " + "; ".join(
         f"{case}: least {best[case]}, most {100 * value:.0f}" for case, value in worst.items()
     )
     save_figure("learners-hard", fig, table, caption, f"{alt}.")

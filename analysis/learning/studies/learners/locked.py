@@ -37,7 +37,7 @@ def runs(horizon: int, replications: int, seed: int) -> dict[str, LearningCurves
 
 
 def table(found: dict[str, LearningCurves]) -> pd.DataFrame:
-    """Return the losses over the last fifth of the epochs in per cent, over the streams."""
+    """Return the losses over the last fifth of the epochs in %, over the streams."""
     rows = {}
     for key, name in NAMES.items():
         late = 100 * late_losses(found[key])

@@ -159,8 +159,8 @@ def _save_runs(id: str, runs: Runs, size: int) -> None:
             "budget": "sources crawled at each epoch",
             "learner": "name of the learner",
             "run": "number of the run among those that did not diverge",
-            "loss": "share of the index policy's expected reward that was lost, per cent",
-            "late_loss": "the same over the last fifth of the epochs, per cent",
+            "loss": "share of the index policy's expected reward that was lost, %",
+            "late_loss": "the same over the last fifth of the epochs, %",
             "found": "content found per epoch, value units",
         },
     )
@@ -203,7 +203,7 @@ def table(runs: Mapping[str, LearningCurves]) -> pd.DataFrame:
 
 
 def late_loss(curves: LearningCurves) -> float:
-    """Return the loss over the last fifth of the epochs, in per cent."""
+    """Return the loss over the last fifth of the epochs, in %."""
     return float(100 * late_losses(curves).mean())
 
 
@@ -214,7 +214,7 @@ def late_losses(curves: LearningCurves) -> Floats:
 
 
 def within(runs: Runs, limit: float) -> pd.DataFrame:
-    """Say of each way to explore whether its loss lies within a limit, in per cent.
+    """Say of each way to explore whether its loss lies within a limit, in %.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def leaders(runs: Mapping[str, Runs]) -> str:
             tied = f"; {' and '.join(rivals)} not significantly more" if rivals else ""
             lines.append(
                 f"- {sources}, $M = {budget}$: **{first}** loses least, "
-                f"{100 * whole[first].loss.value:.2g} per cent{tied}."
+                f"{100 * whole[first].loss.value:.2g}%{tied}."
             )
     return "\n".join(lines)
 
@@ -356,7 +356,7 @@ def _difference(one: LearningCurves, other: LearningCurves) -> Estimate:
 
 
 def _lost_so_far(curves: LearningCurves) -> tuple[Floats, Floats]:
-    """Return epochs at equal ratios, and the loss until then in each run, in per cent."""
+    """Return epochs at equal ratios, and the loss until then in each run, in %."""
     horizon = curves.reference.size
     epochs = np.unique(np.geomspace(min(10, horizon), horizon, 60).astype(int))
     earned = np.cumsum(curves.expected, axis=1)[:, epochs - 1]

@@ -96,7 +96,7 @@ def save_by_step(sources: Sources, found: pd.DataFrame) -> None:
     axis.legend()
     ends = found.groupby("step", sort=False)["at_bounds"].mean()
     told = ", ".join(f"{100 * share:.0f}% at $c = {step:g}$" for step, share in ends.items())
-    plain = ", ".join(f"{100 * share:.0f} per cent at c = {step:g}" for step, share in ends.items())
+    plain = ", ".join(f"{100 * share:.0f}% at c = {step:g}" for step, share in ends.items())
     save_figure(
         "learning-as-printed-steps",
         fig,

@@ -136,7 +136,7 @@ def report_losses(runs: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
             "set": "number of the set",
             "rule": "name of the rule",
             "horizon": "epochs",
-            "loss": "loss in the second half of the horizon, per cent",
+            "loss": "loss in the second half of the horizon, %",
             "regret": "reward lost until then, in epochs of the index policy's reward",
         },
     )
@@ -167,14 +167,14 @@ def report_losses(runs: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     save_data(
         "learning-trap-cycles",
         known,
-        "One row a set: by how many per cent cycles of the index policy with known rates fall "
+        "One row a set: by what percentage cycles of the index policy with known rates fall "
         "short of the one from ages 1.",
         {
             "set": "number of the set",
             "sources": "number of sources",
             "budget": "sources crawled at each epoch",
-            "worst": "of the worst cycle found, per cent",
-            "best": "of the best cycle found, per cent; negative if it earns more",
+            "worst": "of the worst cycle found, %",
+            "best": "of the best cycle found, %; negative if it earns more",
             "entered": "of the cycle that the learner of items enters, where there are several",
             "jolted": "of the best cycle by its estimates, where there are several",
         },

@@ -91,7 +91,7 @@ def draw_losses(table: pd.DataFrame, sets: int) -> None:
         table,
         "Loss against the index policy with known rates, in the second half of three horizons: "
         f"mean over {sets} random sets with 95% intervals (linear within 0.1%).",
-        "Loss in per cent at the longest horizon: "
+        "Loss in % at the longest horizon: "
         + ", ".join(f"{rule} {value:.2g}" for rule, value in last.items())
         + ".",
     )

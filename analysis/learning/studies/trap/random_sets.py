@@ -56,7 +56,7 @@ SHORT = 20_000
 STARTS = 12
 """Ages from which the cycles of the index policy are looked for."""
 APART = 1e-4
-"""Difference from which two cycles count as two, in per cent."""
+"""Difference from which two cycles count as two, in %."""
 CYCLES = ["set", "sources", "budget", "worst", "best", "entered", "jolted"]
 """Columns of what is known of the cycles of a set."""
 
@@ -148,10 +148,10 @@ def losses(sets: int, horizon: int, seed: int) -> tuple[pd.DataFrame, pd.DataFra
     -------
     runs : pandas.DataFrame
         A row a set, rule and horizon of `windows` that the rule is played for: ``set``, ``rule``,
-        ``horizon``, ``loss`` (per cent of the index policy's cycle from ages 1, over the second
+        ``horizon``, ``loss`` (in % of the index policy's cycle from ages 1, over the second
         half of the horizon), ``regret`` (reward lost until then, in epochs of the cycle's reward).
     known : pandas.DataFrame
-        A row a set: ``set``, ``sources``, ``budget``, ``worst`` and ``best``, per cent by which the
+        A row a set: ``set``, ``sources``, ``budget``, ``worst`` and ``best``, in %, by which the
         cycles of the index policy with known rates fall short of the one from ages 1; ``entered``
         and ``jolted``, the same of the cycle that the learner of items enters and of the best by
         its estimates, ``nan`` where the policy with known rates has one cycle.

@@ -217,7 +217,7 @@ def test_every_computed_verdict_turns_on_a_falsified_model(true, falsified):
             lambda s, m: relaxed_problem(s, 0.9 * m),
             relaxed,
         ),
-        "a gain that is one per cent too high": falsified(
+        "a gain that is 1% too high": falsified(
             "relaxed",
             relaxation,
             "gain_by_solver",

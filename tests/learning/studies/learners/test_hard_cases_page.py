@@ -24,7 +24,7 @@ def table(lost, half=0.001, limit=0.1):
 
 def test_sentences_follow_the_numbers():
     easy = sentences(table({}), 0.1)
-    assert easy.count("UCB loses least, 2.0 per cent") == len(CASES)
+    assert easy.count("UCB loses least, 2.0%") == len(CASES)
     assert easy.count("all hold.") == len(CASES)
     assert easy.endswith("**UCB**. It holds in every case.")
     hard = sentences(table({("drifting", name): 0.3 for name in LEARNERS}), 0.1)

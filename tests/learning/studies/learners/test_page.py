@@ -38,7 +38,7 @@ def test_all_learners_meet_the_same_arrivals_at_every_budget():
 
 def test_who_leads_follows_the_losses():
     one = study.leaders({"few": {1: both(0.02, 0.05)}})
-    assert one == "- few, $M = 1$: **certainty equivalence, UCB** loses least, 2 per cent."
+    assert one == "- few, $M = 1$: **certainty equivalence, UCB** loses least, 2%."
     other = study.leaders({"few": {1: both(0.05, 0.02)}})
     assert "**certainty equivalence, Thompson** loses least" in other
     rng = np.random.default_rng(0)
