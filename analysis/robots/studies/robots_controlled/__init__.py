@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from analysis.report import Claim, save_value
+from analysis.report import Claim, claim, save_value
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.controlled.result import ControlSolution
@@ -183,9 +183,6 @@ def save_predicates(found: Results, agree: NDArray[np.bool_]) -> None:
     save_value("robots-controlled-are-curves", are_curves(found.optima))
 
 
-START = "reference state (1,1,1) and h_0 = 0"
-
-
 def claims(found: Results) -> list[Claim]:
     """Return what the page says to Figures 6 to 8, Propositions 3 and 4, and the cost criterion."""
     return [*_figures(found), *_inputs(found), *_proposition_4(found), *_criterion(found)]
@@ -201,37 +198,28 @@ def _figures(found: Results) -> list[Claim]:
         others[1, 1, 1] = False
         counts, costs = table.updates[others], table.cost[others]
         rows += [
-            Claim(
+            claim(
                 f"D-fig{number}-cost",
                 run.cost,
-                assumes=(START, "the cost is T(h)(x_hat), without the tau of Proposition 4"),
                 alternatives=[*costs, optimum.gain],
             ),
-            Claim(f"D-fig{number}-it", run.updates, assumes=(START,), alternatives=counts),
-            Claim(f"D-it-text-{254 + k}", run.updates, assumes=(START,), alternatives=counts),
-            Claim(
-                f"D-fig{number}-gamma", found.models[k].gamma, evidence="the weight of this panel"
-            ),
-            Claim(
-                f"D-fig{number}",
-                figure="robots-controlled-curves",
-                leaves_open="axes and signs of the lost picture, and whether it drew both kinds of "
-                "decision; the panel is drawn from the computed optimum",
-            ),
+            claim(f"D-fig{number}-it", run.updates, alternatives=counts),
+            claim(f"D-it-text-{254 + k}", run.updates, alternatives=counts),
+            claim(f"D-fig{number}-gamma", found.models[k].gamma),
+            claim(f"D-fig{number}", figure="robots-controlled-curves"),
         ]
     return rows
 
 
 def _inputs(found: Results) -> list[Claim]:
     model = found.models[0]
-    here = "an input of this page"
     return [
-        Claim("D-f-N", model.robots, evidence=here),
-        Claim("D-f-K", model.capacity, evidence=here),
-        Claim("D-f-lam", model.arrival_rate, evidence=here),
-        Claim("D-f-mu", model.service_rate, evidence=here),
-        Claim("D-f-gK", critical_gamma(model.capacity, model.service_rate)),
-        Claim("D-stop", found.tolerance, evidence="where the runs of this page stop"),
+        claim("D-f-N", model.robots),
+        claim("D-f-K", model.capacity),
+        claim("D-f-lam", model.arrival_rate),
+        claim("D-f-mu", model.service_rate),
+        claim("D-f-gK", critical_gamma(model.capacity, model.service_rate)),
+        claim("D-stop", found.tolerance),
     ]
 
 
@@ -245,52 +233,25 @@ def _proposition_4(found: Results) -> list[Claim]:
     falls = bool((np.diff(list(found.updates.values())) < 0).all())
     printed_theta = HALF * found.half_step.cost if found.half_step else np.nan
     heights = [optimum.policy[:, :-1].sum(axis=0) - 1 for optimum in found.optima]
-    curve = ", ".join(str(height.tolist()) for height in heights)
     below = all(o.gain <= s for o, s in zip(found.optima, found.static, strict=True))
     return [
-        Claim(
-            "D-prop3",
-            residual < 1e-9 and max(near) < NEAR,
-            evidence="gain and relative values solve the optimality equation to rounding, and "
-            "value iteration, another algorithm, finds the same cost",
-        ),
-        Claim(
-            "D-prop4",
-            same and max(near) < NEAR,
-            condition="the transitions are corrected, see (19) and (20)",
-            evidence="the recursion as printed, against the exact optimum",
-        ),
-        Claim(
-            "D-prop4-conv",
-            max(near) < NEAR,
-            evidence=f"from {len(near)} random h_0, each with another reference state, the cost "
-            f"tends to the optimum within {NEAR:g}",
-        ),
-        Claim(
+        claim("D-prop3", residual < 1e-09 and max(near) < NEAR),
+        claim("D-prop4", same and max(near) < NEAR),
+        claim("D-prop4-conv", max(near) < NEAR, numbers={"starts": len(near), "near": NEAR}),
+        claim(
             "D-prop4-theta",
-            bool(np.isclose(printed_theta, middle.gain, rtol=1e-3)),
-            evidence=f"with tau = 0.5 the printed theta is {printed_theta:.5f}, the optimum "
-            f"{middle.gain:.5f}; T(h)(x_hat) is the optimum for every tau",
+            bool(np.isclose(printed_theta, middle.gain, rtol=0.001)),
+            numbers={"printed_theta": printed_theta, "optimum": middle.gain},
         ),
-        Claim("D-tau-fast", falls, evidence=f"updates by tau: {found.updates}"),
-        Claim(
-            "D-abs-mdp",
-            max(near) < NEAR and below,
-            evidence="policy iteration and the draft's own algorithm find the same optimum, for "
-            "less than the static policy costs",
-        ),
-        Claim("D-eq23", context="a definition: the least average cost over all policies"),
-        Claim(
+        claim("D-tau-fast", falls, numbers={"updates": found.updates}),
+        claim("D-abs-mdp", max(near) < NEAR and below),
+        claim("D-eq23"),
+        claim(
             "D-switching",
             all(optimum.is_switching_curve for optimum in found.optima),
-            evidence=f"the curves of the exact optima: {curve}",
+            numbers={"curves": [height.tolist() for height in heights]},
         ),
-        Claim(
-            "D-f00",
-            all(height[0] >= 1 for height in heights),
-            basis="judged",
-            evidence="heights of the curves at r = 0",
-        ),
+        claim("D-f00", all(height[0] >= 1 for height in heights), basis="judged"),
     ]
 
 
@@ -303,24 +264,14 @@ def _criterion(found: Results) -> list[Claim]:
     gap = 1.0 / model.event_rate
     tenth = float(stats.gamma(found.gaps, scale=gap).mean())
     return [
-        Claim(
-            "D-static-piN",
-            bool(np.allclose(found.static, formula, rtol=1e-10)),
-            evidence="its cost in the decision process is one number, and equals (4), for each "
-            "weight",
-        ),
-        Claim(
-            "D-S-L",
-            bool(np.allclose(split, gains, rtol=1e-9)),
-            evidence="gamma S + L from the stationary law is the gain, for each weight",
-        ),
-        Claim("D-eq25", context="a definition: the second term of the cost"),
-        Claim(
+        claim("D-static-piN", bool(np.allclose(found.static, formula, rtol=1e-10))),
+        claim("D-S-L", bool(np.allclose(split, gains, rtol=1e-09))),
+        claim("D-eq25"),
+        claim(
             "D-tn",
             bool(np.isclose(tenth, 10 * gap)),
             basis="judged",
-            evidence=f"with t_1 = 0, {found.gaps} exponential gaps of rate nu lead to t_10, whose "
-            f"mean is {tenth:.3f}; the print has {10 * gap:.3f}. The limits in (25) are the same",
+            numbers={"gaps": found.gaps, "tenth": tenth, "printed": 10 * gap},
         ),
     ]
 

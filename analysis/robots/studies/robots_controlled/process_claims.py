@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from analysis.mdp import policy_iteration
-from analysis.report import Claim
+from analysis.report import Claim, claim
 from analysis.robots.printed.fullchain import FullChain, State, state_space, transition
 from analysis.robots.static.mm1k import static_cost
 from analysis.robots.studies.robots_controlled.process import (
@@ -45,42 +45,13 @@ def _process(found: Process) -> list[Claim]:
     static = static_cost(load, model.gamma, model.capacity, model.service_rate)
     race = _fictitious_rows(found)
     return [
-        Claim(
-            "D-dyn-rules",
-            same,
-            evidence="the process built from these rules has the optimum of the reduced equation, "
-            "which another solver finds",
-        ),
-        Claim(
-            "D-nu",
-            race,
-            evidence="the share of each exponential clock in the total rate, in every state after "
-            "a fictitious event",
-        ),
-        Claim(
-            "D-eq21",
-            race,
-            evidence="the three printed probabilities add up to one and are those of the process",
-        ),
-        Claim(
-            "D-state-space",
-            set(chain.states) == reached | never == set(state_space(model)),
-            evidence="the states that some policy reaches, and (q, N, 2), are the printed space",
-        ),
-        Claim(
-            "D-A-x", actions == rule, evidence="the allowed actions of all states of the process"
-        ),
-        Claim(
-            "D-absorb",
-            stays and actions[1, 0, 0] == (1,),
-            evidence="(0,0,2) leads to itself with probability one, and the process built here "
-            "has no other action than a start at (1,0,0)",
-        ),
-        Claim(
-            "D-eq18",
-            bool(np.isclose(_static_gain(found), static, rtol=1e-9)),
-            evidence="averaged over the process with all robots active it is the cost (4)",
-        ),
+        claim("D-dyn-rules", same),
+        claim("D-nu", race),
+        claim("D-eq21", race),
+        claim("D-state-space", set(chain.states) == reached | never == set(state_space(model))),
+        claim("D-A-x", actions == rule),
+        claim("D-absorb", stays and actions[1, 0, 0] == (1,)),
+        claim("D-eq18", bool(np.isclose(_static_gain(found), static, rtol=1e-09))),
     ]
 
 
@@ -110,9 +81,8 @@ def _static_gain(found: Process) -> float:
 
 
 def _misprints(found: Process) -> list[Claim]:
-    def words(line: str) -> str:
-        value = found.printed[line]
-        return f"cost {value:.6f}" if isinstance(value, float) else f"no law, {value}"
+    def law(line: str) -> str:
+        return "law" if isinstance(found.printed[line], float) else "none"
 
     def harmless(line: str) -> bool:
         value = found.printed[line]
@@ -122,24 +92,31 @@ def _misprints(found: Process) -> list[Claim]:
     busy = (1, model.robots)
     left = transition(model, (*busy, 2), 0).get((*busy, 2), 0.0)
     said = printed_fictitious(model, *busy)
-    corrected = f"instead of {found.gain:.6f}"
     return [
-        Claim(
+        claim(
             "D-fict",
             bool(np.isclose(said, left)),
-            evidence=f"with a page waiting and all {model.robots} robots active the print gives "
-            f"{said:.3f}, and {left:.3f} of the rate is left; the mu belongs to q = 0 only",
+            numbers={"robots": model.robots, "said": said, "left": left},
         ),
-        Claim(
+        claim(
             "D-eq19",
             harmless("19.2") and harmless("19.3"),
-            evidence=f"as printed, line 2: {words('19.2')} {corrected}; line 3: {words('19.3')}",
+            outcome=law("19.3"),
+            numbers={
+                "second": found.printed["19.2"],
+                "gain": found.gain,
+                "third": found.printed["19.3"],
+            },
         ),
-        Claim(
+        claim(
             "D-eq20",
-            harmless("20.3") and not found.leaves,
-            evidence=f"as printed, line 3: {words('20.3')} {corrected}; with more robots than "
-            f"places it leads to a state that is none, {found.leaves}",
+            harmless("20.3") and (not found.leaves),
+            outcome=law("20.3"),
+            numbers={
+                "third": found.printed["20.3"],
+                "gain": found.gain,
+                "leaves": found.leaves or "none",
+            },
         ),
     ]
 
@@ -152,23 +129,12 @@ def _policies(found: Process, policies: PolicyCosts) -> list[Claim]:
     gap = float(np.abs(policies.early - policies.costs).max())
     count = len(policies.costs)
     return [
-        Claim(
-            "D-pure",
-            bool(np.isclose(found.randomised, found.gain, rtol=1e-8)),
-            evidence="a linear programme over all randomised stationary policies finds no less "
-            "than the best pure one",
-        ),
-        Claim(
-            "D-eq22",
-            gap < 0.02,
-            evidence=f"for each of {count} policies and from every state the average over "
-            f"{policies.steps} events is within {gap:.3f} of its limit",
-        ),
-        Claim(
+        claim("D-pure", bool(np.isclose(found.randomised, found.gain, rtol=1e-08))),
+        claim("D-eq22", gap < 0.02, numbers={"count": count, "steps": policies.steps, "gap": gap}),
+        claim(
             "D-P0",
             bool(constant[single].all() and np.isclose(cheapest, least)),
-            evidence=f"of {count} policies of a small process the {int(single.sum())} with one "
-            "recurrent class have one cost each, and the least cost of all is among theirs",
+            numbers={"count": count, "single_class": int(single.sum())},
         ),
     ]
 
@@ -177,7 +143,6 @@ def _lemma_4(found: Process, policies: PolicyCosts) -> list[Claim]:
     model, chain = found.model, found.chain
     top = model.robots
     _, outside = chain.classes()
-    names = ", ".join(map(str, sorted(outside)))
     entered = chain.reachable((1, 2, 1))
     level_two = {x for x in chain.states if x[1] == 2}
     at_top = {x for x in chain.states if x[1] == top} - chain.reachable((1, top, 1))
@@ -194,71 +159,46 @@ def _lemma_4(found: Process, policies: PolicyCosts) -> list[Claim]:
     several = bool((policies.classes > 1).any())
     most = int(policies.classes.max())
     return [
-        Claim(
+        claim(
             "D-example-N2",
             {x for x in level_two - entered if x[2] != 2 or x[0] == 0} == set(),
-            condition=f"without {sorted(level_two - entered)}, which no event of any policy enters"
-            if level_two - entered
-            else "",
-            evidence=f"from (1,2,1) {len(level_two & entered)} of {len(level_two)} states of level "
-            "2 are reached",
+            condition=bool(level_two - entered),
+            numbers={
+                "never_entered": sorted(level_two - entered),
+                "entered": len(level_two & entered),
+                "states": len(level_two),
+            },
         ),
-        Claim(
+        claim(
             "D-multichain",
-            several and not outside,
-            evidence=f"multichain it is: of {len(policies.costs)} pure policies of the process "
-            f"with N = 2 and K = 2 {int((policies.classes > 1).sum())} have {most} recurrent "
-            f"classes. But {len(outside)} states of the process with N = {top} and "
-            f"K = {model.capacity} cannot be reached from the others: weakly communicating",
+            several and (not outside),
+            numbers={
+                "policies": len(policies.costs),
+                "more_classes": int((policies.classes > 1).sum()),
+                "most": most,
+                "outside": len(outside),
+                "top": top,
+                "capacity": model.capacity,
+            },
         ),
-        Claim("D-lem4", not outside, evidence=f"the states {names} cannot be entered"),
-        Claim(
+        claim("D-lem4", not outside, numbers={"states": sorted(outside)}),
+        claim(
             "D-lem4-1",
-            all(q >= 1 and s == 2 for q, _, s in at_top),
-            condition="r < N" if at_top else "",
-            evidence=f"at r = N all states are recurrent but {sorted(at_top)}",
+            all((q >= 1 and s == 2 for q, _, s in at_top)),
+            condition=bool(at_top),
+            numbers={"at_top": sorted(at_top)},
         ),
-        Claim(
-            "D-lem4-1b",
-            not stuck,
-            basis="judged",
-            evidence=f"from {stuck[:1]} action 0 leads on to level 0 with one page less and never "
-            "back: the construction has to pass by level 1",
-        ),
-        Claim(
-            "D-lem4-2",
-            up,
-            condition="the higher level is below N" if missed else "",
-            evidence="under the printed policy from level 0 to level 1 all states of level 1 are "
-            f"visited; under that to level N = {top} {len(missed)} states of it are not, those of "
-            "a fictitious event with pages waiting",
-        ),
-        Claim(
-            "D-lem4-3",
-            False,
-            basis="judged",
-            evidence="from level r to level r' the print sets the actions 0 down to level r' - 1, "
-            "level r' itself among them, where its next line sets action 1",
-        ),
-        Claim(
+        claim("D-lem4-1b", not stuck, basis="judged", numbers={"stuck": stuck[:1]}),
+        claim("D-lem4-2", up, condition=bool(missed), numbers={"top": top, "missed": len(missed)}),
+        claim("D-lem4-3", False, basis="judged"),
+        claim(
             "D-lem4-3-zero",
             (model.capacity, 1, 1) in trapped,
-            evidence="with action 0 at (0,1,1), which the print leaves out of its list, the queue "
-            f"is (0,1) or (1,0) for ever: from there {len(trapped)} states are reached, and "
-            f"({model.capacity},1,1) is not among them; from i = 0 on the construction works",
+            numbers={"reached": len(trapped), "capacity": model.capacity},
         ),
         *(
-            Claim(
-                row,
-                False,
-                basis="judged",
-                evidence=f"action 0 after a departure at (2,0,0) leads to q = {sorted(below)}, the "
-                f"list goes {listed}",
-            )
-            for row, listed in (
-                ("D-lem4-order", "from q up, to q' + 1, which is at most q"),
-                ("D-lem4-order-zero", "from q up, to 2"),
-            )
+            claim(row, False, basis="judged", numbers={"below": sorted(below)})
+            for row in ("D-lem4-order", "D-lem4-order-zero")
         ),
     ]
 

@@ -11,7 +11,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.report import COLOURS, Claim, counted, figure, moves, save_figure, save_value, span
+from analysis.report import (
+    COLOURS,
+    Claim,
+    claim,
+    counted,
+    figure,
+    moves,
+    save_figure,
+    save_value,
+    span,
+)
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.general import mg1k
 from analysis.robots.general.fleet import FleetControl, RobotKind, optimal_fleet
@@ -186,38 +196,15 @@ class Checks:
 def claims(found: Checks) -> list[Claim]:
     """Return what the page says to the work that the draft announces."""
     return [
-        Claim(
+        claim(
             "D-fut-general",
-            found.closed < 1e-9 and found.balance < 1e-6 and 3 * found.misses <= found.cases,
-            evidence="the embedded chain on this page, for any law of the indexing time: for "
-            "exponential times it has the closed form's costs, for gamma laws both forms of the "
-            f"loss rate agree, and of {found.cases} simulated intervals {found.misses} miss it",
+            found.closed < 1e-09 and found.balance < 1e-06 and (3 * found.misses <= found.cases),
+            numbers={"cases": found.cases, "misses": found.misses},
         ),
-        Claim(
-            "D-fut-hetero",
-            False,
-            basis="judged",
-            evidence="robots of several kinds, fixed or controlled, are on this page, and kinds "
-            f"that are alike cost what one kind costs, to {found.alike:.0e}; where robots are best "
-            "placed is not modelled",
-        ),
-        Claim(
-            "D-fut-area",
-            found.neighbours >= 0,
-            evidence="the number of each kind in the best fleet; no fleet with one robot more or "
-            "less of either kind costs less",
-        ),
-        Claim(
-            "D-concl-mg1k",
-            False,
-            basis="judged",
-            evidence="M/M/1/K is; of M/G/1/K the draft has no equation, and its section 5 leaves "
-            "it to an expanded version. This page does it",
-        ),
-        Claim(
-            "D-concl-companion",
-            context="the citation is blank; a dynamic model is in section 3 of this very draft",
-        ),
+        claim("D-fut-hetero", False, basis="judged", numbers={"alike": found.alike}),
+        claim("D-fut-area", found.neighbours >= 0),
+        claim("D-concl-mg1k", False, basis="judged"),
+        claim("D-concl-companion"),
     ]
 
 
