@@ -151,8 +151,8 @@ def keep_numbers(bandit: RestartBandit, exact: pd.DataFrame) -> None:
     lowest = exact.lowest / exact.optimal
     save_value("restart-model-joint", bandit.joint_states)
     save_value("restart-model-instances", len(exact))
-    save_value("restart-model-index-most", np.ceil(10 * above["index"]) / 10)
-    save_value("restart-model-tied-most", np.ceil(10 * above["index_best"]) / 10)
+    save_value("restart-model-index-most", up_to(above["index"]))
+    save_value("restart-model-tied-most", up_to(above["index_best"]))
     save_value("restart-model-lowest-least", np.floor(10 * lowest.min()) / 10)
     save_value("restart-model-lowest-most", np.ceil(10 * lowest.max()) / 10)
     save_value("restart-model-bound-below", 100 * float((1 - exact.bound / exact.optimal).mean()))
@@ -162,6 +162,17 @@ def keep_numbers(bandit: RestartBandit, exact: pd.DataFrame) -> None:
 def bound_is_loose(exact: pd.DataFrame) -> bool:
     """Return whether the relaxed bound lies below the optimum of some system, beyond rounding."""
     return bool((exact.bound < exact.optimal - AGREE - 2 * exact.residual).any())
+
+
+def up_to(percent: float) -> float:
+    """Return the next tenth of a per cent above; 0 where rounding left less than nothing.
+
+    Examples
+    --------
+    >>> up_to(7.01), up_to(-1e-14)
+    (7.1, 0.0)
+    """
+    return float(np.ceil(10 * percent)) / 10 + 0.0
 
 
 def draw_states(most: int = 100) -> None:
@@ -208,7 +219,7 @@ def draw_policies(exact: pd.DataFrame, bandit: RestartBandit, kernel: str) -> No
         axis.semilogy(places, np.maximum(ranked[name], 1e-3), marker, **look)
     axis.set(xlabel="system, by the loss of the index policy", ylabel="cost above the optimum (%)")
     fig.legend(loc="outside upper center", ncols=2)
-    worst, tied = (np.ceil(10 * above[name].max()) / 10 for name in ("index", "index_best"))
+    worst, tied = (up_to(above[name].max()) for name in ("index", "index_best"))
     least = np.floor(above.lowest.min())
     save_figure(
         "restart-model-policies",
