@@ -128,7 +128,7 @@ def _leave_rows_to_the_scorecard(body: Tag) -> None:
     Without a scorecard they stay where they are.
     """
     links = body.select(".book-scorecard a[href]")
-    lines = {str(link["href"]).partition("#")[2]: link for link in links}
+    lines = {f"row-{link.get_text(strip=True)}": link for link in links}
     for rows in body.select("details.book-rows"):
         ids = [str(row["id"]) for row in rows.select(".book-row[id]")]
         if ids and lines.keys() >= set(ids):
