@@ -15,6 +15,10 @@ puts these into the words. A word that differs by outcome stands there once an o
           losses: {each: "{name} {value:.2f}%", between: "; "}
 
 A number is written as in a format string of Python; `SPELLINGS` adds ways of the book's own.
+
+Rows may share an entry: ids stand side by side, and ``*`` is for any characters, as in
+``D-mu05 D-t1-*-C_d``. The words of a row are those of all entries that name it: each field once,
+and all choices in the order of the file.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ import re
 import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cache
 from numbers import Number
 from pathlib import Path
@@ -252,8 +257,8 @@ def entries(document: str) -> dict[str, Entry]:
     Raises
     ------
     ValueError
-        Naming the file and the row: if the row is not one of the document or stands twice, a field
-        is not one of `WORDS`, a text is empty, or a template cannot be read.
+        Naming the file and the row: if the row is not one of the document, a field of it or the row
+        stands twice, a field is not one of `WORDS`, a text is empty, or a template cannot be read.
     """
     path = FOLDER / f"{document}.yml"
     if not path.exists():
@@ -263,14 +268,38 @@ def entries(document: str) -> dict[str, Entry]:
     if set(content) != set(_sections(path)):
         raise ValueError(f"{path.name}: a page must stand alone in its line, as 'name:'")
     for page, rows in content.items():
-        for id, said in _mapping(f"{path.name}: {page}", rows).items():
-            row = printed_rows().get(id)
-            if row is None or row.document != document:
-                raise ValueError(f"{path.name}: {id} is no row of {document}")
-            if id in found:
-                raise ValueError(f"{path.name}: {id} stands twice")
-            found[id] = _entry(f"{path.name}: {id}", id, page, said)
+        for names, said in _mapping(f"{path.name}: {page}", rows).items():
+            where = f"{path.name}: {names}"
+            for id in _rows_named(where, names, document):
+                entry = _entry(where, id, page, said)
+                found[id] = _joined(where, found[id], entry) if id in found else entry
     return found
+
+
+def _rows_named(where: str, names: str, document: str) -> list[str]:
+    """Return the ids of a document's rows that names with or without ``*`` fit."""
+    rows = [id for id, row in printed_rows().items() if row.document == document]
+    ids = []
+    for name in names.split():
+        # Without an asterisk a name is one id, whatever other characters it has.
+        fitting = [id for id in rows if (fnmatchcase(id, name) if "*" in name else id == name)]
+        if not fitting:
+            raise ValueError(f"{where}: {name} is no row of {document}")
+        ids += fitting
+    return ids
+
+
+def _joined(where: str, one: Entry, other: Entry) -> Entry:
+    """Return the words of two entries of the same row, which must have no field in common."""
+    if one.page != other.page:
+        raise ValueError(f"{where} stands twice: {one.id} is on the page {one.page} too")
+    twice = sorted(
+        {*one.words, *one.lists, *one.assumes} & {*other.words, *other.lists, *other.assumes}
+    )
+    if twice:
+        raise ValueError(f"{where} stands twice: {one.id} has {twice[0]} in another entry too")
+    words, lists = {**one.words, **other.words}, {**one.lists, **other.lists}
+    return Entry(one.id, one.page, words, one.assumes + other.assumes, lists)
 
 
 def _entry(where: str, id: str, page: str, said: Any) -> Entry:

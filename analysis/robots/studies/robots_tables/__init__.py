@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from analysis.published import printed_number, printed_rows
-from analysis.report import Claim, save_value
+from analysis.report import Claim, claim, save_value
 from analysis.report.scorecard import judge
 from analysis.robots.controlled.control import RobotControl, without_cap
 from analysis.robots.printed.references import ReferenceRuns, every_reference
@@ -265,12 +265,6 @@ def solved_on_all_states(key: Key, service_rate: float = 1.0) -> float:
 
 #: Rows of Table 2 whose C_d is a misprint.
 MISPRINTED: tuple[Key, Key] = (("t2", "0.05", "10", "1.2"), ("t2", "0.05", "10", "2.4"))
-THE_WEIGHT = "the printed weight is gamma(K) of Lemma 1, rounded"
-THE_START = "reference state (1,1,1) and h_0 = 0"
-THE_COST = "the cost is T(h)(x_hat), without the tau of Proposition 4"
-THE_COUNT = "one more than the number of updates, which is what Figures 6 to 8 count"
-THE_CAP = "so many robots that more change nothing"
-THE_MOST = "N_max is the largest r at which one more robot is started as the queue empties"
 
 
 def claims(found: Results) -> list[Claim]:
@@ -280,37 +274,31 @@ def claims(found: Results) -> list[Claim]:
 
 
 def _cell(found: Results, key: Key, column: str) -> Claim:
-    row = found.rows[key]
-    assumes, alternatives = _choices(found, key, column)
+    alternatives = _by_other_choices(found, key, column)
     if key in found.literal:
-        assumes += (THE_WEIGHT,)
         alternatives.append(found.literal[key].cells[column])
-    explained, because = _misprint(found, key, column)
-    return Claim(
+    explained = _misprint(found, key, column)
+    return claim(
         cell_id(key, column),
-        row.cells[column],
-        assumes=assumes,
-        alternatives=alternatives if assumes else (),
+        found.rows[key].cells[column],
+        alternatives=alternatives,
         explained=explained,
-        because=because,
-        independent=found.second_method[key] if because else None,
+        independent=None if explained is None else found.second_method[key],
     )
 
 
-def _choices(found: Results, key: Key, column: str) -> tuple[tuple[str, ...], list[float]]:
-    """Return what a cell rests on that the draft does not print, and the cell without it."""
+def _by_other_choices(found: Results, key: Key, column: str) -> list[float]:
+    """Return a cell under other choices of what the draft does not print, if it rests on any."""
     row = found.rows[key]
     if key[0] == "t1" and row.runs is not None and column in ("C_d", "N_iter"):
         updates, costs = others_of(row.runs)
         if column == "C_d":
-            return (THE_START, THE_COST), [*costs, row.optimal_cost, found.step * row.cells["C_d"]]
-        return (THE_START, THE_COUNT), [*(updates + 1), row.cells["N_iter"] - 1]
+            return [*costs, row.optimal_cost, found.step * row.cells["C_d"]]
+        return [*(updates + 1), row.cells["N_iter"] - 1]
     if key[0] == "t2" and column not in ("C_s", "N_s"):
         others = [rows[key].cells[column] for rows in found.capped]
-        if column == "N_max":
-            return (THE_CAP, THE_MOST), [*others, row.max_robots]
-        return (THE_CAP,), others
-    return (), []
+        return [*others, row.max_robots] if column == "N_max" else others
+    return []
 
 
 def others_of(runs: ReferenceRuns) -> tuple[Any, Any]:
@@ -322,15 +310,14 @@ def others_of(runs: ReferenceRuns) -> tuple[Any, Any]:
     return runs.updates[inside][places], runs.cost[inside][places]
 
 
-def _misprint(found: Results, key: Key, column: str) -> tuple[float | None, str]:
-    """Return where the two misprinted cells of Table 2 come from."""
+def _misprint(found: Results, key: Key, column: str) -> float | None:
+    """Return the cell that stands in the place of a misprinted one; None for all others."""
     first, neighbour = MISPRINTED
     if column == "C_d" and key == first:
-        return found.rows[neighbour].cells["C_d"], "prints the next row's cost"
+        return found.rows[neighbour].cells["C_d"]
     if column == "C_d" and key == neighbour:
-        other = found.rows["t1", *neighbour[1:]].cells["C_d"]
-        return other, "prints the cell of Table 1 with the same parameters"
-    return None, ""
+        return found.rows["t1", *neighbour[1:]].cells["C_d"]
+    return None
 
 
 def is_printed(key: Key, column: str, value: float) -> bool:
@@ -350,32 +337,27 @@ def _section_4(found: Results) -> list[Claim]:
     between = sum(
         row.cells["N_min"] < row.cells["Nbar"] < row.cells["N_s"] for row in capped.values()
     )
-    numbers = (found.service_rate, found.step)
+    rate_and_step = (found.service_rate, found.step)
     half, first = found.half_rate_robots, printed_number(cell_id(next(iter(found.rows)), "N_s"))
     fleets = sum(is_printed(key, "N_s", row.cells["N_s"]) for key, row in found.rows.items())
+    rows = len(found.rows)
     return [
-        Claim(
+        claim(
             "D-mu05",
             half == first,
-            evidence=f"with mu = 0.5 the first row's N_s would be {half}, and {first:g} is "
-            f"printed; the captions say 1, with which N_s is as printed in {fleets} of "
-            f"{len(found.rows)} rows",
+            numbers={"half_rate": half, "printed": first, "as_printed": fleets, "rows": rows},
         ),
-        Claim(
-            "D-t1-N",
-            fitting == len(capped),
-            evidence=f"with N = N_s both N_min and the mean are as printed in {fitting} of "
-            f"{len(capped)} rows; for N_iter the draft leaves choices, see its cells",
+        claim(
+            "D-t1-N", fitting == len(capped), numbers={"as_printed": fitting, "rows": len(capped)}
         ),
-        Claim("D-t1-caption", numbers, evidence="the rate and the step of the rows on this page"),
-        Claim("D-t2-caption", numbers, evidence="the rate and the step of the rows on this page"),
-        Claim("D-tau", found.step, evidence="the step of the iteration in Table 1"),
-        Claim("D-tol", found.tolerance, evidence="where the iteration stops in Table 1"),
-        Claim(
+        claim("D-t1-caption", rate_and_step),
+        claim("D-t2-caption", rate_and_step),
+        claim("D-tau", found.step),
+        claim("D-tol", found.tolerance),
+        claim(
             "D-intuition",
-            cheaper == len(found.rows) and between == len(capped),
-            evidence=f"C_d < C_s in {cheaper} of {len(found.rows)} rows, and N_min < mean < N_s in "
-            f"{between} of {len(capped)} rows of Table 1",
+            cheaper == rows and between == len(capped),
+            numbers={"cheaper": cheaper, "rows": rows, "between": between, "capped": len(capped)},
         ),
     ]
 
