@@ -66,7 +66,7 @@ async () => {
     && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
   const wide = [...article.querySelectorAll("*")]
     .filter((e) => box(e).right > window.innerWidth + 1)
-    .filter((e) => !scrolls(e) && !e.closest(".book-scorecard tr:not(.book-open) math")).slice(0, 5).map((e) => e.outerHTML.slice(0, 120));
+    .filter((e) => !scrolls(e) && !e.closest(".book-scorecard tr:not(.book-open) :is(.math, .book-joined)")).slice(0, 5).map((e) => e.outerHTML.slice(0, 120));
   if (overflow > 0) wide.unshift(`by ${overflow} pixels`);
 
   // What scrolls sideways without a sign that it does, or cannot be reached by keyboard.
