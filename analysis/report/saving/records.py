@@ -34,10 +34,11 @@ def record_claims(claims: Iterable[Claim]) -> None:
     """
     page = run_facts()["notebook"].rpartition("/")[2]
     for claim in claims:
-        if claim.id not in printed_rows():
+        row = printed_rows().get(claim.id)
+        if row is None:
             raise ValueError(f"id must name a row of analysis/published, got {claim.id!r}")
-        if page and page_of(claim.id) not in ("", page):
-            raise ValueError(f"words of {claim.id} stand under the page {page_of(claim.id)}")
+        if page and page_of(row) not in ("", page):
+            raise ValueError(f"words of {claim.id} stand under the page {page_of(row)}")
         if claim.id in _records and not by_hand():
             raise ValueError(f"id {claim.id!r} was recorded before in this notebook")
         _records[claim.id] = claim

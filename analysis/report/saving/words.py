@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.published import FOLDER as PUBLISHED
-from analysis.published import printed_rows
+from analysis.published import Printed, printed_rows
 from analysis.report.running.values import read_values
 from analysis.report.saving.claims import Claim
 from analysis.report.text import counted, plus_minus, span
@@ -343,9 +343,9 @@ def _template(where: str, text: Any) -> str:
     return text
 
 
-def page_of(id: str) -> str:
+def page_of(row: Printed) -> str:
     """Return the page under which the words of a row stand; empty where it has none."""
-    entry = entries(printed_rows()[id].document).get(id)
+    entry = entries(row.document).get(row.id)
     return entry.page if entry else ""
 
 

@@ -26,7 +26,7 @@ def test_a_record_is_kept_with_its_fields(start_run):
 
 
 def test_numpy_values_are_kept_as_plain_numbers(start_run):
-    folder = start_run()
+    folder = start_run(notebook="ephemeral/four-sources")
     draws = np.arange(10.0)
     record(
         ROW,
@@ -47,10 +47,11 @@ def test_numpy_values_are_kept_as_plain_numbers(start_run):
 
 
 def test_the_same_records_give_the_same_bytes(start_run):
-    first, second = start_run("first"), None
+    page = "ephemeral/four-sources"
+    first = start_run("first", notebook=page)
     record(ROW, 1.5)
     record(OTHER, 0.1 + 0.2)
-    second = start_run("second")
+    second = start_run("second", notebook=page)
     record(OTHER, 0.1 + 0.2)
     record(ROW, 1.5)
     assert (first / "records.json").read_bytes() == (second / "records.json").read_bytes()
