@@ -19,7 +19,7 @@ from analysis.sweep import sweep
 
 FOLDER = Path(__file__).parent
 LOSSES, CYCLES = FOLDER / "losses.csv", FOLDER / "cycles.csv"
-SETS, HORIZON, SEED = 39, 200_000, 30
+SETS, HORIZON, SEED = 50, 200_000, 30
 """What is recorded."""
 CODE = (
     "_certainty_kernel",
