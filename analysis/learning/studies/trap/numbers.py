@@ -108,6 +108,11 @@ def _report_paired(runs: pd.DataFrame) -> None:
             continue
         more = Estimate.of((by[rule, horizon] - by["UCB on the index", horizon]).to_numpy())
         rows.append((rule, horizon, more.value, more.half_width))
+        if rule == "draws and pairs" and horizon == runs.horizon.max():
+            save_value("learning-trap-draws-over-ucb", more.value, interval=more.interval,
+                       replications=len(by))  # fmt: skip
+            save_value("learning-trap-draws-over-ucb-half", more.half_width)
+            save_value("learning-trap-draws-are-less", bool(more.high < 0))
         if rule == "gain and pairs":
             place = sorted(runs.horizon.unique()).index(horizon)
             name = f"learning-trap-gain-over-ucb-{('first', 'second', 'third')[place]}"
