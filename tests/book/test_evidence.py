@@ -132,7 +132,6 @@ def test_no_caption_or_alternative_text_says_where_a_panel_lies():
 #: Studies whose claims still have their words in Python.
 WORDS_IN_PYTHON = {
     "learning/studies/learning_as_printed/claims.py",
-    "learning/studies/learning_corrected/__init__.py",
 }
 
 

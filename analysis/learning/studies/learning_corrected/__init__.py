@@ -17,7 +17,7 @@ from analysis.learning.scheme.gradient import gradient_check
 from analysis.learning.scheme.lspe import GreedyThresholdPolicy, LspeOptions
 from analysis.learning.scheme.runs import Learned, learned
 from analysis.learning.studies.rounding import shown
-from analysis.report import Claim, save_table
+from analysis.report import Claim, claim, save_table
 
 ZERO, BAD = "all thresholds 0", "bad start"
 
@@ -270,19 +270,14 @@ def remains(experiment: Experiment, budgets: Iterable[int], cap: int) -> pd.Data
 
 def claims(engaged: Floats, budget: int) -> list[Claim]:
     """Return what the page says to its row; `engaged` counts the sources of each epoch and run."""
-    kept = bool((np.asarray(engaged) == budget).all())
+    drawn = np.asarray(engaged)
     return [
-        Claim(
+        claim(
             "B-online-choice",
             True,
             basis="judged",
-            condition="of sources that draw each by itself, as printed: a draw of exactly N_0 of "
-            "them keeps the budget"
-            if kept
-            else "",
-            evidence="independent draws break the budget. The corrected scheme draws "
-            f"{budget} source at each of {np.asarray(engaged).size} epochs, online, and "
-            f"{'keeps' if kept else 'does not keep'} it",
+            outcome="kept" if (drawn == budget).all() else "broken",
+            numbers={"budget": budget, "epochs": drawn.size},
         )
     ]
 
