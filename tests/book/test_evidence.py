@@ -129,12 +129,6 @@ def test_no_caption_or_alternative_text_says_where_a_panel_lies():
     assert told == {}
 
 
-#: Studies whose claims still have their words in Python.
-WORDS_IN_PYTHON = {
-    "learning/studies/learning_as_printed/claims.py",
-}
-
-
 def words_in_python():
     """Return the modules of studies, by their path below the package, that say rows in words."""
     return {
@@ -171,4 +165,4 @@ def test_keys_docstrings_and_captions_are_no_words_of_a_claim(code):
 
 
 def test_the_words_of_a_verdict_are_data():
-    assert words_in_python() == WORDS_IN_PYTHON
+    assert words_in_python() == set()

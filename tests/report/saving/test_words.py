@@ -220,16 +220,11 @@ def test_all_files_can_be_read_and_name_pages_of_the_book():
     assert pages <= set(all_notebooks())
 
 
-#: Documents of which not all rows have their words in the file yet.
-UNFINISHED = {"learning-2019"}
-
-
 @pytest.mark.parametrize("document", sorted(documents()))
 def test_each_row_that_needs_words_has_an_entry(document):
     rows = {id for id, row in printed_rows().items() if row.document == document}
     wanted = {id for id in rows if printed_rows()[id].kind in words.WORDED}
-    missing = wanted - words.entries(document).keys()
-    assert bool(missing) == (document in UNFINISHED), sorted(missing)
+    assert wanted - words.entries(document).keys() == set()
 
 
 def test_a_row_has_an_entry_of_plain_words():

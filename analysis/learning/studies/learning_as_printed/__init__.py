@@ -1,7 +1,7 @@
 """The scheme of 2019 as printed: what it earns, where it diverges, and what that rests on.
 
-The paper does not print by what a state is divided before kappa multiplies it. `UNIT` is the choice
-with which the printed 160 comes out; `bounds_by_divisor` gives what other choices would.
+The paper does not print by what a state is divided before kappa multiplies it. With the largest u*
+the printed 160 comes out; `bounds_by_divisor` gives what other choices would.
 """
 
 from __future__ import annotations
@@ -27,17 +27,6 @@ from analysis.learning.scheme.thresholds import (
 )
 from analysis.report import save_table
 
-UNIT = "states enter the logit divided by the largest u*"
-RAW = "states enter the logit as they are"
-#: The experiment of section V, and the one reading of its unprinted choices that all rows share.
-EXPERIMENT = "learning run of section V"
-CHOICES = (
-    UNIT,
-    "c of the step sizes is 0.1",
-    "mean utilities are those of the report",
-    "all recursions start at 0",
-    "delta is 1e-6 and epsilon is 1",
-)
 OVERFLOW = float(np.log(np.finfo(np.float64).max))
 """Size of an exponent beyond which exp leaves the range of double precision."""
 

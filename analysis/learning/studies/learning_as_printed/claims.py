@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 import numpy as np
 
 from analysis.ephemeral.sources import Sources
 from analysis.learning.comparison import LearningCurves
 from analysis.learning.scheme.thresholds import soft_threshold_value, whittle_threshold
-from analysis.learning.studies.learning_as_printed import (
-    CHOICES,
-    EXPERIMENT,
-    OVERFLOW,
-    UNIT,
-    Found,
-)
+from analysis.learning.studies.learning_as_printed import OVERFLOW, Found
 from analysis.published import printed_number
-from analysis.report import Claim
+from analysis.report import Claim, claim
 from analysis.results import Estimate
+
+#: Columns of `Found.steepness` that kappa is said to control, by row.
+CONTROLLED = {"B-kappa-mean": "sources crawled", "B-kappa-disp": "their deviation"}
+#: Runs with one of the cures, by the row on it.
+WITH_ONE_CURE = {"B-cure-1": "projection alone", "B-cure-2": "regularisation alone"}
 
 
 def claims(found: Found) -> list[Claim]:
@@ -31,18 +29,14 @@ def _inputs(found: Found) -> Iterable[Claim]:
     arms = found.sources
     for i in range(len(arms)):
         rate, decay = float(arms.arrival_rate[i]), float(arms.decay[i])
-        yield Claim(f"B-t1-lam{i + 1}", rate, evidence="used throughout")
-        yield Claim(f"B-t1-c{i + 1}", decay, evidence="used throughout")
+        yield claim(f"B-t1-lam{i + 1}", rate)
+        yield claim(f"B-t1-c{i + 1}", decay)
         kept = arms.state_at_age(1000)[i] / arms.u_star[i]
-        yield Claim(
-            f"B-t1-M{i + 1}",
-            bool(abs(kept - 1) < 1e-12),
-            evidence="content only decays and is never dropped; used throughout",
-        )
-    yield Claim("B-N-arms", [len(arms)], evidence="the sources of the report")
-    yield Claim("B-kappa", [found.kappa], evidence=f"with a choice not printed: {UNIT}")
-    yield Claim("B-gamma", [found.value_step], evidence="used throughout")
-    yield Claim("B-steps", [found.horizon], evidence="used throughout")
+        yield claim(f"B-t1-M{i + 1}", bool(abs(kept - 1) < 1e-12))
+    yield claim("B-N-arms", [len(arms)])
+    yield claim("B-kappa", [found.kappa])
+    yield claim("B-gamma", [found.value_step])
+    yield claim("B-steps", [found.horizon])
 
 
 def _earned(found: Found) -> Iterable[Claim]:
@@ -50,165 +44,146 @@ def _earned(found: Found) -> Iterable[Claim]:
     reward = Estimate.of(main.expected.mean(axis=1))
     engaged = Estimate.of(main.engaged.mean(axis=1))
     first, *others = found.divisors.values()
-    under = partial(Claim, assumes=CHOICES, experiment=EXPERIMENT, reading=UNIT)
-    by_engaged = partial(under, replications=len(main.expected))
     other_c = found.by_c[found.by_c["kappa"] == found.kappa].iloc[1:]
-    yield by_engaged(
+    yield claim(
         "B-160",
         reward.value,
         interval=reward.interval,
+        replications=len(main.expected),
         alternatives=[*(v.average_reward for v in others), *other_c["reward"]],
-        because=f"Thresholds at their upper bounds are worth {first.average_reward:.2f}",
+        numbers={"at_bounds": first.average_reward},
     )
-    yield by_engaged(
+    yield claim(
         "B-one-arm",
         engaged.value,
         interval=engaged.interval,
+        replications=len(main.expected),
         alternatives=[*(v.engaged for v in others), *other_c["engaged"]],
-        because=f"Thresholds at their upper bounds crawl {first.engaged:.3f}",
+        numbers={"at_bounds": first.engaged},
     )
-    yield Claim(
-        "B-283",
-        found.best,
-        missing="how it was obtained: [2] does not print it, the slides print "
-        f"{printed_number('A-s-285'):g}, and by expected content no policy with one source an "
-        f"epoch earns more than {found.ceiling:.2f} in the long run on this instance",
-    )
+    slides = printed_number("A-s-285")
+    yield claim("B-283", found.best, numbers={"slides": slides, "ceiling": found.ceiling})
     best, second = np.sort(arms.u)[:-3:-1]
-    yield under(
+    raw = mean_reward(found.raw["with both cures"])
+    yield claim(
         "B-between",
         bool(second < reward.low and reward.high < best),
-        evidence=f"{second:.2f} and {best:.2f} from crawling the second best and the best source "
-        f"alone, with {reward.value:.2f} between; {_raw_reward(found):.0f} with raw states",
+        numbers={"second": second, "best": best, "reward": reward.value, "raw": raw},
     )
-    yield under(
+    yield claim(
         "B-smaller",
         bool(reward.high < found.best),
-        evidence=f"{reward.value:.2f} against the index policy's {found.best:.2f}; with raw states "
-        f"{_raw_reward(found):.0f}, since more than one source is crawled at an epoch",
+        numbers={"reward": reward.value, "index_policy": found.best, "raw": raw},
     )
     ones = Sources(arms.arrival_rate, np.ones(len(arms)), arms.decay_rate)
     without = soft_threshold_value(ones, ones.u_star, found.kappa).average_reward
-    pair, printed = np.sort(ones.u)[:-3:-1], printed_number("B-160")
-    yield Claim(
+    best, second = np.sort(ones.u)[:-3:-1]
+    printed = printed_number("B-160")
+    yield claim(
         "B-t1-no-xi",
-        bool(round(first.average_reward, -1) == printed and not pair[1] < printed < pair[0]),
-        condition="with the mean utilities of the report, which Table I leaves out",
-        assumes=(UNIT,),
-        experiment=EXPERIMENT,
-        reading=UNIT,
-        evidence=f"with all utilities 1 the two best sources alone earn {pair[0]:.1f} and "
-        f"{pair[1]:.1f}, which {printed:g} is not between, and thresholds at their bounds "
-        f"{without:.1f}",
+        bool(round(first.average_reward, -1) == printed and not second < printed < best),
+        numbers={"best": best, "second": second, "printed": printed, "at_bounds": without},
     )
-    for row, column in (("B-kappa-mean", "sources crawled"), ("B-kappa-disp", "their deviation")):
+    for row, column in CONTROLLED.items():
         values = found.steepness[column]
-        yield under(
-            row,
-            bool((np.diff(values) < 0).all()),
-            evidence="; ".join(f"{v:.3f} at kappa {k:g}" for k, v in values.items()),
-        )
+        by_kappa = values.to_dict()
+        yield claim(row, bool((np.diff(values) < 0).all()), numbers={"by_kappa": by_kappa})
 
 
 def _stable(found: Found) -> Iterable[Claim]:
+    yield from _instability(found)
+    yield from _causes(found)
     count = {name: len(c.diverged) for name, c in found.runs.items()}
-    free = found.runs["with neither"]
-    total = len(free.diverged) + len(free.expected)
-    raw = found.raw["with neither"]
-    of_raw = f"{len(raw.diverged)} of {len(raw.diverged) + len(raw.expected)} with raw states"
-    half = np.median([epoch for _, epoch in free.diverged]) if free.diverged else np.inf
     worse = count["with neither"] > 0
-    under = partial(Claim, assumes=CHOICES, experiment=EXPERIMENT, reading=UNIT)
-    yield under(
-        "B-instability",
-        bool(count["with neither"] > 0.5 * total and half < found.horizon / 2),
-        evidence=f"{count['with neither']} of {total} runs diverge without the cures, half of them "
-        f"by epoch {half:.0f}; {of_raw}",
-    )
-    yield under(
-        "B-cause-1",
-        found.free.exponent > OVERFLOW,
-        evidence=f"without the cures an exponent of the logit reaches {found.free.exponent:.0f} in "
-        f"size, and exp overflows from {OVERFLOW:.0f} on; what the projection does is to keep "
-        "sources crawled, so that states go on moving and the matrix keeps its rank. With raw "
-        f"states it reaches {found.free_raw.exponent:.0f}, and no run diverges",
-    )
-    rank = max(found.free.ranks, default=found.free.features)
-    condition = found.condition.iloc[0]
-    yield under(
-        "B-cause-2",
-        rank < found.free.features,
-        condition="once thresholds have drifted so far that nothing is crawled and mean states "
-        "stand still",
-        evidence=f"at divergence the matrix has rank {rank} of {found.free.features} at most; while"
-        f" sources are crawled its condition number of {condition.iloc[1]:.1e} comes from collinear"
-        f" features: {condition.iloc[2]:.0f} once they are centred and standardised, in the same "
-        "deterministic model",
-    )
-    for row, name in (("B-cure-1", "projection alone"), ("B-cure-2", "regularisation alone")):
-        yield under(
-            row,
-            count[name] == 0 and worse,
-            evidence=f"{count[name]} of {total} runs diverge with it alone, "
-            f"{count['with neither']} with neither cure; they earn "
-            f"{mean_reward(found.runs[name]):.2f}",
-        )
-    yield under(
+    for row, name in WITH_ONE_CURE.items():
+        numbers = {"diverged": count[name], "reward": mean_reward(found.runs[name])}
+        holds = count[name] == 0 and worse
+        yield claim(row, holds, numbers=numbers | _without_cures(found))
+    cured = count["with both cures"]
+    yield claim(
         "B-cures-help",
-        count["with both cures"] == 0 and worse,
-        evidence=f"{count['with neither']} of {total} runs diverge without them, "
-        f"{count['with both cures']} with both; without them {of_raw}",
+        cured == 0 and worse,
+        numbers={"diverged": cured} | _without_cures(found) | _raw_without_cures(found),
     )
     arms = found.sources
     ages = np.array([[age, 1 + age % 2, 1, 1][: len(arms)] for age in (1, 2)])
     levels = np.array([whittle_threshold(arms, arms.state_at_age(age)) for age in ages])
-    above = " and ".join(str(i + 1) for i in np.flatnonzero((levels > arms.u_star).any(axis=0)))
-    yield Claim(
+    above = np.flatnonzero((levels > arms.u_star).any(axis=0)) + 1
+    yield claim(
         "B-cure-1-legit",
         bool((levels <= arms.u_star).all()),
-        evidence=f"the index policy's thresholds of sources {above or 'none'} lie above u*; the "
-        f"best projected thresholds at one crawl an epoch earn {found.projected:.2f}, free ones "
-        f"{found.unprojected:.2f}",
+        numbers={"above": above, "projected": found.projected, "free": found.unprojected},
     )
+
+
+def _instability(found: Found) -> Iterable[Claim]:
+    free = found.runs["with neither"]
+    total = len(free.diverged) + len(free.expected)
+    half = np.median([epoch for _, epoch in free.diverged]) if free.diverged else np.inf
+    yield claim(
+        "B-instability",
+        bool(len(free.diverged) > 0.5 * total and half < found.horizon / 2),
+        numbers={"half": half} | _without_cures(found) | _raw_without_cures(found),
+    )
+
+
+def _causes(found: Found) -> Iterable[Claim]:
+    free, raw = found.free, found.free_raw
+    overflows = free.exponent > OVERFLOW
+    yield claim(
+        "B-cause-1",
+        overflows,
+        outcome="holds" if overflows else "raw_diverges" if raw.ranks else "fails",
+        numbers={
+            "exponent": free.exponent,
+            "overflow": OVERFLOW,
+            "raw_exponent": raw.exponent,
+            "raw_diverged": len(raw.ranks),
+        },
+    )
+    rank = max(free.ranks, default=free.features)
+    _, divided, centred = found.condition.iloc[0]
+    yield claim(
+        "B-cause-2",
+        rank < free.features,
+        numbers={
+            "rank": rank,
+            "features": free.features,
+            "condition": divided,
+            "centred": centred,
+        },
+    )
+
+
+def _without_cures(found: Found) -> dict[str, int]:
+    """Return how many runs with neither cure diverge, and how many there are."""
+    free = found.runs["with neither"]
+    diverged = len(free.diverged)
+    return {"without_cures": diverged, "runs": diverged + len(free.expected)}
+
+
+def _raw_without_cures(found: Found) -> dict[str, int]:
+    """Return the same with states that are not divided."""
+    raw = found.raw["with neither"]
+    diverged = len(raw.diverged)
+    return {"raw_diverged": diverged, "raw_runs": diverged + len(raw.expected)}
 
 
 def _known(found: Found) -> Iterable[Claim]:
-    yield Claim(
-        "B-intro-online",
-        context="what the paper sets out to do; what its scheme must be told is in the row on how "
-        "little information it uses",
-    )
-    yield Claim(
-        "B-little-info",
-        not found.told_matters,
-        evidence="u_i and alpha_i enter through the states that are not seen and through the "
-        "projection; the two numbers are all that the index needs",
-    )
+    yield claim("B-intro-online")
+    yield claim("B-little-info", not found.told_matters)
     error, earned = found.estimated.error, found.estimated.earned
-    yield Claim(
+    yield claim(
         "B-observed",
         True,
         basis="judged",
-        condition="the parameters are known: to a learner, what a crawl finds is all there is"
-        if error < 0.2
-        else "",
-        evidence=f"from what {found.horizon} crawls found, u* and c of the sources crawled most "
-        f"are estimated within {error:.1%}",
+        condition=error < 0.2,
+        numbers={"crawls": found.horizon, "error": error},
     )
-    yield Claim(
-        "B-index-needs",
-        True,
-        basis="judged",
-        evidence="the closed form of [2] takes every parameter of a source. Estimates can stand in "
-        f"for them: an index policy that starts without knowledge earns {earned:.2%} of the one "
-        f"that knows them, in one run of {found.horizon} epochs",
-    )
+    numbers = {"earned": earned, "epochs": found.horizon}
+    yield claim("B-index-needs", True, basis="judged", numbers=numbers)
 
 
 def mean_reward(curves: LearningCurves) -> float:
     """Return the mean reward of all runs that did not diverge; nan if all did."""
     return float(curves.expected.mean()) if len(curves.expected) else float("nan")
-
-
-def _raw_reward(found: Found) -> float:
-    return mean_reward(found.raw["with both cures"])
