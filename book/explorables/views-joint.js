@@ -12,8 +12,8 @@
     return {
       title: `Drive it: a price, a queue, and who is crawled${size < all ? ` (the first ${size} sources)` : ""}`,
       controls: [
-        { name: "price", label: "Price of a page p", unit: "content", type: "range", min: 0, max: Number((1.2 * worth).toPrecision(3)), value: 0 },
-        { name: "q", label: "Pages that wait, q", type: "range", min: 0, max: 2000, integer: true, value: 0 },
+        { name: "price", label: "Price of a page p", unit: "content", type: "range", min: 0, max: Number((1.2 * worth).toPrecision(3)), value: Number((0.1 * worth).toPrecision(2)) },
+        { name: "q", label: "Pages that wait, q", type: "range", min: 0, max: 2000, integer: true, value: 50 },
         { name: "s", label: "Pages indexed per unit of time, s", type: "range", min: 1, max: 10000, log: true, value: parameters.index_rate },
         { name: "M", label: "Budget M", unit: "sources per epoch", type: "range", min: 1, max: size, integer: true, value: Math.min(2, size) },
       ],
@@ -32,7 +32,7 @@
         const who = some.length ? `${some.length > 1 ? "sources" : "source"} ${listed(some.map((i) => String(i + 1)))} ${some.length > 1 ? "are" : "is"} crawled` : "no source is crawled";
         return {
           picture: [panel, grid], numbers: { pages: run.pages, crawls: run.count },
-          words: `At a price of ${said(state.price)} and ${book.plural(state.q, "page")} waiting ${who}, ${said(run.count, 2)} crawls an epoch. `
+          words: `At a price of ${said(state.price)}, with ${book.plural(state.q, "page")} waiting and ${book.plural(state.M, "crawl")} allowed, ${who}, ${said(run.count, 2)} crawls an epoch. `
             + `They bring ${said(run.pages, 1)} pages an epoch; the engine indexes ${said(state.s * T, 1)}.`,
           legend: [[book.keyCell(colour(0)), "a crawl, in its source's colour"], [book.keyLine(colour(0)), "index of the source"]],
         };

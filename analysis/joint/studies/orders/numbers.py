@@ -49,6 +49,11 @@ def save_by_order(frame: pd.DataFrame, bound: float) -> None:
         "gain-preempt", gain(frame, ("blind", "last come, pre-emptive"), ("blind", "last come"))
     )
     save_estimate("gain-worth", gain(frame, ("blind", "worth"), ("blind", "last come")))
+    small = [
+        gain(frame, ("blind", order), ("blind", "last come"))
+        for order in ("last come, pre-emptive", "worth")
+    ]
+    save_value("orders-gains-have-width", all(round(g.low, 2) < round(g.high, 2) for g in small))
     idle = frame[frame["policy"] == "queue, dual price"]["idle"].mean()
     save_value("orders-idle", float(idle))
     save_value("orders-best", float(means.max()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.report import COLOURS, figure, save_figure
+from analysis.report import COLOURS, counted, figure, save_figure
 
 
 def save_curves(optimum: pd.DataFrame, rule: pd.DataFrame) -> None:
@@ -36,7 +36,7 @@ def save_curves(optimum: pd.DataFrame, rule: pd.DataFrame) -> None:
         caption="Longest queue at which a robot is sent to a source, by the age of the source, "
         "where the other source has just been crawled; -1 where none is sent at any queue.",
         alt="Two panels, optimum and rule, with two curves of a longest queue against age. In the "
-        f"optimum a robot alone is sent up to {first['alone']} pages at age 0 and up to "
+        f"optimum a robot alone is sent up to {counted(int(first['alone']), 'page')} at age 0 and up to "
         f"{last['alone']} at age {last['age']}; one beside another in flight up to "
         f"{first['second']} and {last['second']}.",
     )
