@@ -29,6 +29,7 @@ def save_curves(optimum: pd.DataFrame, rule: pd.DataFrame) -> None:
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=1)
     data = optimum.merge(rule, on="age", suffixes=(", optimum", ", rule"))
     first, last = optimum.iloc[0], optimum.iloc[-1]
+    alone = counted(int(first["alone"]), "page")
     save_figure(
         "robots-and-sources-curves",
         fig,
@@ -36,7 +37,7 @@ def save_curves(optimum: pd.DataFrame, rule: pd.DataFrame) -> None:
         caption="Longest queue at which a robot is sent to a source, by the age of the source, "
         "where the other source has just been crawled; -1 where none is sent at any queue.",
         alt="Two panels, optimum and rule, with two curves of a longest queue against age. In the "
-        f"optimum a robot alone is sent up to {counted(int(first['alone']), 'page')} at age 0 and up to "
+        f"optimum a robot alone is sent up to {alone} at age 0 and up to "
         f"{last['alone']} at age {last['age']}; one beside another in flight up to "
         f"{first['second']} and {last['second']}.",
     )
