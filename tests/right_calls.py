@@ -28,7 +28,9 @@ NOT_CALLED = {
         "ClosedLoop", "CompiledLearner", "GradientCheck", "Learned", "Learner", "LearningCurves",
         "Run", "ThresholdValue",
     },
-    "robots": {"ControlSolution", "FleetSolution", "FullChain", "PrintedRun", "ServiceLaw"},
+    "robots": {
+        "ControlSolution", "FleetSolution", "FleetValue", "FullChain", "PrintedRun", "ServiceLaw",
+    },
     "joint": {"JointRun", "PhaseBound", "PricedSolution", "QueuedIndex"},
     "mdp": set(),
     "trace": {"Outcome", "Repair"},

@@ -1,6 +1,6 @@
 from .controlled.control import RobotControl, without_cap
 from .controlled.result import ControlSolution
-from .general.fleet import FleetControl, FleetSolution, RobotKind, optimal_fleet
+from .general.fleet import FleetControl, FleetSolution, FleetValue, RobotKind, optimal_fleet
 from .general.mg1k import (
     GeneralQueue,
     ServiceLaw,
@@ -29,6 +29,7 @@ __all__ = [
     "ControlSolution",
     "FleetControl",
     "FleetSolution",
+    "FleetValue",
     "FullChain",
     "GeneralQueue",
     "PrintedRun",

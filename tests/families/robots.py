@@ -445,6 +445,8 @@ def fleets_of_equal_robots():
                 gamma * fleet.starvation + fleet.loss_rate, rel=1e-9, abs=1e-15
             )
             assert fleet.residual < 1e-9 * max(1, fleet.gain)
+            again = FleetControl(kinds, 1.0, capacity, gamma, substitution).evaluate(fleet.policy)
+            assert again.gain == pytest.approx(fleet.gain, rel=1e-9)
 
 
 LOADS = {
@@ -497,6 +499,7 @@ FAMILIES = {
 NOT_COMPUTED = {
     "ControlSolution": "a result; RobotControl has its row",
     "FleetSolution": "a result; FleetControl has its row",
+    "FleetValue": "a result; FleetControl has its row",
     "FullChain": "a result; full_chain has its row",
     "PrintedRun": "a result; proposition_4 has its row",
     "RobotKind": "numbers of a kind of robots, checked in tests/test_wrong_calls.py",

@@ -17,6 +17,10 @@ and a robot must be started when the queue empties with none active, as in the d
 Where robots are alike it does not matter which one is restarted.  Where they differ it does, and
 ``substitution=True`` is the other reading: in place of an arriving robot any idle one may be
 started, so that the last minimum is over V(q+, r-e_i) and all V(q+, r-e_i+e_j).
+
+A price s_i per robot started is a running cost: in the long run robots of kind i are started as
+often as they arrive, lambda_i E r_i times per unit of time, so that it costs what a running cost of
+c_i = lambda_i s_i does, under every control.
 """
 
 from __future__ import annotations
@@ -25,12 +29,13 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from analysis.checks import check_integer, check_kind, check_number, shown
+from analysis.checks import check_integer, check_integers, check_kind, check_number, shown
 from analysis.display import brief
 from analysis.mdp.average import policy_iteration
 from analysis.mdp.chains import stationary_law
@@ -135,39 +140,60 @@ def optimal_fleet(
 
 @brief
 @dataclass(frozen=True)
-class FleetSolution:
-    """An optimal control of a fleet.
+class FleetValue:
+    """What a control of a fleet costs.
 
     Attributes
     ----------
     gain : float
         Cost per unit of time.
-    bias : ndarray, shape (K + 1, N_1 + 1, ...)
-        Relative values; nan where the queue is empty and no robot is active.
-    start : ndarray of int, shape (K + 1, N_1 + 1, ...)
-        Kind that is started when a departure leaves that state, -1 for none.
     occupancy : ndarray, shape (K + 1, N_1 + 1, ...)
         Stationary probabilities.
     starvation, loss_rate, running_cost : float
         Fraction of time with an empty queue, pages lost and running costs per unit of time.
     mean_robots : tuple of float
         Mean number of active robots of each kind.
+    """
+
+    gain: float
+    occupancy: Floats = field(repr=False)
+    starvation: float
+    loss_rate: float
+    running_cost: float
+    mean_robots: tuple[float, ...]
+
+
+@brief
+@dataclass(frozen=True)
+class FleetSolution(FleetValue):
+    """An optimal control of a fleet.
+
+    Attributes
+    ----------
+    gain : float
+        Cost per unit of time.
+    occupancy, starvation, loss_rate, running_cost, mean_robots
+        As `FleetValue` has them.
+    bias : ndarray, shape (K + 1, N_1 + 1, ...)
+        Relative values; nan where the queue is empty and no robot is active.
+    policy : ndarray of int, shape (1 + m, K + 1, N_1 + 1, ...)
+        Kind that is started when an event leaves that state, -1 for none: after a departure first,
+        then after arrivals of each of the m kinds.
     iterations : int
         Policies that were evaluated.
     residual : float
         Largest violation of the optimality equation, in the unit of the gain.
     """
 
-    gain: float
     bias: Floats = field(repr=False)
-    start: Ints = field(repr=False)
-    occupancy: Floats = field(repr=False)
-    starvation: float
-    loss_rate: float
-    running_cost: float
-    mean_robots: tuple[float, ...]
+    policy: Ints = field(repr=False)
     iterations: int
     residual: float
+
+    @property
+    def start(self) -> Ints:
+        """Kind that is started when a departure leaves a state, shape (K + 1, N_1 + 1, ...)."""
+        return self.policy[0]
 
 
 @dataclass(frozen=True)
@@ -256,63 +282,198 @@ class FleetControl:
         )
         return chain[1:, 1:]
 
-    def solve(self) -> FleetSolution:
+    def solve(self, order: Sequence[int] | None = None) -> FleetSolution:
         """Return an optimal control, by policy iteration with sparse elimination.
+
+        Parameters
+        ----------
+        order : sequence of int, optional
+            Kinds in the order in which departures have to start them: a kind only where no robot
+            of an earlier one is idle. By default any idle robot may be started.
 
         Raises
         ------
         NotConverged
             If it does not settle.
+        ValueError
+            If ``order`` does not name each kind once.
         """
-        grid = np.indices(self.shape).reshape(len(self.shape), -1)
-        queue, robots = grid[0], grid[1:]
-        arrivals = np.array([k.arrival_rate for k in self.kinds]) @ robots
-        running = np.array([k.running_cost for k in self.kinds]) @ robots
-        losses = arrivals * (queue == self.capacity)
-        cost = self.gamma * (queue == 0) + losses + running
         every = tuple(range(len(self.kinds)))
+        ranked = every if order is None else tuple(check_integers("order", order).tolist())
+        if sorted(ranked) != list(every):
+            raise ValueError(f"order must name each of {len(every)} kinds once, got {shown(order)}")
+        allowed = self._startable(None if order is None else ranked)
+        queue, robots = self._states
         follow = [(-1, *(every if self.substitution else (kind,))) for kind in every]
         actions = list(itertools.product((-1, *every), itertools.product(*follow)))
         chains = [self._action(*action) for action in actions]
         # At first every robot that arrives goes on and departures start the first kind with idle
         # robots, so that there is one recurrent class: all are active.
-        idle = robots[:, 1:] < np.array([[k.available] for k in self.kinds])
-        starts = np.array([actions.index((kind, every)) for kind in every])
+        idle = robots[list(ranked), 1:] < np.array([[self.kinds[k].available] for k in ranked])
+        starts = np.array([actions.index((kind, every)) for kind in ranked])
         first = starts[idle.argmax(axis=0)]
-        rewards = -np.tile(cost[1:], (len(actions), 1))
+        rewards = -np.tile(self.costs[1:], (len(actions), 1))
+        for row, (started, _) in zip(rewards, actions, strict=True):
+            if order is not None:
+                row[~self._departure_allowed(started, allowed)] = -np.inf
+        rewards[first, np.arange(queue.size - 1)] = -self.costs[1:]
         solution = policy_iteration(chains, rewards, initial=first)
         chosen = sparse.csr_array(
             sparse.vstack(chains)[solution.policy * (queue.size - 1) + np.arange(queue.size - 1)]
         )
         # (0, 1, 0, ..., 0) is where the forced start of the first kind leads.
-        first_running = (
-            int(np.ravel_multi_index((0, 1, *([0] * (len(self.kinds) - 1))), self.shape)) - 1
-        )
-        law = np.append(0.0, stationary_law(chosen, first_running))
+        initial = np.ravel_multi_index((0, *(int(k == ranked[0]) for k in every)), self.shape)
+        law = np.append(0.0, stationary_law(chosen, int(initial) - 1))
         bias = np.append(np.nan, -solution.bias).reshape(self.shape) / self._event_rate
         return FleetSolution(
-            gain=-solution.gain,
+            **vars(self._value(-solution.gain, law)),
             bias=bias,
-            start=self._starts(bias),
-            occupancy=law.reshape(self.shape),
-            starvation=float(law[queue == 0].sum()),
-            loss_rate=float(law @ losses),
-            running_cost=float(law @ running),
-            mean_robots=tuple(float(law @ count) for count in robots),
+            policy=self._best(bias, allowed),
             iterations=solution.iterations,
             residual=solution.residual,
         )
 
-    def _starts(self, bias: Floats) -> Ints:
-        """Return the kind that is best started in each state, -1 for none."""
-        values = [bias]
-        for axis, kind in enumerate(self.kinds, start=1):
-            moved = np.full(self.shape, np.inf)
-            source = [slice(None)] * len(self.shape)
-            target = [slice(None)] * len(self.shape)
-            source[axis], target[axis] = slice(1, None), slice(None, kind.available)
-            moved[tuple(target)] = bias[tuple(source)]
-            values.append(moved)
-        stacked = np.stack(values)
-        stacked[0].flat[0] = np.inf  # with an empty queue and no robot one must be started
-        return stacked.argmin(axis=0) - 1
+    def evaluate(self, policy: ArrayLike) -> FleetValue:
+        """Return what a control costs, from the stationary law of the chain that it makes.
+
+        Parameters
+        ----------
+        policy : array_like of int, shape (1 + m, K + 1, N_1 + 1, ...)
+            Kind that is started when an event leaves that state, -1 for none: after a departure
+            first, then after arrivals of each of the m kinds, as ``FleetSolution.policy`` has it.
+            States that an event cannot leave are not looked at. With an empty queue and no robot
+            active one has to be started; the chain is started there.
+
+        Raises
+        ------
+        ValueError
+            If the shape is wrong, a robot is started that is not idle or may not be started, or
+            the control can end in more than one recurrent class.
+
+        Examples
+        --------
+        >>> from analysis.robots import RobotKind
+        >>> model = FleetControl((RobotKind(0.1, 2), RobotKind(0.3, 1)), 1.0, 4, 1.2)
+        >>> round(model.evaluate(model.solve().policy).gain, 4)
+        0.627
+        """
+        chosen = check_integers("policy", policy)
+        wanted = (1 + len(self.kinds), *self.shape)
+        if chosen.shape != wanted or not (-1 <= chosen.min() <= chosen.max() < len(self.kinds)):
+            raise ValueError(
+                f"policy must be of shape {wanted} with kinds 0 to {len(self.kinds) - 1}, "
+                f"-1 for none, got {shown(policy)}"
+            )
+        (_, robots), strides = self._states, self.strides
+        sources, targets, rates = [], [], []
+        for event, (source, left, rate) in enumerate(self.events):
+            started = chosen[event].reshape(-1)[left]
+            self._check_started(event, started, robots[:, left], left)
+            sources.append(source)
+            targets.append(left + np.append(strides, 0)[started])
+            rates.append(rate)
+        places = (np.concatenate(sources), np.concatenate(targets))
+        chain = sparse.csr_array((np.concatenate(rates), places), shape=(robots.shape[1],) * 2)
+        law = stationary_law(chain, int(strides[chosen[0].flat[0]]))
+        return self._value(float(law @ self.costs), law)
+
+    def _check_started(self, event: int, started: Ints, robots: Ints, left: Ints) -> None:
+        """Refuse robots that are not idle, or that may not be started after an event."""
+        available = np.array([kind.available for kind in self.kinds])
+        wrong = (started >= 0) & (robots[started, np.arange(started.size)] >= available[started])
+        wrong |= (left == 0) & (started < 0)
+        if event and not self.substitution:
+            wrong |= (started >= 0) & (started != event - 1)
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            state = tuple(int(n) for n in np.unravel_index(left[place], self.shape))
+            raise ValueError(
+                "policy must start an idle robot that may be started, and one where the queue is "
+                f"empty and none is active, got {started[place]} after event {event} in {state}"
+            )
+
+    @cached_property
+    def _states(self) -> tuple[Ints, Ints]:
+        """Queue and active robots of each state, shapes (states,) and (m, states)."""
+        grid = np.indices(self.shape).reshape(len(self.shape), -1)
+        return grid[0], grid[1:]
+
+    @property
+    def strides(self) -> Ints:
+        """By how much the start of a robot of each kind moves the number of a state."""
+        return np.asarray(np.cumprod((1, *self.shape[:1:-1]))[::-1])
+
+    @cached_property
+    def costs(self) -> Floats:
+        """Cost per unit of time of each state."""
+        queue, robots = self._states
+        running = np.array([k.running_cost for k in self.kinds]) @ robots
+        return self.gamma * (queue == 0) + self._losses + running
+
+    @property
+    def _losses(self) -> Floats:
+        queue, robots = self._states
+        arrivals = np.array([k.arrival_rate for k in self.kinds]) @ robots
+        return np.asarray(arrivals * (queue == self.capacity))
+
+    @cached_property
+    def events(self) -> list[tuple[Ints, Ints, Floats]]:
+        """States, what each event leaves of them before a start, and its rate there."""
+        queue, robots = self._states
+        strides = self.strides
+        below = int(strides[0]) * (self.kinds[0].available + 1)
+        busy = np.flatnonzero(queue)
+        events = [(busy, busy - below, np.full(busy.size, self.service_rate))]
+        for kind, count, stride in zip(self.kinds, robots, strides, strict=True):
+            active = np.flatnonzero(count)
+            left = active - stride + below * (queue[active] < self.capacity)
+            events.append((active, left, kind.arrival_rate * count[active]))
+        return events
+
+    def _value(self, gain: float, law: Floats) -> FleetValue:
+        """Return the parts of the cost under a stationary law."""
+        queue, robots = self._states
+        mean = robots @ law
+        return FleetValue(
+            gain=gain,
+            occupancy=law.reshape(self.shape),
+            starvation=float(law[queue == 0].sum()),
+            loss_rate=float(law @ self._losses),
+            running_cost=float(mean @ [k.running_cost for k in self.kinds]),
+            mean_robots=tuple(mean.tolist()),
+        )
+
+    def _startable(self, order: tuple[int, ...] | None) -> NDArray[np.bool_]:
+        """Whether a departure that leaves a state may start each kind, shape (m, states)."""
+        _, robots = self._states
+        idle = robots < np.array([[kind.available] for kind in self.kinds])
+        allowed = idle.copy()
+        ranked = list(order or ())
+        for place, kind in enumerate(ranked):
+            allowed[kind] &= ~idle[ranked[:place]].any(axis=0)
+        return allowed
+
+    def _departure_allowed(self, started: int, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Whether a departure from each state but the first may start a kind (-1: none)."""
+        queue, robots = self._states
+        if started >= 0:
+            return allowed[started, 1:]
+        return ~((queue == 1) & (robots.sum(axis=0) == 0))[1:]
+
+    def _best(self, bias: Floats, allowed: NDArray[np.bool_]) -> Ints:
+        """Return the kind that is best started after each event, -1 for none."""
+        values = bias.reshape(-1)
+        (_, robots), strides = self._states, self.strides
+        moved = np.full((1 + len(self.kinds), values.size), np.inf)
+        moved[0] = values
+        moved[0, 0] = np.inf  # with an empty queue and no robot one must be started
+        for kind, (own, stride) in enumerate(zip(self.kinds, strides, strict=True)):
+            idle = np.flatnonzero(robots[kind] < own.available)
+            moved[1 + kind, idle] = values[idle + stride]
+        departure = moved.copy()
+        departure[1:][~allowed] = np.inf
+        choices = [departure.argmin(axis=0)]
+        for kind in range(len(self.kinds)):
+            rows = range(1 + len(self.kinds)) if self.substitution else (0, 1 + kind)
+            choices.append(np.array(rows)[moved[list(rows)].argmin(axis=0)])
+        return (np.stack(choices) - 1).reshape(1 + len(self.kinds), *self.shape)
