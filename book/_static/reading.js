@@ -1,16 +1,20 @@
 // What is wider than its box scrolls there: by keyboard too, and its edge says so.
 document.addEventListener("DOMContentLoaded", () => {
-  const boxes = "article .book-table, article .cell_output .text_html, article .pst-scrollable-table-container, article div.math, article pre";
-  const more = (box) => box.classList.toggle("book-more", box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
+  const boxes = "article .book-table, article .cell_output .text_html, article .pst-scrollable-table-container, article div.math, article p:has(math), article pre";
+  const cuts = (box) => getComputedStyle(box).overflowX !== "visible";
+  const more = (box) => box.classList.toggle("book-more", cuts(box) && box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
   const look = () => document.querySelectorAll(boxes).forEach((box) => {
     // A part of a pixel scrolls too, and is no reason for a sign.
-    const scrolls = box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight;
-    box.classList.toggle("book-scrolls", box.scrollWidth > box.clientWidth + 1);
+    const scrolls = cuts(box) && (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight);
+    box.classList.toggle("book-scrolls", scrolls && box.scrollWidth > box.clientWidth + 1);
     more(box);
     box.onscroll = () => more(box);
     if (scrolls && !box.hasAttribute("tabindex")) {
       box.tabIndex = 0;
-      if (box.tagName !== "PRE") {
+      if (box.tagName === "P") {
+        box.setAttribute("role", "group");
+        box.setAttribute("aria-label", "text with a formula, scrolls");
+      } else if (box.tagName !== "PRE") {
         box.setAttribute("role", "region");
         box.setAttribute("aria-label", box.matches(".math") ? "formula, scrolls" : "table, scrolls");
       }
