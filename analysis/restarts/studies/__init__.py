@@ -1,1 +1,1 @@
-"""The experiments of Part II, one module a page, of the page's name."""
+"""The studies of Part II, one package a page, of the page's name."""

@@ -3,7 +3,8 @@
 import pytest
 
 from analysis.restarts.instances.applications import example_queues
-from analysis.restarts.studies.restart_applications import arms_table, claims
+from analysis.restarts.studies.restart_applications.claims import claims
+from analysis.restarts.studies.restart_applications.experiment import arms_table
 from tests.support import verdicts
 
 COSTS = {"optimum": 2.0, "index policy": 2.01, "worst state first": 3.0}

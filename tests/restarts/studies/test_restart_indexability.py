@@ -15,8 +15,8 @@ from analysis.restarts import (
 from analysis.restarts.definition import solve_subsidised
 from analysis.restarts.indexability import critical_values, restart_level
 from analysis.restarts.instances.generators import unstructured_arm
-from analysis.restarts.studies.restart_indexability import (
-    claims,
+from analysis.restarts.studies.restart_indexability.claims import claims
+from analysis.restarts.studies.restart_indexability.experiment import (
     fixed_time_values,
     passive_set_readings,
 )

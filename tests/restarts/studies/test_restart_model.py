@@ -15,10 +15,10 @@ from analysis.restarts.definition import solve_subsidised
 from analysis.restarts.instances import systems
 from analysis.restarts.instances.generators import SLIDE_DISCOUNT, slide_arms, unstructured_arm
 from analysis.restarts.instances.systems import exact_costs
-from analysis.restarts.studies.restart_model import (
+from analysis.restarts.studies.restart_model.claims import claims
+from analysis.restarts.studies.restart_model.experiment import (
     bound_is_loose,
     check_single_arms,
-    claims,
     simulated_in_words,
 )
 from analysis.results import Estimate

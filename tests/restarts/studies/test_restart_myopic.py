@@ -5,12 +5,9 @@ import pytest
 
 from analysis.restarts.instances.systems import exact_costs, myopic_gaps
 from analysis.restarts.simulation import Paths
-from analysis.restarts.studies.restart_myopic import (
-    claims,
-    losses_of_the_index,
-    printed_ticks,
-    table_of,
-)
+from analysis.restarts.studies.experiment import printed_ticks
+from analysis.restarts.studies.restart_myopic.claims import claims
+from analysis.restarts.studies.restart_myopic.experiment import losses_of_the_index, table_of
 from tests.support import assert_all_turn, assert_turns, verdicts
 
 SETTING = {"seed": 0, "instances": 2, "states": 25, "paths": 10, "epochs": 30, "jobs": 1}

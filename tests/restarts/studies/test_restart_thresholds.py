@@ -11,11 +11,11 @@ from analysis.restarts.instances.generators import (
     slide_arm,
     unstructured_arm,
 )
-from analysis.restarts.studies import restart_thresholds as study
-from analysis.restarts.studies.restart_thresholds import (
+from analysis.restarts.studies.restart_thresholds import experiment
+from analysis.restarts.studies.restart_thresholds.claims import claims
+from analysis.restarts.studies.restart_thresholds.experiment import (
     a_crossing,
     by_route,
-    claims,
     compare_cycles,
     crossings_of_four,
     skipping_arm,
@@ -85,10 +85,10 @@ def test_each_claim_turns_on_a_false_model(true, monkeypatch):
     plain = [unstructured_arm(5, rng) for _ in range(4)]
     prices = np.linspace(-30, 30, 61)
     with monkeypatch.context() as patch:
-        patch.setattr(study, "cycle_by_definition", without_its_active_epoch)
+        patch.setattr(experiment, "cycle_by_definition", without_its_active_epoch)
         short = compare_cycles(monotone[:2] + plain[:2], DISCOUNT)
     with monkeypatch.context() as patch:
-        patch.setattr(study, "evaluate_policy", at_no_price)
+        patch.setattr(experiment, "evaluate_policy", at_no_price)
         free = compare_cycles(monotone[:2] + plain[:2], DISCOUNT)
     paid = [thresholds(arm, DISCOUNT).best(-prices) for arm in monotone + plain]
     myopic = [whittle_index(arm, 0.1, method="ratio").index for arm in monotone[:2]]

@@ -1,119 +1,17 @@
-"""Machines, queues and crawlers that restart: tables, claims and pictures of the page."""
+"""Figures of the page `restart-applications`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from analysis.report import COLOURS, Claim, claim, figure, save_figure, save_table, save_value
-from analysis.restarts.arm import RestartArm
+from analysis.report import COLOURS, figure, save_figure
 from analysis.restarts.policies import RestartBandit, index_scores
+from analysis.restarts.studies.restart_applications.experiment import MACHINES, QUEUES, loss
 
-MACHINES = ("steady", "fast and cheap", "fails at once", "dear")
-QUEUES = ("steady trickle", "bursts", "busy and cheap", "rare and urgent")
 MARKS, LINES = "os^D", ("-", "--", "-.", ":")
-
-
-def arms_table(
-    arms: Sequence[RestartArm], names: Sequence[str], passive: str, active: str
-) -> pd.DataFrame:
-    """Return the kernels, restart laws and costs of arms.
-
-    Parameters
-    ----------
-    arms : sequence of RestartArm
-    names : sequence of str
-        One name an arm.
-    passive, active : str
-        Heads of the columns of the two costs.
-
-    Returns
-    -------
-    DataFrame
-        One row an arm and state: the law of the next state if passive, and the two costs; the last
-        row of an arm is the law after a restart, with no costs.
-    """
-    rows: dict[tuple[str, str], dict[str, float]] = {}
-    for arm, name in zip(arms, names, strict=True):
-        for x in range(arm.states):
-            costs = {passive: float(arm.passive_cost[x]), active: float(arm.active_cost[x])}
-            rows[name, str(x)] = _law(arm.passive[x]) | costs
-        rows[name, "restart"] = _law(arm.reset)
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["arm", "state"])
-
-
-def _law(law: NDArray[np.float64]) -> dict[str, float]:
-    return {f"to {y}": float(p) for y, p in enumerate(law)}
-
-
-def save_arms(
-    kind: str, arms: Sequence[RestartArm], names: Sequence[str], passive: str, active: str
-) -> None:
-    """Save the table of `arms_table`; `kind` is what the arms are, in the plural."""
-    save_table(
-        f"restart-applications-{kind}",
-        arms_table(arms, names, passive, active),
-        f"The four {kind}: probabilities of the next state of an arm that is left alone, by its "
-        "state, and both costs of an epoch. The last row of each is the law of the next state of "
-        "an arm that is activated, whatever its state.",
-    )
-
-
-def save_costs(found: pd.DataFrame) -> None:
-    """Save what each policy costs; `found` has a row a policy, a column an example."""
-    save_table(
-        "restart-applications-values",
-        found.rename_axis("policy"),
-        "Exact discounted cost per epoch from new machines and from empty queues, with the least "
-        "cost of any policy, and the relaxed bound, which is no higher.",
-        formats=".4f",
-    )
-
-
-def claims(mended: Mapping[str, float], emptied: Mapping[str, float]) -> list[Claim]:
-    """Return what the page says to the rows of slide 3, which name applications.
-
-    Parameters
-    ----------
-    mended, emptied : mapping of str to float
-        Cost per epoch of the optimum and of each policy, of the machines and of the queues.
-    """
-    machines, queues = _losses(mended), _losses(emptied)
-    return [
-        *(claim(row, numbers=machines) for row in ("C-app-machine", "C-app-repair")),
-        *(claim(row, numbers=queues) for row in ("C-app-queue", "C-app-channel", "C-app-data")),
-        claim("C-app-clinical"),
-    ]
-
-
-def _losses(costs: Mapping[str, float]) -> dict[str, float]:
-    return {
-        "index": _loss(costs, "index policy"),
-        "worst_first": _loss(costs, "worst state first"),
-    }
-
-
-def _loss(costs: Mapping[str, float] | pd.Series[float], policy: str) -> float:
-    """Return by what percentage a policy costs more than the optimum (never less: rounding)."""
-    return max(0.0, float(100 * (costs[policy] / costs["optimum"] - 1)))
-
-
-def keep_numbers(found: pd.DataFrame, machines: RestartBandit, queues: RestartBandit) -> None:
-    """Keep the numbers that the page quotes; `found` has a row a policy, a column an example."""
-    grades, places = machines.arms[0].states, queues.arms[0].states
-    save_value("restart-applications-grades", grades)
-    save_value("restart-applications-capacity", places - 1)
-    save_value("restart-applications-machines-states", grades ** len(machines.arms))
-    save_value("restart-applications-queues-states", places ** len(queues.arms))
-    most = max(_loss(found[name], "worst state first") for name in found)
-    save_value("restart-applications-thumb-most", most)
-    short = {"index policy": "loss", "worst state first": "thumb", "myopic": "myopic"}
-    for name in found:
-        for policy, word in short.items():
-            save_value(f"restart-applications-{name}-{word}", _loss(found[name], policy))
 
 
 def draw_indices(machines: RestartBandit, queues: RestartBandit) -> None:
@@ -160,7 +58,7 @@ def draw_costs(found: pd.DataFrame, budget: int) -> None:
         axis.axvline(column["optimum"], color="black", linewidth=0.8, linestyle=":")
         axis.set(yticks=places, xlabel="cost per epoch", title=name)
         axis.set_yticklabels(column.index if name == "machines" else [])
-    losses = {name: _loss(found[name], "index policy") for name in found}
+    losses = {name: loss(found[name], "index policy") for name in found}
     save_figure(
         "restart-applications-costs",
         fig,

@@ -1,18 +1,56 @@
-"""Tables of the slides' experiments, and the systems behind them as tidy data."""
+"""Values and tables of the page `restart-myopic`."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
-from analysis.report import save_data, save_table
+from analysis.report import save_data, save_table, save_value
+from analysis.restarts.studies.numbers import SYSTEM
+from analysis.restarts.studies.restart_myopic.experiment import DEARER, losses_of_the_index
 
-SYSTEM = {
-    "kernel": "generator of the kernels",
-    "instance": "number of the system among those of its generator",
-    "arms": "arms of the system, n",
-    "budget": "arms active at each epoch, m",
-}
+
+def keep_numbers(
+    table: pd.DataFrame, large: pd.DataFrame, small: pd.DataFrame, printed: pd.DataFrame
+) -> None:
+    """Keep the numbers that the page quotes, bounds rounded outward to the digit shown."""
+    worst = losses_of_the_index(small)
+    kept = {
+        "arms": int(large.arms.iloc[0]),
+        "budget": int(large.budget.iloc[0]),
+        "median-least": table["median"].min(),
+        "median-most": table["median"].max(),
+        "greatest": large.eps.max(),
+        "widest": float(np.ceil(10 * (table["greatest"] - table["least"]).max()) / 10),
+        "beaten": len(worst) > 0,
+        "loss": float(np.ceil(100 * worst.loss.max()) / 100) if len(worst) else 0.0,
+        "surely": len(worst),
+        "negative": int((small["index"] > (1 + DEARER) * small.myopic).sum()),
+        "small": len(small),
+        "printed-systems": len(printed),
+        "printed-half": float((printed.high - printed.low).mean() / 2),
+        "half": float((large.high - large.low).mean() / 2),
+    }
+    for name, value in kept.items():
+        save_value(f"restart-myopic-{name}", value)
+
+
+def keep_counts(large: tuple[int, int], printed: tuple[int, int], half: float) -> None:
+    """Keep paths and epochs of both simulations, and how many paths a half-width of 0.05 takes.
+
+    Parameters
+    ----------
+    large, printed : (paths, epochs)
+        With the control variate, and as the slides add up costs.
+    half : float
+        Half-width of the first, in points.
+    """
+    for prefix, counts in (("", large), ("printed-", printed)):
+        for name, count in zip(("paths", "epochs"), counts, strict=True):
+            save_value(f"restart-myopic-{prefix}{name}", count)
+    save_value("restart-myopic-enough", large[0] * (half / 0.05) ** 2)
+
+
 SAVING = {
     "eps": "saving of the index policy over the myopic one, % of the latter's cost",
     "low": "lower end of its 95% interval",
@@ -25,35 +63,6 @@ SIMULATED = {
     "myopic": "simulated cost per epoch of the myopic policy",
 }
 AHEAD = {"lookahead": "simulated cost per epoch of the policy that looks two epochs ahead"}
-EXACT = {
-    "optimal": "least cost per epoch of any policy, exact, from new arms",
-    "bound": "relaxed bound on it",
-    "index": "cost of the index policy, ties to the lower arm",
-    "index_best": "the same with ties broken in the best way",
-    "index_worst": "the same with ties broken in the worst way",
-    "alpha": "100 optimal/index, %",
-    "alpha_best": "100 optimal/index_best, %",
-    "alpha_worst": "100 optimal/index_worst, %",
-}
-POLICIES = {
-    "bound": "relaxed bound",
-    "optimal": "optimum",
-    "index_best": "index, best ties",
-    "index": "index, lower arm",
-    "myopic": "myopic",
-    "lowest": "lowest index",
-}
-
-
-def save_systems_of_the_optimum(systems: pd.DataFrame) -> None:
-    """Save every system of experiments (1) and (2) with its exact costs and ratios."""
-    columns = {name: said for name, said in SYSTEM.items() if name in systems} | EXACT
-    save_data(
-        "restart-optimum-systems",
-        systems[list(columns)],
-        "One row a random system and budget, solved exactly, of the experiments on the optimum.",
-        columns,
-    )
 
 
 def save_systems_of_the_myopic_policy(large: pd.DataFrame, cells: pd.DataFrame) -> None:
@@ -71,30 +80,6 @@ def save_systems_of_the_myopic_policy(large: pd.DataFrame, cells: pd.DataFrame) 
         cells[list(columns)],
         "One row a random system of each size and budget, simulated on common random numbers.",
         columns,
-    )
-
-
-def save_generators_of_the_optimum(bands: pd.DataFrame, instances: int) -> None:
-    """Save where the ratios of each budget and generator lie."""
-    save_table(
-        "restart-optimum-generators",
-        bands.drop(columns="greatest"),
-        f"Optimum over index policy in %, {instances} systems a row: least, 5% quantile and "
-        "median with ties to the lower arm, how many lie below the printed end, and the least "
-        "with every tie broken in the worst and in the best way.",
-        formats=".2f",
-        instances="restart-optimum-systems",
-    )
-
-
-def save_fullest_bins(counts: pd.DataFrame, instances: int, budget: int) -> None:
-    """Save how many systems one bin of 1% can hold, by generator and ties."""
-    save_table(
-        "restart-optimum-bins",
-        counts.rename_axis("generator"),
-        f"How many of {instances} systems one bin of 1% can hold, wherever the bins begin, "
-        f"by how ties are broken; $m = {budget}$.",
-        instances="restart-optimum-systems",
     )
 
 
@@ -148,16 +133,4 @@ def save_losses(worst: pd.DataFrame) -> None:
         f"The systems, of {len(worst)}, on which the index policy with ties broken in the best way "
         "loses most to the myopic policy: exact costs, and the loss in %.",
         formats=".4f",
-    )
-
-
-def save_first_costs(exact: pd.DataFrame) -> None:
-    """Save the exact costs of the first systems of the page on the model."""
-    save_table(
-        "restart-model-costs",
-        exact.set_index("instance")[list(POLICIES)].head(3),
-        "Exact cost per epoch on the first three systems, from arms as good as new: the relaxed "
-        "bound, the optimum, and four policies.",
-        formats=".4f",
-        labels=POLICIES,
     )

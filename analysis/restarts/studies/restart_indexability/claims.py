@@ -1,0 +1,97 @@
+"""What the page `restart-indexability` says to the rows of the slides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.report import Claim, claim
+from analysis.restarts.definition import SubsidisedSolution
+from analysis.restarts.indexability import Indexability
+from analysis.restarts.studies.restart_indexability.experiment import AGREE
+
+Floats = NDArray[np.float64]
+
+
+def claims(
+    discount: float,
+    certificates: Sequence[Indexability],
+    indices: Sequence[Floats],
+    roots: Sequence[Floats],
+    subsidies: Floats,
+    levels: Floats,
+    grid: Floats,
+    solved: Sequence[SubsidisedSolution],
+    readings: pd.DataFrame,
+) -> list[Claim]:
+    """Return what the page says to the rows of slides 7 and 10 to 12.
+
+    Parameters
+    ----------
+    discount : float
+    certificates : sequence of Indexability
+        Of every arm that is checked.
+    indices, roots : sequence of ndarray, shape (states,)
+        The index of some arms, by elimination and as the root of its definition.
+    subsidies : ndarray, shape (points,)
+    levels : ndarray, shape (arms, points)
+        W of these arms at the subsidies, with both corrections.
+    grid : ndarray
+        Rising subsidies at which the first of the arms was solved.
+    solved : sequence of SubsidisedSolution
+        What was found there.
+    readings : DataFrame
+        As `passive_set_readings` returns it.
+    """
+    certified = sum(certificate.holds for certificate in certificates)
+    worst = max(
+        float(np.abs(index - root).max()) for index, root in zip(indices, roots, strict=True)
+    )
+    printed = levels + discount * subsidies
+    passive = np.array([one.policy == 0 for one in solved])
+    first = grid[passive.argmax(axis=0)]
+    within = (first >= indices[0] - AGREE) & (first <= indices[0] + np.diff(grid).max())
+    counts, never = _wrong_sets(readings)
+    return [
+        claim(
+            "C-exists", worst < AGREE, proof="thm-restart-indexable", numbers={"arms": len(roots)}
+        ),
+        claim(
+            "C-thm-indexable",
+            certified == len(certificates),
+            proof="thm-restart-indexable",
+            numbers={"certified": certified, "arms": len(certificates)},
+        ),
+        claim(
+            "C-def-indexable",
+            bool((passive[1:] >= passive[:-1]).all()),
+            numbers={"subsidies": len(grid)},
+        ),
+        claim("C-def-index", bool(within.all())),
+        claim("C-lem-Pi", never, numbers=counts),
+        claim(
+            "C-lem-W",
+            bool((np.diff(printed, axis=1) > 0).all()),
+            proof="thm-restart-indexable",
+            numbers={"arms": len(levels)},
+        ),
+        claim("C-w-formula", never, numbers=counts),
+        claim("C-noframework"),
+        claim("C-inefficient"),
+    ]
+
+
+def _wrong_sets(readings: pd.DataFrame) -> tuple[dict[str, int], bool]:
+    """Count how often each reading is wrong; tell whether one with the printed level never is."""
+    wrong = readings.set_index(["ratio", "level"]).wrong
+    counts = {
+        "sets": int(readings.checked.iloc[0]),
+        "fixed_printed": int(wrong["fixed times", "printed"]),
+        "stopping_printed": int(wrong["stopping times", "printed"]),
+        "fixed_corrected": int(wrong["fixed times", "corrected"]),
+        "stopping_corrected": int(wrong["stopping times", "corrected"]),
+    }
+    return counts, bool(wrong.xs("printed", level="level").min() == 0)

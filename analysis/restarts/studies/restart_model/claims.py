@@ -1,0 +1,93 @@
+"""What the page `restart-model` says to the rows of the slides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.report import Claim, claim
+from analysis.restarts.policies import RestartBandit
+from analysis.restarts.studies.restart_model.experiment import AGREE
+from analysis.results import DiscountedSolution, Estimate
+
+
+def claims(
+    bandit: RestartBandit,
+    value: float,
+    simulated: Estimate,
+    solved: Mapping[int, DiscountedSolution],
+    hundred: RestartBandit,
+    apart: NDArray[np.float64],
+    exact: pd.DataFrame,
+    checked: pd.DataFrame,
+) -> list[Claim]:
+    """Return what the page says to the rows of slides 1, 2, 4 to 9 and 17.
+
+    Parameters
+    ----------
+    bandit : RestartBandit
+    value, simulated : float, Estimate
+        Cost of the index policy from its equations, and its mean over simulated paths with a
+        99.99% interval.
+    solved : mapping of int to DiscountedSolution
+        Joint solutions of so many machines with 3 states.
+    hundred : RestartBandit
+        A hundred machines with 3 states.
+    apart : ndarray, shape (machines, states)
+        The index of each of them.
+    exact : DataFrame
+        As `exact_costs` returns it.
+    checked : DataFrame
+        As `check_single_arms` returns it.
+    """
+    low, high = simulated.low, simulated.high
+    sizes = {machines: one.values.size for machines, one in solved.items()}
+    beaten = exact.index_best - exact.optimal > 2 * exact.residual
+    worse = exact.lowest > exact.index_worst + 2 * exact.residual
+    more = 100 * (exact.lowest / exact.index_worst - 1)
+    lowest = {
+        "worse": int(worse.sum()),
+        "systems": len(exact),
+        "least": more.min(),
+        "most": more.max(),
+    }
+    return [
+        claim("C-meta"),
+        claim("C-mole"),
+        claim("C-model"),
+        claim(
+            "C-objective",
+            low <= value <= high,
+            numbers={
+                "value": value,
+                "mean": simulated.value,
+                "low": low,
+                "high": high,
+                "paths": simulated.replications,
+            },
+        ),
+        claim(
+            "C-curse",
+            sizes == {machines: 3**machines for machines in sizes},
+            numbers={"sizes": sizes},
+        ),
+        claim("C-100x3", apart.shape),
+        claim("C-3p100", float(hundred.joint_states)),
+        claim("C-decompose", len(apart)),
+        claim(
+            "C-suboptimal",
+            bool(beaten.any()),
+            numbers={"beaten": int(beaten.sum()), "systems": len(exact)},
+        ),
+        claim("C-smallest", not worse.any(), numbers=lowest),
+        claim("C-offline", not worse.any(), numbers=lowest),
+        claim("C-c-lambda", bool(checked.linear.max() < AGREE), numbers={"arms": len(checked)}),
+        claim(
+            "C-dp",
+            bool(checked[["least", "equation"]].max().max() < AGREE),
+            numbers={"arms": len(checked)},
+        ),
+    ]

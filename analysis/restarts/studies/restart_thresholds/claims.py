@@ -1,0 +1,99 @@
+"""What the page `restart-thresholds` says to the rows of the slides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.report import Claim, claim
+from analysis.restarts.studies.restart_thresholds.experiment import AGREE, THIRD_PENALTY
+
+Floats = NDArray[np.float64]
+
+
+def claims(
+    discount: float,
+    cycles: pd.DataFrame,
+    by_condition: Sequence[bool],
+    by_chance: Sequence[bool],
+    best: NDArray[np.int64],
+    ratios: Floats,
+    roots: Floats,
+    skipped: tuple[Floats, Floats, Floats],
+    meets: dict[tuple[int, int], float],
+) -> list[Claim]:
+    """Return what the page says to the rows of slides 13 to 16, 21 and 23.
+
+    Parameters
+    ----------
+    discount : float
+    cycles : DataFrame
+        As `compare_cycles` returns it.
+    by_condition, by_chance : sequence of bool
+        Whether thresholds are optimal, for arms under the sufficient condition and for others.
+    best : ndarray of int, shape (arms, penalties)
+        The best threshold at rising penalties.
+    ratios, roots : ndarray, shape (arms, states)
+        Slide 16's ratio, nan where it is 0/0, and the index by its definition, of arms under the
+        condition.
+    skipped : (ratio, closed form, root)
+        The same of an arm that never visits its second state, with the closed form of this page.
+    meets : dict
+        As `crossings_of_four` returns it.
+    """
+    c = cycles
+    several = {"thresholds": len(c), "arms": c.arm.nunique()}
+    printed_n = 1 / (discount * c.length_sum) - (1 - discount) / discount
+    defined = ~np.isnan(ratios)
+    visited = _near(ratios[defined], roots[defined], 1e-6)
+    ratio, closed, root = skipped
+    there = {"states": int(defined.sum()), "arms": len(roots), "closed": closed[1], "root": root[1]}
+    index = visited and bool(np.isnan(ratio[1])) and _near(closed, root)
+    inside = meets[0, 1] <= meets[0, 2] <= meets[1, 2] <= meets[1, 3] <= meets[2, 3]
+    return [
+        *(
+            claim(row, _near(c.rate + THIRD_PENALTY * c.activity, c.priced), numbers=several)
+            for row in ("C-C-D-N", "C-continuous")
+        ),
+        claim(
+            "C-L-M", _near(c.cost_sum, c.cost) and _near(c.length_sum, c.length), numbers=several
+        ),
+        claim(
+            "C-thm-D",
+            _near(c.cost_sum / c.length_sum, c.rate),
+            proof="thm-restart-cycle",
+            numbers=several,
+        ),
+        claim("C-thm-N", _near(printed_n, c.activity), proof="thm-restart-cycle", numbers=several),
+        claim(
+            "C-threshold",
+            all(by_condition),
+            proof="cor-restart-monotone",
+            numbers={
+                "optimal": sum(by_condition),
+                "arms": len(by_condition),
+                "optimal_without": sum(by_chance),
+                "arms_without": len(by_chance),
+            },
+        ),
+        claim(
+            "C-lem-klambda",
+            bool((np.diff(best, axis=1) >= 0).all()),
+            proof="prop-restart-klambda",
+            numbers={"arms": len(best)},
+        ),
+        claim("C-thm-w", index, proof="thm-restart-threshold", numbers=there),
+        claim("C-concl-closed", index, proof="thm-restart-threshold", numbers=there),
+        claim("C-fig-klambda", figure="restart-thresholds-step"),
+        claim("C-fig-w", figure="restart-thresholds-crossing"),
+        claim("C-fig-last", figure="restart-thresholds-lines"),
+        claim("C-fig-last-order", bool(inside)),
+    ]
+
+
+def _near(left: ArrayLike, right: ArrayLike, tolerance: float = AGREE) -> bool:
+    left, right = np.asarray(left), np.asarray(right)
+    return bool((np.abs(left - right) <= tolerance * (1 + np.abs(right))).all())

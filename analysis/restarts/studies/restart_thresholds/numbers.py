@@ -1,0 +1,44 @@
+"""Values and tables of the page `restart-thresholds`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.report import save_table, save_value
+from analysis.restarts.studies.restart_thresholds.experiment import THIRD_PENALTY
+
+
+def keep_numbers(
+    by_condition: Sequence[bool], by_chance: Sequence[bool], wrong: NDArray[np.bool_]
+) -> None:
+    """Keep the numbers that the page quotes; `wrong` marks states whose index is not the ratio."""
+    save_value("restart-thresholds-instances", len(by_chance))
+    save_value("restart-thresholds-chance", sum(by_chance))
+    save_value("restart-thresholds-condition", sum(by_condition))
+    save_value("restart-thresholds-off", 100 * float(wrong.mean()))
+
+
+def save_cycles(cycles: pd.DataFrame) -> None:
+    """Save the cycles of the first arm."""
+    first = cycles[cycles.arm == 0].drop(columns="arm").set_index("threshold")
+    save_table(
+        "restart-thresholds-cycles",
+        first,
+        "One arm, by threshold: cost and length of a cycle by the sums that define them and by "
+        "elimination, cost and activity by the linear equations of the policy, and its cost at a "
+        f"penalty of {THIRD_PENALTY:g}.",
+        formats=".4f",
+        labels={
+            "cost_sum": "$L$, sums",
+            "length_sum": "$M$, sums",
+            "cost": "$L$, elimination",
+            "length": "$M$, elimination",
+            "rate": "$D$",
+            "activity": "$N$",
+            "priced": "$C_\\lambda$",
+        },
+    )
