@@ -1,9 +1,14 @@
 // What is wider than its box scrolls there: by keyboard too, and its edge says so.
 document.addEventListener("DOMContentLoaded", () => {
-  const boxes = "article .book-table, article .cell_output .text_html, article .pst-scrollable-table-container, article div.math, article p:has(math), article pre";
+  const boxes = "article .book-table, article .cell_output .text_html, article .pst-scrollable-table-container, article div.math, article span.book-wide, article pre";
   const cuts = (box) => getComputedStyle(box).overflowX !== "visible";
   const more = (box) => box.classList.toggle("book-more", cuts(box) && box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
-  const look = () => document.querySelectorAll(boxes).forEach((box) => {
+  // A formula in a line cannot be broken: one that is wider than its line, with a stop behind it, scrolls in a box of its own.
+  const widen = (formula) => {
+    const line = formula.closest("p, li, dd, td, th, figcaption, h1, h2, h3, h4");
+    formula.parentElement.classList.toggle("book-wide", !!line && formula.getBoundingClientRect().width + 8 > line.clientWidth);
+  };
+  const watch = (box) => {
     // A part of a pixel scrolls too, and is no reason for a sign.
     const scrolls = cuts(box) && (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight);
     box.classList.toggle("book-scrolls", scrolls && box.scrollWidth > box.clientWidth + 1);
@@ -11,18 +16,19 @@ document.addEventListener("DOMContentLoaded", () => {
     box.onscroll = () => more(box);
     if (scrolls && !box.hasAttribute("tabindex")) {
       box.tabIndex = 0;
-      if (box.tagName === "P") {
-        box.setAttribute("role", "group");
-        box.setAttribute("aria-label", "text with a formula, scrolls");
-      } else if (box.tagName !== "PRE") {
-        box.setAttribute("role", "region");
+      if (box.tagName !== "PRE") {
+        box.setAttribute("role", box.tagName === "SPAN" ? "group" : "region");
         box.setAttribute("aria-label", box.matches(".math") ? "formula, scrolls" : "table, scrolls");
       }
     }
-  });
+  };
+  const look = () => {
+    document.querySelectorAll("article span.math > math").forEach(widen);
+    document.querySelectorAll(boxes).forEach(watch);
+  };
   // Sizes change with the window, with folds, and with fonts that come after the first layout.
   const sizes = new ResizeObserver(() => requestAnimationFrame(look));
-  document.querySelectorAll(boxes).forEach((box) => [box, ...box.children].forEach((part) => sizes.observe(part)));
+  document.querySelectorAll(`article, ${boxes}`).forEach((box) => [box, ...box.children].forEach((part) => sizes.observe(part)));
   // A font that comes late widens a line of code, and no box: an observer of sizes is not told.
   document.fonts.addEventListener("loadingdone", () => requestAnimationFrame(look));
 });
