@@ -350,8 +350,8 @@ def test_a_row_of_the_scorecard_leads_to_what_argues_for_its_verdict(tab, site):
     tab.goto((site.html / "guide/scorecard.html").as_uri())
     row = tab.locator(SCORECARD_ROWS, has_text="A-r-25466")
     row.locator("td:first-child a").click()
-    tab.wait_for_url("**/four-sources.html#told-A-r-25466")
-    assert "254.66" in tab.locator("[id='told-A-r-25466'] >> xpath=..").inner_text()
+    tab.wait_for_url("**/four-sources.html#mention-A-r-25466")
+    assert "254.66" in tab.locator("[id='mention-A-r-25466'] >> xpath=..").inner_text()
 
 
 def test_a_link_to_a_row_unfolds_the_table_that_holds_it(tab, site):

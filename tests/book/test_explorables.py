@@ -21,7 +21,7 @@ from analysis.ephemeral import (
 )
 from analysis.joint import priced_index
 from analysis.learning import closed_loop, soft_threshold_value
-from analysis.report.pages.explorables import FIRST
+from analysis.report.pages.explorables import COMMON_SCRIPTS
 from analysis.report.paths import BOOK
 from analysis.restarts import thresholds
 from analysis.restarts.instances.generators import unstructured_arm
@@ -654,7 +654,7 @@ def test_a_page_loads_the_scripts_of_its_own_explorables_and_no_others(site):
     needed = {}
     for id, page in PLACES.items():
         (views,) = [name for name, text in texts.items() if f'define("{id}"' in text]
-        needed.setdefault(page, {*FIRST}).add(views)
+        needed.setdefault(page, {*COMMON_SCRIPTS}).add(views)
     loaded = {
         name: {Path(script.get("src", "").partition("?")[0]).name for script in page.all("script")}
         for name, page in site.pages.items()

@@ -15,8 +15,8 @@ from fontTools.ttLib import TTFont
 
 from analysis.published import documents, printed_rows
 from analysis.report.collate import PRODUCTS
+from analysis.report.pages.prune import FONTS, MATHEMATICS, formula_characters
 from analysis.report.pages.sphinx_ext import OUTCOMES
-from analysis.report.pages.used import FONTS, MATHEMATICS, shown_in_formulas
 from analysis.report.run import FORMATS
 from analysis.report.running.kernels import WARNINGS
 from analysis.report.running.notebooks import all_notebooks
@@ -342,7 +342,7 @@ def test_every_formula_is_set_and_no_script_sets_it(site):
             assert "\\" not in formula.get_text(), (name, place)
             count += 1
         assert soup.select("merror, .problematic") == [], name
-        visible = {point for point in shown_in_formulas(text) if not unseen(point)}
+        visible = {point for point in formula_characters(text) if not unseen(point)}
         assert visible <= has, (name, [chr(point) for point in visible - has])
         assert not [a for a in loads_of(page) if "mathjax" in a.lower()], name
     assert count > 4000

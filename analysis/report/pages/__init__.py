@@ -1,1 +1,1 @@
-"""What pages can say: the Sphinx extension, its roles, directives and templates."""
+"""The book's Sphinx extension: roles, directives, templates and post-processing of pages."""

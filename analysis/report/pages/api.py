@@ -1,7 +1,6 @@
-"""The directive ``{face}``: the public names of one part, with their docstrings.
+"""The directive ``{public-names}``: the public names of one package, with their docstrings.
 
-The names are those of the part's ``__init__.pyi``, so that a name which enters or leaves a face
-enters or leaves the book.
+The names are those of the package's ``__init__.pyi``.
 """
 
 from __future__ import annotations
@@ -14,17 +13,17 @@ from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
 
-class Face(SphinxDirective):
-    """``{face} analysis.mdp``: a summary of the names, then each with its docstring.
+class PublicNames(SphinxDirective):
+    """``{public-names} analysis.mdp``: a summary table, then each name with its docstring.
 
-    Names in the directive's content restrict it to these.
+    The directive's content, if any, lists the names to include.
     """
 
     required_arguments = 1
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Write the directives of autosummary and autodoc for the names, and parse them."""
+        """Return the parsed directives of autosummary and autodoc for the names."""
         name = self.arguments[0]
         module = import_module(name)
         names = " ".join(self.content).split() or sorted(module.__all__, key=str.lower)

@@ -1,4 +1,4 @@
-"""What the notebooks left behind, as the pages of one build read it."""
+"""The collated results of the notebooks, as directives and roles read them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from analysis.report.text import plus_minus
 
 
 def results(app: Sphinx) -> dict[str, Any]:
-    """Return what the notebooks left behind, as `analysis.report.collate` wrote it."""
+    """Return the results that `analysis.report.collate` gathered for this build."""
     return _read(Path(app.srcdir) / DATA)
 
 
@@ -27,22 +27,22 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def number_text(data: Mapping[str, Any], kind: str, text: str) -> str:
-    """Return a number that a page names, as it stands there.
+    """Return the text of one of the number roles.
 
     Parameters
     ----------
     data : mapping
-        What the notebooks left behind.
+        As `results` returns it.
     kind : str
-        Role: ``printed``, ``computed``, ``value`` or ``verdict``.
+        Name of the role: ``printed``, ``computed``, ``value`` or ``verdict``.
     text : str
-        Its id, with an optional format behind a colon. ``±2`` gives two decimals, and half of the
-        interval that was saved with the number, if it has a width.
+        Id of the number, and after a colon an optional format. ``±2`` gives two decimals, and half
+        the width of the number's interval unless that is zero.
 
     Raises
     ------
     KeyError, ValueError or TypeError
-        If there is no such number, or it cannot be written so.
+        If there is no such number, or the format does not apply to it.
     """
     id, _, style = text.partition(":")
     if kind == "printed":

@@ -1,21 +1,21 @@
-"""Explorables: figures that the reader drives, in the browser alone.
+"""Explorables: interactive figures, computed in the browser.
 
 ``{explorable} its-id`` writes a hidden element with the attribute ``data-explorable="its-id"`` and
-all that its script needs, as JSON: the page's parameters, numbers that the notebook saved, columns
-of a figure's data, and what a document prints. The scripts in ``book/explorables`` fill and show
-it; without them the still picture that ``:figure:`` names stands alone. They are loaded on pages
-that have an explorable, and on no other.
+its input as JSON: the page's parameters, saved values, columns of a figure's data, and printed
+numbers of the documents. The scripts in ``book/explorables`` draw the explorable and unhide it;
+without JavaScript the reader sees the static figure that ``:figure:`` names. Only pages with an
+explorable load the scripts.
 
-Options      ``:figure:`` id of the still picture beside it; ``:values:`` ids of saved values;
-             ``:data:`` id of a figure, table or experiment whose data are read, ``:columns:``
-             which of them;
+Options      ``:figure:`` id of the static figure beside it; ``:values:`` ids of saved values;
+             ``:data:`` id of a figure, table or experiment whose data are included, ``:columns:``
+             the columns of these data;
              ``:printed:`` ids of printed rows; ``:notebook:`` name of another page's notebook whose
-             parameters are read; ``:instead:`` id of the element that it takes the place of on
-             screens, where its script runs.
+             parameters are included; ``:instead:`` id of the element that it replaces on screens
+             where its script runs.
 
-Two roles tie a sentence to an explorable. ``{sets}`its-id control value-id` `` is a saved value
-that the reader drags, or moves by keys, to set a control. ``{follows}`its-id number
-value-id:.2f` `` is a saved value; the explorable puts its own number of that name in its place.
+Two roles link a number in a sentence with an explorable. ``{sets}`its-id control value-id` `` is a
+saved value that the reader can drag, or change by keys, to set a control. ``{follows}`its-id number
+value-id:.2f` `` is a saved value, which the explorable replaces by its own number of that name.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from analysis.published import printed_rows
 from analysis.report.collate import PRODUCTS
 from analysis.report.pages.collated import number_text, results
 
-#: Folder of the scripts and styles, beside the pages; what all views need, in that order.
+#: Folder of the scripts and styles, below ``book/``, and the scripts that all explorables need.
 FOLDER = "explorables"
-FIRST = ("math.js", "frame.js", "plot.js")
-#: Significant digits of a figure's data on the page: more than any picture shows.
+COMMON_SCRIPTS = ("math.js", "frame.js", "plot.js")
+#: Significant digits of the data in the JSON.
 DIGITS = 8
 
 
@@ -47,7 +47,7 @@ def _names(argument: str | None) -> list[str]:
 
 
 class Explorable(SphinxDirective):
-    """A place for an explorable, with the data that it reads."""
+    """The element of an explorable, with its input."""
 
     required_arguments = 1
     option_spec: ClassVar[dict[str, Any]] = {
@@ -61,10 +61,10 @@ class Explorable(SphinxDirective):
     }
 
     def run(self) -> list[nodes.Node]:
-        """Return the element as raw HTML: other builders have no use for it."""
+        """Return the element as raw HTML, which builders other than HTML ignore."""
         id, figure = self.arguments[0], self.options.get("figure")
         if figure not in self._results["figures"]:
-            raise self.error(f"explorable {id} needs the still picture of a figure, got {figure!r}")
+            raise self.error(f"explorable {id} needs the id of a figure, got {figure!r}")
         data = {
             "parameters": self._parameters(),
             "values": {name: self._value(name) for name in self.options.get("values", [])},
@@ -72,7 +72,7 @@ class Explorable(SphinxDirective):
             "printed": {row: self._printed(row) for row in self.options.get("printed", [])},
         }
         instead = f'data-instead="{self.options["instead"]}" ' if "instead" in self.options else ""
-        # What ends a script must not stand in it.
+        # "</script>" within the JSON would end the element.
         content = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
         html = (
             f'<div class="explorable" id="{id}" data-explorable="{id}" data-figure="{figure}" '
@@ -82,7 +82,7 @@ class Explorable(SphinxDirective):
         return [nodes.raw("", html, format="html")]
 
     def _script(self, id: str) -> str:
-        """Name the script that defines what is shown."""
+        """Return the file name of the script that defines an explorable."""
         for path in sorted((Path(self.env.srcdir) / FOLDER).glob("*.js")):
             if f'define("{id}"' in path.read_text(encoding="utf-8"):
                 return path.name
@@ -112,7 +112,7 @@ class Explorable(SphinxDirective):
             raise self.error(f"no document prints a row {id!r}") from None
 
     def _rows(self) -> dict[str, list[Any]]:
-        """Return columns of the data of a figure, of a table, or of an experiment."""
+        """Return the columns of the CSV that ``:data:`` and ``:columns:`` name; none without."""
         if "data" not in self.options:
             return {}
         name, columns = self.options["data"], self.options.get("columns", [])
@@ -121,18 +121,18 @@ class Explorable(SphinxDirective):
         if path is None:
             raise self.error(f"no notebook saved data {name!r}")
         if not columns:
-            raise self.error(f"columns of {name!r} must be named: a page holds what it needs")
+            raise self.error(f":data: {name} needs :columns:, the columns to put on the page")
         frame = pd.read_csv(path)
         if missing := [column for column in columns if column not in frame.columns]:
             raise self.error(f"{path.name} has no column {missing[0]!r}")
         return {column: [_short(value) for value in frame[column].tolist()] for column in columns}
 
 
-class Tied(SphinxRole):
-    """A saved value in a sentence that sets a control of an explorable, or follows it."""
+class LinkedValue(SphinxRole):
+    """The roles ``{sets}`` and ``{follows}``: a saved value linked with an explorable."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Return the value as a span that the scripts find, or say what is wrong on the log."""
+        """Return the value as a span with data attributes, or report an error on the log."""
         try:
             explorable, name, value = self.text.split()
             text = number_text(results(self.env.app), "value", value)
@@ -155,27 +155,27 @@ def _short(value: Any) -> Any:
     return float(f"{value:.{DIGITS}g}") if isfinite(value) else None
 
 
-def ship(app: Sphinx) -> None:
-    """Put the scripts beside the theme's own; jupyter-book would load them on every page."""
+def add_scripts_folder(app: Sphinx) -> None:
+    """Copy the scripts to ``_static`` (jupyter-book would load what is in ``book/_static``)."""
     folder = Path(app.srcdir) / FOLDER
     if folder.is_dir():
         app.config.html_static_path.append(str(folder))
 
 
 def load(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Load what the explorables of a page need: the scripts of all views, and its own views."""
+    """Load the scripts and styles of a page's explorables (event ``html-page-context``)."""
     views = app.env.metadata.get(page, {}).get("views")
     if not views:
         return
-    for name in dict.fromkeys([*FIRST, *views]):
+    for name in dict.fromkeys([*COMMON_SCRIPTS, *views]):
         app.add_js_file(name, loading_method="defer", priority=900)
     app.add_css_file("explorables.css")
 
 
 def register(app: Sphinx) -> None:
-    """Register the directive, its scripts and its styles."""
+    """Register the directive, the roles and the event handlers."""
     app.add_directive("explorable", Explorable)
     for name in ("sets", "follows"):
-        app.add_role(name, Tied())
-    app.connect("builder-inited", ship)
+        app.add_role(name, LinkedValue())
+    app.connect("builder-inited", add_scripts_folder)
     app.connect("html-page-context", load)

@@ -1,4 +1,4 @@
-"""An HTML element by its name: where docutils has no node for it, or writes more than it says."""
+"""A docutils node for any HTML element, where docutils has none or writes verbose HTML."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-#: Elements whose end tag HTML lets out.
+#: Elements whose end tag is optional in HTML.
 _UNCLOSED = {"tr", "th", "td"}
-#: Elements inside a line, where a new line would be a space.
+#: Inline elements, after which a newline would show as a space.
 _INLINE = {"a", "span"}
 
 
 class Markup(nodes.General, nodes.Element):
-    """An HTML element by its name, with its attributes."""
+    """An HTML element: its name is the attribute ``element``, its attributes ``attributes``."""
 
 
 def _open(translator: Any, node: nodes.Element) -> None:

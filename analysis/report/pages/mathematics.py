@@ -1,4 +1,4 @@
-"""Formulas as MathML, set when the pages are built: a browser lays them out without a script."""
+"""A math renderer for Sphinx that writes MathML, which browsers lay out without a script."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from sphinx.util.math import get_node_equation_number
 logger = logging.getLogger(__name__)
 _CONVERTER = LatexToMathML(fancy_error=False)
 _CLASSES = "math notranslate nohighlight"
-_MARKS = re.compile(r"[^\w\s(\[]+")
+_PUNCTUATION = re.compile(r"[^\w\s(\[]+")
 
 
 def mathml(formula: str, *, display: bool) -> str:
-    """Return a formula as an element of MathML Core.
+    """Convert a LaTeX formula to an element of MathML Core.
 
     Parameters
     ----------
     formula : str
         The formula in LaTeX, without delimiters.
     display : bool
-        Whether it stands on lines of its own.
+        Whether it is displayed, not inline.
 
     Raises
     ------
@@ -68,16 +68,16 @@ def _visit_block(translator: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
-class KeepMarks(SphinxPostTransform):
-    """Keep the punctuation after a formula on its line: a browser may break a line there."""
+class KeepPunctuation(SphinxPostTransform):
+    """Prevent a line break between an inline formula and the punctuation after it."""
 
     default_priority = 900
 
     def run(self, **kwargs: Any) -> None:
-        """Join each formula with the marks that follow it."""
+        """Put each formula and the punctuation after it into one node of class book-joined."""
         for formula in list(self.document.findall(nodes.math)):
             after = formula.next_node(descend=False, siblings=True)
-            if isinstance(after, nodes.Text) and (marks := _MARKS.match(after)):
+            if isinstance(after, nodes.Text) and (marks := _PUNCTUATION.match(after)):
                 parent, place = formula.parent, formula.parent.index(formula)
                 joined = nodes.inline(
                     "", "", formula, nodes.Text(marks[0]), classes=["book-joined"]
@@ -86,7 +86,7 @@ class KeepMarks(SphinxPostTransform):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Offer the renderer that ``html_math_renderer`` in the configuration names."""
-    app.add_post_transform(KeepMarks)
+    """Register the renderer ``mathml``, which ``html_math_renderer`` in the configuration names."""
+    app.add_post_transform(KeepPunctuation)
     app.add_html_math_renderer("mathml", (_visit_inline, None), (_visit_block, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Figures as pages show them: one picture a theme, each with a variant for narrow screens."""
+"""The image of a figure: a light and a dark variant, each also for narrow screens."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ SMALL_SCREEN = 600
 
 
 class Picture(nodes.image):
-    """The drawing of a figure; ``uri`` is the light and wide one, ``others`` the folder of all."""
+    """The image node: ``uri`` is the light, wide variant, ``others`` the folder of all variants."""
 
 
 def visit_picture(self: HTML5Translator, node: Picture) -> None:
-    """Write one picture for each theme; the theme's own style shows one of them."""
+    """Write one ``picture`` element for each theme; CSS shows that of the current theme."""
     stem = f"{node['others']}{Path(node['uri']).stem}"
     narrow = NARROW.removesuffix("svg")
     media = f'media="(max-width: {SMALL_SCREEN}px)"'

@@ -1,9 +1,9 @@
-"""References from the page of a rerun into the book, and the book's numbers on that page.
+"""Cross-references from the page of a rerun to the book, and the book's numbers on that page.
 
-The book's build leaves an index of what can be referred to, ``references.json``, beside its pages.
-A rerun's build reads it: figures, tables, equations and theorems of its page get the numbers that
-they have in the book, and a reference to another page leads there, in the words that the book has
-for it. Where no book is built, the sources of the book give the words.
+The book's build writes an index of its reference targets, ``references.json``, beside its pages. A
+rerun's build reads it: figures, tables, equations and theorems of its page get the numbers that
+they have in the book, and a reference to another page becomes a link to the book with the book's
+link text. Where no book is built, the link texts come from the book's sources.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from analysis.report.run import write_json
 from analysis.report.running.notebooks import source_files
 
 INDEX = "references.json"
-#: Where a reference of each kind leads: label -> (page, anchor, words).
+#: Reference targets: kind -> label -> (page, anchor, link text).
 Targets = dict[str, dict[str, tuple[str, str, str]]]
 _NUMBERED = {"figure": "Fig. {}", "table": "Table {}", "code-block": "Listing {}"}
 _HEADING = re.compile(r"^\((?P<label>[^)\n]+)\)=\n+#+ (?P<title>.+)$", re.M)
@@ -39,7 +39,7 @@ _FIGURE = re.compile(r"^[`:]{3,}\{repro-(?P<kind>figure|table)\} (?P<label>\S+)$
 
 
 def book_index(env: BuildEnvironment) -> dict[str, Any]:
-    """Return what can be referred to in a book that was just read, and all its numbers."""
+    """Return the index of a book that Sphinx has read: reference targets and numbers."""
     labels, equations = env.domains["std"].data["labels"], env.domains["math"].data["objects"]
     anonymous = env.domains["std"].data["anonlabels"]
     targets: Targets = {"ref": {}, "numref": {}, "eq": {}, "prf": {}, "doc": {}}
@@ -68,7 +68,7 @@ def _number(env: BuildEnvironment, page: str, kind: str, anchor: str) -> str:
 
 
 def source_index() -> dict[str, Any]:
-    """Return what the sources of the book can be referred to by: words, but no numbers."""
+    """Return an index made from the book's sources, with link texts but without numbers."""
     targets: Targets = {"ref": {}, "numref": {}, "eq": {}, "prf": {}, "doc": {}}
     for path in sorted(path for path in source_files() if path.suffix == ".md"):
         page, text = path.relative_to(BOOK).with_suffix("").as_posix(), path.read_text("utf-8")
@@ -91,7 +91,7 @@ def source_index() -> dict[str, Any]:
 
 
 def read_index(book: Path) -> dict[str, Any] | None:
-    """Return the index that the build of a book left behind, if there is one."""
+    """Return the index that the build of a book wrote, or None."""
     path = book / INDEX
     if not path.exists():
         return None
@@ -100,25 +100,25 @@ def read_index(book: Path) -> dict[str, Any] | None:
 
 
 def write_index(app: Sphinx, problem: Exception | None) -> None:
-    """Leave the index beside the pages of a book that was just built."""
+    """Write the index beside the pages of a book (event ``build-finished``)."""
     if problem is None and app.builder.name == "html" and app.env is not None:
         write_json(Path(app.outdir) / INDEX, book_index(app.env))
 
 
-def take_numbers(env: BuildEnvironment, book: dict[str, Any], pages: dict[str, str]) -> None:
+def copy_numbers(env: BuildEnvironment, book: dict[str, Any], pages: dict[str, str]) -> None:
     """Copy the book's figure, table and equation numbers to a rerun's pages.
 
-    What the book's page does not have (content that another result calls for) is numbered on from
-    the book's last.
+    What the book's page does not have (content under another condition) gets the numbers after the
+    book's last.
 
     Parameters
     ----------
     env : BuildEnvironment
-        The rerun's, just read.
+        The rerun's environment, after reading.
     book : dict
         The book's index.
     pages : dict
-        docname -> page of the book.
+        Page of the book by the docname of the rerun's page.
     """
     if not book["numbers"]:
         return
@@ -135,12 +135,12 @@ def take_numbers(env: BuildEnvironment, book: dict[str, Any], pages: dict[str, s
 
 
 class BookReferences(SphinxPostTransform):
-    """On a rerun's page, references to other pages lead into the book."""
+    """On a rerun's page, turn references to other pages into links to the book."""
 
-    default_priority = 5  # before Sphinx looks for what is not there
+    default_priority = 5  # before Sphinx resolves references, and would not find these
 
     def run(self, **_: Any) -> None:
-        """Replace each reference to what is not on this page."""
+        """Replace each reference whose target is not on this page."""
         data = results(self.app)
         mine = {Path(page).name: page for page in data["runs"]}
         if "book" not in data or self.env.docname not in mine:
@@ -149,10 +149,10 @@ class BookReferences(SphinxPostTransform):
         for node in list(self.document.findall(addnodes.pending_xref)):
             kind, label = index_key(_role(node), node["reftarget"], page)
             found = book["targets"].get(kind, {}).get(label)
-            if found and not self._is_here(kind, label):
+            if found and not self._is_on_page(kind, label):
                 node.replace_self(self._link(node, found, book["address"]))
 
-    def _is_here(self, kind: str, label: str) -> bool:
+    def _is_on_page(self, kind: str, label: str) -> bool:
         std, here = self.env.domains["std"].data, self.env.docname
         if kind == "eq":
             return bool(self.env.domains["math"].data["objects"].get(label, ("",))[0] == here)
@@ -164,15 +164,15 @@ class BookReferences(SphinxPostTransform):
     def _link(
         self, node: addnodes.pending_xref, found: Sequence[str], address: str
     ) -> nodes.Element:
-        words, target = in_words(found, address)
+        words, target = text_and_link(found, address)
         text = node.astext() if node.get("refexplicit") else words
         if not target:
             return nodes.inline("", text, classes=["book-elsewhere"])
         return nodes.reference("", text, refuri=target, classes=["book-elsewhere"])
 
 
-def in_words(found: Sequence[str], address: str) -> tuple[str, str]:
-    """Return the words of a reference, and the link; no link where the book has no address."""
+def text_and_link(found: Sequence[str], address: str) -> tuple[str, str]:
+    """Return the text and the URL of an index entry; the URL is empty without an address."""
     page, anchor, words = found
     link = f"{address}/{page}.html" + (f"#{anchor}" if anchor else "")
     return words, link if address else ""

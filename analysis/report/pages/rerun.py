@@ -1,4 +1,4 @@
-"""The page of a rerun: whose parameters it shows, and where the book's own page is."""
+"""The banner on the page of a rerun: its parameters, and a link to the book's own page."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from analysis.report.pages.collated import results
-from analysis.report.pages.references import take_numbers
+from analysis.report.pages.references import copy_numbers
 from analysis.report.running.notebooks import Parameter, find_notebook
 
-#: What stands in the place of a reader's own file.
+#: What the book uses in place of a reader's own file.
 FILES = {"sources": "Table 1 of the report", "trace": "the trace of the book"}
 
 
 def pages_of_rerun(app: Sphinx) -> dict[str, str]:
-    """Return the pages of a rerun by their names in its site; none in the book itself."""
+    """Return the book's pages of a rerun by their docnames; empty in the book itself."""
     data = results(app)
     return {Path(page).name: page for page in data["runs"]} if "book" in data else {}
 
 
-def mark_rerun(app: Sphinx, doctree: nodes.document) -> None:
-    """Say at the top of a page whose parameters it shows; warn of the quick profile."""
+def add_banner(app: Sphinx, doctree: nodes.document) -> None:
+    """Add a banner to the page of a rerun, and a warning to pages of the quick profile."""
     data, docname = results(app), app.env.docname
     title = next(iter(doctree.findall(nodes.section)), None)
     if title is None:
@@ -42,7 +42,7 @@ def mark_rerun(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def _banner(run: dict[str, Any], page: str, address: str) -> list[nodes.Element]:
-    """Return what opens the page of a rerun: a sentence, and a table of all parameters."""
+    """Return the content of a rerun's banner: a sentence, and a table of all parameters."""
     documents, mine = run["documents"], run["parameters"]
     given = run["given"] | {key: file["name"] for key, file in run["files"].items()}
     values = ", ".join(f"{key} = {value}" for key, value in given.items())
@@ -66,30 +66,32 @@ def _banner(run: dict[str, Any], page: str, address: str) -> list[nodes.Element]
 def _row(
     parameter: Parameter, documents: Any, mine: Any, files: dict[str, dict[str, str]]
 ) -> list[nodes.Element]:
-    """Return the cells of one parameter: name, what it is and its unit, the two values."""
+    """Return the table cells of one parameter: name and description, the two values."""
     name = parameter.name
     unit = "" if parameter.unit in {"none", "name", "names", "path"} else f" ({parameter.unit})"
     if name in FILES:
         documents, mine = FILES[name], FILES[name]
     what = nodes.paragraph("", "", nodes.literal("", name))
     what += nodes.Text(f" {parameter.description}{unit}")
-    value = nodes.Text(_shown(mine))
+    value = nodes.Text(_value_text(mine))
     yours = nodes.paragraph("", "", value if mine == documents else nodes.strong("", "", value))
-    cells = [what, nodes.paragraph("", _shown(documents))]
-    cells.append(_own(files[name]) if name in files else yours)
+    cells = [what, nodes.paragraph("", _value_text(documents))]
+    cells.append(_own_file_cell(files[name]) if name in files else yours)
     return [nodes.entry("", cell) for cell in cells]
 
 
-def _own(file: dict[str, str]) -> nodes.paragraph:
-    """Return a reader's own file: its name, which leads to the shipped copy, and its hash."""
+def _own_file_cell(file: dict[str, str]) -> nodes.paragraph:
+    """Return the cell of a reader's own file: its name, linked to the copy, and its hash."""
     name = nodes.strong("", file["name"])
     link = nodes.reference("", "", name, refuri=f"notebooks/{file['shipped']}")
     digest = nodes.literal("", file["sha256"], classes=["book-hash"])
     return nodes.paragraph("", "", link, nodes.Text(", SHA-256 "), digest)
 
 
-def _shown(value: Any) -> str:
-    return ", ".join(map(_shown, value)) or "(empty)" if isinstance(value, list) else str(value)
+def _value_text(value: Any) -> str:
+    return (
+        ", ".join(map(_value_text, value)) or "(empty)" if isinstance(value, list) else str(value)
+    )
 
 
 def _table(rows: Iterable[list[nodes.Element]], kind: str) -> nodes.container:
@@ -102,7 +104,7 @@ def _table(rows: Iterable[list[nodes.Element]], kind: str) -> nodes.container:
     return nodes.container("", table, classes=["book-table"])
 
 
-def number_as_in_the_book(app: Sphinx, env: BuildEnvironment) -> None:
+def copy_book_numbers(app: Sphinx, env: BuildEnvironment) -> None:
     """Copy the book's figure, table and equation numbers to a rerun's pages."""
     if pages := pages_of_rerun(app):
-        take_numbers(env, results(app)["book"], pages)
+        copy_numbers(env, results(app)["book"], pages)

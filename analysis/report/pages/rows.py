@@ -1,7 +1,7 @@
-"""Ways to a printed row: a link to where a page argues its verdict, and entries for the search.
+"""Links to printed rows, and entries of the search index for them.
 
-A page speaks of a row where it first quotes its print, its computed value or its verdict, or in
-the figure that redraws it; else the row of the page's table is all that there is.
+A link to a row leads to the place where the page first quotes the row's printed number, computed
+value or verdict; for a figure, to the figure that redraws it; else to the row in the page's table.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from analysis.published import Printed
 from analysis.report.pages.markup import Markup
 from analysis.report.scorecard import NUMERIC
 
-_TOLD = "book_told"
+_MENTIONS = "book_row_mentions"
 
 
-def mark_told(env: BuildEnvironment, id: str) -> bool:
+def record_mention(env: BuildEnvironment, id: str) -> bool:
     """Record that this page mentions a row; True on its first mention, which gets the anchor."""
-    told: dict[str, set[str]] = vars(env).setdefault(_TOLD, {})
-    pages = told.setdefault(id, set())
+    mentions: dict[str, set[str]] = vars(env).setdefault(_MENTIONS, {})
+    pages = mentions.setdefault(id, set())
     is_first = env.docname not in pages
     pages.add(env.docname)
     return is_first
 
 
 class RowRole(SphinxRole):
-    """``{row}`id` ``: the row's name, linked to the place that argues its verdict."""
+    """``{row}`id` ``: the row's id, linked to the place that discusses it."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Return the link; where it leads is known once all pages are read."""
+        """Return a link without target; `resolve_rows` sets it once all pages are read."""
         return [nodes.reference("", self.text, internal=True, row=self.text, refuri="")], []
 
 
@@ -46,11 +46,12 @@ def resolve_rows(
     rows: Mapping[str, Printed],
     verdicts: Mapping[str, Any],
 ) -> None:
-    """Let the links to rows lead to the place that argues; some, to the row in its page's table.
+    """Set the targets of the links to rows on a page.
 
-    Such a link is words where the row's name leads there too.
+    A link with the attribute ``tabled`` leads to the row in its page's table; it becomes plain text
+    if that is where the row's other link leads too.
     """
-    told: dict[str, set[str]] = vars(app.env).get(_TOLD, {})
+    mentions: dict[str, set[str]] = vars(app.env).get(_MENTIONS, {})
     for link in [link for link in doctree.findall(nodes.reference) if "row" in link]:
         id = link["row"]
         page, computed = verdicts[id]["page"], verdicts[id]["computed"]
@@ -59,7 +60,7 @@ def resolve_rows(
         if page not in app.env.found_docs:
             link.replace_self(link.children)
             continue
-        anchor = f"told-{id}" if page in told.get(id, ()) else f"row-{id}"
+        anchor = f"mention-{id}" if page in mentions.get(id, ()) else f"row-{id}"
         if rows[id].kind == "figure" and computed:
             anchor = computed
         if "tabled" in link:
@@ -75,7 +76,7 @@ def resolve_rows(
 def add_search_entries(
     doctree: nodes.document, docname: str, rows: Mapping[str, Printed], verdicts: Mapping[str, Any]
 ) -> None:
-    """Let the search find a row by its name, and a number by its print, on the page that has it."""
+    """Add index entries to a page: the ids of its rows, and their printed numbers."""
     for id, verdict in verdicts.items():
         if verdict["page"] == docname:
             row = rows[id]

@@ -1,8 +1,8 @@
 """The directive ``{scorecard}``: every printed row of the documents in one table.
 
-The table is most of its page, so its cells hold their words and no markup of their own: end tags
-that HTML lets out are left out, a verdict's colour belongs to its cell, a document is named once
-above its rows, and a link stands once a row.
+The table is large, so its HTML is kept small: cells have no inner elements, optional end tags are
+omitted, the colour of a verdict is a class of its cell, and a document is named once, above its
+rows.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from analysis.report.saving.claims import BASES
 from analysis.report.scorecard import VERDICTS
 from analysis.report.text import escaped_words
 
-#: What each row says, in the order of its columns.
+#: Headings of the columns.
 COLUMNS = ("Row", "Verdict", "Under, assuming", "Computed", "Printed", "Place", "Kind", "Basis")
-#: Most rows rest on what is computed: the table names only another basis.
+#: Basis of most rows, which the table leaves out.
 USUAL_BASIS = "computed"
-#: Classes of the verdicts that have a colour.
+#: CSS classes of the verdicts that have a colour.
 _SHADES = {
     "agrees": ("matches", "holds", "within the interval"),
     "limited": ("explained", "holds under", "matches under", "not determined"),
@@ -34,10 +34,10 @@ _SHADES = {
 
 
 class Scorecard(BookDirective):
-    """All rows, with what the page's filters can choose."""
+    """All rows, with the choices of the page's filters as data attributes."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the choices and the table."""
+        """Return the element with the choices, and the table."""
         known = {
             "verdict": [verdict for verdict in VERDICTS if verdict != "missing"],
             "basis": BASES,
@@ -81,7 +81,7 @@ def _line(*cells: Sequence[nodes.Node], cell: str = "td") -> nodes.Element:
 
 
 def _link(id: str, text: str, **more: Any) -> nodes.reference:
-    """Return a link to a row, as `analysis.report.pages.rows` completes it."""
+    """Return a link to a row; `analysis.report.pages.rows` sets its target."""
     return nodes.reference("", text, internal=True, row=id, refuri="", **more)
 
 

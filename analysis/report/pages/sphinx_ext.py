@@ -1,14 +1,13 @@
-"""What pages can say of the results: roles for numbers, directives for figures and tables.
+"""The Sphinx extension of the book: roles for numbers, directives for figures and tables.
 
-Roles        ``{printed}`id` `` what a document prints; ``{computed}`id:.2f` `` what the book
-             computes for that row; ``{value}`id:.2f` `` a number of its own; ``{verdict}`id` ``;
-             ``{row}`id` `` a link to where the row's verdict is argued.
-Directives   ``{repro-figure} id``, ``{front-figure} id`` (the same elsewhere, linked),
+Roles        ``{printed}`id` `` text that a document prints; ``{computed}`id:.2f` `` value that the
+             book computes for that row; ``{value}`id:.2f` `` number of the book's own;
+             ``{verdict}`id` ``; ``{row}`id` `` link to the place that discusses the row.
+Directives   ``{repro-figure} id``, ``{front-figure} id`` (a figure of another page, linked),
              ``{repro-table} id``, ``{verdicts}`` (the rows of this page), ``{scorecard}``,
-             ``{coverage}``, ``{errata}``, ``{gallery}``, ``{build-info}``; ``{document-only}``,
-             whose content stands only where the documents' own parameters were used; and
-             ``{when} id`` or ``{when} not id``, whose content stands where a saved value is true,
-             or false: a sentence about results is bound to the predicate that it states.
+             ``{coverage}``, ``{bases}``, ``{errata}``, ``{gallery}``, ``{build-info}``;
+             ``{document-only}``, content for the documents' own parameters only; and ``{when} id``
+             or ``{when} not id``, content that is shown if a saved value is true, or false.
 """
 
 from __future__ import annotations
@@ -29,41 +28,41 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from analysis.published import documents, printed_rows
-from analysis.report.pages.access import fit_roles, name_folded_cells, name_toggles
-from analysis.report.pages.api import Face
-from analysis.report.pages.bound import DocumentOnly, DropEmptySections, When
+from analysis.report.pages.accessibility import (
+    correct_aria_roles,
+    label_folded_cells,
+    label_toggles,
+)
+from analysis.report.pages.api import PublicNames
 from analysis.report.pages.collated import number_text, results
-from analysis.report.pages.deciding import code_file, write_code
+from analysis.report.pages.conditional import DocumentOnly, DropEmptySections, When
 from analysis.report.pages.explorables import register as register_explorables
 from analysis.report.pages.pictures import Picture, setup_pictures
+from analysis.report.pages.predicate_source import source_path, write_sources
+from analysis.report.pages.prune import prune_site
 from analysis.report.pages.references import BookReferences, write_index
-from analysis.report.pages.rerun import mark_rerun, number_as_in_the_book, pages_of_rerun
-from analysis.report.pages.rows import RowRole, add_search_entries, mark_told, resolve_rows
+from analysis.report.pages.rerun import add_banner, copy_book_numbers, pages_of_rerun
+from analysis.report.pages.rows import RowRole, add_search_entries, record_mention, resolve_rows
 from analysis.report.pages.terms import setup_terms
-from analysis.report.pages.used import ship_used
 from analysis.report.run import DIGITS, FORMATS
 from analysis.report.running.notebooks import Parameter, all_notebooks, find_notebook
 from analysis.report.scorecard import SAID
 from analysis.report.text import escaped, escaped_words
 
-#: What links to files are called where their ending does not say it.
+#: Link texts of files by suffix, where the text is not the suffix itself.
 LINKS = {"csv": "data"}
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib", "papermill", "jupyter-book", "sphinx")
 
 
-class UnknownId(ValueError):
-    """A page names a figure, a row or a number that no notebook left behind."""
-
-
 class NumberRole(SphinxRole):
-    """A number by its id, with an optional format behind a colon."""
+    """A number by its id, with an optional format after a colon."""
 
     def __init__(self, kind: str) -> None:
         super().__init__()
         self.kind = kind
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Return the number as text, or say on the page's log that there is none."""
+        """Return the number as text, or report an error on the page's log."""
         try:
             text = number_text(results(self.env.app), self.kind, self.text)
         except (KeyError, ValueError, TypeError) as error:
@@ -71,23 +70,23 @@ class NumberRole(SphinxRole):
             return [nodes.problematic(self.rawtext, self.rawtext)], [message]
         number = nodes.inline("", text, classes=[f"book-{self.kind}"])
         id = self.text.partition(":")[0]
-        if self.kind != "value" and mark_told(self.env, id):
-            number["ids"] = [f"told-{id}"]
+        if self.kind != "value" and record_mention(self.env, id):
+            number["ids"] = [f"mention-{id}"]
         return [number], []
 
 
 class BookDirective(SphinxDirective):
-    """What the directives share."""
+    """Base class of the directives that read results."""
 
     has_content = False
 
     @property
     def data(self) -> dict[str, Any]:
-        """What the notebooks left behind."""
+        """The collated results of the notebooks."""
         return results(self.env.app)
 
     def link(self, text: str, page: str, anchor: str = "") -> nodes.TextElement:
-        """Return a link to another page of the book, or the bare text if it is not in it."""
+        """Return a link to another page, or plain text if this site does not have the page."""
         if page not in self.env.found_docs:
             return nodes.inline("", text)
         uri = self.env.app.builder.get_relative_uri(self.env.docname, page)
@@ -96,16 +95,16 @@ class BookDirective(SphinxDirective):
 
     @property
     def up(self) -> str:
-        """What leads from this page to the top of the site."""
+        """Relative path from this page to the root of the site."""
         single = self.env.app.builder.name == "singlehtml"
         return "" if single else "../" * self.env.docname.count("/")
 
     def file_link(self, text: str, path: str) -> nodes.Node:
-        """Return a link to a file that lies beside the pages."""
+        """Return a link to a file of the site, given its path from the root."""
         return nodes.reference("", text, refuri=self.up + path, classes=["book-file"])
 
     def product_links(self, folder: str, product: dict[str, Any], formats: list[str]) -> nodes.Node:
-        """Return the line of links to all that one needs to check and cite a figure or a table."""
+        """Return a line of links below a figure or table: data, notebook, provenance, citation."""
         id, name = product["id"], Path(product["notebook"]).name
         links: list[nodes.Node] = [nodes.reference("", "permalink", refuri=f"#{id}")]
         links += [self.file_link(LINKS.get(f, f.upper()), f"{folder}/{id}.{f}") for f in formats]
@@ -122,7 +121,7 @@ class BookDirective(SphinxDirective):
         return line
 
     def markdown(self, text: str) -> list[nodes.Node]:
-        """Parse a line of Markdown in place; HTML in it is text."""
+        """Parse a line of Markdown; HTML in it is shown as text."""
         parsed = self.parse_text_to_nodes(text)
         for html in [node for part in parsed for node in part.findall(nodes.raw)]:
             html.replace_self(nodes.Text(html.astext()))
@@ -130,7 +129,7 @@ class BookDirective(SphinxDirective):
 
 
 class ReproFigure(BookDirective):
-    """A figure with its number, caption, alt text, and all that one needs to check and cite it."""
+    """A figure with its number, caption, alt text, and links to data, provenance and citation."""
 
     required_arguments = 1
 
@@ -152,12 +151,12 @@ class ReproFigure(BookDirective):
 
 
 class FrontFigure(BookDirective):
-    """A figure of another page, linked to its place."""
+    """A figure of another page, linked to that page."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the picture and its caption."""
+        """Return the linked image and its caption."""
         id = self.arguments[0]
         if id not in self.data["figures"]:
             raise self.error(f"no notebook saved a figure {id!r}")
@@ -172,10 +171,10 @@ class FrontFigure(BookDirective):
 
 
 class Template(BookDirective):
-    """What a template of the directive's name makes of the results, in Markdown."""
+    """Content of a Jinja template in Markdown; the directive and the template have one name."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the template's content; the page's own name is the last part of its place."""
+        """Return the parsed content of the template."""
         versions = {"python": platform.python_version()} | {
             name: version(name) for name in PACKAGES
         }
@@ -192,16 +191,16 @@ class Template(BookDirective):
         return self.parse_text_to_nodes(text, allow_section_headings=True)
 
     def html_link(self, text: str, page: str, anchor: str = "") -> Markup:
-        """Return a link as HTML, which the roles and links of Markdown cannot say."""
+        """Return a link to another page as HTML, for templates."""
         link = self.link(text, page, anchor)
         opening = '<a href="%s">'
         if "refuri" not in link:
-            return _words(text)
-        return Markup(opening) % link["refuri"] + _words(text) + Markup("</a>")
+            return _as_markup(text)
+        return Markup(opening) % link["refuri"] + _as_markup(text) + Markup("</a>")
 
 
 class Gallery(BookDirective):
-    """All figures, small, each linked to its place."""
+    """Thumbnails of all figures, each linked to its page."""
 
     def run(self) -> list[nodes.Node]:
         """Return one card a figure."""
@@ -220,22 +219,22 @@ class Gallery(BookDirective):
         return [gallery]
 
 
-def lead_to_rows(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Let links and the search lead to printed rows."""
+def link_rows(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Resolve links to printed rows and add their search entries (``doctree-resolved``)."""
     verdicts = results(app).get("verdicts", {})
     resolve_rows(app, doctree, docname, printed_rows(), verdicts)
     add_search_entries(doctree, docname, printed_rows(), verdicts)
 
 
-def number_proofs(app: Sphinx, doctree: nodes.document) -> None:
-    """Tell proofs and the insides of theorems apart by id: sphinx-proof gives all the same two."""
+def make_proof_ids_unique(app: Sphinx, doctree: nodes.document) -> None:
+    """Append numbers to the ids of proofs and theorem contents, which sphinx-proof repeats."""
     same = [n for n in doctree.findall(nodes.Element) if n["ids"] in (["proof"], ["proof-content"])]
     for number, node in enumerate(same):
         node["ids"] = [f"{node['ids'][0]}-{number}"]
 
 
-def add_source_links(app: Sphinx, doctree: nodes.document) -> None:
-    """Say under a notebook's title how to rerun it."""
+def add_rerun_hint(app: Sphinx, doctree: nodes.document) -> None:
+    """Add under a notebook's title the command that reruns it, and its parameters."""
     page = app.env.docname
     if page not in results(app)["runs"]:
         return
@@ -255,12 +254,12 @@ def add_source_links(app: Sphinx, doctree: nodes.document) -> None:
     next(iter(doctree.findall(nodes.section))).insert(1, hint)
 
 
-def offer_portable_notebook(
+def replace_download_buttons(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Let the download button give the notebook that runs on its own, as a file to keep.
+    """Replace the theme's download of a page's source by the portable notebook.
 
-    The theme's own is the page's source for Sphinx, whose roles and directives no notebook shows.
+    The source has roles and directives that Jupyter does not render.
     """
     for group in context.get("header_buttons", ()):
         if group.get("label") != "download-buttons":
@@ -275,7 +274,7 @@ def offer_portable_notebook(
 
 
 def _parameter(parameter: Parameter) -> nodes.list_item:
-    """Return one parameter: its name, what it is, its unit, what is allowed and the default."""
+    """Return a list item with a parameter's name, default, unit, description and range."""
     unit = "" if parameter.unit == "none" else f", {parameter.unit}"
     said = f" = {parameter.default!r}{unit}: {parameter.description} ({parameter.type}, "
     allowed = "any" if parameter.allowed == "any" else f"in {parameter.allowed}"
@@ -285,7 +284,7 @@ def _parameter(parameter: Parameter) -> nodes.list_item:
 
 
 def computed_text(verdict: dict[str, Any]) -> str:
-    """Return the computed value, and its interval with as many decimals."""
+    """Return the computed value of a row, and its interval rounded to the same decimals."""
     computed: str = verdict["computed"]
     if not verdict["interval"]:
         return computed
@@ -295,9 +294,9 @@ def computed_text(verdict: dict[str, Any]) -> str:
     return f"{computed} ({low} to {high})"
 
 
-#: Kinds of rows that a document puts in; all others come out of its model.
-_GIVEN = ("parameter", "premise", "reference")
-#: What is said of the rows that come out, in few words, and the verdicts behind each.
+#: Kinds of rows that are inputs of a document's model; all others are its outputs.
+_INPUT_KINDS = ("parameter", "premise", "reference")
+#: Outcomes that the coverage table counts outputs by, and the verdicts of each.
 OUTCOMES = {
     "match": ("matches", "within the interval", "holds", "redrawn"),
     "match under": ("matches under", "holds under"),
@@ -311,20 +310,20 @@ OUTCOMES = {
 
 
 def _outputs(data: dict[str, Any], document: str) -> dict[str, dict[str, int]]:
-    """Return how many of a document's outputs there are of each outcome, by verdict."""
+    """Return the number of a document's outputs by outcome and verdict."""
     rows = printed_rows()
     counts = Counter(
         verdict["verdict"]
         for id, verdict in data["verdicts"].items()
-        if rows[id].document == document and rows[id].kind not in _GIVEN
+        if rows[id].document == document and rows[id].kind not in _INPUT_KINDS
     )
     return {
         said: {v: counts[v] for v in verdicts if counts[v]} for said, verdicts in OUTCOMES.items()
     }
 
 
-def _turned(data: dict[str, Any], document: str) -> dict[str, int]:
-    """Return how many statements of a document rest on what; in context or open ones last."""
+def _bases(data: dict[str, Any], document: str) -> dict[str, int]:
+    """Return the number of a document's statements by basis; those without one last."""
     rows = printed_rows()
     counts = Counter(
         verdict["basis"]
@@ -335,14 +334,14 @@ def _turned(data: dict[str, Any], document: str) -> dict[str, int]:
     return kept | {"": counts.total()}
 
 
-def _counted(verdicts: Sequence[dict[str, Any]]) -> list[str]:
-    """Return how many there are of each verdict, in words, the most frequent first."""
+def _verdict_counts(verdicts: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the number of each verdict as a phrase, the most frequent first."""
     counts = Counter(verdict["verdict"] for verdict in verdicts)
     return [f"{number} {verdict}" for verdict, number in counts.most_common()]
 
 
 def _why(verdict: dict[str, Any]) -> str:
-    """Return what a verdict holds under, the choices that it rests on, and its reason."""
+    """Return a verdict's condition, reason and assumed choices as one text."""
     condition = f"Under: {verdict['condition']}" if verdict["condition"] else ""
     choices = "; ".join(verdict["assumes"]) if not condition else ""
     assumed = f"Assumes: {choices}" if choices else ""
@@ -350,7 +349,7 @@ def _why(verdict: dict[str, Any]) -> str:
     return ". ".join(part.rstrip(". ") for part in parts if part)
 
 
-def _words(value: Any) -> Markup:
+def _as_markup(value: Any) -> Markup:
     """Escape a value for Markdown; leave `Markup` untouched."""
     if isinstance(value, Markup):
         return value
@@ -360,41 +359,42 @@ def _words(value: Any) -> Markup:
 TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
     autoescape=True,
-    finalize=_words,
+    finalize=_as_markup,
     trim_blocks=True,
 )
 TEMPLATES.globals |= {
     "computed": computed_text,
-    "counted": _counted,
+    "counted": _verdict_counts,
     "outcomes": list(OUTCOMES),
     "outputs": _outputs,
-    "turned": _turned,
+    "bases": _bases,
     "why": _why,
 }
-# Words of a document in a cell of a table, with their formulas as mathematics.
+# A document's text in a table cell, with its formulas as mathematics.
 TEMPLATES.filters["printed"] = lambda text: Markup(escaped_words(text).replace("|", r"\|"))
-TEMPLATES.filters["code_file"] = code_file
-# The Markdown of this repository itself, in a cell of a table.
+TEMPLATES.filters["source_path"] = source_path
+# Markdown of this repository in a table cell.
 TEMPLATES.filters["cell"] = lambda text: Markup(text.replace("|", r"\|"))
 TEMPLATES.filters["json"] = json.dumps
 
 
-def finish(app: Sphinx, problem: Exception | None) -> None:
-    """After the build of a book: write `references.json` and strip theme assets that no page uses.
+def finish_build(app: Sphinx, problem: Exception | None) -> None:
+    """Post-process a finished build (event ``build-finished``).
 
-    Pages of reruns share the theme of the book whole.
+    The book gets ``references.json``, the sources of predicates and static files without what no
+    page uses. The sites of reruns share complete static files.
     """
     if not pages_of_rerun(app):
         write_index(app, problem)
-        ship_used(app, problem)
+        prune_site(app, problem)
         if problem is None and app.builder.name == "html":
             verdicts = results(app).get("verdicts", {}).values()
-            write_code({verdict.get("code") for verdict in verdicts}, Path(app.outdir))
-    name_toggles(app, problem)
+            write_sources({verdict.get("code") for verdict in verdicts}, Path(app.outdir))
+    label_toggles(app, problem)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register roles and directives; jupyter-book itself adds what lies in ``_static``."""
+    """Register roles, directives and event handlers."""
     for kind in ("printed", "computed", "value", "verdict"):
         app.add_role(kind, NumberRole(kind))
     app.add_directive("repro-figure", ReproFigure)
@@ -403,26 +403,26 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.setup_extension("analysis.report.pages.tables")
     app.setup_extension("analysis.report.pages.scorecard_page")
     app.add_directive("gallery", Gallery)
-    for name in ("verdicts", "coverage", "turned", "errata", "build-info", "sources-of-book"):
+    for name in ("verdicts", "coverage", "bases", "errata", "build-info", "sources-of-book"):
         app.add_directive(name, Template)
     app.add_directive("document-only", DocumentOnly)
     app.add_directive("when", When)
-    app.add_directive("face", Face)
+    app.add_directive("public-names", PublicNames)
     setup_pictures(app)
     app.add_role("row", RowRole())
-    app.connect("doctree-read", name_folded_cells)
-    app.connect("doctree-resolved", lead_to_rows)
-    app.connect("html-page-context", fit_roles)
+    app.connect("doctree-read", label_folded_cells)
+    app.connect("doctree-resolved", link_rows)
+    app.connect("html-page-context", correct_aria_roles)
     # After the theme, which adds its buttons at 501.
-    app.connect("html-page-context", offer_portable_notebook, priority=502)
+    app.connect("html-page-context", replace_download_buttons, priority=502)
     register_explorables(app)
     setup_terms(app)
-    app.connect("doctree-read", add_source_links)
-    app.connect("doctree-read", mark_rerun)
-    app.connect("doctree-read", number_proofs)
+    app.connect("doctree-read", add_rerun_hint)
+    app.connect("doctree-read", add_banner)
+    app.connect("doctree-read", make_proof_ids_unique)
     app.add_transform(DropEmptySections)
     app.add_post_transform(BookReferences)
-    app.connect("env-check-consistency", number_as_in_the_book)
-    # After the theme, which writes a sheet of style then.
-    app.connect("build-finished", finish, priority=900)
+    app.connect("env-check-consistency", copy_book_numbers)
+    # After the theme, which writes a style sheet at this event.
+    app.connect("build-finished", finish_build, priority=900)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

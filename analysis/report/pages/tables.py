@@ -1,7 +1,7 @@
 """The directive ``{repro-table} id``: a table with its number, caption, data and citation.
 
-The elements are HTML's own, so that each heading has its scope, the caption stays in place while a
-wide table scrolls, and what scrolls can be reached by keyboard.
+It is written as HTML elements, not docutils' table, so that header cells have a scope, the caption
+does not scroll with a wide table, and the scrolling part can be focused by keyboard.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from analysis.report.pages.sphinx_ext import BookDirective
 
 
 class ReproTableNode(nodes.General, nodes.Element):
-    """A table of the book, numbered with the tables."""
+    """A numbered table of the book."""
 
 
 class TableCaption(nodes.caption):
-    """Its caption, which its number opens."""
+    """The caption of a table, which begins with its number."""
 
 
 class ReproTable(BookDirective):
-    """A table with its number, caption, and all that one needs to check and cite it."""
+    """A table with its number, caption, and links to data, provenance and citation."""
 
     required_arguments = 1
 

@@ -1,7 +1,7 @@
-"""Links from the first use of a glossary term on a page to its entry, with the definition at hand.
+"""Links from the first use of a glossary term on a page to its entry; the title is the definition.
 
-An entry of the glossary is a paragraph that begins with its term in bold; other words in bold
-within it are defined there, too.
+An entry of the glossary is a paragraph that begins with its term in bold; other terms in bold in
+the paragraph are defined by the same entry.
 """
 
 from __future__ import annotations
@@ -14,18 +14,25 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 GLOSSARY = "guide/glossary"
-#: Terms that are ordinary words, or mean something else, but in the parts named.
-_ONLY_IN = {
+#: Terms that are linked only on some pages, because elsewhere they are ordinary words.
+_PARTS_OF_TERM = {
     "box": ("robots/robots-curve",),
     "bias": ("restarts/", "robots/"),
     "restart": ("restarts/",),
     "replication": ("ephemeral/", "restarts/", "learning/", "robots/"),
 }
 _DEFINITIONS = "book_definitions"
-#: What the paragraphs of running text stand in.
-_AROUND = (nodes.document, nodes.section, nodes.list_item)
-#: Where a link would be in the way: what is a link already, code, mathematics, a heading.
-_WITHOUT = (nodes.reference, nodes.literal, nodes.math, nodes.title, nodes.strong, nodes.caption)
+#: Parents of paragraphs of running text.
+_TEXT_PARENTS = (nodes.document, nodes.section, nodes.list_item)
+#: Nodes within which no term is linked.
+_NEVER_LINKED = (
+    nodes.reference,
+    nodes.literal,
+    nodes.math,
+    nodes.title,
+    nodes.strong,
+    nodes.caption,
+)
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,7 @@ class Entry:
     Attributes
     ----------
     anchor : str
-        Its place on the glossary's page.
+        Id of the paragraph on the glossary's page.
     definition : str
         The entry without its term, as text.
     """
@@ -45,7 +52,7 @@ class Entry:
 
 
 def entries(glossary: nodes.document) -> dict[str, Entry]:
-    """Return the entries of a glossary by term in lower case; each paragraph gets its anchor."""
+    """Return the entries of a glossary by term in lower case, and set the paragraphs' anchors."""
     found: dict[str, Entry] = {}
     for paragraph in glossary.findall(nodes.paragraph):
         first = next((node for node in paragraph.children if node.astext()), None)  # not MyST's ""
@@ -61,7 +68,7 @@ def entries(glossary: nodes.document) -> dict[str, Entry]:
 
 
 def _name(bold: str) -> str:
-    """Return a term as prose has it: without its full stop and words in parentheses."""
+    """Return a term in lower case, without its full stop and a remark in parentheses."""
     return re.sub(r"\s*\(.*\)", "", bold.strip(" .")).lower()
 
 
@@ -75,7 +82,7 @@ def link_terms(doctree: nodes.document, terms: Mapping[str, Entry], glossary: st
     terms : mapping of str to Entry
         As `entries` returns them.
     glossary : str
-        Address of the glossary from the page.
+        URL of the glossary relative to the page.
     """
     left = dict(terms)
     for text in list(_prose(doctree)):
@@ -102,20 +109,20 @@ def link_terms(doctree: nodes.document, terms: Mapping[str, Entry], glossary: st
 
 
 def _prose(doctree: nodes.document) -> Iterator[nodes.Text]:
-    """Yield the texts of a page's paragraphs that a link may stand in."""
+    """Yield the text nodes of a page's paragraphs in which terms may be linked."""
     for paragraph in doctree.findall(nodes.paragraph):
-        if isinstance(paragraph.parent, _AROUND) and not _is_aside(paragraph):
+        if isinstance(paragraph.parent, _TEXT_PARENTS) and not _is_aside(paragraph):
             for text in paragraph.findall(nodes.Text):
                 around, node = [], text.parent
                 while node is not paragraph:
                     around.append(node)
                     node = node.parent
-                if not any(isinstance(node, _WITHOUT) for node in around):
+                if not any(isinstance(node, _NEVER_LINKED) for node in around):
                     yield text
 
 
 def _is_aside(node: nodes.Node) -> bool:
-    """Return whether a node stands in a box beside the text, such as the list of parameters."""
+    """Whether a node is inside a container, such as the list of parameters."""
     while not isinstance(node, nodes.document):
         if isinstance(node, nodes.container):
             return True
@@ -124,7 +131,7 @@ def _is_aside(node: nodes.Node) -> bool:
 
 
 def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
-    """Return what finds a term in prose, longer ones first, in singular and plural."""
+    """Return a pattern that matches the terms in singular and plural, longer terms first."""
     longest_first = sorted(names, key=len, reverse=True)
     words = "|".join(re.escape(_stem(name)) + r"(?:y|ies|s|es)?" for name in longest_first)
     return re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)
@@ -135,29 +142,31 @@ def _stem(name: str) -> str:
 
 
 def _singular(used: str, names: Mapping[str, Entry]) -> str:
-    """Return the term that was used, in the singular if the glossary has it so."""
+    """Return the glossary's form of a matched term, which may be the singular of a plural."""
     forms = (used, used.removesuffix("s"), used.removesuffix("es"), f"{used.removesuffix('ies')}y")
     return next((form for form in forms if form in names), used)
 
 
-def note_entries(app: Sphinx, doctree: nodes.document) -> None:
-    """Give the glossary's entries their anchors and keep them for the other pages."""
+def store_entries(app: Sphinx, doctree: nodes.document) -> None:
+    """Set the anchors of the glossary's entries, and store the entries in the environment."""
     if app.env.docname == GLOSSARY:
         vars(app.env)[_DEFINITIONS] = entries(doctree)
 
 
-def define_terms(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Link the terms of one page, if the glossary is in the same site; in print they are words."""
+def link_page_terms(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Link the terms of one page, if this is an HTML build that includes the glossary."""
     found: dict[str, Entry] = vars(app.env).get(_DEFINITIONS, {})
     if page == GLOSSARY or GLOSSARY not in app.env.found_docs or app.builder.name != "html":
         return
     terms = {
-        name: entry for name, entry in found.items() if page.startswith(_ONLY_IN.get(name, ("",)))
+        name: entry
+        for name, entry in found.items()
+        if page.startswith(_PARTS_OF_TERM.get(name, ("",)))
     }
     link_terms(doctree, terms, app.builder.get_relative_uri(page, GLOSSARY))
 
 
 def setup_terms(app: Sphinx) -> None:
-    """Connect to the events at which the glossary and the other pages are read."""
-    app.connect("doctree-read", note_entries)
-    app.connect("doctree-resolved", define_terms)
+    """Register the event handlers."""
+    app.connect("doctree-read", store_entries)
+    app.connect("doctree-resolved", link_page_terms)

@@ -19,7 +19,7 @@ from pybtex.richtext import Text
 
 from analysis.published import documents, printed_rows
 from analysis.report.pages.collated import number_text
-from analysis.report.pages.references import in_words, index_key
+from analysis.report.pages.references import index_key, text_and_link
 from analysis.report.text import escaped, escaped_words
 
 _ROLE = re.compile(r"\{(?P<role>[a-z:]+)\}`(?P<text>[^`]+)`")
@@ -114,7 +114,7 @@ class PlainPage:
         found = self.index["targets"][kind].get(label)
         if found is None:
             return explicit["words"] if explicit else text
-        words, link = in_words(found, self.index["address"])
+        words, link = text_and_link(found, self.index["address"])
         words = explicit["words"] if explicit else words
         return f"[{words}]({link})" if link else words
 

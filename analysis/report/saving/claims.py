@@ -1,7 +1,8 @@
-"""What the book says to one printed row: a value and all that its verdict rests on.
+"""`Claim`: the book's result for one printed row, with the evidence for its verdict.
 
-A chapter's study returns a list of `Claim`; `analysis.report.scorecard` judges each. A claim is a
-plain value, so that a test can build the claims of a falsified model and see the verdicts turn.
+The study of a page returns a list of `Claim`; `analysis.report.scorecard` judges each. A claim
+depends on nothing but its fields, so that a test can make the claims of a falsified model and check
+that the verdicts change.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ BASES: tuple[Basis, ...] = ("computed", "proved", "judged", "context")
 
 @dataclass(frozen=True)
 class Claim:
-    """State what the book says to one printed row.
+    """The book's result for one printed row.
 
     Parameters
     ----------
@@ -36,42 +37,42 @@ class Claim:
     replications : int, optional
         Independent replications behind `interval`; required with it.
     basis : {"computed", "proved", "judged", "context"}, optional
-        What the verdict rests on. Without it: "proved" where `proof` is given, "context" where
-        `context` is, none where `missing` is and nothing was computed, else "computed". A person's
-        reading is "judged", and says so here.
+        Kind of evidence for the verdict. Default: "proved" if `proof` is given, "context" if
+        `context` is, empty if `missing` is given and nothing was computed, else "computed". A
+        person's reading of the text is "judged", which has to be given.
     proof : str, optional
         Label of the theorem, proposition, lemma or corollary of the book that proves the row; its
-        value is then the outcome of a numeric check of what is proved.
+        value is then the outcome of a numeric check of that theorem.
     assumes : tuple of str, optional
-        Choices behind the value that the document does not print, one short sentence each. They
-        turn *matches* into *matches under*, and *holds* into *holds under*.
+        Choices behind the value that the document does not print, one short sentence each. With
+        them, *matches* becomes *matches under*, and *holds* becomes *holds under*.
     alternatives : sequence of numbers, optional
-        The value under other choices than `assumes`, for a number: the scorecard counts how many of
-        them give the printed digits too.
+        For a number, its values under other choices than `assumes`: the scorecard counts how many
+        of them give the printed digits too.
     explained, because : float and str, optional
-        The printed number as derived from a named cause, live, and that cause.
+        The printed number as the notebook derives it from a named cause, and that cause.
     independent : float, optional
-        The value by a second method. A print is explained only where the two agree, so that a wrong
-        value is not explained by a cause that does not depend on it.
+        The value by a second method. A difference is *explained* only where the two methods agree:
+        otherwise the computed value itself may be wrong.
     missing : str, optional
         What the document leaves out, where it does not determine the row.
     condition : str, optional
-        Where a statement holds only under a condition.
+        Condition under which a statement holds, where it does not hold without one.
     evidence : str, optional
         How a statement was checked, or why a person judges so; required for statements.
     figure : str, optional
         Id of the figure that redraws the printed one.
     leaves_open : str, optional
-        What the document leaves open about its figure; required for a redrawn figure, "nothing"
-        where that is so.
+        What the document does not specify about its figure; required for a redrawn figure
+        ("nothing" where the document specifies everything).
     context : str, optional
-        For prose that nothing can be computed from: what the page says of it.
+        For prose from which nothing can be computed: the page's remark on it.
     experiment, reading : str, optional
         The document's experiment that the row belongs to, and the reading of its unprinted choices
         under which the row is judged. All rows of one experiment have one reading.
     code : str, optional
-        Module and function with the predicate; that of the study which makes the claim, unless it
-        is given.
+        Module and function that decide the row, as ``module:name``; by default the function of the
+        study that makes the claim.
 
     Raises
     ------
@@ -102,7 +103,7 @@ class Claim:
     code: str = ""
 
     def __post_init__(self) -> None:
-        """Turn NumPy's values into plain ones, fill in the basis, and check the fields."""
+        """Convert NumPy values to Python's, fill in the default basis, and check the fields."""
         pair, count = checked_interval(self.id, self.interval, self.replications)
         plain = {
             "value": plain_value(self.id, self.value),
@@ -111,15 +112,15 @@ class Claim:
             "explained": plain_value(self.id, self.explained),
             "independent": plain_value(self.id, self.independent),
             "alternatives": tuple(plain_value(self.id, entry) for entry in self.alternatives),
-            "assumes": _sentences(self.id, self.assumes),
-            "basis": self.basis or self._usual_basis(),
+            "assumes": _checked_sentences(self.id, self.assumes),
+            "basis": self.basis or self._default_basis(),
             "code": self.code or _deciding_function(self.id),
         }
         for name, value in plain.items():
             object.__setattr__(self, name, value)
         self._check_basis()
 
-    def _usual_basis(self) -> Basis:
+    def _default_basis(self) -> Basis:
         if self.context:
             return "context"
         if self.proof:
@@ -136,7 +137,7 @@ class Claim:
             )
         if (self.basis == "context") != bool(self.context):
             raise ValueError(
-                f"{self.id}: basis 'context' and what the page says go together, got basis "
+                f"{self.id}: basis 'context' and the field context go together, got basis "
                 f"{self.basis!r} and context {self.context!r}"
             )
         if bool(self.experiment) != bool(self.reading):
@@ -145,17 +146,18 @@ class Claim:
                 f"{self.reading!r}"
             )
         if self.alternatives and not self.assumes:
-            raise ValueError(f"{self.id}: alternatives are to choices: name these in assumes")
+            raise ValueError(f"{self.id}: alternatives need the choices they differ from: assumes")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields but the id, as `records.json` keeps them."""
+        """Return the fields except the id, as `records.json` stores them."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "id"}
 
 
 def _deciding_function(id: str) -> str:
-    """Return the function of a study that decides a row, as ``module:name``; empty elsewhere.
+    """Find on the call stack the function of a study that decides a row, as ``module:name``.
 
-    It is the innermost one that names the row, or else the innermost one at all.
+    Of the calling functions it is the innermost one whose constants contain the row's id, or else
+    the innermost one in a study; empty if no study is on the stack.
     """
     innermost = ""
     frame = sys._getframe(2)
@@ -171,7 +173,13 @@ def _deciding_function(id: str) -> str:
 
 
 def checked_interval(id: str, interval: Any, replications: Any) -> tuple[Any, int | None]:
-    """Check an interval, or one for each end of a range, and the replications behind it."""
+    """Return an interval (or one for each end of a range) and its number of replications, checked.
+
+    Raises
+    ------
+    ValueError
+        Naming the row, if one of the two is missing, or an interval or the number is malformed.
+    """
     if (interval is None) != (replications is None):
         raise ValueError(f"{id}: interval and replications go together: give both or neither")
     if interval is None:
@@ -186,7 +194,13 @@ def checked_interval(id: str, interval: Any, replications: Any) -> tuple[Any, in
 
 
 def plain_value(id: str, value: Any) -> Any:
-    """Turn NumPy values and sequences into what JSON holds; refuse what is not finite."""
+    """Convert NumPy values and sequences to JSON's types, floats to `DIGITS` significant digits.
+
+    Raises
+    ------
+    ValueError
+        Naming the row, if a value is not finite.
+    """
     value = value.tolist() if hasattr(value, "tolist") else value
     if value is None:
         return None
@@ -197,8 +211,7 @@ def plain_value(id: str, value: Any) -> Any:
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
-def _sentences(id: str, assumes: Sequence[str]) -> tuple[str, ...]:
-    said = not isinstance(assumes, str) and all(isinstance(s, str) and s for s in assumes)
-    if not said:
+def _checked_sentences(id: str, assumes: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(assumes, str) or not all(isinstance(s, str) and s for s in assumes):
         raise ValueError(f"{id}: assumes must be a tuple of sentences, got {assumes!r}")
     return tuple(assumes)

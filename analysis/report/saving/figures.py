@@ -1,8 +1,8 @@
-"""`save_figure`, the only way to a figure of the book.
+"""`save_figure`, the only function that adds a figure to the book.
 
-A figure is a set of files with one permanent id: SVG, PDF and PNG, an SVG relaid for a telephone,
-the data behind it as CSV, and its caption, alt text and provenance as JSON. The same inputs give
-the same bytes.
+A figure is a set of files with one permanent id: SVG, PDF and PNG, an SVG with a narrow layout for
+telephones, the plotted data as CSV, and caption, alt text and provenance as JSON. The same inputs
+give the same bytes.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from analysis.report.run import FORMATS, NARROW, by_hand, run_folder, show_by_hand
-from analysis.report.saving.narrow import relay
-from analysis.report.saving.provenance import check_id, check_instances, keep, write_csv
+from analysis.report.saving.narrow import reflow
+from analysis.report.saving.provenance import check_id, check_instances, write_csv, write_provenance
 
 _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
@@ -30,12 +30,12 @@ _METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
 }
 
-_LACKING = re.compile(r"Glyph (\d+) .* missing from font")
-#: Letters of which this notebook has been warned.
-told: set[str] = set()
+_MISSING_GLYPH = re.compile(r"Glyph (\d+) .* missing from font")
+#: Characters without a glyph about which this notebook has warned already.
+warned_glyphs: set[str] = set()
 
-# A font in a PDF needs its letters only. To cut its tables of ligatures and kerning down to those
-# letters took half of the time of a PDF, and Matplotlib takes fontTools' own choice of tables.
+# Matplotlib embeds font subsets in PDF files. Subsetting the tables of ligatures and kerning, which
+# a PDF does not use, took half of the time of saving one; Matplotlib offers no option to drop them.
 Options._drop_tables_default += ["GSUB", "GPOS", "GDEF"]
 
 
@@ -48,7 +48,7 @@ def save_figure(
     *,
     instances: str | None = None,
 ) -> None:
-    """Save a figure with all that a reader needs to check and to cite it; by hand, show it too.
+    """Save a figure with its data, caption and provenance; outside the runner, display it too.
 
     Parameters
     ----------
@@ -81,45 +81,47 @@ def save_figure(
         raise ValueError(f"data of the figure {id!r} must not be empty")
     folder = run_folder() / "figures"
     write_csv(frame, folder / f"{id}.csv")
-    with mpl.rc_context({"svg.hashsalt": id}), _missing_letters_told_once():
-        fix_layout(figure)
+    with mpl.rc_context({"svg.hashsalt": id}), _warn_once_of_missing_glyphs():
+        freeze_layout(figure)
         for suffix in FORMATS:
             figure.savefig(folder / f"{id}.{suffix}", metadata=_METADATA[suffix])
         if not by_hand():
-            relay(figure)
-            fix_layout(figure)
+            reflow(figure)
+            freeze_layout(figure)
             figure.savefig(folder / f"{id}.{NARROW}", metadata=_METADATA["svg"])
     words = {"caption": " ".join(caption.split()), "alt": " ".join(alt.split())}
-    keep("figure", folder, {"id": id, **words, "instances": instances})
+    write_provenance("figure", folder, {"id": id, **words, "instances": instances})
     plt.close(figure)
     show_by_hand(figure)
 
 
 @contextmanager
-def _missing_letters_told_once() -> Iterator[None]:
-    """Give one warning of all letters that the fonts lack, where Matplotlib warns of each.
+def _warn_once_of_missing_glyphs() -> Iterator[None]:
+    """Replace Matplotlib's warnings on missing glyphs, one a character, by a single warning.
 
-    The book's fonts are Matplotlib's own, so that figures are the same on every machine: names in
-    some scripts are boxes in figures, and text everywhere else.
+    Figures use the fonts that come with Matplotlib, so that they are the same on every machine.
+    Characters of some scripts are missing there and are drawn as boxes.
     """
     with warnings.catch_warnings(record=True) as caught:
         yield
-    lacking = {chr(int(found[1])) for w in caught if (found := _LACKING.match(str(w.message)))}
+    lacking = {
+        chr(int(found[1])) for w in caught if (found := _MISSING_GLYPH.match(str(w.message)))
+    }
     for w in caught:
-        if not _LACKING.match(str(w.message)):
+        if not _MISSING_GLYPH.match(str(w.message)):
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
-    if new := lacking - told:
-        told.update(new)
-        letters = "".join(sorted(new))
-        said = f"the font of the figures has no letters for {letters!r}: boxes stand for them there"
-        warnings.warn(said, stacklevel=4)
+    if new := lacking - warned_glyphs:
+        warned_glyphs.update(new)
+        characters = "".join(sorted(new))
+        message = f"the font of the figures has no glyphs for {characters!r}: they appear as boxes"
+        warnings.warn(message, stacklevel=4)
 
 
-def fix_layout(figure: Figure) -> None:
-    """Find the layout once: `savefig` would find it anew, and draw twice, for each format.
+def freeze_layout(figure: Figure) -> None:
+    """Compute the layout once and fix it: `savefig` would compute it again for each format.
 
-    The last bits of a layout differ from run to run, and an SVG names clip paths after all bits of
-    where their panels stand: so panels stand at rounded places.
+    Axes positions are rounded: their last bits differ from run to run, and an SVG derives the ids
+    of its clip paths from all bits.
     """
     if engine := figure.get_layout_engine():
         engine.execute(figure)

@@ -1,7 +1,7 @@
-"""A figure relaid for a telephone: panels below each other, lines broken, no letter too small.
+"""The narrow layout of a figure, for telephones: stacked panels, wrapped text, a minimum font size.
 
-Nothing is computed anew: the same artists get another page. It is shown some 342 pixels wide on a
-telephone, so that a letter of 8 points has 9 pixels there.
+The artists of the drawn figure are moved; no data are drawn again. A telephone shows the figure
+about 342 pixels wide, so that a letter of 8 points is 9 pixels high.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpecBase
 from matplotlib.text import Text
 
-#: Width of a narrow figure, in inches, and its least letters, in points.
+#: Width of a narrow figure, in inches, and its minimum font size, in points.
 WIDTH = 4.2
-LEAST = 8.0
-#: Width of a letter as a share of its height, on average.
-_SLIM = 0.52
-#: Panels that stand below each other; more stand in two columns.
+MINIMUM_POINTS = 8.0
+#: Average width of a letter divided by the font size.
+_LETTER_ASPECT = 0.52
+#: Largest number of panels in one column; more panels get two columns.
 _ONE_COLUMN = 4
-_PIECE = re.compile(r"(?:\$[^$]*\$|\S)+")
+_TOKEN = re.compile(r"(?:\$[^$]*\$|\S)+")
 
 
-def relay(figure: Figure) -> None:
-    """Lay a figure out anew, in place, in a column of a telephone's width.
+def reflow(figure: Figure) -> None:
+    """Give a figure the narrow layout, in place.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        A drawn figure whose panels stand in one grid, as `analysis.report.figure` makes it. It
-        keeps its constrained layout, which the next drawing applies.
+        A drawn figure whose panels are in one grid, as `analysis.report.figure` makes it. Its
+        layout engine is constrained layout afterwards.
     """
-    # Panels of the grid that were left empty go; a drawing, which has no axes either, stays.
+    # Remove empty panels of the grid. A panel with its axis lines off but with data is kept.
     for axes in figure.axes:
         if not axes.get_visible() or not (axes.axison or axes.has_data()):
             axes.remove()
@@ -49,11 +49,11 @@ def relay(figure: Figure) -> None:
     figure.set_layout_engine("constrained")
     _stack(figure, panels, rows, columns)
     for text in figure.findobj(Text):
-        text.set_fontsize(max(text.get_fontsize(), LEAST))
-    lines = _fold_legends(figure, panels)
+        text.set_fontsize(max(text.get_fontsize(), MINIMUM_POINTS))
+    lines = _move_legends_below(figure, panels)
     for text in (figure._suptitle, figure._supxlabel):  # type: ignore[attr-defined]
         if text is not None:
-            _break(text, WIDTH - 0.2)
+            _wrap(text, WIDTH - 0.2)
     for axes in panels:
         for label in axes.get_yticklabels():
             label.set_text(textwrap.fill(label.get_text(), 18))
@@ -61,14 +61,14 @@ def relay(figure: Figure) -> None:
     titles = {text: text.get_text() for axes in panels for text in _titles(axes)}
     # The constrained layout reserves width for titles: break long ones before it runs.
     for text in titles:
-        _break(text, 1.5 * WIDTH / columns)
+        _wrap(text, 1.5 * WIDTH / columns)
     figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]
     for text, words in titles.items():
         text.set_text(words)
     for axes in panels:
-        _break_lines(axes)
-        _keep_apart(axes.xaxis)
-    # Titles of more than three lines get a room of their own, and press no panel flat.
+        _wrap_panel_labels(axes)
+        _separate_tick_labels(axes.xaxis)
+    # Add height for titles of more than three lines, so that they do not shrink the panels.
     breaks = max((text.get_text().count("\n") for text in titles), default=0)
     figure.set_figheight(figure.get_figheight() + 0.14 * rows * max(0, breaks - 2))
 
@@ -80,12 +80,12 @@ def _grid(axes: Axes) -> GridSpecBase:
 
 
 def _stack(figure: Figure, panels: list[Axes], rows: int, columns: int) -> None:
-    """Put the panels into a grid of few columns; each has its own labels and ticks again."""
+    """Move the panels to a grid with fewer columns, and restore the labels that they shared."""
     before = _grid(panels[0])
     if before.ncols == columns:
         return
     grid = figure.add_gridspec(rows, columns)
-    named = {axes: _of_its_row(axes, panels).get_ylabel() for axes in panels}
+    named = {axes: _panel_with_row_label(axes, panels).get_ylabel() for axes in panels}
     below = next((axes.get_xlabel() for axes in reversed(panels) if axes.get_xlabel()), "")
     for number, axes in enumerate(panels):
         row, column = divmod(number, columns)
@@ -98,19 +98,19 @@ def _stack(figure: Figure, panels: list[Axes], rows: int, columns: int) -> None:
         axes.set_xlabel(axes.get_xlabel() or (below if is_last else ""))
 
 
-def _of_its_row(axes: Axes, panels: list[Axes]) -> Axes:
-    """Return the panel of the same row that names the vertical axis."""
+def _panel_with_row_label(axes: Axes, panels: list[Axes]) -> Axes:
+    """Return the panel of the same row whose vertical axis has a label, or else the panel."""
     row = axes.get_subplotspec().rowspan.start  # type: ignore[union-attr]
     mates = [one for one in panels if one.get_subplotspec().rowspan.start == row]  # type: ignore[union-attr]
     return next((one for one in (axes, *mates) if one.get_ylabel()), axes)
 
 
-def _fold_legends(figure: Figure, panels: list[Axes]) -> int:
-    """Put the figure's legend, or that of its only panel, below it; return its number of lines."""
+def _move_legends_below(figure: Figure, panels: list[Axes]) -> int:
+    """Move the figure's legend, or that of its only panel, below it; return its number of lines."""
     own = [legend for axes in panels if (legend := axes.get_legend()) is not None]
     legends = [*figure.legends, *(own if len(panels) == 1 else [])]
-    named = figure.get_supxlabel()  # it stands where a legend would
-    # Of points with bars a legend keeps a bare line: it has to be given the points themselves.
+    named = figure.get_supxlabel()  # it takes the legend's place, which then goes above
+    # `legend_handles` has only the line of an error bar; the container draws the whole symbol.
     points = {
         label: handle
         for axes in panels
@@ -120,9 +120,15 @@ def _fold_legends(figure: Figure, panels: list[Axes]) -> int:
     lines = 0
     for legend in legends:
         title = legend.get_title().get_text()
-        labels = [_broken(text.get_text(), WIDTH - 0.8, LEAST) for text in legend.get_texts()]
-        widest = max(len(_plain(line)) for label in labels for line in label.split("\n"))
-        columns = max(1, min(len(labels), int(WIDTH * 72 / (LEAST * (_SLIM * widest + 4.5)))))
+        labels = [
+            _wrapped_text(text.get_text(), WIDTH - 0.8, MINIMUM_POINTS)
+            for text in legend.get_texts()
+        ]
+        widest = max(len(_visible_text(line)) for label in labels for line in label.split("\n"))
+        columns = max(
+            1,
+            min(len(labels), int(WIDTH * 72 / (MINIMUM_POINTS * (_LETTER_ASPECT * widest + 4.5)))),
+        )
         handles = [
             points.get(text.get_text(), handle)
             for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=True)
@@ -131,11 +137,11 @@ def _fold_legends(figure: Figure, panels: list[Axes]) -> int:
         figure.legend(
             handles,
             labels,
-            title=_broken(title, WIDTH - 0.8, LEAST) or None,
+            title=_wrapped_text(title, WIDTH - 0.8, MINIMUM_POINTS) or None,
             loc="outside upper left" if named else "outside lower left",
             ncols=columns,
-            fontsize=LEAST,
-            title_fontsize=LEAST,
+            fontsize=MINIMUM_POINTS,
+            title_fontsize=MINIMUM_POINTS,
             columnspacing=1.0,
         )
         legend.remove()
@@ -143,43 +149,43 @@ def _fold_legends(figure: Figure, panels: list[Axes]) -> int:
         lines += bool(title)
     for legend in own if len(panels) > 1 else []:
         for text in legend.get_texts():
-            text.set_text(_broken(text.get_text(), WIDTH / 2, LEAST))
-            text.set_fontsize(LEAST)
+            text.set_text(_wrapped_text(text.get_text(), WIDTH / 2, MINIMUM_POINTS))
+            text.set_fontsize(MINIMUM_POINTS)
     return lines
 
 
-def _break_lines(axes: Axes) -> None:
-    """Break the lines around a panel that was laid out once, and so has a size."""
+def _wrap_panel_labels(axes: Axes) -> None:
+    """Wrap the titles and axis labels of a panel to its size, which a first layout has set."""
     size = axes.get_window_extent()
     dpi = axes.get_figure(root=True).dpi  # type: ignore[union-attr]
     width, height = size.width / dpi, size.height / dpi
     for text in (*_titles(axes), axes.xaxis.label):
-        _break(text, width)
-    _break(axes.yaxis.label, height)
+        _wrap(text, width)
+    _wrap(axes.yaxis.label, height)
 
 
 def _titles(axes: Axes) -> list[Text]:
-    """Return the titles of a panel, at the left, in the middle and at the right, that it has."""
+    """Return the titles of a panel that are not empty: left, centre, right."""
     titles = axes._left_title, axes.title, axes._right_title  # type: ignore[attr-defined]
     return [text for text in titles if text.get_text()]
 
 
-def _break(text: Text, inches: float) -> None:
-    text.set_text(_broken(text.get_text(), inches, float(text.get_fontsize())))
+def _wrap(text: Text, inches: float) -> None:
+    text.set_text(_wrapped_text(text.get_text(), inches, float(text.get_fontsize())))
 
 
-def _broken(words: str, inches: float, size: float) -> str:
-    """Break lines that are too wide; mathematics is one word, as long as its letters."""
-    letters = int(inches * 72 / (_SLIM * size))
-    return "\n".join(_wrapped(line, letters) for line in words.split("\n"))
+def _wrapped_text(words: str, inches: float, size: float) -> str:
+    """Wrap lines that are too wide; a formula is never broken and counts its visible letters."""
+    letters = int(inches * 72 / (_LETTER_ASPECT * size))
+    return "\n".join(_wrapped_line(line, letters) for line in words.split("\n"))
 
 
-def _wrapped(line: str, letters: int) -> str:
-    if len(_plain(line)) <= letters:
+def _wrapped_line(line: str, letters: int) -> str:
+    if len(_visible_text(line)) <= letters:
         return line
     lines, used = [""], 0
-    for piece in _pieces(line, letters):
-        length = len(_plain(piece))
+    for piece in _tokens(line, letters):
+        length = len(_visible_text(piece))
         if used and used + 1 + length > letters:
             lines.append("")
             used = 0
@@ -188,22 +194,22 @@ def _wrapped(line: str, letters: int) -> str:
     return "\n".join(lines)
 
 
-def _pieces(line: str, letters: int) -> Iterator[str]:
-    """Yield the words of a line; one that is longer than a line, such as an address, in parts."""
-    for word in _PIECE.findall(line):
+def _tokens(line: str, letters: int) -> Iterator[str]:
+    """Yield the words of a line; split a word that is longer than a line, such as a URL."""
+    for word in _TOKEN.findall(line):
         if len(word) > letters and not set(word) & set("$\\"):
             yield from textwrap.wrap(word, letters, break_on_hyphens=False)
         else:
             yield word
 
 
-def _plain(words: str) -> str:
-    """Return words without the commands of mathematics, for their length alone."""
+def _visible_text(words: str) -> str:
+    """Return text without TeX commands and delimiters, to estimate its width."""
     return re.sub(r"\\[a-zA-Z]+|[${}^_\\]", "", re.sub(r"\\(?=[a-zA-Z]+)", r"x\\", words))
 
 
-def _keep_apart(axis: Axis) -> None:
-    """Tell tick labels apart that run into each other: words are turned, numbers left out."""
+def _separate_tick_labels(axis: Axis) -> None:
+    """Separate tick labels that overlap: rotate words, hide some of the numbers."""
     labels = [label for label in axis.get_ticklabels() if label.get_text()]
     boxes = {label: label.get_window_extent() for label in labels}
     labels.sort(key=lambda label: boxes[label].x0)

@@ -1,6 +1,6 @@
-"""What each product of a notebook says of its origin: page, parameters, versions and machine.
+"""Provenance of what a notebook saves: page, parameters, package versions and machine.
 
-Figures, tables and data share one space of ids, so that an id names one thing of the book.
+Figures, tables and data share one set of ids.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from analysis.report.text import as_cell
 
 #: Packages whose versions may change a number or a picture.
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib", "pandas")
-#: What was saved in a run, by id: "figure", "table" or "data".
+#: Kind of each product saved in this run, by id: "figure", "table" or "data".
 saved: dict[str, str] = {}
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _CPU = Path("/proc/cpuinfo")
 
 
 def check_id(id: str) -> None:
-    """Refuse an id that is malformed, or taken by another product of this notebook.
+    """Check that an id is well formed and not used by another product of this notebook.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def check_id(id: str) -> None:
 
 
 def check_instances(id: str | None) -> None:
-    """Refuse the id of instances that were not saved before.
+    """Check that `save_data` has saved data under an id before; None passes.
 
     Raises
     ------
@@ -52,17 +52,17 @@ def check_instances(id: str | None) -> None:
         raise ValueError(f"instances must be the id of data saved before by save_data, got {id!r}")
 
 
-def keep(kind: str, folder: Path, description: dict[str, Any]) -> None:
-    """Write what is known of a product beside it, and take its id.
+def write_provenance(kind: str, folder: Path, description: dict[str, Any]) -> None:
+    """Write the description and provenance of a product as JSON, and register its id.
 
     Parameters
     ----------
     kind : str
         "figure", "table" or "data".
     folder : Path
-        Where its files are.
+        Folder of the product's files.
     description : dict
-        What is particular to it, with its ``id``.
+        Fields particular to the product, among them its ``id``.
     """
     facts = run_facts()
     origin = {
@@ -73,13 +73,13 @@ def keep(kind: str, folder: Path, description: dict[str, Any]) -> None:
         | {"python": platform.python_version()},
     }
     write_json(folder / f"{description['id']}.json", {**description, **origin})
-    # What does not decide a number lies apart from what two runs have to repeat to the byte.
+    # Kept in a separate file: the other files must be the same bytes on every machine.
     write_json(run_folder() / "machine.json", machine())
     saved[description["id"]] = kind
 
 
 def machine() -> dict[str, str]:
-    """Return the processor, the system, and how many threads the libraries may use."""
+    """Return the processor, the operating system and the number of threads of Numba."""
     names = re.findall(r"model name\s*: (.*)", _CPU.read_text()) if _CPU.exists() else []
     return {
         "processor": names[0] if names else platform.processor() or platform.machine(),
@@ -89,9 +89,9 @@ def machine() -> dict[str, str]:
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:
-    """Write a frame with the digits that records keep, the same bytes for the same numbers.
+    """Write a frame as CSV with `DIGITS` significant digits, reproducibly to the byte.
 
-    Texts pass `as_cell`: a name of a source is no formula.
+    `as_cell` escapes texts that a spreadsheet would read as formulas.
     """
     path.parent.mkdir(exist_ok=True)
     safe = frame.apply(lambda column: column if is_numeric_dtype(column) else column.map(as_cell))

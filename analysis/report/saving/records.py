@@ -1,7 +1,7 @@
-"""The only ways in which a notebook states a number.
+"""Functions with which a notebook saves numbers, to ``records.json`` of its run.
 
-`record_claims` and `record` are for what a document prints, `save_value` for what the book found
-itself. Both end in ``records.json`` of the run.
+`record_claims` and `record` are for rows that a document prints, `save_value` for the book's own
+numbers.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _values: dict[str, dict[str, Any]] = {}
 
 
 def record_claims(claims: Iterable[Claim]) -> None:
-    """State what a page says to the rows that it covers. `analysis.report.scorecard` judges it.
+    """Save the claims of a page on printed rows, for `analysis.report.scorecard` to judge.
 
     Parameters
     ----------
     claims : iterable of Claim
-        What the page's study claims, one entry a row. A rerun with other parameters than the
-        documents' own keeps them too; its pages and the scorecard leave them out.
+        One claim a row. They are saved also by a rerun with other parameters than the documents',
+        but its pages and the scorecard do not show them.
 
     Raises
     ------
     ValueError
-        If there is no such row, its words stand under another page, or it was recorded before.
+        If there is no such row, its words are filed under another page, or it was recorded before.
     """
     page = run_facts()["notebook"].rpartition("/")[2]
     for claim in claims:
@@ -38,7 +38,9 @@ def record_claims(claims: Iterable[Claim]) -> None:
         if row is None:
             raise ValueError(f"id must name a row of analysis/published, got {claim.id!r}")
         if page and page_of(row) not in ("", page):
-            raise ValueError(f"words of {claim.id} stand under the page {page_of(row)}")
+            raise ValueError(
+                f"the words of {claim.id} are filed under the page {page_of(row)}, not {page}"
+            )
         if claim.id in _records and not by_hand():
             raise ValueError(f"id {claim.id!r} was recorded before in this notebook")
         _records[claim.id] = claim
@@ -46,7 +48,7 @@ def record_claims(claims: Iterable[Claim]) -> None:
 
 
 def record(id: str, value: Value | None = None, **fields: Any) -> None:
-    """State what the book says to one printed row.
+    """Save one claim on a printed row.
 
     Parameters
     ----------
@@ -68,7 +70,7 @@ def save_value(
     interval: tuple[Number, Number] | None = None,
     replications: int | None = None,
 ) -> None:
-    """Keep a number of the book's own, for prose to quote by id.
+    """Save a number of the book's own, which prose quotes by its id.
 
     Parameters
     ----------
@@ -94,9 +96,9 @@ def save_value(
 
 
 def saved_numbers(prefix: str) -> dict[str, float]:
-    """Return what `save_value` kept in this notebook under ids with a prefix, without the prefix.
+    """Return the values saved in this notebook whose ids have a prefix, by id without the prefix.
 
-    Sentences that depend on many numbers take them from here.
+    For sentences that depend on many numbers.
     """
     return {
         id.removeprefix(prefix): kept["value"]
@@ -106,7 +108,7 @@ def saved_numbers(prefix: str) -> dict[str, float]:
 
 
 def is_document_run() -> bool:
-    """Whether this run has the documents' own parameters (a rerun with others has not)."""
+    """Whether this run has the documents' own parameters, not those of a reader's rerun."""
     return unchanged_by_hand() if by_hand() else bool(run_facts()["document"])
 
 
@@ -115,4 +117,5 @@ def _write() -> None:
         "records": {id: claim.as_dict() for id, claim in _records.items()},
         "values": _values,
     }
-    write_json(run_folder() / "records.json", content, indent=None)  # after each of hundreds
+    # In one line, which is faster: it is written again after each of hundreds of values.
+    write_json(run_folder() / "records.json", content, indent=None)

@@ -1,4 +1,4 @@
-"""One look for every figure: colours that colour-blind readers can tell apart, and fixed bytes."""
+"""The style of the book's figures: colours for colour-blind readers, reproducible files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`save_table` and `save_data`: tables that are numbered and cited as figures are, and raw results.
+"""`save_table` for the book's numbered tables, `save_data` for the raw results of experiments.
 
-A table is what a reader reads: few rows, each number as it should be shown, all digits in its CSV.
-Data are what an experiment left behind: one tidy CSV, one row an instance, each column explained.
+A table has few rows, formatted for reading, with all digits in its CSV. Data are one tidy CSV, one
+row an instance, with a description of each column.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.report.run import run_folder, show_by_hand
-from analysis.report.saving.provenance import check_id, check_instances, keep, write_csv
+from analysis.report.saving.provenance import check_id, check_instances, write_csv, write_provenance
 
-#: How a number is shown where nothing else is said: six digits, for a table is to be read.
+#: Default format of floating-point numbers.
 _PLAIN = ".6g"
-#: What stands where there is no value.
+#: Text of a cell without a value.
 NONE = "–"
 
 
@@ -30,7 +30,7 @@ def save_table(
     labels: Mapping[str, str] | None = None,
     instances: str | None = None,
 ) -> None:
-    """Save a table with all that a reader needs to check and to cite it; by hand, show it too.
+    """Save a table with its data, caption and provenance; outside the runner, display it too.
 
     A page shows it with the directive of the same id::
 
@@ -45,27 +45,27 @@ def save_table(
         Permanent id, unique among figures, tables and data of the book: lower-case words joined by
         hyphens, by custom the page's name first.
     frame : pandas.DataFrame
-        The rows. The levels of a named index head each row; an index without a name must be the
-        plain row number, and is left out.
+        The rows. The levels of a named index become row headers; an index without a name must be a
+        RangeIndex, and is left out.
     caption : str
         One message, in Markdown without directives; true of the parameters of this run.
     formats : str or mapping of column to str, optional
-        How numbers are shown, as in ``format(number, ".3f")``: one for all floating-point columns,
-        or one a column. Others have six digits. The CSV has all digits.
+        Format specifications such as ``".3f"``: one for all floating-point columns, or one a
+        column. Default: six significant digits. The CSV has all digits.
     labels : mapping of column (or index level) to str, optional
-        Headings in Markdown, with units, where the name of the column is not a heading.
+        Column headings in Markdown, with units; default: the column's name.
     instances : str, optional
         Id of the instance-level results behind it, which `save_data` saved before.
 
     Raises
     ------
     ValueError
-        If the id is malformed or taken, the caption or the frame is empty, a column has no name of
-        its own, or formats, labels or instances name what there is not.
+        If the id is malformed or taken, the caption or the frame is empty, column names are not
+        unique texts, or formats, labels or instances name a column or data that do not exist.
     """
     check_id(id)
     check_instances(instances)
-    flat, names, heads = _flat(id, frame)
+    flat, names, heads = _with_index_as_columns(id, frame)
     if not caption.strip():
         raise ValueError(f"caption of the table {id!r} must not be empty")
     given: Mapping[str, str] = formats if isinstance(formats, Mapping) else {}
@@ -75,7 +75,7 @@ def save_table(
     every = formats if isinstance(formats, str) else _PLAIN
     folder = run_folder() / "tables"
     write_csv(flat, folder / f"{id}.csv")
-    shown = [[_shown(v, given.get(name, ""), every) for v in flat[name]] for name in names]
+    shown = [[_cell_text(v, given.get(name, ""), every) for v in flat[name]] for name in names]
     description = {
         "id": id,
         "caption": " ".join(caption.split()),
@@ -85,7 +85,7 @@ def save_table(
         "rows": [list(row) for row in zip(*shown, strict=True)],
         "instances": instances,
     }
-    keep("table", folder, description)
+    write_provenance("table", folder, description)
     show_by_hand(frame)
 
 
@@ -119,7 +119,7 @@ def save_data(id: str, frame: pd.DataFrame, description: str, columns: Mapping[s
         described.
     """
     check_id(id)
-    flat, names, _ = _flat(id, frame)
+    flat, names, _ = _with_index_as_columns(id, frame)
     if not description.strip():
         raise ValueError(f"description of the data {id!r} must not be empty")
     if names != list(columns) or not all(said.strip() for said in columns.values()):
@@ -130,15 +130,18 @@ def save_data(id: str, frame: pd.DataFrame, description: str, columns: Mapping[s
     write_csv(flat, folder / f"{id}.csv")
     explained = [{"name": name, "description": said} for name, said in columns.items()]
     said = " ".join(description.split())
-    keep(
+    write_provenance(
         "data",
         folder,
         {"id": id, "description": said, "columns": explained, "count": len(flat)},
     )
 
 
-def _flat(id: str, frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str], int]:
-    """Return the frame with its index as columns, their names, and how many the index made."""
+def _with_index_as_columns(id: str, frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str], int]:
+    """Return the frame with its index as columns, the column names and the number of index levels.
+
+    An index without a name is dropped, and counts as no level.
+    """
     if frame.empty:
         raise ValueError(f"frame of {id!r} must have rows and columns, got shape {frame.shape}")
     named = [name is not None for name in frame.index.names]
@@ -150,8 +153,8 @@ def _flat(id: str, frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str], int]:
     return flat, [str(name) for name in flat], frame.index.nlevels if all(named) else 0
 
 
-def _shown(value: Any, style: str, every: str) -> str:
-    """Return a cell as it is read."""
+def _cell_text(value: Any, style: str, every: str) -> str:
+    """Format a cell: with `style` if it is given, else floats with the format `every`."""
     if value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value)):
         return NONE
     if isinstance(value, (bool, np.bool_)):
@@ -160,6 +163,6 @@ def _shown(value: Any, style: str, every: str) -> str:
         return format(int(value), style or "d")
     if isinstance(value, (float, np.floating)):
         text = format(float(value), style or every)
-        # A number that rounds to nothing has no sign.
+        # Zero has no sign; the letters keep that of -nan and -inf.
         return text.lstrip("-") if not any(c in "123456789ni" for c in text) else text
     return str(value)

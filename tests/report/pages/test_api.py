@@ -8,19 +8,19 @@ import pytest
 
 from analysis.report.paths import BOOK, ROOT
 
-FACES = sorted(
+PACKAGES = sorted(
     ".".join(path.parent.relative_to(ROOT).parts)
     for path in (ROOT / "analysis").glob("*/__init__.pyi")
 )
 
 
-def test_every_face_stands_on_one_page():
+def test_every_package_is_on_one_page():
     pages = [path.read_text(encoding="utf-8") for path in (BOOK / "api").glob("*.md")]
-    shown = re.findall(r"^```\{face\} (\S+)$", "\n".join(pages), re.MULTILINE)
-    assert sorted(shown) == FACES
+    shown = re.findall(r"^```\{public-names\} (\S+)$", "\n".join(pages), re.MULTILINE)
+    assert sorted(shown) == PACKAGES
 
 
-@pytest.mark.parametrize("name", FACES)
+@pytest.mark.parametrize("name", PACKAGES)
 def test_every_public_name_exists_and_says_what_it_is(name):
     module = import_module(name)
     assert sorted(module.__all__) == sorted(set(module.__all__))
@@ -29,7 +29,7 @@ def test_every_public_name_exists_and_says_what_it_is(name):
         assert thing.__doc__, f"{name}.{public} has no docstring"
 
 
-@pytest.mark.parametrize("name", [name for name in FACES if name != "analysis.report"])
+@pytest.mark.parametrize("name", [name for name in PACKAGES if name != "analysis.report"])
 def test_every_public_function_has_an_example_that_runs(name):
     """Doctest runs them. A result's class is shown by the function that returns it.
 
@@ -41,7 +41,7 @@ def test_every_public_function_has_an_example_that_runs(name):
     assert lacking == []
 
 
-@pytest.mark.parametrize("name", FACES)
+@pytest.mark.parametrize("name", PACKAGES)
 def test_an_unknown_name_is_refused(name):
     with pytest.raises(AttributeError, match="no_such_name"):
         import_module(name).no_such_name  # noqa: B018

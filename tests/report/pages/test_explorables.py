@@ -89,12 +89,12 @@ def test_a_page_without_an_explorable_loads_none_of_it(stage, monkeypatch):
 @pytest.mark.parametrize(
     ("told", "instead", "said"),
     [
-        (":figure: page-still", ":figure: page-other", "still picture"),
+        (":figure: page-still", ":figure: page-other", "needs the id of a figure"),
         ("explore-it", "explore-that", "no script in explorables defines 'explore-that'"),
         ("page-rates", "page-rate", "no notebook saved a value 'page-rate'"),
         (":data: page-still", ":data: page-other", "no notebook saved data 'page-other'"),
         ("way loss", "way gain", "page-still.csv has no column 'gain'"),
-        (":columns: way loss\n", "", "columns of 'page-still' must be named"),
+        (":columns: way loss\n", "", ":data: page-still needs :columns:"),
         ("A-r-25466", "A-r-1", "no document prints a row 'A-r-1'"),
     ],
 )

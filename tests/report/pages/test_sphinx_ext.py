@@ -177,7 +177,7 @@ def tables(tmp_path, monkeypatch):
         "errata": [erratum | {"record": "X-2", "page": "part/page"}],
     }  # fmt: skip
     (tmp_path / "part").mkdir()
-    names = ("verdicts", "scorecard", "coverage", "turned", "errata", "build-info")
+    names = ("verdicts", "scorecard", "coverage", "bases", "errata", "build-info")
     (tmp_path / "part/page.md").write_text(
         "# A page\n\nIt is {printed}`X-1`.\n\n"
         + "".join(f"```{{{name}}}\n```\n\n" for name in names)
@@ -234,7 +234,7 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
     ]  # fmt: skip
     assert cells[2][4] == odd.replace("$e$", r"\(e\)")
     assert cells[2][-1] == "number"  # the usual basis is not named
-    assert '<a href="#told-X-1">X-1</a>' in html
+    assert '<a href="#mention-X-1">X-1</a>' in html
     assert '<a href="#row-X-1">1.50 (1.00 to 2.00)</a>' in html
     assert '<td><a href="#row-X-2">X-2</a><td class="verdict-differs">does' in html
     assert cells[5][2] == "n > 1"

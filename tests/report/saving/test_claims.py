@@ -45,7 +45,7 @@ def test_choices_are_sentences(assumes):
 
 
 def test_alternatives_are_alternatives_to_something():
-    with pytest.raises(ValueError, match="X-1: alternatives are to choices"):
+    with pytest.raises(ValueError, match="X-1: alternatives need the choices"):
         Claim("X-1", 1.0, alternatives=[1.0])
 
 

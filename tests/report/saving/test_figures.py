@@ -178,10 +178,10 @@ def test_a_saved_figure_is_closed_and_shown_by_hand_only(start_run, monkeypatch,
     assert (tmp_path / "_output/figures/page-curve.svg").exists()
 
 
-def test_letters_that_no_font_has_are_told_once(start_run, monkeypatch):
+def test_one_warning_names_all_missing_glyphs(start_run, monkeypatch):
     """By one warning of a notebook, whatever else is warned of; the files are whole."""
     folder = start_run()
-    monkeypatch.setattr(figures, "told", set())
+    monkeypatch.setattr(figures, "warned_glyphs", set())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for id, name in {"page-one": "新闻", "page-other": "新闻与新", "page-last": "news"}.items():
@@ -192,7 +192,7 @@ def test_letters_that_no_font_has_are_told_once(start_run, monkeypatch):
             fig.add_artist(Loud())
             save_figure(id, fig, {name: [0, 1]}, name, name)
     said = [str(w.message) for w in caught]
-    lacking = [text for text in said if "letters" in text]
+    lacking = [text for text in said if "glyphs" in text]
     assert [re.findall("'(.*)'", text) for text in lacking] == [["新闻"], ["与"]]
     assert not any("Glyph" in text for text in said)
     assert any("of its own" in text for text in said)

@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from analysis.report import figure
-from analysis.report.saving.narrow import LEAST, WIDTH, relay
+from analysis.report.saving.narrow import MINIMUM_POINTS, WIDTH, reflow
 
 LONG = r"reward of the epoch over the relaxed bound $\beta^*(\lambda)$, in units of source 1"
 
@@ -26,7 +26,7 @@ def drawn():
     axes[0].set_ylabel("reward per epoch")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     fig.draw_without_rendering()
-    relay(fig)
+    reflow(fig)
     fig.draw_without_rendering()
     yield fig
     plt.close(fig)
@@ -43,7 +43,7 @@ def test_panels_stand_below_each_other_with_labels_of_their_own(drawn):
 
 def test_no_letter_is_small_and_none_stands_outside(drawn):
     assert drawn.get_figwidth() == WIDTH
-    assert all(text.get_fontsize() >= LEAST for text in drawn.findobj(Text))
+    assert all(text.get_fontsize() >= MINIMUM_POINTS for text in drawn.findobj(Text))
     everything = drawn.get_tightbbox(drawn.canvas.get_renderer())
     assert everything.x0 > -0.02
     assert everything.x1 < WIDTH + 0.02
@@ -65,7 +65,7 @@ def test_long_names_of_a_reader_leave_panels_their_width():
         axis.set_title(f"source {name}: crawled at 100% of these epochs", fontsize="small")
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # that a layout was not applied, for want of room
-        relay(fig)
+        reflow(fig)
         fig.draw_without_rendering()
     dpi = fig.get_dpi()
     for axis, name in zip(fig.axes, names, strict=True):
@@ -84,7 +84,7 @@ def test_points_with_bars_keep_their_marks_in_the_legend():
         axes.errorbar([0, 1], [1, 2], yerr=0.1, marker=marker, linestyle="none", label=marker)
     axes.legend()
     fig.draw_without_rendering()
-    relay(fig)
+    reflow(fig)
     (legend,) = fig.legends
     marks = {line.get_marker() for line in legend.findobj(Line2D)}
     plt.close(fig)
@@ -104,7 +104,7 @@ def test_numbers_on_an_axis_do_not_run_into_each_other():
     axis.plot([0, 1], [0, 1])
     axis.set_xticks([0, 0.01, 0.02, 0.5, 1], ["0.000", "0.010", "0.020", "0.500", "1.000"])
     fig.draw_without_rendering()
-    relay(fig)
+    reflow(fig)
     fig.draw_without_rendering()
     boxes = [b.get_window_extent() for b in axis.get_xticklabels() if b.get_visible()]
     assert len(boxes) == 3
@@ -118,6 +118,6 @@ def test_an_empty_panel_goes_and_a_drawing_without_axes_stays():
         axes.axis("off")
     drawing.plot([0, 1], [0, 1])
     fig.draw_without_rendering()
-    relay(fig)
+    reflow(fig)
     assert fig.axes == [drawing]
     plt.close(fig)

@@ -50,7 +50,7 @@ def test_a_condition_is_left_out_where_the_study_finds_it_needless(write):
     said = claim(STATEMENT, True, condition=False, numbers={"beaten": 3, "systems": 9})
     assert said.condition == ""
     write(entry("words"))
-    with pytest.raises(ValueError, match=r"C-suboptimal: a condition is not needed"):
+    with pytest.raises(ValueError, match=r"C-suboptimal: condition=False"):
         claim(STATEMENT, True, condition=False)
 
 
@@ -59,10 +59,10 @@ def test_words_differ_by_outcome(write):
     assert claim(STATEMENT, True, numbers={"n": 2}).evidence == "on 2 systems"
     assert claim(STATEMENT, False, numbers={"n": 2}).evidence == "nowhere"
     assert claim(STATEMENT, True, outcome="tied").evidence == "at a tie"
-    with pytest.raises(ValueError, match=r"C-suboptimal: there are words for .* not for 'odd'"):
+    with pytest.raises(ValueError, match=r"C-suboptimal: outcome must be one of .* got 'odd'"):
         claim(STATEMENT, True, outcome="odd")
     write(entry("words"))
-    with pytest.raises(ValueError, match="not for 'tied'"):
+    with pytest.raises(ValueError, match="C-suboptimal: outcome must be"):
         claim(STATEMENT, True, outcome="tied")
 
 
@@ -140,46 +140,61 @@ def test_a_row_that_needs_words_has_some(write):
 @pytest.mark.parametrize("field", [f for f in words.WORDS if f != "condition"])
 def test_words_from_a_study_are_refused(write, field):
     write(FILE)
-    with pytest.raises(ValueError, match=f"C-suboptimal: the words stand in a file .* got {field}"):
+    with pytest.raises(ValueError, match=f"C-suboptimal: {field} belongs in a file"):
         claim(STATEMENT, True, numbers={"beaten": 3, "systems": 9}, **{field: "words"})
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (FILE.replace("C-suboptimal", "C-none"), "C-none is no row of restarts-slides-2019"),
-        (FILE.replace("C-suboptimal", "A-r-eq1"), "A-r-eq1 is no row of restarts-slides-2019"),
-        (FILE + "restart-myopic:\n  C-suboptimal:\n    evidence: x\n", "C-suboptimal stands twice"),
+        (FILE.replace("C-suboptimal", "C-none"), "restarts-slides-2019 has no row C-none"),
+        (FILE.replace("C-suboptimal", "A-r-eq1"), "restarts-slides-2019 has no row A-r-eq1"),
+        (
+            FILE + "restart-myopic:\n  C-suboptimal:\n    evidence: x\n",
+            "C-suboptimal occurs twice, under the page",
+        ),
         (FILE + "  C-suboptimal:\n    evidence: x\n", "C-suboptimal is given twice"),
-        (entry("''"), "C-suboptimal: words must be one line of text"),
-        (entry(""), "C-suboptimal: words must be one line of text"),
-        (entry("' words'"), "words must be one line"),
-        (entry("{holds: ''}"), "words must be one line"),
-        (entry("{}"), "words must be one line"),
-        (entry("1.5"), "words must be one line"),
-        (entry("|\n      two\n      lines"), "words must be one line"),
+        (entry("''"), "C-suboptimal: a template must be one line of text"),
+        (entry(""), "C-suboptimal: a template must be one line of text"),
+        (entry("' words'"), "a template must be one line"),
+        (entry("{holds: ''}"), "a template must be one line"),
+        (entry("{}"), "a template must be one line"),
+        (entry("1.5"), "a template must be one line"),
+        (entry("|\n      two\n      lines"), "a template must be one line"),
         (entry("on {n of them"), "C-suboptimal: "),
-        (entry("on {n.real} of them"), "C-suboptimal: a number must have a plain name"),
-        (entry("on {} of them"), "a number must have a plain name"),
-        (entry("on {n!r} of them"), "a number must have a plain name"),
+        (entry("on {n.real} of them"), "C-suboptimal: a field must be a plain name"),
+        (entry("on {} of them"), "a field must be a plain name"),
+        (entry("on {n!r} of them"), "a field must be a plain name"),
         (entry("words", "    evidnce: words\n"), "C-suboptimal: a field must be one of"),
         (entry("words", "    assumes: a choice\n"), "assumes must be a list"),
-        (entry("words", "    assumes: ['']\n"), "words must be one line"),
+        (entry("words", "    assumes: ['']\n"), "a template must be one line"),
         (entry("words", "    lists: {n: {each: '{value}'}}\n"), "no template names the list 'n'"),
-        (entry("a {n}", "    lists: {n: {item: '{value}'}}\n"), "a list has 'each' and 'between'"),
-        (entry("words").replace("suboptimal", "*-none"), r"C-\*-none is no row of restarts"),
-        (entry("words").replace("C-suboptimal", "A-r-*"), r"A-r-\* is no row of restarts"),
+        (
+            entry("a {n}", "    lists: {n: {item: '{value}'}}\n"),
+            "a list needs .each. and ",
+        ),
+        (
+            entry("words").replace("suboptimal", "*-none"),
+            r"2019 has no row C-\*-none",
+        ),
+        (
+            entry("words").replace("C-suboptimal", "A-r-*"),
+            r"2019 has no row A-r-\*",
+        ),
         (
             entry("words", "  C-subopt*:\n    evidence: x\n"),
-            "stands twice: C-suboptimal has evidence",
+            "evidence of C-suboptimal occurs twice",
         ),
-        (entry("x").replace("C-sub", "C-none C-sub"), "C-none is no row of restarts-slides-2019"),
-        (entry("x").replace(STATEMENT, f"{STATEMENT} {STATEMENT}"), "C-suboptimal stands twice"),
-        (FILE + "restart-myopic:\n  C-sub*:\n    context: x\n", "C-sub.* is on the page restart-m"),
-        ("restart-model:\n  C-suboptimal: {}\n", "'name: value' lines were expected"),
-        ("restart-model:\n", "'name: value' lines were expected"),
-        ("'restart-model':\n  C-suboptimal:\n    evidence: x\n", "a page must stand alone"),
-        ("restart-model: {C-suboptimal: {evidence: x}}\n", "a page must stand alone"),
+        (entry("x").replace("C-sub", "C-none C-sub"), "restarts-slides-2019 has no row C-none"),
+        (entry("x").replace(STATEMENT, f"{STATEMENT} {STATEMENT}"), "C-suboptimal occurs twice"),
+        (FILE + "restart-myopic:\n  C-sub*:\n    context: x\n", "C-sub.* under the page restart-m"),
+        ("restart-model:\n  C-suboptimal: {}\n", "must be 'name: value' lines"),
+        ("restart-model:\n", "must be 'name: value' lines"),
+        (
+            "'restart-model':\n  C-suboptimal:\n    evidence: x\n",
+            "the line of a page",
+        ),
+        ("restart-model: {C-suboptimal: {evidence: x}}\n", "the line of a page"),
     ],
 )
 def test_a_file_with_a_fault_is_refused(write, text, message):
@@ -194,7 +209,7 @@ def test_words_are_recorded_on_the_page_under_which_they_stand(write, tmp_path, 
     monkeypatch.setenv("BOOK_RUN_DIR", str(tmp_path / "run"))
     monkeypatch.setattr(records, "_records", {})
     monkeypatch.setattr(records, "run_facts", lambda: {"notebook": "restarts/restart-myopic"})
-    with pytest.raises(ValueError, match="C-suboptimal stand under the page restart-model"):
+    with pytest.raises(ValueError, match="C-suboptimal are filed under the page restart-model"):
         records.record_claims([said])
     monkeypatch.setattr(records, "run_facts", lambda: {"notebook": "restarts/restart-model"})
     records.record_claims([said])
@@ -223,7 +238,7 @@ def test_all_files_can_be_read_and_name_pages_of_the_book():
 @pytest.mark.parametrize("document", sorted(documents()))
 def test_each_row_that_needs_words_has_an_entry(document):
     rows = {id for id, row in printed_rows().items() if row.document == document}
-    wanted = {id for id in rows if printed_rows()[id].kind in words.WORDED}
+    wanted = {id for id in rows if printed_rows()[id].kind in words.KINDS_WITH_WORDS}
     assert wanted - words.entries(document).keys() == set()
 
 

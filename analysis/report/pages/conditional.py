@@ -1,6 +1,6 @@
-"""Content that stands only where it is true: `document-only` and `when`.
+"""Conditional content: the directives `document-only` and `when`.
 
-A section that is left with nothing but its title, because all its content was hidden, goes too.
+A section all of whose content is omitted is removed with its title.
 """
 
 from __future__ import annotations
@@ -15,64 +15,67 @@ from analysis.report.pages.collated import results
 FOLDED = {"tag_hide-input", "tag_hide-cell"}
 
 
-class hidden(nodes.Invisible, nodes.Element):
+class omitted(nodes.Invisible, nodes.Element):
     """Placeholder for omitted content; `DropEmptySections` removes it."""
 
 
-class Bound(SphinxDirective):
-    """What the two directives share."""
+class ConditionalDirective(SphinxDirective):
+    """Base class of the two directives."""
 
     has_content = True
 
-    def shown_if(self, true: bool) -> list[nodes.Node]:
-        """Return the content, or the mark of its absence."""
-        return self.parse_content_to_nodes(allow_section_headings=True) if true else [hidden()]
+    def content_if(self, true: bool) -> list[nodes.Node]:
+        """Return the parsed content if a condition is true, else a placeholder."""
+        return self.parse_content_to_nodes(allow_section_headings=True) if true else [omitted()]
 
 
-class DocumentOnly(Bound):
-    """Content that is true of the documents' own parameters only."""
+class DocumentOnly(ConditionalDirective):
+    """Content that applies to the documents' own parameters only."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the content, or nothing on the page of a rerun with other parameters."""
-        return self.shown_if(results(self.env.app)["document"])
+        """Return the content, or a placeholder on the page of a rerun with other parameters."""
+        return self.content_if(results(self.env.app)["document"])
 
 
-class When(Bound):
-    """Content that is true of some results only: the saved value says of which."""
+class When(ConditionalDirective):
+    """Content under a condition on the results: ``{when} id`` or ``{when} not id``.
+
+    The id is that of a truth value that a notebook saved.
+    """
 
     required_arguments = 1
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        """Return the content where the predicate has the wanted value."""
+        """Return the content if the condition is true, else a placeholder."""
         *negation, id = self.arguments[0].split()
         if negation not in ([], ["not"]):
             raise self.error(f"when takes an id or 'not' and an id, got {self.arguments[0]!r}")
         value = results(self.env.app)["values"].get(id, {}).get("value")
         if not isinstance(value, bool):
             raise self.error(f"no notebook saved {id!r} as true or false")
-        return self.shown_if(value is not bool(negation))
+        return self.content_if(value is not bool(negation))
 
 
 class DropEmptySections(SphinxTransform):
-    """Take out sections whose whole content is hidden, from the page and from its contents."""
+    """Remove sections whose whole content is omitted, and all placeholders."""
 
-    default_priority = 800  # sections have their labels, and nobody has listed them yet
+    default_priority = 800  # after sections get their labels, before the contents are collected
 
     def apply(self, **_: object) -> None:
-        """Look through the sections, the innermost first."""
+        """Visit the sections, the innermost first."""
         sections = [
             s for s in self.document.findall(nodes.section) if s.parent is not self.document
         ]
         for section in reversed(sections):
-            if any(section.findall(hidden)) and not any(map(_is_content, section.children)):
-                self._forget(section)
-                section.replace_self(hidden())
-        for mark in list(self.document.findall(hidden)):
+            if any(section.findall(omitted)) and not any(map(_is_content, section.children)):
+                self._remove_labels(section)
+                section.replace_self(omitted())
+        for mark in list(self.document.findall(omitted)):
             mark.parent.remove(mark)
 
-    def _forget(self, section: nodes.section) -> None:
-        """Take a section's labels back: nothing may refer to them."""
+    def _remove_labels(self, section: nodes.section) -> None:
+        """Remove the labels of a section from the document, so that nothing refers to them."""
         for target in list(self.document.findall(nodes.target)):
             if target.get("refid") in section["ids"]:
                 target.parent.remove(target)
@@ -81,7 +84,7 @@ class DropEmptySections(SphinxTransform):
 
 
 def _is_content(node: nodes.Node) -> bool:
-    """Whether a reader finds anything there: folded code without an output is nothing to read."""
+    """Whether a node counts as visible content; folded code without an output does not."""
     if isinstance(node, nodes.Invisible | nodes.title | nodes.target):
         return False
     if isinstance(node, nodes.system_message):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.report.pages.access import fit_roles, what_it_does
+from analysis.report.pages.accessibility import correct_aria_roles, describe_cell
 
 
 @pytest.mark.parametrize(
@@ -19,11 +19,11 @@ from analysis.report.pages.access import fit_roles, what_it_does
     ],
 )  # fmt: skip
 def test_a_folded_cell_is_named_after_what_it_does(code, said):
-    assert what_it_does(code) == said
+    assert describe_cell(code) == said
 
 
 def test_roles_that_do_not_fit_are_taken_off():
     body = '<div role="list" class="citation-list"><div role="doc-biblioentry">x</div></div>'
     context = {"body": body + '<summary aria-label="Toggle hidden content">y</summary>'}
-    fit_roles(None, "page", "page.html", context, None)
+    correct_aria_roles(None, "page", "page.html", context, None)
     assert context["body"] == ('<div class="citation-list"><div>x</div></div><summary>y</summary>')

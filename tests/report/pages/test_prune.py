@@ -9,15 +9,15 @@ import pydata_sphinx_theme
 import pytest
 from fontTools.ttLib import TTFont
 
-from analysis.report.pages.used import (
+from analysis.report.pages.prune import (
     FONTS,
     SCRIPT,
+    formula_characters,
     keep_used_glyphs,
     keep_used_icons,
     keep_used_rules,
-    load_used_scripts,
-    ship_used,
-    shown_in_formulas,
+    keep_used_scripts,
+    prune_site,
 )
 from analysis.report.paths import BOOK
 
@@ -52,9 +52,9 @@ def test_a_script_of_one_kind_of_content_is_loaded_where_that_content_is():
     page = f"<head>{other}{tabs}{scorecard}\n</head><body>{{}}</body>"
     for body, loaded in ((other, other), (table, other + scorecard), (tab, other + tabs)):
         expected = f"<head>{loaded}\n</head><body>{body}</body>"
-        assert load_used_scripts(page.format(body)) == expected
+        assert keep_used_scripts(page.format(body)) == expected
     whole = page.format(table + tab)
-    assert load_used_scripts(whole) == whole
+    assert keep_used_scripts(whole) == whole
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_font_keeps_the_characters_asked_for(tmp_path):
 
 def test_a_formula_shows_its_letters_upright_and_slanted_and_no_name_of_an_element():
     page = "b<math><mi>x</mi><mo>&lt;</mo><mi>α</mi></math> q <math><mn>1</mn></math>"
-    assert shown_in_formulas(page) == set(map(ord, "x<α1𝑥𝛼"))
+    assert formula_characters(page) == set(map(ord, "x<α1𝑥𝛼"))
 
 
 def test_the_font_of_formulas_keeps_large_brackets_and_small_primes(tmp_path):
@@ -116,7 +116,7 @@ def test_the_theme_of_a_site_is_thinned_out_by_its_pages_and_scripts(tmp_path):
     )
     before = (tmp_path / "_static/styles/pydata-sphinx-theme.css").stat().st_size
     shutil.copyfile(BOOK / "_static/math.woff2", tmp_path / "_static/math.woff2")
-    ship_used(SimpleNamespace(outdir=tmp_path), None)
+    prune_site(SimpleNamespace(outdir=tmp_path), None)
     assert set(TTFont(tmp_path / "_static/math.woff2").getBestCmap()) == {ord("1")}
     sheet = (tmp_path / "_static/styles/pydata-sphinx-theme.css").read_text(encoding="utf-8")
     assert len(sheet) < before / 2
@@ -136,7 +136,7 @@ def test_a_page_names_the_sheet_that_it_was_given(tmp_path):
         link = '<link href="../_static/styles/pydata-sphinx-theme.css?digest=55c26e"/>'
         (site / "part").mkdir()
         (site / "part/page.html").write_text(link + page)
-        ship_used(SimpleNamespace(outdir=site), None)
+        prune_site(SimpleNamespace(outdir=site), None)
         return re.search(r"theme\.css\?(.*?)\"", (site / "part/page.html").read_text())[1]
 
     versions = [made(name, f'<i class="fa-{name[:-1]}"></i>') for name in ("sun1", "sun2", "moon1")]
@@ -145,5 +145,5 @@ def test_a_page_names_the_sheet_that_it_was_given(tmp_path):
 
 
 def test_a_build_that_failed_is_left_alone(tmp_path):
-    ship_used(SimpleNamespace(outdir=tmp_path), RuntimeError("no"))
+    prune_site(SimpleNamespace(outdir=tmp_path), RuntimeError("no"))
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""What assistive technology reads of a page: names of folded cells, roles and headers that fit."""
+"""Accessibility of the rendered pages: labels of folded cells, and corrected ARIA roles."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-#: What other packages write, and what fits: an entry of a bibliography is no item of an ARIA list,
-#: a header without words is none, and what is folded is named by its words.
-_FITTING = (
+#: HTML that other packages write, and its correction: bibliographies that are no ARIA list, labels
+#: that hide the text of a toggle, header cells without text.
+_REPLACEMENTS = (
     (' role="list" class="citation-list"', ' class="citation-list"'),
     (' role="doc-biblioentry"', ""),
     (' aria-label="Toggle hidden content"', ""),
@@ -22,16 +22,16 @@ _NAMED = '<summary aria-label="Pages of this part">'
 _CALLS = re.compile(r"\b(?:study|pictures|page|shown)\.(\w+)\(")
 
 
-def fit_roles(
+def correct_aria_roles(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Give the body of a page roles and names that fit."""
-    for found, fitting in _FITTING if "body" in context else ():
+    """Correct roles and labels in the body of a page (event ``html-page-context``)."""
+    for found, fitting in _REPLACEMENTS if "body" in context else ():
         context["body"] = context["body"].replace(found, fitting)
 
 
-def name_toggles(app: Sphinx, problem: Exception | None) -> None:
-    """Name what folds a part of the contents: the theme draws an arrow and says nothing."""
+def label_toggles(app: Sphinx, problem: Exception | None) -> None:
+    """Label the toggles of the navigation, where the theme has an icon without text."""
     for path in Path(app.outdir).rglob("*.html") if problem is None else ():
         text = path.read_text(encoding="utf-8")
         if _TOGGLE in text:
@@ -39,19 +39,20 @@ def name_toggles(app: Sphinx, problem: Exception | None) -> None:
             path.write_text(named, encoding="utf-8")
 
 
-def name_folded_cells(app: Sphinx, doctree: nodes.document) -> None:
-    """Name each folded cell after what it does."""
+def label_folded_cells(app: Sphinx, doctree: nodes.document) -> None:
+    """Set the labels that show and hide each folded cell."""
     for cell in doctree.findall(nodes.container):
         if cell.get("nb_element") == "cell_code" and cell.get("hide_mode"):
-            does = what_it_does(cell.children[0].astext())
+            does = describe_cell(cell.children[0].astext())
             cell["prompt_show"] = f"Show the code: {does}"
             cell["prompt_hide"] = f"Hide the code: {does}"
 
 
-def what_it_does(code: str) -> str:
-    """Say in a few words what a cell does.
+def describe_cell(code: str) -> str:
+    """Describe the code of a cell in a few words.
 
-    Its first line says so where it is a comment; else the names of what it calls do.
+    The words are those of a comment in its first line, or else names of functions that it calls, or
+    of variables that it sets.
     """
     first = code.strip().partition("\n")[0]
     if first.startswith("#"):

@@ -1,8 +1,8 @@
-"""Ship only what pages use: the theme's icons, rules of style, glyphs, and scripts of a part.
+"""Remove unused icons, CSS rules, glyphs and scripts from the static files of a built site.
 
-The theme brings two thousand icons, twice, and the rules of two frameworks; pages show two dozen
-icons, and one rule in three matches something. A rule stays if each class and each id of its
-selector is one that a page has or that a script names.
+The theme has two thousand icons, as a script and as a font, and the CSS of two frameworks; pages
+use two dozen icons and a third of the rules. A rule is kept if every class and id of its selector
+occurs in a page or in a script.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ _ICON = re.compile(
 _ICON_NAME = re.compile(r"\bfa-([a-z0-9-]+)")
 _FORMULA = re.compile(r"<math.*?</math>", re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
-#: Italic letters, which a browser puts in the place of the upright ones that stand in MathML.
+#: Mathematical italic letters, which browsers show for the plain letters of MathML identifiers.
 _ITALICS = (*range(0x1D434, 0x1D468), 0x210E, 0x1D6A4, 0x1D6A5, *range(0x1D6E2, 0x1D71C))
 _NAMES = re.compile(r"""\b(?:class|id)=(?:"([^"]*)"|'([^']*)')""")
 _INLINE = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
 _WORD = re.compile(r"[\w-]+")
 _VERSION = re.compile(r"(?<![\w-])(?P<path>_static/[\w./-]+\.(?:css|js))\?(?:v|digest)=[0-9a-f]+")
 _SCRIPT_TAG = re.compile(r'\n *<script[^>]* src="[^"]*_static/(?P<name>[\w.-]+\.js)[^>]*></script>')
-#: Scripts that serve one kind of content, and the class of that content.
-_SERVES = {"design-tabs.js": "sd-tab-set", "scorecard.js": "book-scorecard"}
-#: Rules that hold rules.
+#: Scripts that are needed only on pages with elements of one class, and that class.
+_SCRIPT_CONTENT = {"design-tabs.js": "sd-tab-set", "scorecard.js": "book-scorecard"}
+#: At-rules that contain rules.
 _NESTED = {"media", "supports", "layer", "container"}
 
 
 def keep_used_icons(script: str, used: set[str]) -> str:
-    """Return the script of icons without those that have none of the used names.
+    """Return the icon script without the icons that are not used.
 
     Parameters
     ----------
     script : str
-        Font Awesome's icons and what draws them, as one script.
+        Font Awesome's script, which contains its icons.
     used : set of str
         Names of icons, without ``fa-``.
     """
@@ -67,20 +67,20 @@ def keep_used_icons(script: str, used: set[str]) -> str:
 
 
 def keep_used_rules(sheet: str, used: set[str]) -> str:
-    """Return a sheet of style without the rules that can match nothing, and without comments.
+    """Return a style sheet without the rules that cannot match, and without comments.
 
     Parameters
     ----------
     sheet : str
-        A sheet of style.
+        A style sheet.
     used : set of str
-        Classes and ids that elements can have; one that ends with a hyphen stands for all that
-        begin with it, which scripts put together.
+        Classes and ids that elements can have; one that ends with a hyphen is a prefix, to which
+        scripts append.
 
     Raises
     ------
     ValueError
-        If the sheet is not well formed.
+        If the style sheet is not well formed.
     """
     return _kept_rules(tinycss2.parse_stylesheet(sheet, True, True), used)
 
@@ -103,7 +103,7 @@ def _kept_rules(rules: Iterable[Any], used: set[str]) -> str:
 
 
 def _selectors(prelude: Iterable[Any]) -> list[list[Any]]:
-    """Split a list of selectors at its commas."""
+    """Split a selector list at its commas."""
     found: list[list[Any]] = [[]]
     for token in prelude:
         if token.type == "literal" and token.value == ",":
@@ -114,31 +114,31 @@ def _selectors(prelude: Iterable[Any]) -> list[list[Any]]:
 
 
 def _can_match(selector: list[Any], used: set[str]) -> bool:
-    """Whether its classes and ids are all used; what stands within parentheses is not looked at."""
+    """Whether all classes and ids of a selector are used; arguments such as in :not() count not."""
     named = [token.value for token in selector if token.type == "hash"]
     for before, token in pairwise(selector):
         if token.type == "ident" and before.type == "literal" and before.value == ".":
             named.append(token.value)
-    return not any(used.isdisjoint(_beginnings(name)) for name in named)
+    return not any(used.isdisjoint(_prefixes(name)) for name in named)
 
 
-def _beginnings(name: str) -> list[str]:
-    """Return a name and its beginnings that end with a hyphen: of a-b-c these are a- and a-b-."""
+def _prefixes(name: str) -> list[str]:
+    """Return a name and its prefixes that end with a hyphen: for a-b-c these are a- and a-b-."""
     return [name, *(name[: match.end()] for match in re.finditer(r"(?<=.)-", name))]
 
 
-def load_used_scripts(page: str) -> str:
-    """Return the HTML of a page without the scripts whose kind of content it has none of."""
+def keep_used_scripts(page: str) -> str:
+    """Return the HTML of a page without the scripts of `_SCRIPT_CONTENT` that it does not need."""
     content = _SCRIPT_TAG.sub("", page)
 
     def kept(tag: re.Match[str]) -> str:
-        return tag[0] if _SERVES.get(tag["name"], "") in content else ""
+        return tag[0] if _SCRIPT_CONTENT.get(tag["name"], "") in content else ""
 
     return _SCRIPT_TAG.sub(kept, page)
 
 
-def shown_in_formulas(page: str) -> set[int]:
-    """Return the code points that the formulas of a page show, given its HTML."""
+def formula_characters(page: str) -> set[int]:
+    """Return the code points of the characters in the formulas of a page, given its HTML."""
     inside = "".join(_TAG.sub("", formula) for formula in _FORMULA.findall(page))
     written = set(map(ord, unescape(inside)))
     slanted = {
@@ -148,7 +148,7 @@ def shown_in_formulas(page: str) -> set[int]:
 
 
 def keep_used_glyphs(font: Path, characters: set[int]) -> None:
-    """Rewrite a font in WOFF2 with some characters only, given by their code points."""
+    """Replace a font by its WOFF2 subset for some characters, given by their code points."""
     options = subset.Options(flavor="woff2", drop_tables=[])  # layout tables are never dropped
     options.layout_features += ["ssty", "dtls"]  # small and accented letters of formulas
     whole = subset.load_font(str(font), options)
@@ -158,8 +158,8 @@ def keep_used_glyphs(font: Path, characters: set[int]) -> None:
     subset.save_font(whole, str(font), options)
 
 
-def ship_used(app: Sphinx, problem: Exception | None) -> None:
-    """Thin out the theme's files of a site that was just built."""
+def prune_site(app: Sphinx, problem: Exception | None) -> None:
+    """Prune the static files of a built site (event ``build-finished``)."""
     site = Path(app.outdir)
     script = site / SCRIPT
     if problem is not None or not script.exists():
@@ -183,13 +183,13 @@ def ship_used(app: Sphinx, problem: Exception | None) -> None:
     for font in (site / FONTS).glob("*.woff2"):
         keep_used_glyphs(font, characters)
     if (letters := site / MATHEMATICS).exists():
-        keep_used_glyphs(letters, set().union(*map(shown_in_formulas, pages)))
+        keep_used_glyphs(letters, set().union(*map(formula_characters, pages)))
     for path, text in texts.items():
-        stamped = _VERSION.sub(partial(_stamped, site), load_used_scripts(text))
+        stamped = _VERSION.sub(partial(_with_content_hash, site), keep_used_scripts(text))
         path.write_text(stamped, encoding="utf-8")
 
 
-def _stamped(site: Path, address: re.Match[str]) -> str:
-    """Name what a file holds now: the theme's own version would not tell a browser of a change."""
+def _with_content_hash(site: Path, address: re.Match[str]) -> str:
+    """Return a URL with the hash of the pruned file as its version, for the browser's cache."""
     content = (site / address["path"]).read_bytes()
     return f"{address['path']}?v={sha256(content).hexdigest()[:8]}"

@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.report import Claim
-from analysis.report.pages.deciding import code_file, deciding_code, write_code
+from analysis.report.pages.predicate_source import predicate_source, source_path, write_sources
 from analysis.robots.studies import robots_open
 
 
@@ -14,25 +14,25 @@ def test_a_claim_names_the_function_of_the_study_that_decides_it():
 
 
 def test_the_code_comes_with_the_constants_that_it_reads():
-    code = deciding_code("analysis.ephemeral.studies.stochastic_index.claims:_discounted")
+    code = predicate_source("analysis.ephemeral.studies.stochastic_index.claims:_discounted")
     assert code.startswith("LATTICE_SLACK = 0.01\n")
     assert "def _discounted(found: Results)" in code
     assert 'shape["slope above the printed bound"] < LATTICE_SLACK' in code
 
 
 def test_constants_of_another_module_of_the_package_are_found():
-    code = deciding_code("analysis.ephemeral.studies.model_and_index.theory:_average")
+    code = predicate_source("analysis.ephemeral.studies.model_and_index.theory:_average")
     assert "ROUNDING = 1e-9" in code.partition("def ")[0]
 
 
 def test_a_function_that_is_not_there_is_named():
     with pytest.raises(KeyError, match="nowhere"):
-        deciding_code("analysis.robots.studies.robots_open:nowhere")
+        predicate_source("analysis.robots.studies.robots_open:nowhere")
 
 
 def test_each_function_is_a_file_of_the_site(tmp_path):
     name = "analysis.robots.studies.robots_open:claims"
-    write_code({name, None, ""}, tmp_path)
+    write_sources({name, None, ""}, tmp_path)
     (path,) = tmp_path.rglob("*.txt")
-    assert path == tmp_path / code_file(name)
-    assert deciding_code(name) in path.read_text(encoding="utf-8")
+    assert path == tmp_path / source_path(name)
+    assert predicate_source(name) in path.read_text(encoding="utf-8")

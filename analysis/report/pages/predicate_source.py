@@ -1,7 +1,7 @@
-"""The code that decides a row: a function of a study, with the constants that it reads.
+"""Source code of the predicates that decide rows, as text files of the site.
 
-Each function is a file of the site, to which the rows link that it decides: on the pages themselves
-all of them would weigh as much as the text.
+A file holds one function of a study and the constants that it reads; the rows that it decides link
+to it. On the pages themselves the code would be as long as the text.
 """
 
 from __future__ import annotations
@@ -15,22 +15,24 @@ from pathlib import Path
 from analysis.report.paths import ROOT
 
 
-def code_file(name: str) -> str:
-    """Return the path in the site of the code with a name, as `deciding_code` takes it."""
+def source_path(name: str) -> str:
+    """Return the path in the site of a function's source, given its name ``module:function``."""
     return f"code/{re.sub(r'[^a-zA-Z0-9_]+', '-', name)}.txt"
 
 
-def write_code(names: Iterable[str | None], site: Path) -> None:
-    """Write the code of the named functions to its files in a site."""
+def write_sources(names: Iterable[str | None], site: Path) -> None:
+    """Write the source of each named function to its file in a site."""
     for name in filter(None, names):
-        path = site / code_file(name)
+        path = site / source_path(name)
         path.parent.mkdir(exist_ok=True)
-        path.write_text(f"# {name.replace(':', ', ')}\n\n{deciding_code(name)}\n", encoding="utf-8")
+        path.write_text(
+            f"# {name.replace(':', ', ')}\n\n{predicate_source(name)}\n", encoding="utf-8"
+        )
 
 
 @cache
-def deciding_code(name: str) -> str:
-    """Return the source of a function, below the constants of the package that it reads.
+def predicate_source(name: str) -> str:
+    """Return the source of a function, preceded by the constants of the package that it reads.
 
     Parameters
     ----------
@@ -56,7 +58,7 @@ def deciding_code(name: str) -> str:
 
 
 def _constant(module: str, name: str) -> str:
-    """Return the line that sets a constant, in the module or in that which it takes it from."""
+    """Return the source of a constant's assignment, in the module or where that imports it from."""
     text, tree = _parsed(module)
     for node in tree.body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and name in _targets(node):
