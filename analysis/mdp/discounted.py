@@ -59,7 +59,8 @@ def solve_discounted(
     ----------
     transitions : ndarray, shape (actions, states, states), or sequence of sparse matrices
         ``transitions[a][s, t]`` is the probability of moving from s to t under action a. Rows sum
-        to 1 to within 1e-9, rows of float32 to within 1e-6: those are divided by their sums.
+        to 1 to within 1e-9, rows of float32 to within 1e-6, and are divided by their sums where
+        those differ from 1 by more than rounding.
     rewards : array_like, shape (actions, states)
         Expected reward of one epoch; ``-inf`` marks an action that is not allowed.
     discount : float

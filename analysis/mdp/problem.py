@@ -29,7 +29,7 @@ SPARSE = (sparse.sparray, sparse.spmatrix)
 def stacked(transitions: Transitions, rewards: ArrayLike) -> tuple[sparse.csr_array, Floats]:
     """Return the checked problem: all actions' rows in one CSR matrix, and the rewards.
 
-    Rows in single precision are divided by their sums.
+    Rows that sum to 1 less exactly than rounding explains are divided by their sums.
     """
     earned = numbers_or_forbidden(rewards)
     if earned.ndim != 2 or earned.size == 0:
@@ -48,9 +48,12 @@ def stacked(transitions: Transitions, rewards: ArrayLike) -> tuple[sparse.csr_ar
         if matrix.shape != (states, states):
             raise ValueError(f"{name} must have shape ({states}, {states}), got {matrix.shape}")
         doubled = sparse.csr_array(matrix, dtype=np.float64)
-        factors, apart = row_factors(given, np.asarray(doubled.sum(axis=1)).ravel())
+        sums = np.asarray(doubled.sum(axis=1)).ravel()
+        _, apart = row_factors(given, sums)
         wrong[action] &= apart
-        matrices.append(doubled if factors is None else sparse.diags_array(factors) @ doubled)
+        kept = apart | (np.abs(sums - 1) <= 16 * EPSILON)
+        divided = sparse.diags_array(1 / np.where(kept, 1.0, sums)) @ doubled
+        matrices.append(doubled if kept.all() else divided)
     allowed = np.isfinite(earned)
     if not allowed.any(axis=0).all():
         state = int(np.flatnonzero(~allowed.any(axis=0))[0])

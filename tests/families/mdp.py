@@ -53,8 +53,12 @@ def near_ties(rng):
 
 
 def nearly_decomposable(rng):
-    """Two pairs of states that a chain leaves once in 2^4 to 2^48 epochs."""
-    seldom = 0.5 ** rng.integers(4, 49, 4)
+    """Two pairs of states that a chain leaves once in 2^4 to 2^45 epochs.
+
+    With 2^46 an entry would take more than 53 bits, and its row a sum of 1 only to rounding: what
+    it lacks would be lost at every epoch, 1 / (1 - b) times.
+    """
+    seldom = 0.5 ** rng.integers(4, 46, 4)
     chains = np.zeros((2, 4, 4))
     for action, pair in product((0, 1), (0, 2)):
         chains[action, pair : pair + 2, pair : pair + 2] = dyadic(rng, 2)[0]
@@ -166,6 +170,13 @@ def exact_law(rates):
     return solved(matrix, [Fraction(0)] * (size - 1) + [Fraction(1)])
 
 
+def drawn(family, *seed):
+    """A problem whose rows sum to 1 exactly."""
+    transitions, rewards = PROBLEMS[family](np.random.default_rng(seed))
+    assert all(sum(row) == 1 for chain in transitions for row in fractions(chain)), (family, seed)
+    return transitions, rewards
+
+
 def policies(rewards):
     allowed = [np.flatnonzero(np.isfinite(column)) for column in rewards.T]
     return product(*allowed)
@@ -182,7 +193,7 @@ def gains(transitions, rewards, policy):
 def averages(family, count):
     """The best gain of all policies; the policy found has it too."""
     for number in range(count):
-        transitions, rewards = PROBLEMS[family](np.random.default_rng([number, 1]))
+        transitions, rewards = drawn(family, number, 1)
         unit = np.abs(rewards[np.isfinite(rewards)]).max()
         best = max(
             gain for policy in policies(rewards) for gain in gains(transitions, rewards, policy)
@@ -204,7 +215,7 @@ def averages(family, count):
 def discounted(family, count):
     """The best values of all policies, for discounts up to 1 - 1e-14, or refused."""
     for number, power in product(range(count), (0.3, 1, 3, 6, 9, 12, 14)):
-        transitions, rewards = PROBLEMS[family](np.random.default_rng([number, 2]))
+        transitions, rewards = drawn(family, number, 2)
         discount = 1 - 10.0**-power
         values = [
             solved(

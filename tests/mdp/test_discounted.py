@@ -160,3 +160,18 @@ def test_the_linear_programme_keeps_its_digits_near_discount_one():
     found = solve_discounted(transitions, rewards, 1 - 1e-6, method="linear programme")
     expected = solve_discounted(transitions, rewards, 1 - 1e-6)
     np.testing.assert_allclose(found.values, expected.values, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("apart", [9e-10, -9e-10, 1e-13])
+def test_what_a_row_lacks_is_shared_among_its_states(method, apart):
+    """Methods would else put it where it suits them, which values near discount 1 show."""
+    transitions, rewards = random_problem(10)
+    given = transitions * (1 + apart * np.arange(transitions.shape[1])[:, None] / 10)
+    discount = 1 - (1e-1 if method == "value iteration" else 1e-6)
+    found = solve_discounted(given, rewards, discount, method=method, tolerance=1e-12)
+    expected = solve_discounted(transitions, rewards, discount, tolerance=1e-12)
+    np.testing.assert_allclose(found.values, expected.values, rtol=1e-12)
+    assert policy_iteration(given, rewards).gain == pytest.approx(
+        policy_iteration(transitions, rewards).gain, rel=1e-12
+    )
