@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.trace.studies import publications_figures, your_trace
-from analysis.trace.studies import publications_predicates as study
+from analysis.trace.studies.publications import pictures
+from analysis.trace.studies.publications.numbers import predicates, standing_still
+from analysis.trace.studies.your_trace import experiment
 
 SIZES = ("small", "middle", "large")
 RULES = {"fixed": 1.0, "forgetting": 1.02, "robin": 0.5, "oracle": 1.05, "feed": 1.6, "even": 0.9}
@@ -35,7 +36,7 @@ def numbers(**changes):
 
 
 def test_all_findings_hold_for_numbers_like_the_books():
-    assert all(study.predicates(numbers()).values())
+    assert all(predicates(numbers()).values())
 
 
 @pytest.mark.parametrize(
@@ -63,11 +64,11 @@ def test_all_findings_hold_for_numbers_like_the_books():
     ],
 )
 def test_a_finding_turns_with_its_numbers(finding, changes):
-    assert not study.predicates(numbers(**changes))[finding]
+    assert not predicates(numbers(**changes))[finding]
 
 
 def test_nutchs_interval_stands_still_where_six_visits_in_ten_find_something():
-    x = study.standing_still()
+    x = standing_still()
     found = -np.expm1(-x)
     assert found * np.log(0.8) + (1 - found) * np.log(1.4) == pytest.approx(0, abs=1e-15)
     assert found == pytest.approx(0.6, abs=0.01)
@@ -82,14 +83,14 @@ def test_the_budgets_at_which_two_objectives_differ_are_named():
             "penalty": [0.9, 0.1, 0.4, 0.02],
         }
     )
-    said = publications_figures.where_they_differ(table, ["index", "even"])
+    said = pictures.where_they_differ(table, ["index", "even"])
     assert said.startswith("At budgets of 1 the")
-    assert not publications_figures.where_they_differ(table[2:], ["index", "even"])
+    assert not pictures.where_they_differ(table[2:], ["index", "even"])
 
 
 def test_the_words_on_the_schedule_follow_from_it():
     def words(visits):
-        return your_trace.how_visits_rise(
+        return experiment.how_visits_rise(
             pd.DataFrame({"items_per_day": [1.0, 2.0, 8.0], "visits_per_day": visits})
         )
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.crawl.feeds import random_site
-from analysis.crawl.studies.crawler import (
+from analysis.crawl.studies.crawler.experiment import (
     crawl_sites,
     drawn_reward,
     feed_sources,
@@ -13,7 +13,7 @@ from analysis.crawl.studies.crawler import (
     value_per_fetch,
     value_per_place,
 )
-from analysis.crawl.studies.crawler_figures import compare_policies, policies_table
+from analysis.crawl.studies.crawler.numbers import compare_policies, policies_table
 from analysis.ephemeral import relaxed_bound, simulate
 from analysis.ephemeral.optimum.static import RandomPolicy, random_reward
 

@@ -1,4 +1,4 @@
-"""What the page ``book/crawl/crawler.md`` shows of the crawls of its study."""
+"""Values and tables of the page `crawler`."""
 
 from __future__ import annotations
 
@@ -7,29 +7,20 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.crawl.studies.crawler import (
+from analysis.crawl.studies.crawler.experiment import (
     POLICIES,
     SHORT,
     Floats,
     predictions,
     value_per_fetch,
     value_per_place,
+    with_half,
 )
 from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.sources import Sources
-from analysis.report import (
-    COLOURS,
-    figure,
-    plus_minus,
-    save_data,
-    save_figure,
-    save_table,
-    save_value,
-)
+from analysis.report import plus_minus, save_data, save_table, save_value
 from analysis.report.saving.records import saved_numbers
-from analysis.results import Estimate, student_band
-
-STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)))
+from analysis.results import Estimate
 
 
 def compare_policies(
@@ -84,7 +75,7 @@ def policies_table(table: pd.DataFrame) -> pd.DataFrame:
     """Format the comparison for the page."""
     half = (table["high"] - table["low"]) / 2
     shown = {
-        "value per allowed fetch": _with_half(table),
+        "value per allowed fetch": with_half(table),
         "model": _or_none(table["expected"], ".3f"),
         "of the bound (%)": [
             plus_minus(100 * value / bound, 100 * half / bound, 1)
@@ -99,31 +90,6 @@ def policies_table(table: pd.DataFrame) -> pd.DataFrame:
 
 def _or_none(values: pd.Series, digits: str) -> list[str]:
     return ["none" if np.isnan(value) else format(value, digits) for value in values]
-
-
-def draw_policies(table: pd.DataFrame, sites: int) -> None:
-    """Draw the comparison: a dot with its interval a policy, the model's mark, and the bound."""
-    fig, axis = figure(height=3.4)
-    place = np.arange(len(table))[::-1]
-    error = np.array([table["value"] - table["low"], table["high"] - table["value"]])
-    axis.errorbar(table["value"], place, xerr=error, fmt="o", capsize=3, label="crawled")
-    axis.plot(table["expected"], place, "|", markersize=15, mew=2, label="model")
-    axis.axvline(table["bound"][0], color="black", linewidth=1, label="relaxed bound")
-    axis.set_yticks(place, table["policy"])
-    axis.set(xlabel="value found per allowed fetch (utility)", ylim=(-0.6, len(table) - 0.4))
-    axis.set_xlim(left=0)
-    fig.legend(loc="outside lower center", ncols=3, fontsize="small")
-    told = _told(table["policy"], table["value"])
-    save_figure(
-        "crawler-policies",
-        fig,
-        table,
-        f"Value found per fetch that the budget allows: mean over {sites} random sites with 95% "
-        "intervals, what the model expects, and the relaxed bound.",
-        "One dot a policy with its interval, and a mark where the model puts it. Crawled: "
-        f"{told}. The bound is {table['bound'][0]:.3f}.",
-        instances="crawler-sites",
-    )
 
 
 def save_sites(runs: Mapping[str, Floats], warm_up: int, budget: int) -> None:
@@ -165,82 +131,13 @@ def save_predicates() -> None:
     save_value("crawler-nutch-limit", float(100 * log_more / (log_more + log_less)))
 
 
-def draw_learning(runs: Mapping[str, Floats], sources: Sources, budget: int) -> None:
-    """Draw value per allowed fetch in blocks of time."""
-    epochs = runs["index"].shape[2]
-    blocks = np.linspace(0, epochs, min(11, epochs + 1)).astype(int)
-    middle = 0.5 * (blocks[1:] + blocks[:-1])
-    bound = relaxed_bound(sources, budget)[0] / budget
-    fig, axis = figure(height=3.8)
-    data = []
-    for (name, policy), colour, style in zip(POLICIES.items(), COLOURS, STYLES, strict=False):
-        total = np.pad(np.cumsum(runs[policy][:, 0], axis=1), ((0, 0), (1, 0)))
-        rate = np.diff(total[:, blocks], axis=1) / np.diff(blocks) / budget
-        mean, low, high = student_band(rate)
-        axis.plot(middle, mean, color=colour, linestyle=style, label=name)
-        if policy in {"index", "learned_index"}:
-            axis.fill_between(middle, low, high, color=colour, alpha=0.2, linewidth=0)
-        columns = {"policy": name, "epoch": middle, "mean": mean, "low": low, "high": high}
-        data.append(pd.DataFrame(columns))
-    axis.axhline(bound, color="black", linewidth=1)
-    axis.set(xlabel="epoch (days)", ylabel="value per allowed fetch (utility)")
-    axis.set(ylim=(0, None), xlim=(0, epochs))
-    fig.legend(loc="outside lower center", ncols=2, fontsize="small")
-    frame = pd.concat(data)
-    ends = frame.groupby("policy", sort=False)["mean"].agg(["first", "last"])
-    told = ", ".join(f"{name} {first:.3f} to {last:.3f}" for name, first, last in ends.itertuples())
-    save_figure(
-        "crawler-learning",
-        fig,
-        frame,
-        f"The same crawls in {len(middle)} blocks of time: means over {len(runs['index'])} sites, "
-        "95% bands for the two index policies, and the relaxed bound as a line.",
-        "Curves of value per allowed fetch over time, first block to last: "
-        f"{told}. The bound is {bound:.3f}.",
-    )
-
-
-def draw_trouble(table: pd.DataFrame, sites: int, outage: int) -> pd.DataFrame:
-    """Draw and record what failing fetches cost; return the table of the page."""
-    single = table[table["faults"] == "single"]
-    share = 100 * single["share"]
-    fig, axis = figure(height=3.2)
-    error = np.array([single["value"] - single["low"], single["high"] - single["value"]])
-    axis.errorbar(share, single["value"], error, marker="o", capsize=3, label="crawled")
-    axis.plot(share, single["bound"], "k:", label="bound on every policy")
-    axis.set(xlabel="expected share of failing fetches (%)", ylim=(0, None), xticks=share)
-    axis.set(ylabel="value per allowed fetch (utility)")
-    fig.legend(loc="outside lower center", ncols=2, fontsize="small")
-    shares = [f"{value:g}% of failures" for value in share]
-    save_figure(
-        "crawler-faults",
-        fig,
-        single,
-        "What the index policy finds when a share of the fetches fails, by errors, silence and "
-        f"broken feeds in equal parts: mean over {sites} sites with 95% intervals, and the bound "
-        "on every policy.",
-        f"A line and a dotted bound. Found: {_told(shares, single['value'])}.",
-    )
-    _record_trouble(table, outage)
-    kinds = {"single": "single", "outage": f"outages of {outage} epochs"}
-    return pd.DataFrame(
-        {
-            "faults": table["faults"].map(kinds),
-            "share (%)": (100 * table["share"]).map("{:g}".format),
-            "longest rest": table["patience"],
-            "failed (%)": (100 * table["failed"]).map("{:.1f}".format),
-            "value per allowed fetch": _with_half(table),
-        }
-    ).set_index("faults")
-
-
 def record_http(facts: Mapping[str, float]) -> None:
     """Record what `over_http` compared."""
     for name, value in facts.items():
         save_value(f"crawler-http-{name}", value)
 
 
-def _record_trouble(table: pd.DataFrame, outage: int) -> None:
+def record_trouble(table: pd.DataFrame, outage: int) -> None:
     """Record what prose says, in % of the value without faults."""
     single = table[table["faults"] == "single"]
     first, last = single.iloc[0], single.iloc[-1]
@@ -264,16 +161,6 @@ def _save_ratio(runs: Mapping[str, Floats], expected: Mapping[str, float], warm_
     save_value("crawler-ratio-low", ratio.low)
     save_value("crawler-ratio-high", ratio.high)
     save_value("crawler-ratio-expected", expected["index"] / expected["round_robin"])
-
-
-def _told(names: object, values: pd.Series) -> str:
-    return ", ".join(f"{name} {value:.3f}" for name, value in zip(names, values, strict=True))  # type: ignore[call-overload]
-
-
-def _with_half(table: pd.DataFrame) -> list[str]:
-    """Write each value with half the length of its interval."""
-    half = (table["high"] - table["low"]) / 2
-    return [f"{v:.3f} ± {h:.3f}" for v, h in zip(table["value"], half, strict=True)]
 
 
 def save_learners(runs: pd.DataFrame) -> None:

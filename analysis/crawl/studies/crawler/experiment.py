@@ -1,7 +1,4 @@
-"""The crawls of the page ``book/crawl/crawler.md``: policies side by side, and what goes wrong.
-
-`analysis.crawl.studies.crawler_figures` draws and records them.
-"""
+"""What the page `crawler` computes: crawls by several policies side by side, and with faults."""
 
 from __future__ import annotations
 
@@ -37,7 +34,6 @@ from analysis.sweep import sweep
 from analysis.trace.deployed import best_fixed_frequencies, lambdacrawl
 
 Floats = NDArray[np.float64]
-
 DAY = 86_400
 """Seconds in an epoch of these crawls: Nutch's defaults are made for days."""
 POLICIES = {
@@ -366,3 +362,9 @@ def _columns(log: pd.DataFrame, epochs: int) -> Floats:
         "failed": (log["kind"] != FOUND).to_numpy(),
     }
     return np.array([np.bincount(epoch, weights, minlength=epochs) for weights in kinds.values()])
+
+
+def with_half(table: pd.DataFrame) -> list[str]:
+    """Write each value with half the length of its interval."""
+    half = (table["high"] - table["low"]) / 2
+    return [f"{v:.3f} ± {h:.3f}" for v, h in zip(table["value"], half, strict=True)]

@@ -1,4 +1,4 @@
-"""Experiments, numbers and figures of the page on real publications."""
+"""What the page `publications` computes: policies on real publications, side by side."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.policies import GreedyPolicy, RoundRobinPolicy, WhittlePolicy
-from analysis.report import save_data, save_value, within
+from analysis.report import save_value
 from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.deployed import (
     EntryFrequency,
@@ -20,12 +20,10 @@ from analysis.trace.deployed import (
     best_fixed_frequencies,
     lambdacrawl,
 )
-from analysis.trace.experiment import Experiment, Outcome, choose_memory
-from analysis.trace.poisson import against_surrogates
-from analysis.trace.trace import HOUR, WEEK, publications
+from analysis.trace.experiment import Experiment, Outcome
+from analysis.trace.trace import HOUR, WEEK, Trace, publications
 
 Floats = NDArray[np.float64]
-
 SIZES = ("small", "middle", "large")
 LABELS = {
     "index": "index, trained rates",
@@ -42,41 +40,6 @@ LABELS = {
     "feed": "index that sees contents",
 }
 KINDS = {"upload": "uploads", "commit": "commits"}
-
-
-def data_table(names: Sequence[str]) -> pd.DataFrame:
-    """Describe the parts of the trace: sources, items, period, and how unequal the sources are."""
-    rows = {}
-    for name in names:
-        trace = publications(name)
-        counts = np.sort(trace.counts(trace.begin, trace.end))[::-1]
-        rows[KINDS.get(name, name)] = {
-            "sources": len(trace),
-            "items": trace.time.size,
-            "from": trace.date(trace.begin),
-            "to": trace.date(trace.end - 1),
-            "median a source": int(np.median(counts)),
-            "largest": int(counts[0]),
-            "share of the busiest ten": f"{counts[:10].sum() / counts.sum():.0%}",
-        }
-        save_value(f"publications-{name}-sources", len(trace))
-        save_value(f"publications-{name}-items", trace.time.size)
-    return pd.DataFrame(rows).T
-
-
-def poisson_tests(number: int, seed: int) -> pd.DataFrame:
-    """Set both kinds beside Poisson surrogates of their own, and keep the numbers."""
-    tables = {}
-    for place, kind in enumerate(KINDS):
-        rng = np.random.default_rng([seed, 1, place])
-        table = against_surrogates(publications(kind), number, rng)
-        for name, row in table.iterrows():
-            key = str(name).replace(", ", "-").replace(" ", "-")
-            save_value(f"publications-{kind}-{key}", row["trace"])
-            save_value(f"publications-{kind}-{key}-high", row["high"])
-        save_value(f"publications-{kind}-largest-p", table["p"].max())
-        tables[KINDS[kind]] = table
-    return pd.concat(tables, names=["kind"])
 
 
 def experiments(
@@ -133,18 +96,6 @@ def seeing(experiment: Experiment) -> Outcome:
     return experiment.seeing(rate)
 
 
-def memories(
-    every: Mapping[str, Experiment], days: Sequence[float]
-) -> tuple[dict[str, float], pd.DataFrame]:
-    """Choose the memory at each budget inside the training period; hours by size, and a table."""
-    chosen, columns = {}, {}
-    for size, experiment in every.items():
-        chosen[size], earned = choose_memory(experiment, [24.0 * d for d in days])
-        columns[f"{experiment.budget} an hour"] = pd.Series(earned, index=list(days))
-        save_value(f"publications-memory-{size}", chosen[size] / 24.0)
-    return chosen, pd.DataFrame(columns).rename_axis("memory (days)")
-
-
 def ratios(
     outcomes: Mapping[str, Mapping[str, Outcome]],
     every: Mapping[str, Experiment],
@@ -191,56 +142,19 @@ def ratios(
     return table
 
 
-def save_weeks(
-    outcomes: Mapping[str, Mapping[str, Outcome]], every: Mapping[str, Experiment]
-) -> None:
-    """Publish what each policy collected in each week of the test period at each budget."""
-    parts = [
-        pd.DataFrame(
-            {
-                "visits_an_hour": every[size].budget,
-                "policy": key,
-                "week": np.arange(outcome.weeks.size),
-                "value": outcome.weeks,
-            }
-        )
-        for size, played in outcomes.items()
-        for key, outcome in played.items()
-    ]
-    save_data(
-        "publications-weeks",
-        pd.concat(parts, ignore_index=True),
-        "One row a budget, policy and week of the test period, averaged over starting phases.",
-        {
-            "visits_an_hour": "budget, in visits an hour",
-            "policy": "; ".join(f"{key}: {label}" for key, label in LABELS.items()),
-            "week": "week of the test period, from 0",
-            "value": "value collected in that week; an item counts 1 when fresh",
-        },
-    )
+def half_life_rules(trace: Trace, begin: int, end: int, seed: int) -> dict[str, Floats]:
+    """Assume half-lives, in hours, by five rules; those that differ come in steps of sqrt(2)."""
+    size = len(trace)
+    gap = (end - begin) / HOUR / np.maximum(trace.counts(begin, end), 0.5)
+    rng = np.random.default_rng([seed, 4])
 
+    def steps(hours: Floats) -> Floats:
+        return 2.0 ** (np.round(2.0 * np.log2(hours)) / 2.0)
 
-def keep_settings(**settings: float) -> None:
-    """Keep the settings that the prose names."""
-    for name, setting in settings.items():
-        save_value(f"publications-{name.replace('_', '-')}", setting)
-
-
-def ratio_table(table: pd.DataFrame) -> pd.DataFrame:
-    """Lay the ratios out, a policy a row and a budget a column."""
-    bounds = {"relaxed": "relaxed Poisson bound", "clairvoyant": "clairvoyant bound"}
-    shown = table.assign(
-        policy=table["policy"].map({**LABELS, **bounds}),
-        text=[within(*numbers) for numbers in table[["ratio", "low", "high"]].to_numpy().tolist()],
-    )
-    order = [*LABELS.values(), *bounds.values()]
-    wide = shown.pivot(index="policy", columns="budget", values="text").loc[order]
-    return wide.rename(columns=lambda budget: f"{budget} an hour").rename_axis(columns=None)
-
-
-def objective_table(table: pd.DataFrame, size: str) -> pd.DataFrame:
-    """Lay out value, freshness and penalty at one budget."""
-    part = table[table["size"] == size].set_index("policy")
-    part.index = [LABELS[key] for key in part.index]
-    names = {"value": "value / index", "fresh": "time up to date", "penalty": "average H(n)"}
-    return part[list(names)].rename(columns=names).round(3)
+    return {
+        "6 hours": np.full(size, 6.0),
+        "a day": np.full(size, 24.0),
+        "a week": np.full(size, 168.0),
+        "half the mean gap": steps(np.clip(0.5 * gap, 6.0, 336.0)),
+        "drawn around a day": steps(24.0 * np.exp(rng.normal(0.0, 1.0, size))),
+    }

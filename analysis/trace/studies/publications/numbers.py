@@ -1,0 +1,414 @@
+"""Values and tables of the page `publications`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.ephemeral.policies import GreedyPolicy, Policy, RoundRobinPolicy, WhittlePolicy
+from analysis.report import COLOURS, counted, figure, save_data, save_figure, save_value, within
+from analysis.report.saving.records import saved_numbers
+from analysis.trace.bootstrap import ratio_interval
+from analysis.trace.deployed import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
+from analysis.trace.experiment import Experiment, Outcome, choose_memory
+from analysis.trace.poisson import against_surrogates
+from analysis.trace.rates import trained_rates
+from analysis.trace.replay import expected_reward
+from analysis.trace.studies.publications.experiment import (
+    KINDS,
+    LABELS,
+    SIZES,
+    half_life_rules,
+    seeing,
+)
+from analysis.trace.studies.publications.pictures import where_they_differ
+from analysis.trace.trace import WEEK, publications
+
+
+def data_table(names: Sequence[str]) -> pd.DataFrame:
+    """Describe the parts of the trace: sources, items, period, and how unequal the sources are."""
+    rows = {}
+    for name in names:
+        trace = publications(name)
+        counts = np.sort(trace.counts(trace.begin, trace.end))[::-1]
+        rows[KINDS.get(name, name)] = {
+            "sources": len(trace),
+            "items": trace.time.size,
+            "from": trace.date(trace.begin),
+            "to": trace.date(trace.end - 1),
+            "median a source": int(np.median(counts)),
+            "largest": int(counts[0]),
+            "share of the busiest ten": f"{counts[:10].sum() / counts.sum():.0%}",
+        }
+        save_value(f"publications-{name}-sources", len(trace))
+        save_value(f"publications-{name}-items", trace.time.size)
+    return pd.DataFrame(rows).T
+
+
+def poisson_tests(number: int, seed: int) -> pd.DataFrame:
+    """Set both kinds beside Poisson surrogates of their own, and keep the numbers."""
+    tables = {}
+    for place, kind in enumerate(KINDS):
+        rng = np.random.default_rng([seed, 1, place])
+        table = against_surrogates(publications(kind), number, rng)
+        for name, row in table.iterrows():
+            key = str(name).replace(", ", "-").replace(" ", "-")
+            save_value(f"publications-{kind}-{key}", row["trace"])
+            save_value(f"publications-{kind}-{key}-high", row["high"])
+        save_value(f"publications-{kind}-largest-p", table["p"].max())
+        tables[KINDS[kind]] = table
+    return pd.concat(tables, names=["kind"])
+
+
+def memories(
+    every: Mapping[str, Experiment], days: Sequence[float]
+) -> tuple[dict[str, float], pd.DataFrame]:
+    """Choose the memory at each budget inside the training period; hours by size, and a table."""
+    chosen, columns = {}, {}
+    for size, experiment in every.items():
+        chosen[size], earned = choose_memory(experiment, [24.0 * d for d in days])
+        columns[f"{experiment.budget} an hour"] = pd.Series(earned, index=list(days))
+        save_value(f"publications-memory-{size}", chosen[size] / 24.0)
+    return chosen, pd.DataFrame(columns).rename_axis("memory (days)")
+
+
+def save_weeks(
+    outcomes: Mapping[str, Mapping[str, Outcome]], every: Mapping[str, Experiment]
+) -> None:
+    """Publish what each policy collected in each week of the test period at each budget."""
+    parts = [
+        pd.DataFrame(
+            {
+                "visits_an_hour": every[size].budget,
+                "policy": key,
+                "week": np.arange(outcome.weeks.size),
+                "value": outcome.weeks,
+            }
+        )
+        for size, played in outcomes.items()
+        for key, outcome in played.items()
+    ]
+    save_data(
+        "publications-weeks",
+        pd.concat(parts, ignore_index=True),
+        "One row a budget, policy and week of the test period, averaged over starting phases.",
+        {
+            "visits_an_hour": "budget, in visits an hour",
+            "policy": "; ".join(f"{key}: {label}" for key, label in LABELS.items()),
+            "week": "week of the test period, from 0",
+            "value": "value collected in that week; an item counts 1 when fresh",
+        },
+    )
+
+
+def keep_settings(**settings: float) -> None:
+    """Keep the settings that the prose names."""
+    for name, setting in settings.items():
+        save_value(f"publications-{name.replace('_', '-')}", setting)
+
+
+def ratio_table(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay the ratios out, a policy a row and a budget a column."""
+    bounds = {"relaxed": "relaxed Poisson bound", "clairvoyant": "clairvoyant bound"}
+    shown = table.assign(
+        policy=table["policy"].map({**LABELS, **bounds}),
+        text=[within(*numbers) for numbers in table[["ratio", "low", "high"]].to_numpy().tolist()],
+    )
+    order = [*LABELS.values(), *bounds.values()]
+    wide = shown.pivot(index="policy", columns="budget", values="text").loc[order]
+    return wide.rename(columns=lambda budget: f"{budget} an hour").rename_axis(columns=None)
+
+
+def objective_table(table: pd.DataFrame, size: str) -> pd.DataFrame:
+    """Lay out value, freshness and penalty at one budget."""
+    part = table[table["size"] == size].set_index("policy")
+    part.index = [LABELS[key] for key in part.index]
+    names = {"value": "value / index", "fresh": "time up to date", "penalty": "average H(n)"}
+    return part[list(names)].rename(columns=names).round(3)
+
+
+Floats = NDArray[np.float64]
+
+
+def campbell(every: Mapping[str, Experiment]) -> pd.DataFrame:
+    """Hold what visits collected against Campbell's formula at the rates of the test period."""
+    rows = {}
+    for size, experiment in every.items():
+        trained = experiment.sources(experiment.trained)
+        policies: dict[str, Policy] = {
+            "index": WhittlePolicy(trained),
+            "fixed": best_fixed_frequencies(trained, experiment.budget),
+            "greedy": GreedyPolicy(trained),
+            "robin": RoundRobinPolicy(),
+        }
+        truth, before = experiment.sources(experiment.tested), experiment.clock(0)[1]
+        column = {}
+        for key, policy in policies.items():
+            visits = experiment.visits(policy)
+            hours = (experiment.end - experiment.split) / experiment.period
+            collected = experiment.replayed(visits).weeks.sum() / hours
+            column[LABELS[key]] = collected / expected_reward(visits, truth, warm_up=before)
+            save_value(f"publications-campbell-{key}-{size}", column[LABELS[key]])
+        rows[f"{counted(experiment.budget, 'visit')} an hour"] = column
+    table = pd.DataFrame(rows)
+    save_value("publications-campbell-worst", float(np.abs(table.to_numpy() - 1).max()))
+    return table
+
+
+def kinds_apart(every: Mapping[str, Experiment], weights: Floats) -> pd.DataFrame:
+    """Compare a few policies on each kind alone, for the cost of stale rates by budget."""
+    rows = {}
+    for kind, label in KINDS.items():
+        trace = publications(kind)
+        for size, experiment in every.items():
+            budget = min(experiment.budget, len(trace))
+            split = trace.begin + experiment.split - experiment.begin
+            end = split + experiment.end - experiment.split
+            alone = replace(
+                experiment, trace=trace, begin=trace.begin, split=split, end=end, budget=budget,
+                half_life=np.asarray(experiment.half_life)[:1], value=1.0,
+            )  # fmt: skip
+            trained = alone.sources(alone.trained)
+            base = alone.by_age(WhittlePolicy(trained)).weeks
+            others = {
+                "fixed": alone.by_age(best_fixed_frequencies(trained, budget)),
+                "robin": alone.by_age(RoundRobinPolicy()),
+                "oracle": alone.by_age(WhittlePolicy(alone.sources(alone.tested))),
+            }
+            column = {}
+            for key, outcome in others.items():
+                ratio, low, high = ratio_interval(outcome.weeks, base, weights)
+                save_value(f"publications-{kind}-{key}-{size}", ratio)
+                column[LABELS[key]] = within(ratio, low, high)
+            rows[label, f"{budget} an hour"] = column
+    return pd.DataFrame(rows).T
+
+
+def what_costs(experiment: Experiment, top: int) -> pd.DataFrame:
+    """Tell what trained rates miss: the winner's curse, sources born later, and rates grown old."""
+    trace, begin, split = experiment.trace, experiment.begin, experiment.split
+    trained, tested = experiment.trained, experiment.tested
+    uploads = np.flatnonzero([name.startswith("upload/") for name in trace.names])
+    order = uploads[np.argsort(-trained[uploads], kind="stable")]
+    best, rest = order[:top], order[top:]
+    counts = trace.counts(split, experiment.end)
+    unseen = trained == 0
+    facts = {
+        "curse": tested[best].sum() / trained[best].sum(),
+        "rest": tested[rest].sum() / trained[rest].sum(),
+        "unseen-share": counts[unseen].sum() / counts.sum(),
+    }
+    for key, fact in facts.items():
+        save_value(f"publications-{key}", fact)
+    save_value("publications-unseen", int((unseen & (counts > 0)).sum()))
+    window = min(52, (split - begin) // (2 * WEEK)) * WEEK
+    lags = [weeks for weeks in (0, 13, 26, 39, 52) if split - window - weeks * WEEK >= begin]
+    earned = {}
+    for lag in lags:
+        rate = trained_rates(trace, split - window - lag * WEEK, split - lag * WEEK)
+        earned[lag] = experiment.by_age(WhittlePolicy(experiment.sources(rate))).weeks.sum()
+    table = pd.Series(earned) / earned[0]
+    save_value("publications-lag", float(table.iloc[-1]))
+    save_value("publications-lag-weeks", lags[-1])
+    save_value("publications-window-weeks", window // WEEK)
+    return table.rename("reward").rename_axis("weeks since these rates").to_frame()
+
+
+def sensitivity(experiment: Experiment, memory: float, weights: Floats, seed: int) -> pd.DataFrame:
+    """Repeat the main comparisons under other rules for half-lives."""
+    rules = half_life_rules(experiment.trace, experiment.begin, experiment.split, seed)
+    rows = {}
+    for place, (rule, hours) in enumerate(rules.items()):
+        other = replace(experiment, half_life=hours)
+        trained = other.sources(other.trained)
+        even = FrequencyPolicy(lambdacrawl(other.sources(other.shrunk), other.budget).frequency)
+        base = other.by_age(WhittlePolicy(trained)).weeks
+        others = {
+            "fixed": other.by_age(best_fixed_frequencies(trained, other.budget)),
+            "forgetting": other.forgetting(memory),
+            "even": other.by_age(even),
+            "robin": other.by_age(RoundRobinPolicy()),
+            "oracle": other.by_age(WhittlePolicy(other.sources(other.tested))),
+            "feed": seeing(other),
+        }
+        column = {}
+        for key, outcome in others.items():
+            ratio, low, high = ratio_interval(outcome.weeks, base, weights)
+            save_value(f"publications-rule-{place}-{key}", ratio)
+            column[LABELS[key]] = within(ratio, low, high)
+        rows[rule] = column
+    return pd.DataFrame(rows).T.rename_axis("half-life")
+
+
+def wrong_beliefs(experiment: Experiment, factors: Sequence[float], seed: int) -> pd.DataFrame:
+    """Cost of a wrong half-life, and of unknown values: reward against that of right beliefs."""
+    right = experiment.by_age(WhittlePolicy(experiment.sources(experiment.trained))).weeks.sum()
+    rows = {}
+    for factor in factors:
+        believed = replace(experiment, half_life=np.asarray(experiment.half_life) * factor)
+        policy = WhittlePolicy(believed.sources(believed.trained))
+        rows[f"half-life {factor:g} times the true one"] = (
+            experiment.by_age(policy).weeks.sum() / right
+        )
+    lost = {float(f): 1 - r for f, r in zip(factors, rows.values(), strict=True)}
+    save_value("publications-half-life-double", lost[2.0])
+    save_value("publications-half-life-half", lost[0.5])
+    save_value("publications-half-life-worst", max(lost.values()))
+    rng = np.random.default_rng([seed, 5])
+    values = []
+    for _ in range(5):
+        value = np.exp(rng.normal(-0.5, 1.0, len(experiment.trace)))
+        valued = replace(experiment, value=value)
+        known = valued.by_age(WhittlePolicy(valued.sources(valued.trained))).weeks.sum()
+        same = valued.by_age(WhittlePolicy(experiment.sources(experiment.trained))).weeks.sum()
+        values.append(same / known)
+    rows["values lognormal, believed all alike"] = float(np.mean(values))
+    save_value("publications-values-unknown", 1 - float(np.mean(values)))
+    return pd.Series(rows, name="reward / with right beliefs").to_frame()
+
+
+#: Relative difference up to which two rewards are said to tie.
+TIE = 0.02
+#: Share of a reward below which another is much less.
+MUCH_LESS = 0.75
+
+
+def predicates(v: Mapping[str, float]) -> dict[str, bool]:
+    """Return the page's qualitative findings as truth values.
+
+    Parameters
+    ----------
+    v : mapping of str to float
+        The numbers that the page saved, by their ids without ``publications-``.
+    """
+
+    def sizes(key: str) -> np.ndarray:
+        return np.array([v[f"{key}-{size}"] for size in SIZES])
+
+    def falls(key: str) -> bool:
+        return bool((np.diff(sizes(key)) < 0).all())
+
+    others = [key for key in LABELS if key not in {"index", "feed"}]
+    near = max(np.abs(sizes(f"campbell-{key}") - 1).max() for key in ("index", "fixed", "greedy"))
+    robin = np.abs(sizes("campbell-robin") - 1)
+    increasing = bool((np.diff(sizes("budget")) > 0).all())
+    outside = 2 / (v["surrogates"] + 1) * (1 + 1e-9)
+    return {
+        "not-poisson": max(v["upload-largest-p"], v["commit-largest-p"]) <= outside,
+        "tie": bool((np.abs(sizes("fixed") - 1) < TIE).all()),
+        "greedy-loses": v["greedy-middle"] < 1 - TIE,
+        "entry-is-robin": bool((np.abs(sizes("entry") / sizes("robin") - 1) < 0.1).all()),
+        "campbell-robin-worst": increasing and robin.argmax() == 0 and robin[0] > near,
+        "stale-falls": increasing and falls("upload-oracle"),
+        "curse-holds": v["curse"] < v["rest"],
+        "prior-little": bool((np.abs(sizes("shrunk") - 1) < TIE).all()),
+        "forgetting-helps": bool((sizes("forgetting") > 1).all()),
+        "memory-falls": increasing and bool((np.diff(sizes("memory")) <= 0).all()),
+        "order-stays": orders_agree(v),
+        "longer-is-safer": v["half-life-double"] < v["half-life-half"],
+        "values-matter": v["values-unknown"] > max(v["half-life-double"], v["half-life-half"]),
+        "ping-first": v["feed-small"] - 1 > 2 * (max(v[f"{key}-small"] for key in others) - 1),
+        "robin-moves-most": robin_moves_most(v),
+        "two-objectives": v["harmonic-even-middle"] < v["harmonic-index-middle"]
+        and v["even-middle"] < 1,
+        "robin-is-fresh": v["harmonic-robin-middle"] < 1.25 * v["harmonic-even-middle"]
+        and v["robin-middle"] < MUCH_LESS * v["even-middle"],
+    }
+
+
+def orders_agree(v: Mapping[str, float]) -> bool:
+    """Whether all rules for half-lives put the policies in one order, LambdaCrawl's rates apart."""
+    keys = ("fixed", "forgetting", "robin", "oracle", "feed")
+    rules = {name.split("-")[1] for name in v if name.startswith("rule-")}
+    orders = {tuple(sorted(keys, key=lambda k: v[f"rule-{rule}-{k}"])) for rule in rules}
+    return len(orders) == 1
+
+
+def robin_moves_most(v: Mapping[str, float]) -> bool:
+    """Whether round robin's reward changes by the largest factor from 6 hours to a week."""
+    factors = {
+        k: abs(np.log(v[f"rule-2-{k}"] / v[f"rule-0-{k}"])) for k in ("robin", "feed", "fixed")
+    }
+    return max(factors, key=lambda k: factors[k]) == "robin"
+
+
+def save_predicates() -> None:
+    """Keep the findings, each under its name, for the sentences that depend on it."""
+    numbers = saved_numbers("publications-")
+    for name, holds in predicates(numbers).items():
+        save_value(f"publications-is-{name}", bool(holds))
+    evens = [numbers[f"rule-{rule}-even"] for rule in range(5)]
+    save_value("publications-even-lowest", min(evens))
+    save_value("publications-even-highest", max(evens))
+    worst = max(SIZES, key=lambda size: numbers[f"stale-{size}"])
+    save_value("publications-stale-most", numbers[f"stale-{worst}"])
+    save_value("publications-stale-least", min(numbers[f"stale-{size}"] for size in SIZES))
+    near = min(numbers[f"feed-{size}"] / numbers[f"clairvoyant-{size}"] for size in SIZES)
+    save_value("publications-feed-of-bound", near)
+
+
+def standing_still() -> float:
+    """Return the product of rate and interval at which Nutch's interval stands still on average.
+
+    The interval is multiplied by 0.8 after news, with probability 1 - exp(-x), and else by 1.4:
+    its logarithm stands still where (1 - exp(-x)) log 0.8 + exp(-x) log 1.4 = 0.
+    """
+    return float(np.log1p(np.log(1.4) / -np.log(0.8)))
+
+
+def objectives(outcomes: Mapping[str, Mapping[str, Outcome]], every: Mapping[str, Experiment]
+               ) -> pd.DataFrame:  # fmt: skip
+    """Measure each policy by value and by freshness, and draw one against the other."""
+    rows = []
+    for size, played in outcomes.items():
+        base = played["index"].weeks.sum()
+        for key, outcome in played.items():
+            fresh, ratio = 1 - outcome.stale, outcome.weeks.sum() / base
+            rows.append((size, every[size].budget, key, ratio, fresh, outcome.harmonic))
+            save_value(f"publications-fresh-{key}-{size}", fresh)
+            save_value(f"publications-harmonic-{key}-{size}", outcome.harmonic)
+    columns = ["size", "budget", "policy", "value", "fresh", "penalty"]
+    table = pd.DataFrame(rows, columns=columns)
+    fig, axes = figure(1, len(outcomes), height=3.8, squeeze=False)
+    shown = {
+        "index": "o",
+        "fixed": "s",
+        "even": "^",
+        "lambdacrawl": "v",
+        "robin": "D",
+        "oracle": "*",
+    }
+    for axis, size in zip(axes[0], outcomes, strict=True):
+        part = table[table["size"] == size]
+        for (key, marker), colour in zip(shown.items(), COLOURS, strict=False):
+            row = part[part["policy"] == key].iloc[0]
+            axis.plot(row["penalty"], row["value"], marker, color=colour, label=LABELS[key])
+        axis.set(xlabel="average of $H(n)$", xscale="log", ylim=(0, 1.2 * part["value"].iloc[0]))
+        axis.set_xlim(0.004, 2.0)
+        axis.xaxis.set_minor_formatter("")
+        axis.set_title(f"{every[size].budget} an hour", fontsize="medium")
+    axes[0, 0].set_ylabel("value / index")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside lower center", ncols=3, fontsize="small")
+    save_figure(
+        "publications-objectives",
+        fig,
+        table,
+        caption="Two objectives. Value collected (up is better) against LambdaCrawl's penalty, the "
+        "average harmonic number of items not found yet (left is better). "
+        f"{where_they_differ(table, [key for key in shown if key != 'oracle'])}",
+        alt="Three panels of value against harmonic penalty. "
+        + "; ".join(
+            f"at {every[s].budget} an hour the index has value 1 at penalty "
+            f"{played['index'].harmonic:.2f}, LambdaCrawl's rates "
+            f"{played['even'].weeks.sum() / played['index'].weeks.sum():.2f} at "
+            f"{played['even'].harmonic:.2f}"
+            for s, played in outcomes.items()
+        )
+        + ".",
+    )
+    return table

@@ -1,0 +1,154 @@
+"""What the page `your-trace` computes: policies on a reader's own trace, and a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.ephemeral.optimum.relaxed import relaxed_problem
+from analysis.trace.bootstrap import ratio_interval
+from analysis.trace.experiment import Experiment, choose_memory
+from analysis.trace.forgetting import known_from
+from analysis.trace.poisson import ENOUGH, against_surrogates
+from analysis.trace.reading import Repair, read_trace
+from analysis.trace.trace import DAY, HOUR, WEEK, Trace, publications
+
+Floats = NDArray[np.float64]
+LABELS = {
+    "index": "index, trained rates",
+    "shrunk": "index, rates with a prior",
+    "forgetting": "index, rates that forget",
+    "fixed": "best fixed frequencies",
+    "even": "LambdaCrawl's rates, even",
+    "nutch": "Nutch adaptive",
+    "entry": "entry frequency",
+    "robin": "round robin",
+    "oracle": "index, test-period rates",
+    "feed": "index that sees contents",
+}
+
+
+def load(path: str, duplicates: str) -> tuple[Trace, list[Repair]]:
+    """Read the reader's file, or take the book's trace where there is none."""
+    return read_trace(path, duplicates=duplicates) if path else (publications("both"), [])
+
+
+def experiment(
+    trace: Trace, share: float, half_life: float, budget: int, period: int, phases: int
+) -> Experiment:
+    """Split a trace into a training and a test period of whole weeks.
+
+    Raises
+    ------
+    ValueError
+        If a period would be shorter than a week, or the budget exceeds the number of sources.
+    """
+    weeks = (trace.end - trace.begin) // WEEK
+    test = weeks - round(share * weeks)
+    if weeks < 4 or not 1 <= test < weeks:
+        raise ValueError(
+            "the trace must span at least 4 weeks and leave one or more for training and for the "
+            f"test, got {weeks} weeks, {test} of them for the test"
+        )
+    if budget > len(trace):
+        raise ValueError(f"budget must be in [1, {len(trace)}], one a source, got {budget}")
+    end = trace.begin + weeks * WEEK
+    return Experiment(
+        trace, trace.begin, end - test * WEEK, end, half_life, budget,
+        period=period * 60, phases=phases, warm_up=min(4, weeks - test),
+    )  # fmt: skip
+
+
+def poisson_table(trace: Trace, number: int, seed: int) -> pd.DataFrame:
+    """Set the trace beside surrogates, if a source has items enough."""
+    if trace.counts(trace.begin, trace.end).max() < ENOUGH:
+        return pd.DataFrame({"statistic": [f"no source has {ENOUGH} items: nothing to test"]})
+    return against_surrogates(trace, number, np.random.default_rng([seed, 1])).round(3)
+
+
+def ratio_with_interval(
+    numerator: Floats, denominator: Floats, weights: Floats | None
+) -> tuple[float, float, float]:
+    """Ratio of two totals, with its block-bootstrap interval where the weeks bear one.
+
+    Parameters
+    ----------
+    numerator, denominator : ndarray, shape (weeks,)
+        Weekly values.
+    weights : ndarray, shape (draws, weeks), optional
+        From `block_weights`; none where there are too few weeks.
+
+    Returns
+    -------
+    ratio, low, high : float
+        The ends are nan where there is no interval: without weights, where a sample holds nothing
+        to divide by, and where all samples are alike.
+    """
+    if weights is not None and (weights @ denominator > 0).all():
+        ratio, low, high = ratio_interval(numerator, denominator, weights)
+        if high - low > 1e-12 * ratio:
+            return ratio, low, high
+    return float(numerator.sum() / denominator.sum()), np.nan, np.nan
+
+
+def schedule(plan: Experiment, days: Sequence[float]) -> pd.DataFrame:
+    """Recommend a schedule from the whole trace: how often to visit each source, and when first.
+
+    Rates are the present ones: with the memory that training chose, and the gamma prior.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``source``, ``items_per_day``, ``visits_per_day``, ``hours_between_visits`` (inf
+        for never) and ``first_visit_hours``, which spreads first visits evenly; most visits first.
+    """
+    memory, _ = choose_memory(plan, [24.0 * d for d in days])
+    whole = replace(plan, split=plan.end, end=plan.end + WEEK)
+    ones = np.ones(len(plan.trace), dtype=np.int64)
+    known = known_from(plan.trace, plan.begin, plan.end, memory, ones)
+    shape, strength = whole.prior
+    rate = (known.items + shape) / (known.hours + strength)
+    frequency = relaxed_problem(whole.sources(rate), plan.budget).frequency
+    hours = plan.period / HOUR
+    with np.errstate(divide="ignore"):
+        between = hours / frequency
+    spread = (np.arange(len(plan.trace)) * (np.sqrt(5.0) - 1.0) / 2.0) % 1.0
+    first = np.where(np.isfinite(between), spread * np.where(frequency > 0, between, 0.0), np.inf)
+    table = pd.DataFrame(
+        {
+            "source": plan.trace.names,
+            "items_per_day": rate * DAY / HOUR,
+            "visits_per_day": frequency * DAY / plan.period,
+            "hours_between_visits": between,
+            "first_visit_hours": first,
+        }
+    )
+    return table.sort_values("visits_per_day", ascending=False, kind="stable", ignore_index=True)
+
+
+def who_is_left_out(never: int, size: int) -> str:
+    """Say how many of the sources are never visited."""
+    if never == 0:
+        return f"All {size} sources are visited."
+    return f"Never visited at this budget: {never} of {size} sources."
+
+
+def how_many_visits(visits: pd.Series) -> str:
+    """Say how many visits a day the sources get."""
+    least, most = f"{visits.min():.2g}", f"{visits.max():.2g}"
+    return f"{least} visits a day." if least == most else f"Visits from {least} to {most} a day."
+
+
+def how_visits_rise(visited: pd.DataFrame) -> str:
+    """Say whether visits rise with items, and less than in proportion, where they do."""
+    ordered = visited.sort_values("items_per_day")
+    visits = ordered["visits_per_day"].to_numpy()
+    rise = bool((np.diff(visits) >= -1e-9 * visits[1:]).all() and visits[-1] > visits[0])
+    each = (ordered["visits_per_day"] / ordered["items_per_day"]).to_numpy()
+    slower = bool(len(each) > 1 and each[-1] < each[0])
+    said = "They rise with items per day" if rise else ""
+    return f"{said}{', more slowly than in proportion' * slower}. " if rise else ""
