@@ -37,3 +37,15 @@ def test_every_computed_statement_is_turned_by_some_falsified_model():
         assert_all_turn(claims, true, {"another number": (1.0, True)}, {"not so": (179.79, False)})
     with pytest.raises(AssertionError, match="'nothing wrong' turns no verdict"):
         assert_all_turn(claims, true, {"nothing wrong": true, "not so": (179.79, False)})
+
+
+def test_an_erratum_must_be_able_to_fall():
+    def conditional(needs):
+        return [Claim(STATEMENT, needs < 2, condition="a condition" * needs, evidence="a check")]
+
+    assert_all_turn(conditional, (1,), {"no condition": (0,), "not so": (2,)})
+    with pytest.raises(AssertionError, match=f"makes fall: .*{STATEMENT}"):
+        assert_all_turn(conditional, (1,), {"not so": (2,)})
+    assert_all_turn(conditional, (1,), {"not so": (2,)}, stands={STATEMENT})
+    with pytest.raises(AssertionError, match="makes fall"):
+        assert_all_turn(conditional, (1,), {"no condition": (0,)}, stands={STATEMENT})

@@ -60,6 +60,7 @@ def permuted(order):
 def test_every_computed_verdict_turns_on_a_falsified_model():
     four = four_sources()
     true = results(four)
+    slower = printed_number("A-r-25466") / true.first.average_reward
     assert_all_turn(
         claims,
         (true,),
@@ -76,6 +77,9 @@ def test_every_computed_verdict_turns_on_a_falsified_model():
                 ),
             ),
             "content that does not decay": (replace(true, sources=growing(four)),),
+            "rates at which the index policy earns what is printed": (
+                results(replace(four, arrival_rate=four.arrival_rate * slower)),
+            ),
             "five sources": (replace(true, sources=permuted([0, 1, 2, 3, 3])),),
         },
     )

@@ -8,12 +8,14 @@ import pandas as pd
 import pytest
 
 from analysis.ephemeral import Arrivals, Sources, Utility, compare, four_sources, whittle_index
+from analysis.ephemeral.stochastic import values
 from analysis.ephemeral.stochastic.index import StochasticIndex, stochastic_index
 from analysis.ephemeral.stochastic.values import (
     average_random_value,
     discounted_random_value,
     random_source,
 )
+from analysis.ephemeral.studies import stochastic_index as study
 from analysis.ephemeral.studies.stochastic_index import (
     best_threshold,
     closed_form_deviation,
@@ -64,6 +66,9 @@ def results():
     }
     at = np.array([0.4, 1.0]) * u_star
     drawn = [index_from_passages(content, alpha, state) for state in at]
+    simulated = pd.DataFrame(
+        {"simulated": [d.value for d in drawn], "half-width": [d.half_width for d in drawn]}, at
+    )
     return Results(
         source=source,
         dear=dear,
@@ -71,9 +76,7 @@ def results():
         average=average,
         dear_average=average_random_value(dear, subsidy / 2),
         raised=average_random_value(source, 1.1 * subsidy),
-        solutions=pd.DataFrame(
-            [printed_average(source, subsidy, f * average.gain) for f in (1.0, 1.1)]
-        ),
+        solutions=solutions(source, subsidy, average.gain),
         discounted=discounted,
         played=(value, played),
         crawls=follow_threshold(content[:5000], alpha, threshold),
@@ -82,11 +85,7 @@ def results():
             "beta as printed": [printed_average_reward(alpha, u_star, subsidy, 3)],
             "beta": average.gain,
         }),
-        check=pd.DataFrame({
-            "lattice": np.interp(at, curves[250.0][0].state, curves[250.0][0].index),
-            "simulated": [estimate.value for estimate in drawn],
-            "half-width": [estimate.half_width for estimate in drawn],
-        }),
+        check=checked(curves[250.0][0], simulated),
         curves=curves,
         grid=GRID,
         deviation={r: closed_form_deviation(arms[r], curves[r], GRID) for r in arms},
@@ -94,31 +93,60 @@ def results():
     )  # fmt: skip
 
 
-def with_the_term_after_a_crawl(found):
-    """Residuals of the corrected (21) in the place of the printed one."""
-    table, source = found.solutions.copy(), found.source
-    table["residual of (21)"] += table["integral of V"].abs()
-    return replace(found, solutions=table, source=source)
+def solutions(source, subsidy, gain):
+    return pd.DataFrame([printed_average(source, subsidy, f * gain) for f in (1.0, 1.1)])
+
+
+def checked(curve, simulated):
+    """The index of a curve beside simulated ones, at the contents of the latter."""
+    lattice = np.interp(simulated.index, curve.state, curve.index)
+    return simulated.assign(lattice=lattice)
+
+
+def with_the_term_after_a_crawl(found, monkeypatch):
+    """Solutions of (21) with the value after a crawl on its right side."""
+
+    def corrected(source, subsidy, value):
+        ahead = source.ahead(value)
+        return np.maximum(source.cost * subsidy + ahead, source.state + ahead[0])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(study, "right_of_21", corrected)
+        return replace(found, solutions=solutions(found.source, found.subsidy, found.average.gain))
+
+
+def with_an_epoch_more_in_a_crawl(found, monkeypatch):
+    """V where a crawl collects what the next epoch brings as well, as a sum from t = 0 has it."""
+    problem = values._decision_problem
+
+    def earlier(source, subsidy, discount):
+        transitions, rewards = problem(source, subsidy, discount)
+        return transitions, rewards + np.array([[0.0], [source.mean]])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(values, "_decision_problem", earlier)
+        return replace(found, average=average_random_value(found.source, found.subsidy))
 
 
 def with_fluid_content(found):
-    """No chance at all: one gap between crawls, and the closed form for the index."""
+    """Content almost without chance, so that the closed form is its index."""
     source = NEARLY_FLUID.sources
     content = NEARLY_FLUID.sample(400, np.random.default_rng(2))[0]
-    threshold = float(0.99 * source.state_at_age([2])[0])
-    crawls = follow_threshold(content, float(source.alpha[0]), threshold)
-    one, _, _ = busy_source()
-    exact = {}
-    for rate, curves in found.curves.items():
-        some = replace(one, arrival_rate=[rate])
-        index = whittle_index(some, curves[0].state[:, None])[:, 0]
-        exact[rate] = [replace(curves[0], index=index)]
-    betas = found.betas.assign(**{"beta as printed": found.betas["beta"]})
-    deviation = {
-        rate: closed_form_deviation(replace(one, arrival_rate=[rate]), curves, GRID)
-        for rate, curves in exact.items()
-    }
-    return replace(found, crawls=crawls, betas=betas, deviation=deviation)
+    alpha, u_star = float(source.alpha[0]), float(source.u_star[0])
+    crawls = follow_threshold(content, alpha, float(0.99 * source.state_at_age([2])[0]))
+    curve = stochastic_index(source, 0, Utility("deterministic"), tolerance=0.01)
+    subsidy = float(np.interp(0.99 * source.state_at_age([2])[0], curve.state, curve.index))
+    lattice = random_source(source, 0, Utility("deterministic"), points=150)
+    betas = pd.DataFrame({
+        "beta as printed": [printed_average_reward(alpha, u_star, subsidy, 2)],
+        "beta": average_random_value(lattice, subsidy).gain,
+    })  # fmt: skip
+    off = closed_form_deviation(source, [curve], GRID)
+    curves = {rate: [curve] for rate in found.curves}
+    deviation = dict.fromkeys(found.deviation, off)
+    return replace(
+        found, crawls=crawls, betas=betas, deviation=deviation, curves=curves, scale=source.u_star
+    )
 
 
 def crawled_at_once(found):
@@ -139,7 +167,7 @@ def with_half_of_the_content(found):
     return replace(found, discounted=values)
 
 
-def test_every_computed_verdict_turns_on_a_falsified_model():
+def test_every_computed_verdict_turns_on_a_falsified_model(monkeypatch):
     true = results()
     one, content, source = busy_source()
     alpha, u_star = float(one.alpha[0]), float(one.u_star[0])
@@ -149,7 +177,8 @@ def test_every_computed_verdict_turns_on_a_falsified_model():
         rate: [replace(curve, index=curve.index[::-1]) for curve in curves]
         for rate, curves in true.curves.items()
     }
-    closed = whittle_index(one, np.array([[0.4], [1.0]]) * u_star)[:, 0]
+    curve = true.curves[250.0][0]
+    closed = replace(curve, index=whittle_index(one, curve.state[:, None])[:, 0])
     assert_all_turn(
         claims,
         (true,),
@@ -158,7 +187,7 @@ def test_every_computed_verdict_turns_on_a_falsified_model():
             "a crawl that collects half": (with_half_of_the_content(true),),
             "a crawl at once from each content": (crawled_at_once(true),),
             "a subsidy that moves no value": (replace(true, raised=true.average),),
-            "the term after a crawl restored": (with_the_term_after_a_crawl(true),),
+            "the term after a crawl restored": (with_the_term_after_a_crawl(true, monkeypatch),),
             "unit cost": (replace(true, dear=source, dear_average=true.average),),
             "values of another subsidy": (
                 replace(
@@ -167,16 +196,14 @@ def test_every_computed_verdict_turns_on_a_falsified_model():
                     dear_average=average_random_value(true.dear, 0.2 * subsidy),
                 ),
             ),
-            "a sum from t = 0": (
-                replace(true, average=replace(true.average, bias=true.average.bias + source.mean)),
+            "a crawl that collects the next epoch as well": (
+                with_an_epoch_more_in_a_crawl(true, monkeypatch),
             ),
             "the sum begins an epoch later": (
                 replace(true, crawls=follow_threshold(content[:5000], alpha, 240.0, first=1)),
             ),
             "fluid content": (with_fluid_content(true),),
-            "the closed form on the lattice": (
-                replace(true, check=true.check.assign(lattice=closed)),
-            ),
+            "the closed form on the lattice": (replace(true, check=checked(closed, true.check)),),
         },
         {
             "an index that falls": (replace(true, curves=falling),),

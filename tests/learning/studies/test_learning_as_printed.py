@@ -103,7 +103,9 @@ def falsified(patch):
 
 
 def test_every_computed_verdict_turns_on_a_falsified_model(monkeypatch):
-    assert_all_turn(claims, (results(),), falsified(monkeypatch))
+    # The conditions of the last two stand in words alone: no predicate decides them.
+    stands = {"B-cause-2", "B-t1-no-xi"}
+    assert_all_turn(claims, (results(),), falsified(monkeypatch), stands=stands)
 
 
 def test_numbers_turn_with_the_unit_of_the_states():

@@ -105,6 +105,8 @@ def test_each_claim_turns_on_a_false_model(true, monkeypatch):
             "lines of an arm without structure": true
             | {"meets": crossings_of_four(thresholds(plain[0], DISCOUNT), 0)},
         },
+        # Their conditions stand in words alone: no predicate decides them.
+        stands={"C-lem-klambda", "C-thm-w", "C-threshold"},
     )
 
 

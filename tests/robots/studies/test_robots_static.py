@@ -117,7 +117,10 @@ def falsified(monkeypatch):
 
 
 def test_every_computed_verdict_turns_on_another_model(small, falsified):
-    assert_all_turn(falsified, ({},), {name: (wrong,) for name, wrong in FALSIFIED.items()})
+    # The conditions of the last four stand in words alone: no predicate decides them.
+    stands = {"D-R-double", "D-eq15", "D-eq16", "D-prop1"}
+    wrong = {name: (changes,) for name, changes in FALSIFIED.items()}
+    assert_all_turn(falsified, ({},), wrong, stands=stands)
 
 
 def test_the_approximation_for_large_queues_fails_for_small_ones():

@@ -96,6 +96,8 @@ def test_verdicts_turn_on_falsified_models(monkeypatch):
             "one robot more than N_s": (replace(found, rows=found.rows | with_spare),),
             "control of one robot alone": (replace(found, rows=found.rows | lone),),
         },
+        # A claim of it is refused where the rate that is printed would be the one that was used.
+        stands={"D-mu05"},
     )
     fleet = int(next(iter(found.rows.values())).cells["N_s"])
     assert_turns(

@@ -32,6 +32,8 @@ Floats = NDArray[np.float64]
 _CONTENTS = 101
 #: N'/N of (6).
 SHARE = 0.25
+#: C at which the second line of (11), as printed, is held against the first.
+COST = 2.0
 _SLOWEST_SOLVED = 0.05  # a generic solver needs too many ages for slower decay
 
 
@@ -44,7 +46,7 @@ class EquationResiduals:
     average, discounted : float
         Of (10), and of (8) relative to the value.
     literal : float
-        Of (11) as printed, at a cost of two.
+        Of (11) as printed, at a cost of `COST`.
     solver : float
         Gain against policy iteration on the orbit.
     threshold : float
@@ -108,7 +110,7 @@ def _residuals(decay: float, subsidy: float, discounts: Sequence[float]) -> tupl
     return (
         float(np.abs(value + gain - np.maximum(subsidy + after, x)).max()),
         float(max(discounted)),
-        float(np.abs(value + gain - np.maximum(subsidy / 2 + after, x)).max()),
+        float(np.abs(value + gain - np.maximum(subsidy / COST + after, x)).max()),
         abs(by_solver - gain),
         abs((orbit[k - 1] + (k - 1) * subsidy) / k - gain),
         float(np.abs(other + high - np.maximum(subsidy + other_ahead, x)).max()),

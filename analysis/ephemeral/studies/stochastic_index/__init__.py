@@ -55,12 +55,17 @@ def printed_average(source: RandomSource, subsidy: float, beta: float) -> dict[s
         of V`` over the law of U.
     """
     value = stopping_value(source, source.cost * subsidy - beta) - beta
-    right = np.maximum(source.cost * subsidy + source.ahead(value), source.state)
+    right = right_of_21(source, subsidy, value)
     return {
         "beta": beta,
         "residual of (21)": float(np.abs(value + beta - right).max()),
         "integral of V": float(source.ahead(value)[0]),
     }
+
+
+def right_of_21(source: RandomSource, subsidy: float, value: Floats) -> Floats:
+    """Return the right side of (21) as printed, shape (points,), for a value of each content."""
+    return np.maximum(source.cost * subsidy + source.ahead(value), source.state)
 
 
 def crawled_by(source: RandomSource, value: Floats, subsidy: float) -> NDArray[np.int64]:

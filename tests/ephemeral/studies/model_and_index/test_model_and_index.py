@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from analysis.ephemeral import Sources, four_sources, long_run_cycle
+from analysis.ephemeral.optimum.costs import exact_sets
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.studies import model_and_index as study
 from analysis.ephemeral.studies.model_and_index import equations as equations
@@ -25,6 +26,7 @@ from tests.support import assert_all_turn, verdicts
 DECAYS, PRICES, DISCOUNTS = (0.2, 0.7), (0.1, 0.4, 0.7), (0.3, 0.9)
 FOUR = four_sources()
 ONE = FOUR.subset(slice(0, 1))
+TWO_OF_FOUR = replace(FOUR, arrival_rate=FOUR.arrival_rate * np.array([1, 1, 1e-14, 1e-14]))
 CYCLES = {m: long_run_cycle(FOUR, "whittle", m) for m in (1, 2, 3)}
 BOUNDS = {m: relaxed_problem(FOUR, m).bound for m in (1, 2, 3)}
 
@@ -156,7 +158,9 @@ def test_every_computed_verdict_turns_on_a_falsified_model(true, falsified):
 
     fixed_price = (lambda decay, subsidy, state: value(decay, 0.5, state),)
     falsified_models = {
-        "u without its factor T": (replace(true, model=modelled(u=lambda s: s.u / s.period**0.5)),),
+        "u as the middle of (1) has it": (
+            replace(true, model=modelled(u=lambda s: s.u / s.period)),
+        ),
         "u too large": (replace(true, model=modelled(u=lambda s: 1.1 * s.u)),),
         "interest that fades twice as fast": (
             replace(true, model=modelled(alpha=lambda s: s.alpha**2)),
@@ -306,9 +310,43 @@ def test_every_computed_verdict_turns_on_a_falsified_model(true, falsified):
         "a subsidy that is paid always": falsified(
             "solved", equations, "orbit_problem", paid_always, solved
         ),
-        "subsidies below u*/C only": (replace(true, solved=true.solved.query("subsidy < 1")),),
-        "subsidies above the index of u only": (
-            replace(true, solved=true.solved.query("subsidy > fresh ** 2")),
+        "values of one subsidy at all of them": falsified(
+            "solved", equations, "orbit_problem", lambda d, c: orbit_problem(d, 0.5), solved
+        ),
+        "as many crawls as sources in (6)": falsified(
+            "equations", equations, "SHARE", 1.0, residuals
+        ),
+        "a cost of one in (11)": falsified("equations", equations, "COST", 1.0, residuals),
+        "values with V(u) = 0 at every gain": falsified(
+            "equations",
+            equations,
+            "value_at_gain",
+            lambda decay, subsidy, gain, state: value(decay, subsidy, state)[0],
+            residuals,
+        ),
+        "crawls that can be halved": falsified(
+            "relaxed",
+            relaxation,
+            "exact_sets",
+            lambda s, budget: exact_sets(replace(s, cost=s.cost / 2), budget),
+            relaxed,
+        ),
+        "a budget for all that is worth a crawl, of price 0": falsified(
+            "relaxed",
+            relaxation,
+            "relaxed_problem",
+            lambda s, m: replace(relaxed_problem(s, m), subsidy=0.0),
+            lambda: relaxed(sources=TWO_OF_FOUR),
+        ),
+        "x/C in Theorem 1 from u* on": falsified(
+            "index",
+            formula,
+            "printed_index",
+            lambda s, x, form="theorem": np.where(x < s.u_star, printed(s, x, form), x / s.cost),
+            indices,
+        ),
+        "Theorem 1 for the short form": falsified(
+            "index", formula, "printed_index", lambda s, x, form="theorem": printed(s, x), indices
         ),
         "an index that is a power too high": falsified(
             "index", formula, "whittle_index", lambda s, x: index(s, x) ** 1.01, indices
