@@ -152,7 +152,7 @@ def save_copies(copies: pd.DataFrame, runs: int) -> None:
         fig,
         copies,
         caption="Gap between the index policy and the relaxed bound against the number of copies "
-        "(a gap of zero is drawn at the bottom), left and right. With expected content and copies "
+        "(a gap of zero is drawn at the bottom), by panel. With expected content and copies "
         f"that begin alike it is {flat} at every size, from random ages {spread} at the largest. "
         "With random content (exponential utilities, observed), the index of the random model and "
         f"copies that begin alike it goes {moves} at {most} copies. Bands: 95% intervals over "
