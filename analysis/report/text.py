@@ -55,6 +55,18 @@ def escaped_words(text: object) -> str:
     return "".join(part if n % 2 else escaped(part) for n, part in enumerate(parts))
 
 
+def with_powers(text: str) -> str:
+    """Write the power of ten of a number in scientific notation as a power.
+
+    Examples
+    --------
+    >>> with_powers("5.15e47"), with_powers("1e-6"), with_powers("3.5"), with_powers("the 2e")
+    ('5.15 × 10⁴⁷', '1 × 10⁻⁶', '3.5', 'the 2e')
+    """
+    power = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+    return re.sub(r"(?<=\d)e\+?(-?\d+)\b", lambda found: f" × 10{found[1].translate(power)}", text)
+
+
 def as_mathtext(text: object) -> str:
     """Return words for a title, label or legend of a figure, where dollars would be mathematics.
 

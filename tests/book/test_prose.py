@@ -96,7 +96,30 @@ def test_numbers_of_a_sentence_are_counted(text, most):
     assert max((len(numbers(sentence)) for sentence in sentences(text)), default=0) == most
 
 
+def asked_titles():
+    """Return what links to a page whose title is a question, as roles name it."""
+    found = set()
+    for path in PAGES:
+        page = path.read_text(encoding="utf-8")
+        if re.search(r"^# .*\?$", page, re.MULTILINE):
+            found |= {path.stem, *re.findall(r"^\(([\w-]+)\)=\n# ", page, re.MULTILINE)}
+    return found
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_a_sentence_has_three_numbers_at_most(path):
     found = list(sentences(path.read_text(encoding="utf-8")))
     assert [said for said in found if len(numbers(said)) > MOST] == []
+
+
+def test_no_full_stop_follows_a_title_that_asks():
+    asked = asked_titles()
+    assert {"how-good", "which-policy"} <= asked
+    ends = re.compile(r"\{(?:ref|doc)\}`(?:[\w/.-]*/)?([\w-]+)`[.,;:]")
+    said = [
+        f"{path.stem}: {match[0]}"
+        for path in PAGES
+        for match in ends.finditer(path.read_text(encoding="utf-8"))
+        if match[1] in asked
+    ]
+    assert said == []

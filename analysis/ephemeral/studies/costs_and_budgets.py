@@ -171,8 +171,7 @@ def claims(found: Results) -> list[Claim]:
             numbers={
                 "spent": spent.mean(),
                 "instances": len(spent),
-                "least": carried.min(),
-                "most": carried.max(),
+                "carried": (carried.min(), carried.max()),
             },
         ),
         claim("A-r-costs"),

@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 
 from analysis.published import printed_rows
 from analysis.report.collate import DATA
-from analysis.report.text import plus_minus
+from analysis.report.text import plus_minus, with_powers
 
 
 def results(app: Sphinx) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def number_text(data: Mapping[str, Any], kind: str, text: str) -> str:
     """
     id, _, style = text.partition(":")
     if kind == "printed":
-        return printed_rows()[id].printed
+        return with_powers(printed_rows()[id].printed)
     if kind == "verdict":
         return str(data["verdicts"][id]["verdict"])
     entry = data["records" if kind == "computed" else "values"][id]

@@ -41,12 +41,15 @@ def draw_learning(runs: Mapping[str, Floats]) -> None:
         f"{LEARNERS[str(name)]} {row['first']:.2f} and {row['last']:.2f}"
         for name, row in ends.iterrows()
     )
+    early, late = ends.loc["listing"].to_numpy()
     save_figure(
         "listing-learning",
         fig,
         frame,
         "What learners earn on drawn feeds, in units of the index with known rates: mean over "
-        f"{len(runs['index'])} draws, with 95% intervals.",
+        f"{len(runs['index'])} draws, with 95% intervals. With rates "
+        f"from listings the index earns {early:.2f} in the first block and "
+        f"{late:.2f} in the last.",
         f"Curves over the days of the crawl; in the first and the last block: {told}.",
         instances="listing-runs",
     )
@@ -72,7 +75,8 @@ def draw_estimates(table: pd.DataFrame) -> None:
         fig,
         table,
         "Mean of the estimated rate over the rate, from one listing with a memory, by the items "
-        "that it prints; 95% intervals.",
+        f"that it prints; 95% intervals. For listings of {last['n']:.0f} items it is "
+        f"{last['without']:.2f} without the border item and {last['counted']:.2f} with it.",
         f"Without the border item all means are near 1. With it, a listing of {last['n']:.0f} "
         f"items gives {last['counted']:.2f}, and longer ones come down to 1.",
     )

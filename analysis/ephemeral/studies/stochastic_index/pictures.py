@@ -118,7 +118,8 @@ def save_rewards(table: pd.DataFrame, budget: int, law: str, replications: int) 
         table,
         caption="What each policy earns, as a distance to the relaxed bound that holds for every "
         f"policy ($M = {budget}$, {law} utilities, 95% intervals over {replications} runs with "
-        "greedy, whose reward is known exactly, as control variate). Lower is better.",
+        "greedy, whose reward is known exactly, as control variate). Lower is better; nearest to "
+        f"the bound on average over the rates is *{policies['below'].mean().idxmin()}*.",
         alt="Curves of the distance to the bound against the arrival rate. At "
         f"{rates[0]:g} and at {rates[-1]:g}: {'; '.join(ends)}.",
     )

@@ -29,13 +29,14 @@ def draw(table: pd.DataFrame, plan: Experiment) -> None:
         f"{LABELS[key]} {ratio:.2f}"
         for key, ratio in zip(table["policy"], table["ratio"], strict=True)
     )
+    most = table["policy"].iloc[int(table["ratio"].to_numpy().argmax())]
     ends = "block-bootstrap 95% intervals" if table["low"].notna().any() else "no intervals"
     save_figure(
         "your-trace-policies",
         fig,
         table,
         caption=f"Value collected from {len(plan.trace)} sources in the test period, in units of "
-        f"the index policy with trained rates; {ends}.",
+        f"the index policy with trained rates; {ends}. Most is collected by *{LABELS[most]}*.",
         alt=f"Ratios to the index policy with trained rates: {told}.",
     )
 
