@@ -88,6 +88,7 @@ def _report_rules(table: pd.DataFrame, sets: int) -> None:
             ends = row["low"], row["high"]
             save_value(key, row["mean"], interval=ends, replications=sets)
             save_value(f"{key}-median", row["median"])
+            save_value(f"{key}-half", (row["high"] - row["low"]) / 2)
     slopes = {short: slope(table, rule) for rule, short in SHORT.items()}
     save_value("learning-trap-slopes", all(np.isfinite(list(slopes.values()))))
     for short, value in slopes.items():
