@@ -1,6 +1,6 @@
-"""From notebook to book: what a notebook calls to leave figures, numbers and records behind."""
+"""Functions with which notebooks save figures, tables, numbers and records for the book."""
 
 import lazy_loader
 
-# Loaded when asked for: the process that starts a notebook's kernel draws and records nothing.
+# Loaded lazily: the process that starts the kernels needs neither Matplotlib nor pandas.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,7 +1,7 @@
-"""Gather what the notebooks left behind: records, numbers, figures, and the verdict on each row.
+"""Collect the results of all notebooks and judge every row.
 
-Here the rules that span notebooks are kept: a row is recorded once, a figure id is used once, every
-row that has entered has a record, and every erratum stands on a record with the verdict it claims.
+Checks that span notebooks: a row is recorded once, an id is used once, every row of
+`analysis.published` has a record, and every erratum refers to a row whose verdict shows an error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from analysis.report.saving.claims import Claim
 from analysis.report.scorecard import ERRATUM_KINDS, TYPO, RecordError, erratum_kind, judge
 
 DATA = "collated.json"
-#: What notebooks save besides numbers: attributes of a `Collation`, folders of a run and of a site.
+#: Kinds of products: attributes of a `Collation`, and folders of a run and of a site.
 PRODUCTS = ("figures", "tables", "data")
 _QUOTED = re.compile(r"\{(?P<kind>computed|value)\}`(?P<id>[^`:]+):?(?P<style>[^`]*)`")
 _THEOREM = re.compile(
@@ -34,19 +34,19 @@ _THEOREM = re.compile(
 
 
 class CollationError(RuntimeError):
-    """The notebooks do not add up to a book; one line a reason."""
+    """The results of the notebooks are incomplete or contradictory; one line a problem."""
 
 
 @dataclass
 class Collation:
-    """All that the notebooks left behind.
+    """The collected results of notebooks.
 
     Attributes
     ----------
     profile : str
         Profile of the runs.
     document : bool
-        Whether they have the documents' own parameters.
+        Whether the runs have the documents' own parameters.
     records : dict
         id -> {"page", and the other fields of `analysis.report.Claim`}.
     values : dict
@@ -77,7 +77,7 @@ class Collation:
 def collate(
     folders: list[Path], *, profile: str, document: bool = True, complete: bool = True
 ) -> Collation:
-    """Gather the results of runs and judge every row they speak of.
+    """Collect the results of runs and judge every row that they record.
 
     Parameters
     ----------
@@ -86,15 +86,15 @@ def collate(
     profile : str
         Profile of the runs.
     document : bool
-        Whether they have the documents' own parameters.
+        Whether the runs have the documents' own parameters.
     complete : bool
-        Whether these are all the book's notebooks: then every row must have a record and every
-        erratum its evidence.
+        Whether these are all the book's notebooks: then every row must have a record, and every
+        erratum must refer to rows whose verdicts show an error.
 
     Raises
     ------
     CollationError
-        Naming every id used twice, row without a record and erratum without its evidence.
+        Naming every id used twice, row without a record, and erratum or record that fails a check.
     """
     found = Collation(profile, document)
     problems: list[str] = []
@@ -111,7 +111,7 @@ def collate(
             problems.append(str(error))
             continue
         found.verdicts[id] = vars(judgement) | {"page": entry["page"] if entry else ""}
-    problems += _unproved(found) + _two_readings(found)
+    problems += _missing_proofs(found) + _ambiguous_experiments(found)
     if complete:
         problems += [
             f"{id}: no notebook records this row"
@@ -155,8 +155,8 @@ def _add(found: Collation, folder: Path) -> list[str]:
     return problems
 
 
-def _unproved(found: Collation) -> list[str]:
-    """Name the rows whose proof is no theorem of the book."""
+def _missing_proofs(found: Collation) -> list[str]:
+    """Return a problem for each row whose proof is not the label of a theorem of the book."""
     known = proof_labels(BOOK)
     return [
         f"{id}: it is proved by {verdict['proof']!r}, which no page has as a theorem"
@@ -165,8 +165,8 @@ def _unproved(found: Collation) -> list[str]:
     ]
 
 
-def _two_readings(found: Collation) -> list[str]:
-    """Name the experiments whose rows are judged under more than one reading."""
+def _ambiguous_experiments(found: Collation) -> list[str]:
+    """Return a problem for each experiment whose rows are judged under more than one reading."""
     readings: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for id, entry in found.records.items():
         if entry["experiment"]:
@@ -186,18 +186,18 @@ def proof_labels(book: Path) -> set[str]:
 
 
 def _failed_errata(found: Collation) -> list[str]:
-    """Name the errata that cannot stand, and in a full build the errors that none covers."""
+    """Return the problems of errata and, except in the profile quick, of rows without one."""
     problems = _unknown_quotations(found) + _unfounded_errata(found) + _unequal_slips(found)
-    # The runs of the quick profile are too short for verdicts on what is simulated.
+    # Simulations of the quick profile are too short: their verdicts are not those of the book.
     return problems if found.profile == "quick" else problems + _uncovered_rows(found)
 
 
 def _unknown_quotations(found: Collation) -> list[str]:
     return [
-        f"erratum {erratum.id}: it quotes {match[0]}, which no notebook leaves behind"
+        f"erratum {erratum.id}: it quotes {match[0]}, which no notebook saves"
         for erratum in errata().values()
         for match in _QUOTED.finditer(f"{erratum.corrected} {erratum.consequence}")
-        if _quoted(found, match) is None
+        if _quoted_value(found, match) is None
     ]
 
 
@@ -212,7 +212,7 @@ def _unfounded_errata(found: Collation) -> list[str]:
 
 
 def _unequal_slips(found: Collation) -> list[str]:
-    """Name the slips whose rows have more than one verdict."""
+    """Return a problem for each slip whose rows have more than one verdict."""
     slips: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for id, erratum in errata().items():
         if erratum.record in found.verdicts:
@@ -225,7 +225,7 @@ def _unequal_slips(found: Collation) -> list[str]:
 
 
 def _uncovered_rows(found: Collation) -> list[str]:
-    """Name the rows that do not hold without an erratum or a reason, and needless reasons."""
+    """Return a problem for each false row without erratum or reason, and each needless reason."""
     covered = {row for erratum in errata().values() for row in erratum.rows}
     uncovered = [
         f"{id} does not hold and has no erratum: add one, or its reason to no_erratum.csv"
@@ -254,13 +254,14 @@ def summary(found: Collation) -> str:
 
 
 def errata_rows(found: Collation) -> list[dict[str, str]]:
-    """Return the errata whose evidence is at hand, the weightiest first, with numbers in place.
+    """Return the errata whose rows have a verdict, the weightiest first.
 
-    A correction names its numbers as pages do, ``{computed}`row:.2f` `` or ``{value}`id:.2f` ``.
+    Numbers in a correction, ``{computed}`row:.2f` `` or ``{value}`id:.2f` `` as on pages, are
+    filled in.
     """
 
     def number(match: re.Match[str]) -> str:
-        value = _quoted(found, match)
+        value = _quoted_value(found, match)
         return "(see the book)" if value is None else format(value, match["style"])
 
     kinds = (*ERRATUM_KINDS.values(), TYPO)
@@ -288,8 +289,8 @@ def errata_rows(found: Collation) -> list[dict[str, str]]:
     ]
 
 
-def _quoted(found: Collation, match: re.Match[str]) -> Any:
-    """Return the number that a correction quotes; None where no notebook left it behind."""
+def _quoted_value(found: Collation, match: re.Match[str]) -> Any:
+    """Return the number that a correction quotes, or None if no notebook saved it."""
     entries = found.records if match["kind"] == "computed" else found.values
     return entries.get(match["id"], {}).get("value")
 

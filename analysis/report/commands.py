@@ -13,13 +13,13 @@ from pathlib import Path
 
 from analysis.report.__main__ import INTERRUPTED
 from analysis.report.collate import collate, summary
-from analysis.report.files import shown
+from analysis.report.files import display_path
 from analysis.report.paths import PROFILES, build_folder
-from analysis.report.publishing import difference as differing
+from analysis.report.publishing import comparison
 from analysis.report.publishing.citation import tags_of_commit, this_edition
 from analysis.report.publishing.release import check_edition, make_release
 from analysis.report.rendering.render import render_book, render_runs, render_single
-from analysis.report.running.known import keep_build, measured
+from analysis.report.running.build_statistics import measure_build, record_build
 from analysis.report.running.lab import open_lab
 from analysis.report.running.repeat import differences
 from analysis.report.running.reruns import rerun_job
@@ -41,7 +41,9 @@ def make_book(
         run(jobs, workers, memory)
         found = collate([job.target for job in jobs], profile=profile)
         built = render_book(found, build)
-    print(f"{'book' if built else 'book, unchanged'}: {shown(build / 'html' / 'index.html')}")
+    print(
+        f"{'book' if built else 'book, unchanged'}: {display_path(build / 'html' / 'index.html')}"
+    )
     print(summary(found))
 
 
@@ -54,29 +56,29 @@ def run_notebook(name: str, assignments: str, sources_path: str, trace_path: str
         run([job])
         found = collate([job.target], profile="paper", document=job.document, complete=False)
         (page,) = render_runs(found, build, build_folder("paper") / "html")
-    print(f"page: {shown(page)}")
-    print(f"figures and data: {shown(build / 'html' / 'figures')}")
+    print(f"page: {display_path(page)}")
+    print(f"figures and data: {display_path(build / 'html' / 'figures')}")
 
 
 def make_pdf(profile: str) -> Path:
-    """Print the whole book to one PDF, and its papers; what has changed is built first."""
-    # What reads a PDF takes long to load, and no other command needs it.
+    """Print the whole book and its papers to PDFs, after building what has changed."""
+    # Imported here because loading pypdf takes long and no other command needs it.
     from analysis.report.publishing.papers import print_papers
     from analysis.report.publishing.printing import find_browser, print_book
 
     build = build_folder(profile)
-    find_browser()  # before the minutes that it takes to have something to print
+    find_browser()  # fail before the build, which takes minutes
     make_book(profile)
     with locked(build):
         page = render_single(build)
         print_book(page, build / "book.pdf", this_edition())
         printed = print_papers(page, build, this_edition())
-    print(f"pdf: {', '.join(shown(path) for path in (build / 'book.pdf', *printed))}")
+    print(f"pdf: {', '.join(display_path(path) for path in (build / 'book.pdf', *printed))}")
     return build / "book.pdf"
 
 
 def publish(profile: str, *, dirty: bool = False) -> None:
-    """Make one archive of the book, the PDF and all that lies beside them."""
+    """Make the release archive of the book, its PDF and its data."""
     edition, build = this_edition(), build_folder(profile)
     check_edition(edition, tags_of_commit(), dirty=dirty)
     make_book(profile)
@@ -87,34 +89,34 @@ def publish(profile: str, *, dirty: bool = False) -> None:
             path.unlink()
         print(f"the archive has no PDF: {error}")
     if this_edition() != edition:
-        raise RuntimeError("the tree has changed since the release was begun: begin again")
+        raise RuntimeError("the tree changed during the release: run 'make release' again")
     with locked(build):
         targets = [job.target for job in profile_jobs(profile, build)]
         archive = make_release(collate(targets, profile=profile), build, edition)
-    print(f"archive: {shown(archive)}, with its SHA-256 beside it")
+    print(f"archive: {display_path(archive)}, with its SHA-256 beside it")
 
 
-def keep_times(profile: str) -> None:
-    """Keep what the last build took, for the next estimate and for readers."""
-    print(f"times: {shown(keep_build(profile, **measured(build_folder(profile))))}")
+def record_times(profile: str) -> None:
+    """Record the times and sizes of the last build in ``book/profiles/builds.yml``."""
+    print(f"times: {display_path(record_build(profile, **measure_build(build_folder(profile))))}")
 
 
 def repeat(profile: str) -> None:
-    """Run all notebooks of a built book again, and keep how many left the same bytes behind."""
+    """Run all notebooks of a built book again, and record how many gave the same bytes."""
     build = build_folder(profile)
     with locked(build):
         found = differences(profile_jobs(profile, build))
     for page, names in found.items():
         print(f"{page}: {', '.join(names) or 'the same bytes'}")
     same = sum(not names for names in found.values())
-    kept = keep_build(profile, repeated={"again": same, "all": len(found)})
-    print(f"repeated: {same} of {len(found)}, kept in {shown(kept)}")
+    kept = record_build(profile, repeated={"again": same, "all": len(found)})
+    print(f"repeated: {same} of {len(found)}, kept in {display_path(kept)}")
 
 
 def compare(old: Path, new: Path, csv: Path | None = None) -> None:
-    """Print what differs between two sites of the book, and keep each difference as data."""
-    found = differing.differences(old, new)
-    print(differing.summary(found))
+    """Print a summary of the differences between two sites, and write all of them as CSV."""
+    found = comparison.differences(old, new)
+    print(comparison.summary(found))
     if csv is not None:
         found.to_csv(csv, index=False, lineterminator="\n")
         print(f"each difference with its cause: {csv}")
@@ -123,7 +125,7 @@ def compare(old: Path, new: Path, csv: Path | None = None) -> None:
 def start_page(name: str) -> None:
     """Write the skeleton of a new page and print where its files are."""
     for path in new_page(name):
-        print(shown(path))
+        print(display_path(path))
     print(f"now: make run NB={name.partition('/')[2]}, and CONTRIBUTING.md on what belongs where")
 
 
@@ -146,7 +148,7 @@ def serve(port: int) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; print one sentence and return 1 when it cannot be done."""
+    """Run one command and return its exit status; print an error as one sentence."""
     try:
         options = _parser().parse_args(arguments)
         if options.command == "book":
@@ -164,25 +166,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.command == "lab":
             lab(options.profile, options.options)
         elif options.command == "times":
-            keep_times(options.profile)
+            record_times(options.profile)
         elif options.command == "repeat":
             repeat(options.profile)
         else:
             serve(options.port)
     except (RuntimeError, ValueError) as error:
-        return _refuse(str(error))
-    except shutil.Error as error:  # files of a folder that could not be copied: the first will do
-        return _refuse(error.args[0][0][-1])
+        return _print_error(str(error))
+    except shutil.Error as error:  # a list of files that could not be copied: print the first
+        return _print_error(error.args[0][0][-1])
     except OSError as error:
-        return _refuse(f"{error.filename or options.command}: {error.strerror}")
+        return _print_error(f"{error.filename or options.command}: {error.strerror}")
     except KeyboardInterrupt:
         print(INTERRUPTED, file=sys.stderr)
         return 130
     return 0
 
 
-def _refuse(said: str) -> int:
-    """Print one error; what a reader's words would do to a terminal is written out."""
+def _print_error(said: str) -> int:
+    """Print an error, with control characters escaped, and return the exit status 1."""
     plain = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in said)
     print(f"error: {plain}", file=sys.stderr)
     return 1
@@ -208,11 +210,11 @@ def _parser() -> argparse.ArgumentParser:
     release = commands.add_parser("release", help="pack the book, its PDF and data in one archive")
     release.add_argument("--profile", choices=PROFILES, default="paper", help="set of parameters")
     release.add_argument("--dirty", action="store_true", help="even with uncommitted changes")
-    times = commands.add_parser("times", help="keep the CPU-seconds and bytes of the last build")
+    times = commands.add_parser("times", help="record the CPU-seconds and bytes of the last build")
     times.add_argument("--profile", choices=PROFILES, default="paper", help="profile of the build")
     again = commands.add_parser("repeat", help="run all again and count what gives the same bytes")
     again.add_argument("--profile", choices=PROFILES, default="paper", help="profile of the build")
-    diff = commands.add_parser("diff", help="say what differs between two builds, and why")
+    diff = commands.add_parser("diff", help="list the differences between two builds, with causes")
     diff.add_argument("old", type=Path, help="html folder of a build, or of an unpacked release")
     diff.add_argument("new", type=Path, help="the same of another one")
     diff.add_argument("--csv", type=Path, help="file for all differences with their causes")

@@ -1,4 +1,4 @@
-"""Files and folders of a build: what is finished goes in place whole, or not at all."""
+"""Files and processes of a build: atomic replacement, disk-full errors, child processes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pathlib import Path
 
 from analysis.report.paths import ROOT
 
-_HERE = -100  # AT_FDCWD: paths are relative to the working folder
-_EXCHANGE = 2  # RENAME_EXCHANGE
-_ON_DEATH_OF_PARENT = 1  # PR_SET_PDEATHSIG
+_AT_FDCWD = -100  # paths are relative to the working folder
+_RENAME_EXCHANGE = 2
+_PR_SET_PDEATHSIG = 1
 
 
 def replace_folder(new: Path, target: Path) -> None:
-    """Put a finished folder in place of another, which is removed.
+    """Replace a folder by a new one, and remove the old one.
 
-    Where the system can exchange two folders (Linux), a process killed at any moment leaves the old
-    one or the new one; elsewhere there is an instant at which neither stands.
+    On Linux the two are exchanged atomically: a process killed at any moment leaves one of them in
+    place. Elsewhere there is an instant at which neither is in place.
     """
     if not target.exists():
         new.rename(target)
@@ -38,43 +38,44 @@ def replace_folder(new: Path, target: Path) -> None:
 
 def _exchange(one: Path, other: Path) -> None:
     rename = ctypes.CDLL(None, use_errno=True).renameat2
-    if rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) != 0:
+    paths = _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other)
+    if rename(*paths, _RENAME_EXCHANGE) != 0:
         raise OSError(ctypes.get_errno(), "the folders cannot be exchanged")
 
 
 def replace_file(source: Path, target: Path) -> None:
-    """Copy a file over another in one step."""
+    """Replace a file atomically by a copy of another."""
     aside = target.with_name(f".{target.name}~")
     shutil.copyfile(source, aside)
     aside.replace(target)
 
 
-def fresh_folder(folder: Path) -> Path:
-    """Return a folder with nothing in it."""
+def empty_folder(folder: Path) -> Path:
+    """Create a folder, or empty an existing one, and return it."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
 
 
-def raise_if_full(said: str, path: Path) -> None:
-    """Raise what a child process said of a full disk.
+def raise_if_disk_full(output: str, path: Path) -> None:
+    """Raise an error if the output of a child process contains that of a full disk.
 
     Raises
     ------
     OSError
-        If that is what it said.
+        With ENOSPC and the path.
     """
-    if (full := os.strerror(errno.ENOSPC)) in said:
+    if (full := os.strerror(errno.ENOSPC)) in output:
         raise OSError(errno.ENOSPC, f"{full}: make room and build again", str(path))
 
 
-def end_with_parent() -> None:
-    """Let this process, a child that is about to be another program, end when its parent has ended.
+def exit_with_parent() -> None:
+    """Have Linux kill this process when its parent ends; for ``preexec_fn`` of a subprocess.
 
-    Linux sees to it, also where the parent is killed; elsewhere the program runs to its end.
+    On other systems it does nothing, and the program runs to its end.
     """
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_ON_DEATH_OF_PARENT, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def child_environment() -> dict[str, str]:
@@ -83,7 +84,7 @@ def child_environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path}
 
 
-def shown(path: Path) -> str:
-    """Return a path as a reader sees it, relative to where they stand if it is below."""
+def display_path(path: Path) -> str:
+    """Return a path for messages: relative to the working folder if it is below it."""
     here = Path.cwd()
     return os.fspath(path.relative_to(here) if path.is_relative_to(here) else path)

@@ -1,4 +1,4 @@
-"""Where things are in a checkout."""
+"""Paths in a checkout of the repository."""
 
 from pathlib import Path
 
@@ -9,5 +9,5 @@ PROFILES = ("quick", "paper", "full")
 
 
 def build_folder(profile: str) -> Path:
-    """Return where a profile's book is built; the quick one never touches the published one."""
+    """Return the build folder of a profile; the quick profile has its own."""
     return BUILD / "quick" if profile == "quick" else BUILD

@@ -1,21 +1,21 @@
-"""The rules by which a claim is held against what a document prints.
+"""The rules of the scorecard: the verdict on a printed row, given the claim on it.
 
-A printed number stands for all numbers that round to it: half a unit of its last digit (or of the
-row's own rounding unit) either side. A row gets one verdict:
+A printed number means the interval of all numbers that round to it: half a unit of its last digit
+(or of the row's own rounding unit) either side. A row gets one verdict:
 
 * numbers and cells: *matches*; *matches under* choices that the document does not print; *within
   the interval*; *explained*; *differs*; *not determined*;
-* ranges: the verdict of the worse of its two ends, each with its own interval, so that a better
-  known range never turns a right answer into a wrong one;
+* ranges: the worse of the verdicts on its two ends, each with its own confidence interval, so that
+  more replications never turn a right answer into a wrong one;
 * statements, claims, algorithms: *holds*; *holds under*; *does not hold*; *not determined*;
 * figures: *redrawn* or *not determined*, which a lost image always is; announced work: *done* or
   *open*;
 * parameters: *used*, or *does not hold* where the document's other numbers contradict them;
 * prose, premises and bibliographic data that nothing can be computed from: *context*.
 
-Each verdict rests on a basis: *computed*, *proved* in the book and checked in numbers, *judged* by
-a person, or *context*. What only a person judges is never a number. A row that no notebook speaks
-of is *missing*, and fails the build.
+Each verdict has a basis: *computed*, *proved* in the book and checked numerically, *judged* by a
+person, or *context*. Numbers are never judged by a person. A row that no notebook records is
+*missing*, which fails the build.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ VERDICTS = (
     "holds", "holds under", "does not hold",
     "redrawn", "used", "done", "open", "context", "missing",
 )  # fmt: skip
-#: Kind of an erratum by the verdict on its row; a typo can stand on each of these verdicts.
+#: Kind of an erratum by the verdict on its row; a typo may have any of these verdicts.
 ERRATUM_KINDS = {
     "does not hold": "false",
     "holds under": "missing condition",
@@ -42,17 +42,17 @@ ERRATUM_KINDS = {
     "differs": "wrong number",
 }
 TYPO = "typo"
-#: Verdicts that have a condition, and those whose reason is never empty.
+#: Verdicts that have a condition, and verdicts that need a reason.
 CONDITIONAL = ("holds under", "matches under")
 REASONED = (*CONDITIONAL, "does not hold", "explained", "not determined", "open")
 NUMERIC = ("number", "table-cell")
-SAID = ("statement", "algorithm", "claim", "premise", "reference")
-#: Kinds that a page may set in context instead of computing, and leave undetermined, and judge.
+VERBAL = ("statement", "algorithm", "claim", "premise", "reference")
+#: Kinds of rows whose verdict may be *context*, *not determined*, or judged by a person.
 IN_CONTEXT = ("claim", "premise", "reference")
 UNDETERMINED = (*NUMERIC, "figure", "statement", "claim")
-JUDGED = (*SAID, "future")
-#: Greatest width of an interval that a print can lie within, as a share of the print. A wider one
-#: would not tell the print from a number that is off by a twentieth, and so says nothing for it.
+JUDGED = (*VERBAL, "future")
+#: Greatest width of a confidence interval for the verdict *within the interval*, relative to the
+#: printed number. A wider interval would also contain numbers that are off by a twentieth.
 GREATEST_WIDTH = 0.05
 _ORDER = ("matches", "within the interval", "not determined", "differs")
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
@@ -60,7 +60,7 @@ _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 @dataclass(frozen=True)
 class Judgement:
-    """The verdict on one row, with what was computed in words and digits.
+    """The verdict on one row, with the computed value and the reasons.
 
     Attributes
     ----------
@@ -73,12 +73,11 @@ class Judgement:
     reason : str
         Cause, evidence, or what is missing.
     condition : str
-        Under what the row holds or matches: its condition, and the choices that it rests on.
+        Condition under which the row holds or matches, and the choices that it assumes.
     basis : str
-        What the verdict rests on: computed, proved, judged, context, or nothing where the document
-        leaves the row open.
+        Basis of the verdict: computed, proved, judged, context, or empty if it is *not determined*.
     proof : str
-        Label of the proof, where the row is proved.
+        Label of the proof, if the row is proved.
     assumes : tuple of str
         Choices that the document does not print.
     code : str
@@ -97,7 +96,7 @@ class Judgement:
 
 
 def erratum_kind(verdict: str, typo: bool) -> str:
-    """Return the kind of an erratum on a row with a verdict; empty where none can stand on it.
+    """Return the kind of an erratum by the verdict on its row; empty if that shows no error.
 
     Parameters
     ----------
@@ -111,18 +110,18 @@ def erratum_kind(verdict: str, typo: bool) -> str:
 
 
 class RecordError(ValueError):
-    """A record that cannot stand for its row: the build fails, naming the row and the reason."""
+    """A record that does not fit its row; it fails the build."""
 
 
 def judge(row: Printed, claim: Claim | None, figures: Collection[str] = ()) -> Judgement:
-    """Hold a claim against its printed row.
+    """Compare a claim with its printed row.
 
     Parameters
     ----------
     row : Printed
-        What the document prints.
+        The printed row.
     claim : Claim or None
-        What the book says to it; None if no notebook speaks of the row.
+        The book's claim on it; None if no notebook records the row.
     figures : collection of str
         Ids of the figures that the book has.
 
@@ -133,14 +132,14 @@ def judge(row: Printed, claim: Claim | None, figures: Collection[str] = ()) -> J
     Raises
     ------
     RecordError
-        If the claim lacks what its kind of row needs, or says what its kind does not allow.
+        If the claim lacks a field that its kind of row needs, or has one that it does not allow.
     """
     if claim is None:
         return Judgement("missing")
-    _allow(row, claim.context, IN_CONTEXT, "is set in context")
-    _allow(row, claim.missing, UNDETERMINED, "is left undetermined")
-    _allow(row, claim.basis == "judged", JUDGED, "is judged by a person")
-    _allow(row, claim.assumes, (*NUMERIC, *SAID), "rests on choices (assumes)")
+    _check_kind(row, claim.context, IN_CONTEXT, "is set in context")
+    _check_kind(row, claim.missing, UNDETERMINED, "is left undetermined")
+    _check_kind(row, claim.basis == "judged", JUDGED, "is judged by a person")
+    _check_kind(row, claim.assumes, (*NUMERIC, *VERBAL), "rests on choices (assumes)")
     found = _verdict(row, claim, figures)
     basis = "" if found.verdict == "not determined" else claim.basis
     found = replace(found, basis=basis, proof=claim.proof, assumes=claim.assumes, code=claim.code)
@@ -148,11 +147,11 @@ def judge(row: Printed, claim: Claim | None, figures: Collection[str] = ()) -> J
         parts = (claim.condition, *claim.assumes)
         found = replace(found, condition="; ".join(part for part in parts if part))
     if found.verdict in REASONED:
-        _need(row, found.reason, "a reason (because, evidence or missing)")
+        _require(row, found.reason, "a reason (because, evidence or missing)")
     return found
 
 
-def _allow(row: Printed, said: Any, kinds: Collection[str], what: str) -> None:
+def _check_kind(row: Printed, said: Any, kinds: Collection[str], what: str) -> None:
     if said and row.kind not in kinds:
         raise RecordError(f"{row.id}: a {row.kind} never {what}; only {', '.join(kinds)} may be")
 
@@ -169,21 +168,21 @@ def _verdict(row: Printed, claim: Claim, figures: Collection[str]) -> Judgement:
         return Judgement("not determined", computed, _pair(claim.interval), claim.missing)
     if row.kind in NUMERIC:
         return _judge_number(row, claim)
-    if row.kind in SAID:
+    if row.kind in VERBAL:
         return _judge_statement(row, claim)
     if row.kind == "figure":
-        _need_figure(row, claim, figures)
+        _require_figure(row, claim, figures)
         return Judgement("redrawn", claim.figure, reason=claim.leaves_open)
     if row.kind == "parameter":
         return _judge_parameter(row, claim)
-    _need_truth(row, claim)
+    _require_truth(row, claim)
     return Judgement("done" if claim.value else "open", reason=claim.evidence)
 
 
 def _judge_lost(row: Printed, claim: Claim, figures: Collection[str]) -> Judgement:
-    """Say of an image that is lost what is lost, and what the book shows in its place."""
+    """Judge an image that is lost from the document: the verdict is always *not determined*."""
     if claim.figure:
-        _need_figure(row, claim, figures)
+        _require_figure(row, claim, figures)
     drawn = f"what is drawn in its place leaves open: {claim.leaves_open}"
     said = [f"lost: {row.lost}", claim.missing, drawn if claim.leaves_open else ""]
     return Judgement("not determined", claim.figure, reason=". ".join(filter(None, said)))
@@ -204,10 +203,10 @@ def _judge_number(row: Printed, claim: Claim) -> Judgement:
     verdict = max(verdicts, key=_ORDER.index)
     reason = claim.because
     if verdict == "differs" and claim.explained is not None:
-        _need(row, claim.because, "because")
+        _require(row, claim.because, "because")
         if claim.independent is None:
             raise RecordError(f"{row.id}: to be explained it needs its value by a second method")
-        if not _agree(row, ends, values, claim.independent):
+        if not _agrees(row, ends, values, claim.independent):
             return Judgement(
                 "differs",
                 _text(claim.value, row),
@@ -228,14 +227,14 @@ def _judge_number(row: Printed, claim: Claim) -> Judgement:
     return Judgement(verdict, _text(claim.value, row), _pair(claim.interval), reason.strip())
 
 
-def _agree(row: Printed, ends: list[str], values: list[float], independent: float) -> bool:
-    """Return whether a value agrees with that of a second method to the printed digits."""
+def _agrees(row: Printed, ends: list[str], values: list[float], independent: float) -> bool:
+    """Whether a value agrees with that of a second method to the printed digits."""
     _, half = _printed_number(row, ends[0])
     return len(values) == 1 and abs(values[0] - independent) <= half
 
 
 def _sensitivity(row: Printed, claim: Claim, ends: list[str]) -> str:
-    """Say how many of the other choices give the printed digits too."""
+    """Return a sentence on how many of the other choices give the printed digits too."""
     if not claim.alternatives:
         raise RecordError(
             f"{row.id}: it rests on {list(claim.assumes)}: record the value under other choices "
@@ -273,7 +272,7 @@ def _printed_number(row: Printed, text: str) -> tuple[float, float]:
 
 
 def _judge_statement(row: Printed, claim: Claim) -> Judgement:
-    _need_truth(row, claim)
+    _require_truth(row, claim)
     if not claim.value:
         return Judgement("does not hold", reason=claim.evidence)
     under = claim.condition or claim.assumes
@@ -281,11 +280,11 @@ def _judge_statement(row: Printed, claim: Claim) -> Judgement:
 
 
 def _judge_parameter(row: Printed, claim: Claim) -> Judgement:
-    """Compare numbers among the printed words with those that were used; words need evidence."""
+    """Compare the numbers in a printed parameter with those used; one without needs evidence."""
     numbers = _NUMBER.findall(row.printed)
     if claim.value is False or not numbers:
-        _need_truth(row, claim)
-        # False: the document contradicts itself, and the other reading is right.
+        _require_truth(row, claim)
+        # A false value means that the document's other numbers contradict this one.
         return Judgement("used" if claim.value else "does not hold", reason=claim.evidence)
     if claim.value is None or claim.value is True:
         raise RecordError(f"{row.id}: {row.printed!r} holds numbers: record those that were used")
@@ -295,18 +294,18 @@ def _judge_parameter(row: Printed, claim: Claim) -> Judgement:
     return Judgement("used", ", ".join(f"{value:g}" for value in values), reason=claim.evidence)
 
 
-def _need_figure(row: Printed, claim: Claim, figures: Collection[str]) -> None:
+def _require_figure(row: Printed, claim: Claim, figures: Collection[str]) -> None:
     if claim.figure not in figures:
         raise RecordError(f"{row.id}: there is no figure {claim.figure!r} that redraws it")
 
 
-def _need_truth(row: Printed, claim: Claim) -> None:
+def _require_truth(row: Printed, claim: Claim) -> None:
     if not isinstance(claim.value, bool):
         raise RecordError(f"{row.id}: a {row.kind} needs True or False, got {claim.value!r}")
-    _need(row, claim.evidence, "evidence")
+    _require(row, claim.evidence, "evidence")
 
 
-def _need(row: Printed, text: str, name: str) -> None:
+def _require(row: Printed, text: str, name: str) -> None:
     if not text:
         raise RecordError(f"{row.id}: its verdict needs {name}: say it in the record")
 
@@ -316,7 +315,7 @@ def _is_nested(interval: Any) -> bool:
 
 
 def _pair(interval: Any) -> tuple[float, float] | None:
-    """Return an interval, or the hull of those of a range's two ends."""
+    """Return an interval, or the hull of the intervals of a range's two ends."""
     if interval is None:
         return None
     low, high = (interval[0][0], interval[-1][1]) if _is_nested(interval) else interval
@@ -324,7 +323,7 @@ def _pair(interval: Any) -> tuple[float, float] | None:
 
 
 def _text(value: Any, row: Printed) -> str:
-    """Write a computed value with two digits more than the print has."""
+    """Format a computed value with two decimals more than the printed number."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):

@@ -1,8 +1,8 @@
-"""A reader's words, such as names of sources, as text in each language that the book is written in.
+"""Escaping of texts for Markdown, Matplotlib, TeX and CSV, and formatting of numbers in sentences.
 
-Names are data. Where one stands inside a caption, a figure or a citation, it passes one of these
-functions, so that nothing in it is taken for Markdown, HTML, mathematics or TeX. Tables need none:
-pandas and docutils escape what they hold.
+Names of sources come from readers and may contain any characters. The functions escape them in
+captions, figures and citations, where they could be read as Markdown, HTML, mathematics or TeX.
+Tables need no escaping: pandas and docutils do that.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-#: Characters of a name that captions and figures show; data and tables hold all of them.
+#: Length to which names are cut in captions and figures; data and tables have the whole name.
 LONGEST = 48
-#: Half of an interval, relative to the estimate, that is rounding and no width.
+#: Half-width of an interval, relative to the estimate, below which it counts as rounding error.
 _ROUNDING = 1e-9
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
@@ -25,10 +25,10 @@ _TEX_WORDS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\text
 
 
 def as_plain(text: object) -> str:
-    """Return words as one short line, for alt text; the other functions start from it.
+    """Return a text as one short line, for alt text; other functions here build on it.
 
-    Characters that control a terminal or turn the direction of writing are left out, and words
-    that run from right to left are set apart from the line around them.
+    Control and format characters are removed, and a text in a right-to-left script is enclosed in
+    directional isolates.
     """
     line = " ".join(str(text).split())
     line = "".join(c for c in line if unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Co", "Cn"})
@@ -40,17 +40,17 @@ def as_plain(text: object) -> str:
 
 
 def as_markdown(text: object) -> str:
-    """Return words for a caption: every mark that Markdown might read is escaped."""
+    """Escape a text, cut to `LONGEST`, for a caption in Markdown."""
     return escaped(as_plain(text))
 
 
 def escaped(line: str) -> str:
-    """Return a line of Markdown that stands for a line of text."""
+    """Escape a line of text for Markdown."""
     return _PUNCTUATION.sub(r"\\\g<0>", line)
 
 
 def escaped_words(text: object) -> str:
-    """Return words of a document as Markdown: mathematics as it is, all other marks escaped."""
+    """Escape a document's text for Markdown, except for the formulas between dollar signs."""
     parts = re.split(r"(\$[^$]+\$)", " ".join(str(text).split()))
     return "".join(part if n % 2 else escaped(part) for n, part in enumerate(parts))
 
@@ -68,10 +68,10 @@ def with_powers(text: str) -> str:
 
 
 def as_mathtext(text: object) -> str:
-    """Return words for a title, label or legend of a figure, where dollars would be mathematics.
+    """Escape a text for a title, label or legend of a Matplotlib figure.
 
-    Matplotlib takes a label that begins with an underscore for one to leave out of the legend, and
-    a backslash before a dollar for part of it: a space without width keeps both apart.
+    Matplotlib leaves a label that begins with an underscore out of the legend, and reads a final
+    backslash as an escape of what follows: a zero-width space prevents both.
     """
     line = as_plain(text).strip("\u2068\u2069").replace("$", r"\$")
     line = "\u200b" + line if line.startswith("_") else line
@@ -79,17 +79,17 @@ def as_mathtext(text: object) -> str:
 
 
 def as_tex(text: object) -> str:
-    """Return words for a field of a BibTeX entry."""
+    """Escape a text for a field of a BibTeX entry."""
     line = " ".join(str(text).split())
     return re.sub(r"[&%$#_{}\\~^]", lambda found: _TEX_WORDS.get(found[0], f"\\{found[0]}"), line)
 
 
 def as_cell(value: Any) -> Any:
-    """Return a value for a cell of a CSV file that a spreadsheet may open; only texts are changed.
+    """Escape a text for a cell of a CSV file, where a spreadsheet could read it as a formula.
 
-    It would run what begins like a formula: such words get an apostrophe in front, as do words that
-    begin with apostrophes and then so. Who reads them back drops one apostrophe of those that stand
-    before ``=``, ``+``, ``-``, ``@``, a tab or the end of a line. Numbers stay as they are.
+    A text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a newline, or with apostrophes
+    before one of these, gets one more apostrophe in front; to read it back, remove one. Numbers,
+    also as texts, are not changed.
     """
     if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value):
         return f"'{value}"
@@ -97,7 +97,7 @@ def as_cell(value: Any) -> Any:
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with what it counts.
+    """Return a number with a noun in singular or plural.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return words as they are listed in a sentence.
+    """Join words for a sentence, with commas and "and".
 
     Examples
     --------
@@ -119,7 +119,7 @@ def listed(words: Sequence[str]) -> str:
 
 
 def rounded(value: float, decimals: int = 2) -> str:
-    """Return a number with some decimals; a small one, that they would hide, with one digit.
+    """Format a number with some decimals, or with one significant digit if all would be 0.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def rounded(value: float, decimals: int = 2) -> str:
 
 
 def apart(low: float, high: float, style: str) -> bool:
-    """Tell whether two numbers are shown as two, as the ends of an interval should be.
+    """Whether two numbers differ when they are formatted.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def apart(low: float, high: float, style: str) -> bool:
 
 
 def within(value: float, low: float, high: float, style: str = ".3f") -> str:
-    """Return an estimate with the ends of its interval, if they are shown as two.
+    """Format an estimate with its interval, unless the ends are finite and formatted alike.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def within(value: float, low: float, high: float, style: str = ".3f") -> str:
 
 
 def span(low: float, high: float, style: str) -> str:
-    """Return two numbers as a range, or the one that both are when they are shown.
+    """Format two numbers as a range, or as one number if they are formatted alike.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def span(low: float, high: float, style: str) -> str:
 
 
 def moves(first: float, last: float, style: str) -> str:
-    """Say where a quantity goes, or that it stays when its ends are shown alike.
+    """Return "goes from first to last", or "stays at first" if they are formatted alike.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def moves(first: float, last: float, style: str) -> str:
 
 
 def plus_minus(value: float, half: float, decimals: int = 2) -> str:
-    """Return an estimate with half the width of its interval, if it has a width.
+    """Format an estimate with the half-width of its interval, unless that is zero.
 
     Examples
     --------

@@ -7,7 +7,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from analysis.report import figure
-from analysis.report.publishing.dark import darkened
+from analysis.report.publishing.dark_figures import dark_svg
 
 #: Width in pixels of a figure in the column of a page, and on a telephone.
 WIDE, NARROW = 700, 358
@@ -78,4 +78,4 @@ def test_a_text_that_cannot_be_read_would_be_seen(look, drawing, fault, draw):
 
 def test_ink_that_stays_dark_on_a_dark_page_would_be_seen(look, drawing):
     light = drawing(lambda axis: axis.set_title("title", color="#1f77b4"))
-    assert "title: " in str(look(darkened(light).replace("#1f77b4", "#202020"))["faint"])
+    assert "title: " in str(look(dark_svg(light).replace("#1f77b4", "#202020"))["faint"])

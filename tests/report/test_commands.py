@@ -16,7 +16,7 @@ from analysis.report.__main__ import INTERRUPTED
 from analysis.report.paths import ROOT
 from analysis.report.publishing import printing
 from analysis.report.publishing.citation import Edition, release_tag
-from analysis.report.running import known, notebooks
+from analysis.report.running import build_statistics, notebooks
 from analysis.report.running.notebooks import find_notebook
 from analysis.report.running.runner import locked
 
@@ -126,7 +126,7 @@ def test_a_trace_goes_where_one_is_taken_and_is_not_empty(capsys, tmp_path):
     said = refused(capsys, "run", "four-sources", "--trace", "my.csv")
     assert said == "error: four-sources takes no trace: leave TRACE out"
     said = refused(capsys, "run", "your-trace", "--parameters", "trace=my.csv")
-    assert said == "error: trace is no value among others: give the file with TRACE="
+    assert said == "error: trace must be given as a file, with TRACE="
     (tmp_path / "my.csv").write_text("\n")
     said = refused(capsys, "run", "your-trace", "--trace", str(tmp_path / "my.csv"))
     assert said == f"error: {tmp_path / 'my.csv'}: the file is empty"
@@ -235,7 +235,7 @@ def test_every_command_explains_its_options(capsys, name):
 @pytest.fixture
 def small_book(tmp_path, monkeypatch):
     """A book of one page, with something known of its builds and a result of its own."""
-    for module in (notebooks, known):
+    for module in (notebooks, build_statistics):
         monkeypatch.setattr(module, "BOOK", tmp_path)
     (tmp_path / "part").mkdir()
     (tmp_path / "profiles").mkdir()
@@ -252,15 +252,18 @@ def small_book(tmp_path, monkeypatch):
 def test_times_and_bytes_are_kept_for_the_next_estimate(capsys, small_book):
     assert command.main(["times", "--profile", "quick"]) == 0
     quick = {"seconds": {"plain": 12.5}, "compilation": 0, "bytes": {"results": 5, "pages": 0}}
-    assert known.known_builds() == {"full": {"seconds": {"plain": 100.0}}, "quick": quick}
+    assert build_statistics.read_statistics() == {
+        "full": {"seconds": {"plain": 100.0}},
+        "quick": quick,
+    }
     (small_book / "compilation.txt").write_text("3.5\n")
     (small_book.parents[2] / "html").mkdir()
     (small_book.parents[2] / "html/index.html").write_text("page")
     assert command.main(["times", "--profile", "quick"]) == 0
-    assert known.known_builds()["quick"]["compilation"] == 3.5
-    assert known.known_builds()["quick"]["bytes"] == {"results": 9, "pages": 4}
-    assert known.known_seconds("quick", "plain") == 12.5
-    assert known.known_seconds("paper", "plain") is None
+    assert build_statistics.read_statistics()["quick"]["compilation"] == 3.5
+    assert build_statistics.read_statistics()["quick"]["bytes"] == {"results": 9, "pages": 4}
+    assert build_statistics.recorded_seconds("quick", "plain") == 12.5
+    assert build_statistics.recorded_seconds("paper", "plain") is None
 
 
 def test_times_need_a_book(capsys):
@@ -274,7 +277,7 @@ def test_how_many_notebooks_repeat_is_kept(capsys, small_book, monkeypatch):
     assert command.main(["repeat", "--profile", "quick"]) == 0
     said = capsys.readouterr().out
     assert "part/other: notebook.ipynb, records.json\nrepeated: 1 of 2" in said
-    assert known.known_builds()["quick"] == {"repeated": {"again": 1, "all": 2}}
+    assert build_statistics.read_statistics()["quick"] == {"repeated": {"again": 1, "all": 2}}
 
 
 def test_an_unknown_profile_is_refused(capsys):
@@ -336,7 +339,7 @@ def test_a_tree_that_changes_while_the_book_is_built_is_not_published(monkeypatc
     for name in ("make_book", "make_pdf"):
         monkeypatch.setattr(command, name, lambda profile: None)
     said = refused(capsys, "release", "--profile", "quick")
-    assert "has changed since the release was begun" in said
+    assert "changed during the release" in said
 
 
 @pytest.mark.process

@@ -56,9 +56,9 @@ def test_a_folder_comes_where_none_was(tmp_path):
 
 PARENT = """
 import subprocess
-from analysis.report.files import end_with_parent
+from analysis.report.files import exit_with_parent
 command = ["sh", "-c", "echo $$ > pid.new; mv pid.new pid; exec sleep 600"]
-subprocess.run(command, preexec_fn=end_with_parent)
+subprocess.run(command, preexec_fn=exit_with_parent)
 """
 
 

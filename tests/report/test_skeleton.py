@@ -79,6 +79,6 @@ def test_a_file_that_is_there_is_not_overwritten(checkout):
     study = checkout / "analysis/robots/studies/my_page"
     study.mkdir()
     (study / "numbers.py").write_text("precious = 1\n")
-    with pytest.raises(ValueError, match=r"numbers\.py is there already"):
+    with pytest.raises(ValueError, match=r"numbers\.py exists already"):
         new_page("robots/my-page", checkout)
     assert not (checkout / "book/robots/my-page.md").exists()

@@ -46,7 +46,7 @@ from analysis.report.pages.rows import RowRole, add_search_entries, record_menti
 from analysis.report.pages.terms import setup_terms
 from analysis.report.run import DIGITS, FORMATS
 from analysis.report.running.notebooks import Parameter, all_notebooks, find_notebook
-from analysis.report.scorecard import SAID
+from analysis.report.scorecard import VERBAL
 from analysis.report.text import escaped, escaped_words
 
 #: Link texts of files by suffix, where the text is not the suffix itself.
@@ -328,7 +328,7 @@ def _bases(data: dict[str, Any], document: str) -> dict[str, int]:
     counts = Counter(
         verdict["basis"]
         for id, verdict in data["verdicts"].items()
-        if rows[id].document == document and rows[id].kind in SAID
+        if rows[id].document == document and rows[id].kind in VERBAL
     )
     kept = {basis: counts.pop(basis, 0) for basis in ("computed", "proved", "judged")}
     return kept | {"": counts.total()}

@@ -1,1 +1,1 @@
-"""From results to a publication: files beside the pages, addresses, citation, crate, release."""
+"""Publication of the book: data files, permalinks, citations, RO-Crate, PDF and release archive."""

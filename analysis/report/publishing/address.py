@@ -1,9 +1,9 @@
-"""Where the book and its repository are published: two settings, empty by default.
+"""The URLs of the published book and of its repository: two settings, empty by default.
 
-``html.baseurl`` of ``book/_config.yml``, or ``make book BASEURL=https://...``, is the address from
-which permalinks and canonical links follow; while it is empty links are relative.
-``html.repository``, or ``REPOSITORY=https://...``, is what pages name where they say how to rerun
-them; while it is empty they name the archive of a release.
+``html.baseurl`` of ``book/_config.yml``, or ``make book BASEURL=https://...``, is the prefix of
+permalinks and canonical links; if it is empty, links are relative.
+``html.repository``, or ``REPOSITORY=https://...``, is the repository to which the instructions for
+reruns link; if it is empty, they have no link.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ _ADDRESS = re.compile(r"https?://[^\s\"'<>#?\\{}]+")
 
 
 def base_address() -> str:
-    """Return the address under which the book is published, with a slash at its end, or nothing.
+    """Return the URL of the published book with a trailing slash, or an empty string.
 
     Raises
     ------
     ValueError
-        If it is no address of the web.
+        If the setting is not an http(s) URL.
     """
     given = _setting("BASEURL", "baseurl")
     return f"{given}/" if given else ""
 
 
 def repository_address() -> str:
-    """Return the address of the repository, without a slash at its end, or nothing.
+    """Return the URL of the repository without a trailing slash, or an empty string.
 
     Raises
     ------
     ValueError
-        If it is no address of the web.
+        If the setting is not an http(s) URL.
     """
     return _setting("REPOSITORY", "repository")
 
 
 def _setting(variable: str, name: str) -> str:
-    """Return an address from the environment, or else from the book's configuration."""
+    """Return a URL from an environment variable, or else from the book's configuration."""
     config = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))
     given = (os.environ.get(variable) or config["html"].get(name) or "").strip()
     if given and not _ADDRESS.fullmatch(given):
@@ -56,16 +56,16 @@ def _setting(variable: str, name: str) -> str:
 
 
 def permalink(product: dict[str, Any], base: str, *, document: bool = True) -> str:
-    """Return the permanent address of a figure or table, relative where the book has none.
+    """Return the permalink of a figure or table, relative if the book has no base URL.
 
     Parameters
     ----------
     product : dict
-        With its ``id`` and the page of its ``notebook``.
+        Its description, with ``id`` and ``notebook``.
     base : str
         As `base_address` returns it.
     document : bool
-        False for a reader's own run, which is on its own page only.
+        False for a reader's own run, whose page is not part of the published book.
     """
     if not document:
         return f"{Path(product['notebook']).name}.html#{product['id']}"

@@ -1,4 +1,4 @@
-"""The title of a figure or table: the first sentence of its caption, for TeX and as plain text."""
+"""Titles of figures and tables: the first sentence of the caption, as TeX and as plain text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 
 from analysis.report.text import as_tex
 
-# Mathematics and code as a whole, a full stop inside a number or a name, anything else.
+# A formula, code, an escaped character, a character other than a full stop, or a full stop that is
+# not followed by a space.
 _SENTENCE = re.compile(r"(?:\$[^$]*\$|`[^`]*`|\\.|[^.$`\\]|\.(?!\s|$))+")
 _PARTS = re.compile(
     r"(?P<math>\$[^$]*\$)|(?:\{[\w:]+\})?`(?P<code>[^`]*)`|\\(?P<escaped>[!-/:-@\[-`{-~])"
@@ -31,14 +32,14 @@ def title_as_tex(caption: str) -> str:
             return rf"\emph{{{as_tex(found['words'])}}}"
         if found["code"] is not None:
             return rf"\texttt{{{as_tex(found['code'])}}}"
-        # A space is a word of its own here, which the conversion of a line would drop.
+        # `as_tex` strips a text that is a single space.
         return as_tex(found["escaped"] or found["other"]) or " "
 
     return _PARTS.sub(part, first_sentence(caption))
 
 
-def title_as_text(caption: str) -> str:
-    """Return the title without its marks; mathematics stays as TeX, without the dollars."""
+def title_as_plain_text(caption: str) -> str:
+    """Return the title without Markdown markup; formulas stay as TeX, without dollar signs."""
 
     def part(found: re.Match[str]) -> str:
         if found["math"]:

@@ -1,7 +1,8 @@
-"""The book as one research object: ``ro-crate-metadata.json``, and ``codemeta.json`` of its code.
+"""RO-Crate metadata of the book, ``ro-crate-metadata.json``, and ``codemeta.json`` of its code.
 
-Each executed notebook is the instrument of an action, its parameters are the object and its
-figures, tables and data the result (https://www.researchobject.org/ro-crate).
+In the crate each run of a notebook is a CreateAction: the notebook is its instrument, the
+parameters are its object, and figures, tables and data its result
+(https://www.researchobject.org/ro-crate).
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ from rocrate.rocrate import ROCrate  # type: ignore[import-untyped]
 
 from analysis.report.collate import PRODUCTS, Collation
 from analysis.report.paths import ROOT
-from analysis.report.publishing.captions import title_as_text
+from analysis.report.publishing.captions import title_as_plain_text
 from analysis.report.publishing.citation import (
     CODE_LICENSE,
     TEXT_LICENSE,
     Edition,
     authors,
-    facts,
+    cff,
 )
 from analysis.report.publishing.linked_data import TYPES
 from analysis.report.run import write_json
 
 CRATE = "ro-crate-metadata.json"
-#: Files of the whole book, and what each is.
-WHOLE = {
+#: Names of the files that belong to the whole book.
+BOOK_FILES = {
     "scorecard.csv": "Verdict on every row that the documents print",
     "errata.csv": "What should stand where in the documents",
     "manifest.json": "SHA-256 of every figure, data file and record",
@@ -39,29 +40,29 @@ _FORMATS = TYPES | {"bib": "application/x-bibtex", "cff": "application/yaml"}
 
 
 def write_crate(found: Collation, site: Path, edition: Edition) -> None:
-    """Write the metadata of the research object for what lies in the site.
+    """Write the RO-Crate metadata of a site's files.
 
     Parameters
     ----------
     found : Collation
-        What the notebooks left behind.
+        Collated results of the notebooks.
     site : Path
-        Top of the site, with its other files in place.
+        Root of the site, with its other files in place.
     edition : Edition
-        What is published.
+        The edition that is published.
     """
     crate = ROCrate()
     who = [_entity(crate, "#contributors", "Organization", name) for name in authors()]
-    crate.name, crate.description = facts()["title"], facts()["abstract"]
-    crate.keywords, crate.creator = facts()["keywords"], who
+    crate.name, crate.description = cff()["title"], cff()["abstract"]
+    crate.keywords, crate.creator = cff()["keywords"], who
     crate.datePublished = edition.date
     crate.license = _entity(crate, TEXT_LICENSE, "CreativeWork", "CC BY 4.0, of text and figures")
-    crate.root_dataset["version"] = f"{facts()['version']}, commit {edition.commit}"
+    crate.root_dataset["version"] = f"{cff()['version']}, commit {edition.commit}"
     if edition.address:
         crate.root_dataset["url"] = edition.address
     _entity(crate, CODE_LICENSE, "CreativeWork", "MIT License, of code")
     python = _entity(crate, "#python", "ComputerLanguage", "Python")
-    for path, name in WHOLE.items():
+    for path, name in BOOK_FILES.items():
         _file(crate, site, path, name)
     for page, run in found.runs.items():
         short = Path(page).name
@@ -82,11 +83,11 @@ def write_crate(found: Collation, site: Path, edition: Edition) -> None:
 
 
 def _products(crate: ROCrate, found: Collation, site: Path, part: str, page: str) -> list[Any]:
-    """Add the files of a page's figures, tables or data, and return them."""
+    """Add the files of a page's figures, tables or data to the crate, and return them."""
     files = []
     for id, product in getattr(found, part).items():
         if product["notebook"] == page:
-            title = title_as_text(product.get("caption") or product["description"])
+            title = title_as_plain_text(product.get("caption") or product["description"])
             paths = sorted(site.glob(f"{part}/{id}.*"))
             files += [_file(crate, site, f"{part}/{path.name}", title) for path in paths]
     return files
@@ -104,23 +105,23 @@ def _entity(crate: ROCrate, id: str, kind: str, name: str, **properties: Any) ->
 
 
 def _value(value: Any) -> Any:
-    """Return a parameter as JSON-LD can say it: a list of lists would lose its shape there."""
+    """Return a parameter's value for JSON-LD, which would flatten nested lists: these as text."""
     return value if isinstance(value, (int, float, str)) else str(value)
 
 
 def codemeta(edition: Edition) -> dict[str, Any]:
-    """Return what ``codemeta.json`` says of the package (https://codemeta.github.io)."""
+    """Return the content of ``codemeta.json`` for the package (https://codemeta.github.io)."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     said = {
         "@context": "https://w3id.org/codemeta/3.0",
         "type": "SoftwareSourceCode",
-        "name": facts()["title"],
+        "name": cff()["title"],
         "description": project["description"],
         "author": [{"type": "Organization", "name": name} for name in authors()],
         "license": CODE_LICENSE,
         "version": project["version"],
         "dateModified": edition.date,
-        "keywords": facts()["keywords"],
+        "keywords": cff()["keywords"],
         "programmingLanguage": "Python",
         "runtimePlatform": f"Python {project['requires-python']}",
         "softwareRequirements": project["dependencies"],
@@ -128,13 +129,13 @@ def codemeta(edition: Edition) -> dict[str, Any]:
     return said | ({"url": edition.address} if edition.address else {})
 
 
-def correct_sizes(site: Path) -> None:
-    """Say how large the notebooks are: they are completed when the numbers of pages are known.
+def update_notebook_sizes(site: Path) -> None:
+    """Update the sizes of the notebooks in the crate, which are rewritten after the pages.
 
     Parameters
     ----------
     site : Path
-        A folder with a crate, if it has one.
+        Root of the site; without a crate nothing is done.
     """
     path = site / CRATE
     if not path.exists():

@@ -1,6 +1,6 @@
-"""What a page says of itself to machines: schema.org's Book, Chapter, ImageObject and Dataset.
+"""JSON-LD of the pages in the vocabulary of schema.org: Book, Chapter, ImageObject and Dataset.
 
-Addresses are absolute where the book has one; elsewhere they lead from the page to the file.
+URLs are absolute if the book has a base URL, and otherwise relative to the page.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.report.collate import PRODUCTS
-from analysis.report.publishing.captions import title_as_text
-from analysis.report.publishing.citation import TEXT_LICENSE, Edition, authors, facts
+from analysis.report.publishing.captions import title_as_plain_text
+from analysis.report.publishing.citation import TEXT_LICENSE, Edition, authors, cff
 
 CONTEXT = "https://schema.org"
-#: Media types of the formats of a figure, by ending.
+#: Media types by file suffix.
 TYPES = {
     "svg": "image/svg+xml",
     "pdf": "application/pdf",
@@ -29,54 +29,54 @@ Node = dict[str, Any]
 
 @dataclass(frozen=True)
 class Place:
-    """A page, from which things are named.
+    """A page of an edition, to which URLs are relative.
 
     Attributes
     ----------
     page : str
         The page, such as "ephemeral/four-sources".
     edition : Edition
-        What it is part of.
+        The edition that the page is part of.
     """
 
     page: str
     edition: Edition
 
     def to(self, path: str) -> str:
-        """Return the address of a file of the site."""
+        """Return the URL of a file of the site."""
         return (self.edition.address or "../" * self.page.count("/")) + path
 
     @property
     def here(self) -> str:
-        """The address of the page itself."""
+        """The URL of the page itself."""
         return self.to(f"{self.page}.html")
 
 
 def book(place: Place) -> Node:
-    """Return the book as a whole."""
+    """Return the JSON-LD node of the book."""
     return {
         "@type": "Book",
         "@id": place.edition.address or place.to("index.html"),
-        "name": facts()["title"],
+        "name": cff()["title"],
         "author": [{"@type": "Organization", "name": name} for name in authors()],
-        "abstract": facts()["abstract"],
-        "keywords": facts()["keywords"],
+        "abstract": cff()["abstract"],
+        "keywords": cff()["keywords"],
         "inLanguage": "en",
         "license": TEXT_LICENSE,
-        "version": f"{facts()['version']}, commit {place.edition.commit}",
+        "version": f"{cff()['version']}, commit {place.edition.commit}",
         "datePublished": place.edition.date,
     }
 
 
 def chapter(title: str, place: Place, results: Mapping[str, Any]) -> Node:
-    """Return a page, with the figures, tables and data that it holds.
+    """Return the JSON-LD node of a page, with its figures, tables and data as parts.
 
     Parameters
     ----------
     title : str
-        Its title, as text.
+        Title of the page, as text.
     place : Place
-        Where it is.
+        The page.
     results : mapping
         ``figures``, ``tables`` and ``data`` of the book, as `analysis.report.collate` gathers them.
     """
@@ -100,12 +100,12 @@ def chapter(title: str, place: Place, results: Mapping[str, Any]) -> Node:
 
 
 def figure(product: Mapping[str, Any], place: Place) -> Node:
-    """Return a figure, and the numbers that it draws."""
+    """Return the JSON-LD node of a figure, based on the dataset of its plotted numbers."""
     id = product["id"]
     return {
         "@type": "ImageObject",
         "@id": f"{place.here}#{id}",
-        "name": title_as_text(product["caption"]),
+        "name": title_as_plain_text(product["caption"]),
         "caption": product["caption"],
         "description": product["alt"],
         "contentUrl": place.to(f"figures/{id}.svg"),
@@ -123,7 +123,7 @@ def figure(product: Mapping[str, Any], place: Place) -> Node:
 
 
 def dataset(product: Mapping[str, Any], place: Place, part: str) -> Node:
-    """Return a table ("tables") or the instances of an experiment ("data")."""
+    """Return the JSON-LD node of a table (`part` "tables") or of saved data ("data")."""
     id = product["id"]
     path = f"{part}/{id}.csv"
     said = product["caption" if part == "tables" else "description"]
@@ -132,7 +132,7 @@ def dataset(product: Mapping[str, Any], place: Place, part: str) -> Node:
     return {
         "@type": "Dataset",
         "@id": f"{place.here}#{id}" if part == "tables" else place.to(path),
-        "name": title_as_text(said),
+        "name": title_as_plain_text(said),
         "description": said,
         "license": TEXT_LICENSE,
         "distribution": _csv(place, path),

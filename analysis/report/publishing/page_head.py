@@ -1,6 +1,6 @@
-"""The head of each page: description, citation tags, links to licence, JSON-LD; and the sitemap.
+"""Sphinx extension for the ``head`` of pages (metadata and JSON-LD) and for the sitemap.
 
-A Sphinx extension. The page of a reader's own run carries none of it: it is not part of the book.
+Pages of a reader's own run have no such metadata: they are not part of the published book.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from sphinx.application import Sphinx
 
 from analysis.report.pages.collated import results
 from analysis.report.publishing import linked_data
-from analysis.report.publishing.citation import TEXT_LICENSE, Edition, authors, facts
+from analysis.report.publishing.citation import TEXT_LICENSE, Edition, authors, cff
 from analysis.report.publishing.crate import CRATE
 from analysis.report.publishing.linked_data import Place
 
 _TAG = Markup("    <{} {}>\n")
-#: What a search engine is told in a page's title beside its own words, by the folder of the page.
+#: Subject that a page's HTML title has besides the page's own title, by the folder of the page.
 _SUBJECTS = {
     "ephemeral": "Whittle index for web crawling",
     "restarts": "Restless bandits with restarts",
@@ -32,40 +32,45 @@ _SUBJECTS = {
     "crawl": "Scheduling a web crawler",
     "joint": "Web crawler and indexing engine",
 }
-#: Letters of a description that search engines show.
-_SHOWN = 300
-#: The paragraph of a page that says what came out.
-_FOUND = "What we find."
+#: Greatest length of a description, in characters; search engines cut longer ones.
+_DESCRIPTION_LENGTH = 300
+#: Text with which the paragraph of a page's findings begins.
+_FINDINGS = "What we find."
 
 
 def description(doctree: nodes.document) -> str:
-    """Return what a page finds, or else its first paragraph, as one short text.
+    """Return the first sentences of a page's findings, or else of its first paragraph.
 
-    Whole sentences, as many as search engines show; a first sentence that is longer is cut off.
+    There are as many whole sentences as fit into `_DESCRIPTION_LENGTH`; if the first one does not
+    fit, it is cut. Sentences with formulas are left out.
     """
     paragraphs = [node for node in doctree.findall(nodes.paragraph) if _is_prose(node)]
     texts = [" ".join(node.astext().split()) for node in paragraphs]
-    finding = [text.removeprefix(_FOUND).strip() for text in texts if text.startswith(_FOUND)]
+    finding = [text.removeprefix(_FINDINGS).strip() for text in texts if text.startswith(_FINDINGS)]
     sentences = re.split(r"(?<=[.!?]) +(?=[A-Z0-9])", next(iter(finding + texts), ""))
-    # No search engine sets mathematics.
+    # Search engines would show the TeX source of a formula.
     sentences = [sentence for sentence in sentences if "\\" not in sentence] or [""]
     said = sentences[0]
     for sentence in sentences[1:]:
-        if len(f"{said} {sentence}") > _SHOWN:
+        if len(f"{said} {sentence}") > _DESCRIPTION_LENGTH:
             break
         said = f"{said} {sentence}"
-    return said if len(said) <= _SHOWN else said[: _SHOWN - 1].rpartition(" ")[0] + "…"
+    return (
+        said
+        if len(said) <= _DESCRIPTION_LENGTH
+        else said[: _DESCRIPTION_LENGTH - 1].rpartition(" ")[0] + "…"
+    )
 
 
 def _is_prose(paragraph: nodes.paragraph) -> bool:
-    """Return whether a paragraph stands in a section itself, not in a hint, card or note."""
+    """Whether a paragraph is a child of a section, not of a hint, card or note."""
     return isinstance(paragraph.parent, nodes.section)
 
 
 def head(
     title: str, page: str, edition: Edition, found: dict[str, Any], description: str = ""
 ) -> str:
-    """Return what a page's head says of it, as HTML.
+    """Return the metadata of a page as HTML elements for its head.
 
     Parameters
     ----------
@@ -74,25 +79,25 @@ def head(
     page : str
         The page, such as "ephemeral/four-sources".
     edition : Edition
-        What it is part of.
+        The edition that the page is part of.
     found : dict
-        What the notebooks left behind.
+        Collated results of the notebooks.
     description : str
-        What the page finds, as text; left out if empty.
+        Description of the page, as text; left out if empty.
     """
     place = Place(page, edition)
     front = page == "index"
     said = linked_data.book(place) if front else linked_data.chapter(title, place, found)
     text = json.dumps({"@context": linked_data.CONTEXT, **said}, ensure_ascii=False, indent=1)
-    # Words of a caption cannot end the script that they stand in.
+    # "</script>" within a caption would end the element.
     script = text.replace("<", "\\u003c")
-    citation = {"title": facts()["title"] if front else title}
-    citation |= {} if front else {"inbook_title": facts()["title"]}
+    citation = {"title": cff()["title"] if front else title}
+    citation |= {} if front else {"inbook_title": cff()["title"]}
     citation |= {"publication_date": edition.date.replace("-", "/"), "language": "en"}
     citation |= {"fulltext_html_url": place.here} if edition.address else {}
     tags = [_tag("meta", name="citation_author", content=name) for name in authors()]
     tags += [_tag("meta", name=f"citation_{name}", content=citation[name]) for name in citation]
-    preview = {"title": title, "site_name": facts()["title"]}
+    preview = {"title": title, "site_name": cff()["title"]}
     preview["type"] = "book" if front else "article"
     preview |= {"url": place.here} if edition.address else {}
     if description:
@@ -120,14 +125,14 @@ def _add_head(
         return
     edition = Edition(**{name: found["edition"][name] for name in ("commit", "date", "address")})
     title = unescape(re.sub(r"<[^>]+>", "", str(context.get("title", ""))))
-    said = " ".join(facts()["abstract"].split()) if page == "index" else description(doctree)
+    said = " ".join(cff()["abstract"].split()) if page == "index" else description(doctree)
     tags = head(title, page, edition, found, said)
     context["metatags"] = context.get("metatags", "") + tags
     context["subject"] = _SUBJECTS.get(page.partition("/")[0], "")
 
 
 def write_sitemap(pages: list[str], address: str, site: Path) -> None:
-    """Write ``sitemap.xml``: every page at its address, as https://www.sitemaps.org asks."""
+    """Write ``sitemap.xml`` with the URLs of all pages (https://www.sitemaps.org)."""
     lines = [f"  <url><loc>{escape(address)}{escape(page)}.html</loc></url>\n" for page in pages]
     text = '<?xml version="1.0" encoding="utf-8"?>\n'
     text += '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
@@ -140,7 +145,7 @@ def _add_sitemap(app: Sphinx, failed: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Connect to the events at which a page, and the whole site, is written."""
+    """Register the event handlers."""
     app.connect("html-page-context", _add_head)
     app.connect("build-finished", _add_sitemap)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,8 +1,8 @@
-"""The book as one PDF: the single page that Sphinx makes, put in order for paper, then printed.
+"""The book as one PDF, printed by Chromium from the output of Sphinx's builder ``singlehtml``.
 
-Proofs are open, code is left to the notebooks and rows to the scorecard, which stands last; links
-lead inside the book or to the web. Chromium numbers the pages and makes the outline, from which the
-contents in front get their page numbers.
+For print, folded proofs are opened, code cells removed, and the tables of rows replaced by the
+scorecard, which comes last; links point inside the PDF or to the web. The page numbers of the table
+of contents come from the PDF outline that Chromium writes.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from pypdf import PdfReader, PdfWriter
 from pypdf.constants import PageLabelStyle
 from pypdf.generic import ArrayObject, DictionaryObject, NameObject
 
-from analysis.report.files import end_with_parent
-from analysis.report.publishing.citation import Edition, authors, facts, plain_citation
+from analysis.report.files import exit_with_parent
+from analysis.report.publishing.citation import Edition, authors, cff, plain_citation
 
-# Of a file of 70,000 objects Chromium's trailer counts one too few; pypdf counts for itself, writes
-# a trailer of its own, and would tell the reader about it.
+# Chromium writes a /Size in the PDF trailer that is one too small for 70,000 objects. pypdf writes
+# a correct one, but logs a warning about it.
 logging.getLogger("pypdf._writer").setLevel(logging.ERROR)
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -38,26 +38,26 @@ CHROMIUM_OPTIONS = (
 _PRINTING = (
     "--no-pdf-header-footer", "--generate-pdf-document-outline", "--virtual-time-budget=10000",
 )  # fmt: skip
-#: What stands on the web only: what is read beside code, and what shows figures or rows twice.
-APART = ("api/", "back/gallery", "back/replication")
-#: What stands last.
-LAST = "guide/scorecard"
-#: Elements that mean nothing on paper.
-_SCREEN_ONLY = (
+#: Pages that are not printed: the API, and pages that repeat figures or rows.
+WEB_ONLY = ("api/", "back/gallery", "back/replication")
+#: The page that is printed last, as an appendix.
+APPENDIX = "guide/scorecard"
+#: Selectors of elements that are removed for print.
+_WEB_ONLY_ELEMENTS = (
     ".cell_input", "details.above-input", ".repro-links", ".book-rerun-hint", ".book-filter",
     ".headerlink", ".explorable", ".toctree-wrapper > .caption", "button", "iframe", "noscript",
     "form",
 )  # fmt: skip
-#: Family, file and style of the fonts on paper: STIX, which formulas have too, and DejaVu for code.
-_FACES = (
+#: Family, file and style of the printed fonts: STIX, also used in formulas, and DejaVu for code.
+_FONTS = (
     ("STIX", "STIXGeneral", ""),
     ("STIX", "STIXGeneralItalic", "font-style: italic"),
     ("STIX", "STIXGeneralBol", "font-weight: bold"),
     ("STIX", "STIXGeneralBolIta", "font-style: italic; font-weight: bold"),
     ("Code", "DejaVuSansMono", ""),
 )
-#: Stands in a link of the contents for a page of the file, until the pages are known.
-_PAGE = "https://page.invalid/"
+#: Prefix of the links of the contents, which are replaced by links to pages of the merged PDF.
+_PAGE_URL = "https://page.invalid/"
 
 
 def print_contents(contents: dict[str, Any]) -> dict[str, Any]:
@@ -66,40 +66,40 @@ def print_contents(contents: dict[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     contents : dict
-        As ``_toc.yml`` has it.
+        Content of ``_toc.yml``.
     """
     ordered = copy.deepcopy(contents)
     last = []
     for part in ordered["parts"]:
-        kept = [c for c in part["chapters"] if not c["file"].startswith(APART)]
-        last += [chapter for chapter in kept if chapter["file"] == LAST]
-        part["chapters"] = [chapter for chapter in kept if chapter["file"] != LAST]
+        kept = [c for c in part["chapters"] if not c["file"].startswith(WEB_ONLY)]
+        last += [chapter for chapter in kept if chapter["file"] == APPENDIX]
+        part["chapters"] = [chapter for chapter in kept if chapter["file"] != APPENDIX]
     ordered["parts"].append({"caption": "Appendix", "chapters": last})
     ordered["parts"] = [part for part in ordered["parts"] if part["chapters"]]
     return ordered
 
 
-def for_paper(html: str, address: str) -> str:
-    """Return the single page of the book as it is to be printed.
+def printable_html(html: str, address: str) -> str:
+    """Return the HTML of the whole book, ready to print.
 
     Parameters
     ----------
     html : str
-        The page that Sphinx made, with all chapters in it.
+        Output of the builder ``singlehtml``.
     address : str
-        Where the book is published; with none, links to files are text.
+        Base URL of the published book; if it is empty, links to files become text.
     """
     soup = BeautifulSoup(html, "html.parser")
     body = soup.select_one("article") or soup.select_one("main") or soup.body
     assert body is not None
-    for element in body.select(", ".join(_SCREEN_ONLY)):
+    for element in body.select(", ".join(_WEB_ONLY_ELEMENTS)):
         element.decompose()
     for cell in body.select(".cell"):
         if not cell.get_text(strip=True) and not cell.find("img"):
             cell.decompose()
     for details in body.find_all("details"):
         details["open"] = ""
-    _leave_rows_to_the_scorecard(body)
+    _replace_row_tables(body)
     _fix_links(body, address)
     for chapter in body.select("section section:has(> h1), span[id^=document-] + section"):
         chapter["data-chapter"] = ""
@@ -107,25 +107,25 @@ def for_paper(html: str, address: str) -> str:
 
 
 def _page(body: str) -> str:
-    title = escape(facts()["title"])
-    style = _typefaces() + Path(__file__).with_name("print.css").read_text(encoding="utf-8")
+    title = escape(cff()["title"])
+    style = _font_faces() + Path(__file__).with_name("print.css").read_text(encoding="utf-8")
     head = f'<meta charset="utf-8"><title>{title}</title><style>{style}</style>'
     return f'<!doctype html><html lang="en-GB"><head>{head}</head><body>{body}</body></html>'
 
 
-def _typefaces() -> str:
-    """Return the rules that name the fonts of text and code: those that Matplotlib brings."""
+def _font_faces() -> str:
+    """Return the CSS rules ``@font-face`` for the fonts, which come with Matplotlib."""
     faces = []
-    for family, file, more in _FACES:
+    for family, file, more in _FONTS:
         address = Path(get_data_path(), "fonts/ttf", f"{file}.ttf").as_uri()
         faces.append(f'@font-face {{ font-family: "{family}"; src: url("{address}"); {more} }}\n')
     return "".join(faces)
 
 
-def _leave_rows_to_the_scorecard(body: Tag) -> None:
-    """Show rows once: what leads to a row of a chapter leads to its line in the scorecard.
+def _replace_row_tables(body: Tag) -> None:
+    """Replace each page's table of rows by a note, and move the rows' ids to the scorecard.
 
-    Without a scorecard they stay where they are.
+    Links to a row then lead to the scorecard. Without a scorecard nothing is changed.
     """
     links = body.select(".book-scorecard a[href]")
     lines = {f"row-{link.get_text(strip=True)}": link for link in links}
@@ -141,7 +141,7 @@ def _leave_rows_to_the_scorecard(body: Tag) -> None:
 
 
 def _fix_links(body: Tag, address: str) -> None:
-    """Let links lead to a place in the book or to the web; what leads elsewhere becomes text."""
+    """Point links inside the PDF or to the published book; other relative links become text."""
     known = {element["id"] for element in body.find_all(id=True)}
     for link in body.find_all("a", href=True):
         target = str(link["href"])
@@ -157,12 +157,12 @@ def _fix_links(body: Tag, address: str) -> None:
 
 
 def find_browser() -> str:
-    """Return the browser that prints.
+    """Return the path of Chromium.
 
     Raises
     ------
     RuntimeError
-        If there is none.
+        If it is not installed.
     """
     found = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if found is None:
@@ -173,24 +173,24 @@ def find_browser() -> str:
 
 
 def print_page(page: Path, target: Path) -> None:
-    """Let Chromium print a page.
+    """Print an HTML file to a PDF with Chromium.
 
     Raises
     ------
     RuntimeError
-        If there is no Chromium, or it fails.
+        If Chromium is not installed, or fails.
     """
     browser = find_browser()
     with tempfile.TemporaryDirectory() as data:
         command = [browser, *CHROMIUM_OPTIONS, *_PRINTING, f"--user-data-dir={data}"]
         command += [f"--print-to-pdf={target}", page.as_uri()]
-        done = subprocess.run(command, preexec_fn=end_with_parent, capture_output=True, text=True)
+        done = subprocess.run(command, preexec_fn=exit_with_parent, capture_output=True, text=True)
     if done.returncode != 0 or not target.exists():
         raise RuntimeError(f"{browser} did not print the book: {done.stderr[-2000:]}")
 
 
 def outline(reader: PdfReader) -> list[tuple[int, str, int]]:
-    """Return the outline of a PDF: level, title and page, each from 0."""
+    """Return the outline of a PDF as (level, title, page), levels and pages counted from 0."""
 
     def walk(entries: list[Any], level: int) -> Iterator[tuple[int, str, int]]:
         for entry in entries:
@@ -204,19 +204,19 @@ def outline(reader: PdfReader) -> list[tuple[int, str, int]]:
 
 
 def front_matter(entries: list[tuple[int, str, int]], edition: Edition) -> str:
-    """Return title page and contents as HTML; a number is that of the page in the body, from 1.
+    """Return title page and table of contents as HTML; page numbers count the body from 1.
 
     Parameters
     ----------
     entries : list of (level, title, page)
-        As `outline` returns them; the first two levels that divide the book are shown.
+        As `outline` returns them; levels 0 and 1 are listed.
     edition : Edition
-        What is printed.
+        The edition that is printed.
     """
-    title, _, more = facts()["title"].partition("? ")
+    title, _, more = cff()["title"].partition("? ")
     cited = escape(plain_citation(edition))
     lines = "".join(
-        f'<li class="level-{level}"><a href="{_PAGE}{page}">{escape(name)}</a>'
+        f'<li class="level-{level}"><a href="{_PAGE_URL}{page}">{escape(name)}</a>'
         f'<span class="dots"></span><span>{page + 1}</span></li>'
         for level, name, page in entries
         if level <= 1
@@ -230,8 +230,8 @@ def front_matter(entries: list[tuple[int, str, int]], edition: Edition) -> str:
     )
 
 
-def bind(front: Path, body: Path, target: Path, edition: Edition) -> None:
-    """Put title page and contents before the body, and let the contents lead to its pages."""
+def merge_front_matter(front: Path, body: Path, target: Path, edition: Edition) -> None:
+    """Write the front matter and the body as one PDF, with links, page labels and metadata."""
     writer = PdfWriter(clone_from=body)
     pages = list(writer.pages)
     first = PdfReader(front).pages
@@ -240,8 +240,8 @@ def bind(front: Path, body: Path, target: Path, edition: Edition) -> None:
     for page in writer.pages[: len(first)]:
         for annotation in page.get("/Annots", []):
             action = annotation.get_object().get("/A", {})
-            if str(action.get("/URI", "")).startswith(_PAGE):
-                place = pages[int(action["/URI"].removeprefix(_PAGE))].indirect_reference
+            if str(action.get("/URI", "")).startswith(_PAGE_URL):
+                place = pages[int(action["/URI"].removeprefix(_PAGE_URL))].indirect_reference
                 goal = ArrayObject([place, NameObject("/Fit")])
                 jump = {NameObject("/S"): NameObject("/GoTo"), NameObject("/D"): goal}
                 annotation.get_object()[NameObject("/A")] = DictionaryObject(jump)
@@ -249,26 +249,28 @@ def bind(front: Path, body: Path, target: Path, edition: Edition) -> None:
     writer.set_page_label(len(first), len(writer.pages) - 1, style=PageLabelStyle.DECIMAL, start=1)
     day = edition.date.replace("-", "")
     dates = {"/CreationDate": f"D:{day}000000Z", "/ModDate": f"D:{day}000000Z"}
-    named = {"/Title": facts()["title"], "/Author": ", ".join(authors())}
+    named = {"/Title": cff()["title"], "/Author": ", ".join(authors())}
     writer.add_metadata({**named, **dates})
     writer.page_mode = "/UseOutlines"
     writer.write(target)
 
 
 def print_book(page: Path, target: Path, edition: Edition) -> None:
-    """Print the book; a run that fails or is killed leaves the last one.
+    """Print the book to a PDF; a failed run does not change an existing file.
 
     Parameters
     ----------
     page : Path
-        The single page that Sphinx made.
+        Output of the builder ``singlehtml``.
     target : Path
         The PDF.
     edition : Edition
-        What is printed.
+        The edition that is printed.
     """
     paper, body, front = (page.with_name(f"{n}") for n in ("paper.html", "body.pdf", "front.html"))
-    paper.write_text(for_paper(page.read_text(encoding="utf-8"), edition.address), encoding="utf-8")
+    paper.write_text(
+        printable_html(page.read_text(encoding="utf-8"), edition.address), encoding="utf-8"
+    )
     print_page(paper, body)
     entries = outline(PdfReader(body))
     if not entries:
@@ -276,5 +278,5 @@ def print_book(page: Path, target: Path, edition: Edition) -> None:
     front.write_text(front_matter(entries, edition), encoding="utf-8")
     print_page(front, front.with_suffix(".pdf"))
     bound = page.with_name(target.name)
-    bind(front.with_suffix(".pdf"), body, bound, edition)
+    merge_front_matter(front.with_suffix(".pdf"), body, bound, edition)
     bound.replace(target)

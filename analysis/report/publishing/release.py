@@ -1,7 +1,7 @@
-"""One archive of the book: pages, PDF, data, research object, reports, manifest, lock and sources.
+"""The release archive: pages, PDF, data, RO-Crate, replication reports, manifest and sources.
 
-The same files give the same bytes: members are sorted and have the day of the commit, and neither
-an owner nor the name of this machine.
+The archive is reproducible to the byte: members are sorted, have the date of the commit, and no
+owner.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from analysis.report.collate import Collation
-from analysis.report.files import fresh_folder, replace_folder
+from analysis.report.files import empty_folder, replace_folder
 from analysis.report.paths import ROOT
-from analysis.report.publishing.citation import Edition, facts, release_tag, tracked_files
+from analysis.report.publishing.citation import Edition, cff, release_tag, tracked_files
 from analysis.report.publishing.replication import write_reports
 from analysis.report.run import write_json
 
 #: Files of the repository that belong to a release.
 SOURCES = ("README.md", "LICENSE", "CHANGELOG.md", "requirements.lock")
-#: Files of a build that do, and its PDFs; of the site, all but the hash of what it was made from.
+#: Files of the build folder that do, besides its PDFs and the site.
 BUILT = ("manifest.json", "scorecard.csv", "errata.csv")
 
 
 def check_edition(edition: Edition, tags: Collection[str], *, dirty: bool = False) -> None:
-    """Refuse to publish what no commit names, and a commit that is not tagged as this version.
+    """Check that an edition is a clean commit with the tag of its version.
 
     Parameters
     ----------
     edition : Edition
-        What is to be published.
+        The edition to publish.
     tags : collection of str
         Tags of its commit.
     dirty : bool
-        Whether it is published all the same.
+        True to skip the check.
 
     Raises
     ------
@@ -61,20 +61,20 @@ def check_edition(edition: Edition, tags: Collection[str], *, dirty: bool = Fals
 
 
 def make_release(found: Collation, build: Path, edition: Edition) -> Path:
-    """Write the archive below the site's build folder, with its hash beside it, and return it.
+    """Write the archive and its SHA-256 below the build folder, and return the archive.
 
-    The two are put in place together: a run that is killed leaves those of before.
+    Both are replaced at once: a killed run does not change an existing release.
 
     Parameters
     ----------
     found : Collation
-        What the notebooks left behind.
+        Collated results of the notebooks.
     build : Path
-        The build folder, with the site and, where one was printed, the PDF.
+        The build folder, with the site and, if it was printed, the PDF.
     edition : Edition
-        What is published.
+        The edition to publish.
     """
-    name = f"which-source-next-{facts()['version']}-{edition.commit.split()[0]}"
+    name = f"which-source-next-{cff()['version']}-{edition.commit.split()[0]}"
     place = build / "releases" / name
     place.parent.mkdir(exist_ok=True)
     for stale in place.parent.glob(".*"):  # of a run that was killed
@@ -92,9 +92,9 @@ def make_release(found: Collation, build: Path, edition: Edition) -> Path:
         hashes = {path: _sha256(files[path].read_bytes()) for path in sorted(files)}
         write_json(more / "files.json", hashes)
         files["files.json"] = more / "files.json"
-        packed = _packed(name, files, edition)
+        packed = _archive_bytes(name, files, edition)
         archive = place / f"{name}.tar.gz"
-        new = fresh_folder(more / "release")
+        new = empty_folder(more / "release")
         (new / archive.name).write_bytes(packed)
         (new / f"{archive.name}.sha256").write_text(f"{_sha256(packed)}  {archive.name}\n")
         replace_folder(new, place)
@@ -105,8 +105,8 @@ def _files(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name[0] != "."]
 
 
-def _packed(name: str, files: dict[str, Path], edition: Edition) -> bytes:
-    """Return a compressed archive whose bytes depend on names, contents and the commit alone."""
+def _archive_bytes(name: str, files: dict[str, Path], edition: Edition) -> bytes:
+    """Return a .tar.gz archive whose bytes depend on names, contents and the commit's date only."""
     day = datetime.fromisoformat(edition.date).replace(tzinfo=UTC)
     packed = io.BytesIO()
     with (

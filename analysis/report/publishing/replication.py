@@ -1,6 +1,6 @@
-"""A replication report on each document, in the form that ReScience C asks for, from the records.
+"""A replication report on each document in the format of ReScience C, made from the verdicts.
 
-https://rescience.github.io/write: metadata that say what was replicated, and an article with what
+The format (https://rescience.github.io/write) has a metadata file, and an article that lists what
 was reproduced, what was not, and every assumption that the document does not state.
 """
 
@@ -17,10 +17,10 @@ import yaml
 
 from analysis.published import Document, Printed, documents, printed_rows
 from analysis.report.paths import BOOK
-from analysis.report.publishing.citation import Edition, authors, facts
+from analysis.report.publishing.citation import Edition, authors, cff
 from analysis.report.text import escaped, escaped_words
 
-#: Verdicts by what they say of a replication; *used* and *context* say nothing of it.
+#: Verdicts by outcome of the replication; *used* and *context* have none.
 REPRODUCED = ("matches", "within the interval", "holds", "redrawn", "done")
 WITH_CHOICES = ("matches under", "holds under")
 NOT_REPRODUCED = ("explained", "differs", "does not hold", "not determined", "open")
@@ -29,31 +29,31 @@ _FIELD = re.compile(r"(\w+)\s*=\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 
 @dataclass(frozen=True)
 class Report:
-    """What the book says of one document.
+    """The verdicts on one document.
 
     Attributes
     ----------
     document : Document
         The document.
     rows : list of (Printed, dict)
-        Its rows that have a verdict, each with it.
+        Its rows that have a verdict, with the verdict.
     """
 
     document: Document
     rows: list[tuple[Printed, dict[str, Any]]]
 
     def of(self, verdicts: Sequence[str]) -> list[tuple[Printed, dict[str, Any]]]:
-        """Return the rows with one of some verdicts."""
+        """Return the rows that have one of the given verdicts."""
         return [(row, said) for row, said in self.rows if said["verdict"] in verdicts]
 
     def counted(self, verdicts: Sequence[str]) -> str:
-        """Return how many rows have each of some verdicts, in words."""
+        """Return the number of rows with each of the given verdicts, as a phrase."""
         counts = Counter(said["verdict"] for _, said in self.of(verdicts))
         return ", ".join(f"{counts[name]} {name}" for name in verdicts if counts[name]) or "none"
 
     @property
     def abstract(self) -> str:
-        """What was tried and what came of it, in a few sentences."""
+        """Summary of the replication in a few sentences."""
         whole, plain = len(self.rows), len(self.of(REPRODUCED))
         chosen, failed = len(self.of(WITH_CHOICES)), len(self.of(NOT_REPRODUCED))
         rest = whole - plain - chosen - failed
@@ -68,7 +68,7 @@ class Report:
 
     @property
     def assumptions(self) -> dict[str, list[str]]:
-        """The choices that the document does not print, each with the rows that rest on it."""
+        """Assumptions that the document does not print, with the ids of the rows that need them."""
         found: defaultdict[str, list[str]] = defaultdict(list)
         for row, said in self.rows:
             for choice in said["assumes"]:
@@ -95,16 +95,16 @@ def reports(verdicts: Mapping[str, dict[str, Any]]) -> list[Report]:
 
 
 def as_markdown(report: Report, *, fenced: bool = False) -> str:
-    """Return the body of a report.
+    """Return the body of a report in Markdown.
 
     Parameters
     ----------
     report : Report
-        What it is on.
+        The report.
     fenced : bool
-        Whether tables stand in the containers of the book's pages.
+        Whether tables are wrapped in MyST containers, for the book's pages.
     """
-    choices = [(choice, len(ids), _some(ids)) for choice, ids in report.assumptions.items()]
+    choices = [(choice, len(ids), _first_ids(ids)) for choice, ids in report.assumptions.items()]
     failed = [
         (f"{row.id}, {row.place}", row.printed, said["computed"], said["verdict"], said["reason"])
         for row, said in report.of(NOT_REPRODUCED)
@@ -118,7 +118,7 @@ def as_markdown(report: Report, *, fenced: bool = False) -> str:
     return "\n\n".join(parts)
 
 
-def _some(ids: list[str], most: int = 4) -> str:
+def _first_ids(ids: list[str], most: int = 4) -> str:
     return ", ".join(ids[:most]) + (" and others" if len(ids) > most else "")
 
 
@@ -131,13 +131,13 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[Any]], fenced: bool) -
 
 def metadata(report: Report, edition: Edition) -> dict[str, Any]:
     """Return the fields of ``metadata.yaml`` of ReScience C."""
-    original = _original(report.document.citation)
+    original = _bibliography_fields(report.document.citation)
     cited = ", ".join(original.get(name, "") for name in ("author", "title", "year"))
     return {
         "title": f"[Re] {report.document.title}",
         "authors": [{"name": name, "orcid": "", "email": ""} for name in authors()],
         "abstract": report.abstract,
-        "keywords": ", ".join(facts()["keywords"]),
+        "keywords": ", ".join(cff()["keywords"]),
         "type": "Replication",
         "language": "Python",
         "domain": "Computer science",
@@ -154,8 +154,8 @@ def metadata(report: Report, edition: Edition) -> dict[str, Any]:
     }
 
 
-def _original(key: str) -> dict[str, str]:
-    """Return the fields of an entry of the bibliography, without TeX's braces."""
+def _bibliography_fields(key: str) -> dict[str, str]:
+    """Return the fields of an entry of the book's bibliography, without braces."""
     text = (BOOK / "references.bib").read_text(encoding="utf-8")
     entry = text[text.index(f"{{{key},") :].partition("\n@")[0]
     return {name: re.sub(r"[{}]", "", value) for name, value in _FIELD.findall(entry)}
@@ -171,9 +171,9 @@ def write_reports(
     verdicts : mapping
         Judgement of each printed row by id.
     folder : Path
-        Where the folders of the reports belong; it is created.
+        Parent of the reports' folders; it is created.
     edition : Edition
-        What the reports are part of.
+        The edition that the reports are part of.
     """
     written = []
     for report in reports(verdicts):

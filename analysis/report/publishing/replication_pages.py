@@ -1,4 +1,4 @@
-"""The directive ``{replications}``: the reports as sections of a page. A Sphinx extension."""
+"""Sphinx extension with the directive ``{replications}``: replication reports as sections."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from analysis.report.publishing.replication import as_markdown, reports
 
 
 class Replications(BookDirective):
-    """One section a document."""
+    """The replication reports, one section a document."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the sections, each with a name of its own."""
+        """Return the sections, each with an explicit target."""
         found: list[nodes.Node] = []
         for report in reports(self.data["verdicts"]):
             name = f"replication-{report.document.key}"

@@ -1,4 +1,4 @@
-"""What lies beside the pages: figures, tables, data, notebooks, scorecard, errata and manifest."""
+"""Data files of the site: figures, tables, data, notebooks, scorecard, errata and manifest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from analysis.report.collate import PRODUCTS, Collation, errata_rows
 from analysis.report.publishing.address import permalink
 from analysis.report.publishing.citation import Edition, bibtex, this_edition, write_citation
 from analysis.report.publishing.crate import write_crate
-from analysis.report.publishing.dark import write_dark
+from analysis.report.publishing.dark_figures import write_dark_variants
 from analysis.report.run import write_json
 from analysis.report.text import as_cell
 
@@ -29,14 +29,14 @@ ERRATA = [
 
 
 def write_data(found: Collation, site: Path) -> None:
-    """Write what lies beside the pages: figures, notebooks, scorecard, errata and manifest.
+    """Write the site's data files: figures, tables, data, notebooks, scorecard, errata, manifest.
 
     Parameters
     ----------
     found : Collation
-        What the notebooks left behind.
+        Collated results of the notebooks.
     site : Path
-        A new folder; its content goes to the top of the site.
+        A new folder, whose content is copied to the root of the site.
     """
     (site / "notebooks").mkdir(parents=True)
     for part in PRODUCTS:
@@ -45,13 +45,13 @@ def write_data(found: Collation, site: Path) -> None:
     for page, run in found.runs.items():
         folder = Path(run["folder"])
         shutil.copyfile(folder / "notebook.ipynb", site / "notebooks" / f"{Path(page).name}.ipynb")
-        for file in run["files"].values():  # its notebook reads it there
+        for file in run["files"].values():  # the notebook reads them from its own folder
             shutil.copyfile(folder / file["shipped"], site / "notebooks" / file["shipped"])
         for part in PRODUCTS:
             for path in folder.glob(f"{part}/*"):
                 if path.suffix != ".json":
                     shutil.copyfile(path, site / part / path.name)
-    write_dark(site / "figures")
+    write_dark_variants(site / "figures")
     for part in PRODUCTS:
         _write_products(found, part, site, edition)
     for name, columns, rows in (
@@ -64,12 +64,12 @@ def write_data(found: Collation, site: Path) -> None:
             table.writerows({k: as_cell(v) for k, v in row.items()} for row in rows)
     write_citation(site, edition)
     write_json(site / "manifest.json", _manifest(found, site))
-    if found.document:  # a reader's own run is no publication
+    if found.document:  # a reader's own run is not published
         write_crate(found, site, edition)
 
 
 def _write_products(found: Collation, part: str, site: Path, edition: Edition) -> None:
-    """Write the provenance of each product, the list of all, and how to cite figures and tables."""
+    """Write provenance (and BibTeX, for figures and tables) of each product, and their list."""
     products = getattr(found, part)
     for id, entry in products.items():
         made = {"commit": edition.commit, "profile": found.profile}
@@ -88,7 +88,7 @@ def _write_products(found: Collation, part: str, site: Path, edition: Edition) -
 
 
 def _place(entry: dict[str, Any], part: str, edition: Edition, document: bool) -> str:
-    """Return where a product is found: on its page, or the file itself if it is data."""
+    """Return the permalink of a product: on its page, or to the CSV if it is data."""
     if part == "data":
         return f"{edition.address if document else ''}data/{entry['id']}.csv"
     return permalink(entry, edition.address, document=document)

@@ -1,1 +1,1 @@
-"""From results to a site: pages staged and rendered, downloads that stand alone, shared files."""
+"""Rendering of the site: staging, Sphinx, portable notebooks, static files shared by reruns."""

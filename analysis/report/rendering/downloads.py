@@ -1,7 +1,7 @@
-"""The notebooks that readers take with them: they stand on their own, with all that they show.
+"""Portable notebooks, which readers download and run without the book.
 
-Roles and directives are plain Markdown, figures are attached, and the first cell says which package
-the notebook needs, and which version of it.
+Roles and directives are converted to plain Markdown, figures are attached, and the first cell
+checks that the right version of the package is installed.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import nbformat
 
 from analysis import __version__
 from analysis.report.paths import BOOK
-from analysis.report.rendering.portable import PlainPage
+from analysis.report.rendering.portable import MarkdownConverter
 from analysis.report.run import PARAMETERS
 
-_FIRST = """\
+_CHECK_CELL = """\
 # From the book "Which source next?", page {page}, version {version}, commit {commit}.
 # It needs that version of the book's package, `analysis`, for Python {python}.
 try:
@@ -47,26 +47,29 @@ _PARAMETERS = """\
 """
 
 
-def standing_alone(
-    notebook: nbformat.NotebookNode, page: PlainPage, pictures: Path
+def portable_notebook(
+    notebook: nbformat.NotebookNode, page: MarkdownConverter, pictures: Path
 ) -> nbformat.NotebookNode:
     """Return a copy of a page's notebook that needs nothing but the package.
 
     Parameters
     ----------
     notebook : NotebookNode
-        The notebook as it was executed, or not yet.
-    page : PlainPage
-        What turns its Markdown into plain Markdown.
+        The notebook, executed or not.
+    page : MarkdownConverter
+        Converter of the page's Markdown.
     pictures : Path
-        Where the figures of the page are, as PNG.
+        Folder with the page's figures as PNG.
     """
     alone = nbformat.from_dict(notebook)
     facts = {"page": page.page, "version": __version__, "commit": page.data["edition"]["commit"]}
     facts["python"] = metadata("which-source-next")["Requires-Python"]
     run = page.data["runs"][page.page]
     own = run["parameters"] if page.data["document"] else run["documents"]
-    needed = [_FIRST.format(**facts), *(_FILE.format(**file) for file in run["files"].values())]
+    needed = [
+        _CHECK_CELL.format(**facts),
+        *(_FILE.format(**file) for file in run["files"].values()),
+    ]
     needed.append(f"{_PARAMETERS}{PARAMETERS} = {pformat(own, width=96, sort_dicts=False)}")
     first = nbformat.v4.new_code_cell("".join(needed), id="the-package")
     cells = [first]
@@ -92,21 +95,21 @@ def standing_alone(
 
 
 def write_notebooks(data: Mapping[str, Any], index: Mapping[str, Any], site: Path) -> None:
-    """Put the notebooks of a site's pages into its folder ``notebooks``, each standing alone.
+    """Replace the executed notebooks in a site's folder ``notebooks`` by portable ones.
 
     Parameters
     ----------
     data : mapping
-        What the notebooks left behind, as pages read it.
+        Collated results, as `analysis.report.pages.collated.results` returns them.
     index : mapping
-        What can be referred to, with the book's published address.
+        Index of reference targets, with the ``address`` of the published book.
     site : Path
         The site, with the executed notebooks and the figures in it.
     """
     for name in data["runs"]:
         path = site / "notebooks" / f"{Path(name).name}.ipynb"
-        page = PlainPage(name, data, index, BOOK / "references.bib")
-        alone = standing_alone(nbformat.read(path, 4), page, site / "figures")
+        page = MarkdownConverter(name, data, index, BOOK / "references.bib")
+        alone = portable_notebook(nbformat.read(path, 4), page, site / "figures")
         nbformat.write(alone, path)
 
 

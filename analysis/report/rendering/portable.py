@@ -1,8 +1,8 @@
-"""Pages as plain Markdown, for notebooks that leave the book.
+"""Conversion of the pages' MyST to plain Markdown, for portable notebooks.
 
-Outside the book nobody knows its roles and directives. Numbers are filled in, references become
-words (links, where the book has an address), theorems and notes are quoted, figures become
-attachments, and what is hidden on the page is left out.
+Jupyter does not render the book's roles and directives. Numbers are filled in, references become
+text (links, if the book has a base URL), theorems and notes become block quotes, figures become
+attachments, and content that the page omits is left out.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _LABEL = re.compile(r"^\([^)\n]+\)=\n", re.MULTILINE)
 _FENCE = re.compile(r"^(?P<marks>`{3,}|:{3,})\{(?P<name>[\w:-]+)\}[ \t]*(?P<argument>.*)$")
 _OPTION = re.compile(r"^:(?P<name>[\w-]+):[ \t]*(?P<value>.*)$")
 _NUMBERS = {"value", "computed", "printed", "verdict"}
-_TIED = {"sets", "follows"}
+_EXPLORABLE_ROLES = {"sets", "follows"}
 _REFERENCES = {"ref", "numref", "eq", "prf:ref", "doc"}
 
 
 @dataclass(frozen=True)
-class Fence:
-    """A directive as the source has it."""
+class Directive:
+    """A directive in the source of a page."""
 
     name: str
     argument: str
@@ -43,18 +43,18 @@ class Fence:
 
 
 @dataclass
-class PlainPage:
-    """What turns the Markdown of one page into plain Markdown.
+class MarkdownConverter:
+    """Converts the MyST of one page to plain Markdown.
 
     Parameters
     ----------
     page : str
-        The page in the book.
+        The page, such as ``ephemeral/four-sources``.
     data : mapping
-        What the notebooks left behind, as pages read it.
+        Collated results, as `analysis.report.pages.collated.results` returns them.
     index : mapping
-        What can be referred to, as `analysis.report.pages.references` has it; ``address`` is
-        that of the published book, or empty.
+        Index of `analysis.report.pages.references`; ``address`` is the base URL of the published
+        book, or empty.
     bibliography : Path
         The book's BibTeX file.
     """
@@ -67,16 +67,17 @@ class PlainPage:
     cited: list[str] = field(default_factory=list)
 
     def plain(self, text: str) -> str:
-        """Return Markdown that any reader of notebooks shows; note the figures and works named."""
+        """Convert a text; append its figures and citations to `figures` and `cited`."""
         lines = _LABEL.sub("", text).split("\n")
         out: list[str] = []
-        prose: list[str] = []  # lines of the author, with roles; a caption may quote a reader
+        # Roles are converted in the page's own lines only: captions may contain a reader's texts.
+        prose: list[str] = []
         while lines:
             line = lines.pop(0)
             found = _FENCE.match(line)
             if found:
-                end = _closing(lines, found["marks"])
-                out += [self._prose(prose), *self._directive(_fence(found, lines[:end]))]
+                end = _closing_line(lines, found["marks"])
+                out += [self._prose(prose), *self._directive(_parse_directive(found, lines[:end]))]
                 prose.clear()
                 del lines[: end + 1]
             else:
@@ -88,9 +89,9 @@ class PlainPage:
         return _ROLE.sub(self._role, "\n".join(lines))
 
     def references(self) -> str:
-        """Return the works that the page cites, as a list."""
+        """Return the works that the page cites, as a Markdown list."""
         entries = (self._works.entries[key] for key in sorted(set(self.cited)))
-        return "\n".join(f"- {_work(entry)}" for entry in entries)
+        return "\n".join(f"- {_bibliography_entry(entry)}" for entry in entries)
 
     # Roles ------------------------------------------------------------------------------------
 
@@ -98,7 +99,7 @@ class PlainPage:
         role, text = match["role"], match["text"]
         if role in _NUMBERS:
             return number_text(self.data, role, text)
-        if role in _TIED:  # to an explorable, which a notebook has not
+        if role in _EXPLORABLE_ROLES:
             return number_text(self.data, "value", text.split()[-1])
         if role in _REFERENCES:
             return self._reference(role, text)
@@ -135,7 +136,7 @@ class PlainPage:
 
     # Directives -------------------------------------------------------------------------------
 
-    def _directive(self, fence: Fence) -> list[str]:
+    def _directive(self, fence: Directive) -> list[str]:
         write = {
             "document-only": self._document_only,
             "when": self._when,
@@ -147,52 +148,52 @@ class PlainPage:
         }.get(fence.name, self._theorem if fence.name.startswith("prf:") else self._note)
         return ["", *write(fence).split("\n"), ""]
 
-    def _document_only(self, fence: Fence) -> str:
+    def _document_only(self, fence: Directive) -> str:
         return self.plain(fence.content) if self.data["document"] else ""
 
-    def _when(self, fence: Fence) -> str:
+    def _when(self, fence: Directive) -> str:
         *negation, id = fence.argument.split()
         true = self.data["values"][id]["value"] is not bool(negation)
         return self.plain(fence.content) if true else ""
 
-    def _math(self, fence: Fence) -> str:
+    def _math(self, fence: Directive) -> str:
         found = self.index["targets"]["eq"].get(fence.options.get("label"))
         number = re.fullmatch(r"\(([\d.]+)\)", found[2]) if found else None
         tag = f"\n\\tag{{{number[1]}}}" if number else ""
         return f"$$\n{fence.content}{tag}\n$$"
 
-    def _theorem(self, fence: Fence) -> str:
+    def _theorem(self, fence: Directive) -> str:
         kind, title = fence.name.removeprefix("prf:"), self._prose([fence.argument])
         found = self.index["targets"]["prf"].get(fence.options.get("label"))
         name = found[2] if found and found[2][:1].isupper() else kind.title()
         head = f"*{name}.*" if kind == "proof" else f"**{name}**" + (f" ({title})" if title else "")
-        return _quoted(f"{head}\n\n{self.plain(fence.content)}")
+        return _block_quote(f"{head}\n\n{self.plain(fence.content)}")
 
-    def _dropdown(self, fence: Fence) -> str:
+    def _dropdown(self, fence: Directive) -> str:
         inside = self.plain(fence.content)
         return (
             f"<details><summary>{self._prose([fence.argument])}</summary>\n\n{inside}\n\n</details>"
         )
 
-    def _figure(self, fence: Fence) -> str:
+    def _figure(self, fence: Directive) -> str:
         id = fence.argument
         figure = self.data["figures"][id]
         self.figures.append(id)
         alt = re.sub(r"([\[\]\\<&`*_$])", r"\\\1", figure["alt"])
         return f"![{alt}](attachment:{id}.png)\n\n{self._number(id, 'Fig.')}{figure['caption']}"
 
-    def _table(self, fence: Fence) -> str:
+    def _table(self, fence: Directive) -> str:
         id = fence.argument
         table = self.data["tables"][id]
         rows = [[_cell(text) for text in row] for row in table["rows"]]
         caption = f"{self._number(id, 'Table')}{table['caption']}"
-        return f"{caption}\n\n{_grid(table['header'], rows)}"
+        return f"{caption}\n\n{_markdown_table(table['header'], rows)}"
 
     def _number(self, id: str, kind: str) -> str:
         found = self.index["targets"]["numref"].get(id)
         return f"**{found[2]}** " if found and found[2].startswith(kind) else ""
 
-    def _verdicts(self, _: Fence) -> str:
+    def _verdicts(self, _: Directive) -> str:
         cells = []
         for id, verdict in self.data["verdicts"].items():
             if verdict["page"] == self.page:
@@ -202,35 +203,39 @@ class PlainPage:
                 computed, verdict_text, why = (_cell(text) for text in said)
                 printed = escaped_words(row.printed)
                 cells.append([_cell(where), printed, computed, verdict_text, why])
-        return _grid(("Where", "Printed", "Computed", "Verdict", "Why"), cells) if cells else ""
+        return (
+            _markdown_table(("Where", "Printed", "Computed", "Verdict", "Why"), cells)
+            if cells
+            else ""
+        )
 
-    def _note(self, fence: Fence) -> str:
-        """Quote notes, tips and the like; what has no content is for the book only."""
+    def _note(self, fence: Directive) -> str:
+        """Quote notes, tips and the like; directives without content are left out."""
         if not fence.content:
             return ""
         inside = self.plain(fence.content)
         title = self._prose([fence.argument])
-        return _quoted(f"**{title}**\n\n{inside}" if title else inside)
+        return _block_quote(f"**{title}**\n\n{inside}" if title else inside)
 
 
-def _closing(lines: list[str], marks: str) -> int:
-    """Return the number of the line that closes a fence."""
+def _closing_line(lines: list[str], marks: str) -> int:
+    """Return the index of the line that closes a fence, or the number of lines."""
     for number, line in enumerate(lines):
         if line.rstrip() == marks:
             return number
     return len(lines)
 
 
-def _fence(found: re.Match[str], lines: list[str]) -> Fence:
+def _parse_directive(found: re.Match[str], lines: list[str]) -> Directive:
     options: dict[str, str] = {}
     while lines and (option := _OPTION.match(lines[0])):
         options[option["name"]] = option["value"]
         lines = lines[1:]
     content = "\n".join(lines).strip("\n")
-    return Fence(found["name"], found["argument"].strip(), content, options)
+    return Directive(found["name"], found["argument"].strip(), content, options)
 
 
-def _grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = (header, ["---"] * len(header), *rows)
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -239,12 +244,12 @@ def _cell(text: object) -> str:
     return escaped(" ".join(str(text).split()))
 
 
-def _quoted(text: str) -> str:
+def _block_quote(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
 
 
-def _work(entry: pybtex.database.Entry) -> str:
-    """Return one line on a cited work."""
+def _bibliography_entry(entry: pybtex.database.Entry) -> str:
+    """Return a cited work as one line of text."""
     fields = entry.fields
     who = ", ".join(str(person) for person in entry.persons["author"])
     places = (fields.get(name) for name in ("journal", "booktitle", "institution", "howpublished"))

@@ -1,7 +1,7 @@
-"""Render pages: stage the sources with the executed notebooks in place, and let jupyter-book work.
+"""Rendering: copy sources and executed notebooks to a staging folder, and run jupyter-book on it.
 
-A page is never executed here. The new site is built aside and moved in place whole, so that a
-failed build leaves the last good book as it was; when nothing changed, nothing is built.
+Nothing is executed here. The site is built in a temporary folder and then replaced as a whole, so
+that a failed build does not change the last good one; if nothing has changed, nothing is built.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from PIL import Image
 from analysis.report.collate import DATA, Collation, errata_rows
 from analysis.report.files import (
     child_environment,
-    end_with_parent,
-    fresh_folder,
-    raise_if_full,
+    empty_folder,
+    exit_with_parent,
+    raise_if_disk_full,
     replace_file,
     replace_folder,
 )
@@ -34,36 +34,36 @@ from analysis.report.pages.explorables import FOLDER as EXPLORABLES
 from analysis.report.pages.references import read_index, source_index
 from analysis.report.paths import BOOK, ROOT
 from analysis.report.publishing.address import base_address, repository_address
-from analysis.report.publishing.citation import facts, plain_citation, this_edition
-from analysis.report.publishing.crate import correct_sizes
+from analysis.report.publishing.citation import cff, plain_citation, this_edition
+from analysis.report.publishing.crate import update_notebook_sizes
 from analysis.report.publishing.site import write_data
 from analysis.report.rendering.downloads import write_notebooks
-from analysis.report.rendering.static import share_static
+from analysis.report.rendering.static import move_to_shared
 from analysis.report.run import write_json
-from analysis.report.running.known import known_builds
+from analysis.report.running.build_statistics import read_statistics
 from analysis.report.running.notebooks import (
-    ASIDE,
+    SPHINX_FOLDERS,
     find_notebook,
     profile_parameters,
     source_files,
 )
 
-#: Files whose change alters pages though no result changes.
+#: Code that changes pages without changing results.
 _PAGE_CODE = ("analysis/report", "analysis/published")
-#: Files that lie beside the site as well as in it.
-BESIDE = (
+#: Files of the site that are copied to the build folder too.
+COPIED_FILES = (
     "scorecard.csv", "errata.csv", "figures.json", "tables.json", "data.json", "manifest.json",
 )  # fmt: skip
-#: Pixels of a figure in the gallery, at most, either way.
+#: Greatest width and height of a thumbnail in the gallery, in pixels.
 THUMBNAIL = 560
-#: Colours of such a picture: a drawing has few, and its file is then a third as large.
+#: Colours of a thumbnail's palette, which makes its file a third as large.
 COLOURS = 128
-#: In a site, the hash of all that it was made from.
+#: File of a site with its cache key.
 KEY = ".key"
 
 
 class RenderFailed(RuntimeError):
-    """Sphinx did not build the pages; its own messages say why."""
+    """Sphinx failed; the message contains its output."""
 
 
 def render_book(found: Collation, build: Path) -> bool:
@@ -72,21 +72,21 @@ def render_book(found: Collation, build: Path) -> bool:
     Parameters
     ----------
     found : Collation
-        What the notebooks left behind.
+        Collated results of the notebooks.
     build : Path
         The build folder.
 
     Returns
     -------
     bool
-        Whether anything had to be built.
+        False if the site was up to date.
 
     Raises
     ------
     RenderFailed
         If Sphinx reports an error or a warning.
     """
-    stage = fresh_folder(build / "stage")
+    stage = empty_folder(build / "stage")
     for path in sorted(source_files()):
         inside = path.relative_to(BOOK)
         if inside.parts[0] != "profiles":
@@ -102,44 +102,44 @@ def render_book(found: Collation, build: Path) -> bool:
 
 
 def render_runs(found: Collation, build: Path, book: Path, *, strict: bool = False) -> list[Path]:
-    """Render rerun notebooks to a small site of their own and return their pages.
+    """Render reruns to a site of their own and return their pages.
 
     Parameters
     ----------
     found : Collation
-        The runs; one, where a reader asked for it.
+        Collated results of the reruns.
     build : Path
-        Folder of the site.
+        Build folder of the reruns.
     book : Path
-        Folder of the book's own site, into which references lead if it is there.
+        The book's own site; if it exists, cross-references become links to it.
     strict : bool
         Whether a warning is an error.
     """
-    stage = fresh_folder(build / "stage")
+    stage = empty_folder(build / "stage")
     names = [Path(page).name for page in found.runs]
     for name, page in zip(names, found.runs, strict=True):
         _stage_run(found, page, stage / name)
     for part in ("references.bib", "back/bibliography.md"):
         shutil.copyfile(BOOK / part, stage / Path(part).name)
-    for part in (*ASIDE, EXPLORABLES):
+    for part in (*SPHINX_FOLDERS, EXPLORABLES):
         shutil.copytree(BOOK / part, stage / part)
-    _stage_config(stage, "")  # they are on this machine only
+    _stage_config(stage, "")  # reruns are not published
     chapters = [{"file": name} for name in (*names[1:], "bibliography")]
     contents = {"format": "jb-book", "root": names[0], "chapters": chapters}
     (stage / "_toc.yml").write_text(yaml.safe_dump(contents), encoding="utf-8")
     for page, run in found.runs.items():
         notebook = find_notebook(Path(page).name)
         run["documents"] = notebook.resolve(profile_parameters("paper").get(notebook.name, {}))
-    _stage_data(found, stage, {"book": _book_beside(book, build / "html")})
+    _stage_data(found, stage, {"book": _book_index(book, build / "html")})
     _build(stage, build, strict=strict, shared=build.parent / "_static")
     return [build / "html" / f"{name}.html" for name in names]
 
 
-def _book_beside(book: Path, html: Path) -> dict[str, Any]:
-    """Return what a site can refer to in the book, and the book's address from there.
+def _book_index(book: Path, html: Path) -> dict[str, Any]:
+    """Return the index of reference targets for a site of reruns, with the book's ``address``.
 
-    The book that was built here comes first, then the published one; where there is neither, the
-    references of a page are words.
+    The address is the relative path to the book built here if there is one, else the URL of the
+    published book, which may be empty.
     """
     sources = source_index()
     if index := read_index(book):
@@ -152,15 +152,15 @@ def _book_beside(book: Path, html: Path) -> dict[str, Any]:
 
 
 def _stage_config(stage: Path, address: str) -> None:
-    """Put the configuration in place, with the address at which the pages will be found."""
+    """Stage the configuration, with the base URL of the site."""
     config = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))
     config["html"]["baseurl"] = address
-    config["html"].pop("repository", None)  # ours: pages read it from the data
+    config["html"].pop("repository", None)  # not an option of jupyter-book
     (stage / "_config.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
 
 
 def _stage_run(found: Collation, page: str, target: Path) -> None:
-    """Put an executed notebook, and the pictures it drew, where its source would stand."""
+    """Stage an executed notebook in place of its source."""
     folder = Path(found.runs[page]["folder"])
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(folder / "notebook.ipynb", target.with_name(f"{target.name}.ipynb"))
@@ -182,18 +182,18 @@ def _stage_data(found: Collation, stage: Path, more: Mapping[str, Any] | None = 
     edition = this_edition()
     common = {
         "runs": runs,
-        "builds": known_builds(),
+        "builds": read_statistics(),
         "machine": _machine(found),
         "repository": repository_address(),
         "edition": asdict(edition)
-        | {"version": str(facts()["version"]), "citation": plain_citation(edition)},
+        | {"version": str(cff()["version"]), "citation": plain_citation(edition)},
         "errata": errata_rows(found),
     }
     write_json(stage / DATA, asdict(found) | common | dict(more or {}))
 
 
 def _machine(found: Collation) -> dict[str, str]:
-    """Return what the runs say of the machine that made them; of several, all."""
+    """Return the machine of the runs, by property; different values are joined by commas."""
     said: dict[str, list[str]] = {}
     for run in found.runs.values():
         path = Path(run["folder"]) / "machine.json"
@@ -204,9 +204,9 @@ def _machine(found: Collation) -> dict[str, str]:
 
 
 def _build(stage: Path, build: Path, *, strict: bool, shared: Path | None = None) -> bool:
-    """Render what is staged, if it has changed; the hash of what a site was made from is in it.
+    """Render the staged files, unless the site in place has the same cache key.
 
-    Small sites share their static files.
+    With `shared` the static files are moved to that folder, which sites of reruns share.
     """
     key = _key(stage)
     html = build / "html"
@@ -217,26 +217,26 @@ def _build(stage: Path, build: Path, *, strict: bool, shared: Path | None = None
             shutil.copytree(stage / "_site", made, dirs_exist_ok=True)
             _write_notebooks(stage, made)
             if shared:
-                share_static(made, html, shared)
+                move_to_shared(made, html, shared)
             (made / KEY).write_text(key)
             replace_folder(made, html)
     shutil.rmtree(build / "rendering", ignore_errors=True)
-    for name in BESIDE:
+    for name in COPIED_FILES:
         replace_file(html / name, build / name)
     return new
 
 
 def _write_notebooks(stage: Path, made: Path) -> None:
-    """Make the notebooks of a new site stand alone."""
+    """Make the notebooks of a new site portable."""
     data = json.loads((stage / DATA).read_text(encoding="utf-8"))
     index = read_index(made) or data.get("book") or source_index()
     write_notebooks(data, index | {"address": base_address().rstrip("/")}, made)
-    correct_sizes(made)
+    update_notebook_sizes(made)
 
 
 def render_single(build: Path) -> Path:
-    """Render the staged book as one long page, for printing, and return that page."""
-    from analysis.report.publishing.printing import print_contents  # loads what reads a PDF
+    """Render the staged book as one HTML page, for printing, and return that page."""
+    from analysis.report.publishing.printing import print_contents  # imports pypdf, slow to load
 
     stage = build / "stage"
     contents = yaml.safe_load((stage / "_toc.yml").read_text(encoding="utf-8"))
@@ -249,8 +249,8 @@ def render_single(build: Path) -> Path:
 
 @contextmanager
 def _rendered(stage: Path, build: Path, builder: str, strict: bool) -> Iterator[Path]:
-    """Give the folder of pages that Sphinx made; no more of its work is kept."""
-    out = fresh_folder(build / "rendering")
+    """Run Sphinx in a temporary folder, yield its output folder, and remove all at the end."""
+    out = empty_folder(build / "rendering")
     try:
         _sphinx(stage, out, builder, strict)
         yield out / "_build" / builder
@@ -268,18 +268,18 @@ def _sphinx(stage: Path, out: Path, builder: str, strict: bool) -> None:
     done = subprocess.run(
         command,
         env=child_environment(),
-        preexec_fn=end_with_parent,
+        preexec_fn=exit_with_parent,
         capture_output=True,
         text=True,
     )
     if done.returncode != 0 or not (out / "_build" / builder / "index.html").exists():
         said = (done.stdout + done.stderr).replace(str(stage) + os.sep, "")
-        raise_if_full(said, out)
+        raise_if_disk_full(said, out)
         raise RenderFailed(f"the pages could not be rendered:\n{said[-6000:]}")
 
 
 def _key(stage: Path) -> str:
-    """Return a hash of all that the pages are made from."""
+    """Return the cache key of the site: a hash of all files that the pages depend on."""
     digest = hashlib.sha256()
     code = [path for part in _PAGE_CODE for path in (ROOT / part).rglob("*") if path.is_file()]
     lock = ROOT / "requirements.lock"

@@ -1,8 +1,8 @@
-"""One copy of the static files (styles, scripts, fonts) for all small sites that have the same.
+"""Static files (styles, scripts, fonts) shared by the sites of reruns.
 
-They are thirty times what the page of a rerun weighs. A copy is named after its content, so that
-it is never changed: sites of another version have another, and two that are made at once cannot
-disturb each other.
+They are thirty times as large as the page of a rerun. A copy is named by the hash of its content
+and never changed: sites with other static files have another copy, and concurrent builds do not
+conflict.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from pathlib import Path
 _REFERENCE = re.compile(r"""(?P<before>["'(])(?P<up>(?:\.\./)*)_static/""")
 
 
-def share_static(made: Path, site: Path, shared: Path) -> None:
-    """Take the static files of a new site to where others share them, and let its pages know.
+def move_to_shared(made: Path, site: Path, shared: Path) -> None:
+    """Move the static files of a new site to the shared folder, and update its pages' links.
 
     Parameters
     ----------
     made : Path
-        The new site, not yet in its place.
+        The new site, in a temporary folder.
     site : Path
-        Its place.
+        Its final path.
     shared : Path
-        Where the copies are, one a content.
+        Folder of the shared copies.
     """
     own = made / "_static"
     copy = shared / _digest(own)
@@ -36,7 +36,7 @@ def share_static(made: Path, site: Path, shared: Path) -> None:
     except OSError:
         if not copy.is_dir():
             raise
-        shutil.rmtree(own)  # another site brought the same
+        shutil.rmtree(own)  # the same files are shared already
     there = Path(os.path.relpath(copy, site)).as_posix()
     for page in made.rglob("*.html"):
         text = page.read_text(encoding="utf-8")

@@ -1,1 +1,1 @@
-"""From notebooks to results: parameters, what a result depends on, kernels and the runner."""
+"""Running of the notebooks: parameters, cache keys, kernels and the runner."""

@@ -1,9 +1,9 @@
-"""What a notebook's result depends on: its text, its parameters, the code it imports, the lock.
+"""The cache key of a notebook's result: its text, parameters, imported code and the lock file.
 
-Imports are followed from the notebook through `analysis`, module by module, those inside functions
-and those of names that a package loads when they are asked for included, so that a change in one
-part of the package reruns only the notebooks that use it. Data files beside an imported package
-count as part of it; but of the words of verdicts, one file a document, a page counts its own alone.
+Imports are followed from the notebook through `analysis`, module by module, including those inside
+functions and names that a package loads lazily, so that a change in one part of the package reruns
+only the notebooks that use it. Data files of an imported package count as part of it; of the files
+with the words of verdicts only the page's own section counts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PACKAGE = "analysis"
 def result_key(
     notebook: Notebook, parameters: Mapping[str, Any], files: Sequence[OwnFile] = ()
 ) -> str:
-    """Return a hash that changes whenever the result may change."""
+    """Return the cache key: a hash that changes whenever the result may change."""
     code = "\n".join(c.source for c in notebook.content.cells if c.cell_type == "code")
     digest = hashlib.sha256()
     for part in (
@@ -40,7 +40,7 @@ def result_key(
         words.words_of_page(notebook.name).encode(),
     ):
         digest.update(hashlib.sha256(part).digest())
-    for path in sorted(_closure(_imported(code))):
+    for path in sorted(_imported_files(_imported_names(code))):
         digest.update(path.relative_to(ROOT).as_posix().encode() + _file_hash(path))
     return digest.hexdigest()
 
@@ -55,23 +55,23 @@ def _graph() -> grimp.ImportGraph:
     return grimp.build_graph(PACKAGE, cache_dir=None, exclude_type_checking_imports=True)
 
 
-def _closure(names: set[str]) -> set[Path]:
-    """Return the files of the modules that imports of dotted names load, data files included."""
+def _imported_files(names: set[str]) -> set[Path]:
+    """Return the files of the modules that dotted names import, recursively, with data files."""
     files: set[Path] = set()
     found: set[str] = set()
-    waiting = {module for name in names for module in _homes(name)}
+    waiting = {module for name in names for module in _modules_of(name)}
     while waiting:
         module = waiting.pop()
         if module not in found:
             found.add(module)
             files.update(_files(module))
             for imported in _graph().find_modules_directly_imported_by(module):
-                waiting |= _homes(imported)
+                waiting |= _modules_of(imported)
             waiting |= {module.rpartition(".")[0]} - {""}
     return files
 
 
-def _imported(code: str) -> set[str]:
+def _imported_names(code: str) -> set[str]:
     """Return the dotted names below the package that a notebook's code imports."""
     names = set()
     for node in ast.walk(ast.parse(code)):
@@ -82,18 +82,18 @@ def _imported(code: str) -> set[str]:
     return {name for name in names if name.split(".")[0] == PACKAGE}
 
 
-def _homes(name: str) -> set[str]:
-    """Return the modules behind a dotted name; all that a package lends if it is imported whole."""
+def _modules_of(name: str) -> set[str]:
+    """Return the modules that define a dotted name; for a package, of all its public names."""
     if name in _graph().modules:
-        return {name, *_lent(name).values()}
+        return {name, *_reexports(name).values()}
     parent, _, inside = name.rpartition(".")
-    lent = _lent(parent)
-    return {parent, lent[inside]} if inside in lent else _homes(parent)
+    lent = _reexports(parent)
+    return {parent, lent[inside]} if inside in lent else _modules_of(parent)
 
 
 @cache
-def _lent(package: str) -> dict[str, str]:
-    """Return the homes of the names of a package's face, as its stub or its own imports say."""
+def _reexports(package: str) -> dict[str, str]:
+    """Return the modules that define a package's public names, from its stub or its imports."""
     folder = ROOT.joinpath(*package.split("."))
     paths = [path for path in (folder / "__init__.pyi", folder / "__init__.py") if path.exists()]
     text = paths[0].read_text(encoding="utf-8") if paths else ""
@@ -107,7 +107,7 @@ def _lent(package: str) -> dict[str, str]:
 
 
 def _files(module: str) -> Iterator[Path]:
-    """Yield a module's file; for a package, its data files too."""
+    """Yield the file of a module and, for a package, its data files."""
     base = ROOT.joinpath(*module.split("."))
     if (base / "__init__.py").is_file():
         yield base / "__init__.py"
@@ -117,7 +117,7 @@ def _files(module: str) -> Iterator[Path]:
 
 
 def _data(folder: Path) -> Iterator[Path]:
-    """Yield the data files of a package, but not those of the packages below it."""
+    """Yield the data files of a package, without those of its subpackages."""
     for path in folder.iterdir():
         if path == words.FOLDER:
             continue

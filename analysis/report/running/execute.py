@@ -1,4 +1,4 @@
-"""Execute one prepared notebook with papermill, in a kernel of its own."""
+"""Execution of one notebook with papermill, in a kernel of its own."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from papermill.exceptions import PapermillExecutionError
 
 from analysis.report.running.kernels import WarmProvisioner, kernel_environment
 
-# Parameters are checked in `notebooks`, which reads lines that papermill does not.
+# papermill warns of parameter lines that it cannot parse; `notebooks` has checked them.
 logging.getLogger("papermill").setLevel(logging.ERROR)
 
 
 @dataclass
 class Kernels:
-    """The kernels of a build: each thread of the runner waits for one, an interrupt ends all.
+    """The kernels of a build; each thread of the runner executes one notebook at a time.
 
     Parameters
     ----------
     memory : float or None
-        GiB of address space that each may take.
+        Limit of the address space of each kernel, in GiB.
     threads : int
-        Threads of each.
+        Number of threads of each kernel.
     """
 
     memory: float | None = None
@@ -44,13 +44,13 @@ class Kernels:
     def execute(self, folder: Path) -> str:
         """Execute the notebook prepared in a folder: ``input.ipynb``, with ``run.json`` beside it.
 
-        It leaves ``notebook.ipynb``, stripped of clocks so that two runs of the same inputs give
-        the same bytes, and ``cpu.txt``, the CPU-seconds of its kernel.
+        It writes ``notebook.ipynb``, without timestamps so that runs of the same inputs give the
+        same bytes, and ``cpu.txt``, the CPU-seconds of the kernel.
 
         Returns
         -------
         str
-            Why it failed, with the cell and the traceback; empty if it ran to its end.
+            The error, with the cell and the traceback; empty on success.
         """
         given = json.loads((folder / "run.json").read_text(encoding="utf-8"))["given"]
         manager = AsyncKernelManager(kernel_name="python3")
@@ -87,23 +87,23 @@ class Kernels:
                 said = Path(log.name).read_text().strip()
                 return "\n".join(filter(None, [f"its kernel: {error}", said]))
             finally:
-                # Of a kernel that has ended nothing is asked: its sockets may be closed.
+                # Send no shutdown request to a kernel that has ended: its sockets may be closed.
                 ended = warm.process is None or warm.process.poll() is not None
                 ending: Any = manager.shutdown_kernel(now=ended)
                 asyncio.run(ending)
-        _strip_clocks(notebook)
+        _strip_timestamps(notebook)
         nbformat.write(notebook, folder / "notebook.ipynb")
         return ""
 
     def stop(self) -> None:
-        """End what still runs; its threads then clear their folders away."""
+        """Kill the running kernels; the waiting threads then fail and remove their folders."""
         self.stopped.set()
         for warm in self.started:
             if warm.process is not None:
                 warm.process.kill()
 
 
-def _strip_clocks(notebook: nbformat.NotebookNode) -> None:
+def _strip_timestamps(notebook: nbformat.NotebookNode) -> None:
     notebook.metadata.pop("papermill", None)
     notebook.metadata["language_info"] = {"name": "python"}
     for cell in notebook.cells:

@@ -1,10 +1,10 @@
-"""Kernels that start warm: forked from one process that has already imported the libraries.
+"""Kernels forked from a server process that has imported the libraries already.
 
 Importing NumPy, pandas, matplotlib and Numba takes longer than most short notebooks do. A fork
-server imports them once; each kernel is a fork of it, with a folder, an environment and a limit of
-memory of its own. To Jupyter it is a provisioner of kernels like others, named ``warm-provisioner``
-in ``pyproject.toml``; a kernel, with all that it has started, ends when the process that asked for
-it ends.
+server imports them once; each kernel is a fork of it, with its own folder, environment and memory
+limit. `WarmProvisioner` implements Jupyter's interface of kernel provisioners; it is registered as
+``warm-provisioner`` in ``pyproject.toml``. A kernel and its child processes end when the process
+that started the kernel ends.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from jupyter_client.provisioning import LocalProvisioner
 from analysis.report.paths import ROOT
 from analysis.report.run import VARIABLE
 
-#: What is imported before the first fork: libraries only, whose code no edit changes.
+#: Modules that are imported before the first fork: libraries only, since edits of the book's own
+#: code would not be seen.
 LIBRARIES = (
     "IPython.core.completer", "ipykernel.kernelapp", "joblib",
     "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf",
@@ -39,39 +40,39 @@ LIBRARIES = (
     "numba", "numpy.testing", "pandas", "scipy.integrate", "scipy.interpolate", "scipy.linalg",
     "scipy.optimize", "scipy.signal", "scipy.sparse.linalg", "scipy.stats", "tqdm", "yaml",
 )  # fmt: skip
-#: One thread a kernel, for linear algebra (OpenMP, OpenBLAS, MKL, Accelerate) and for Numba:
-#: notebooks run side by side, and sums keep their order.
+#: Variables that set the number of threads of linear algebra (OpenMP, OpenBLAS, MKL, Accelerate)
+#: and of Numba.
 _THREADED = ("OMP", "OPENBLAS", "MKL", "NUMBA")
 THREADS = (*(f"{name}_NUM_THREADS" for name in _THREADED), "VECLIB_MAXIMUM_THREADS")
-#: File in which a kernel keeps the CPU-seconds that Numba took in it, if it compiled anything.
+#: File to which a kernel writes the CPU-seconds that Numba took to compile, if it compiled.
 COMPILATION = "compilation.txt"
-#: File in which a kernel keeps what Python warned of in it, if it did.
+#: File to which a kernel writes Python's warnings, if there are any.
 WARNINGS = "warnings.txt"
 _starting = Lock()
 
 
 def kernel_environment(threads: int = 1) -> dict[str, str]:
-    """Return the environment variables that a notebook's kernel needs."""
+    """Return the environment variables of a notebook's kernel."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     numbers = dict.fromkeys(THREADS, str(threads))
     return {**numbers, VARIABLE: ".", "PYTHONPATH": path, "MPLBACKEND": "agg"}
 
 
 class WarmProvisioner(LocalProvisioner):
-    """Starts a kernel as a fork; in all else a local process as Jupyter has them."""
+    """Jupyter's provisioner of local processes, except that a kernel is a fork."""
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
         """Fork a kernel in the folder ``cwd``, with the environment ``env``.
 
-        Libraries read the number of their threads when they load: that of the first kernel of a
-        process holds for all.
+        Libraries read their number of threads when they are imported: the number of the first
+        kernel applies to all later ones.
         """
         environment: Mapping[str, str] = kwargs["env"]
         with _starting, patch.dict(os.environ, environment):
             forkserver.set_forkserver_preload(list(LIBRARIES))
             forkserver.ensure_running()
         started = multiprocessing.get_context("forkserver").Process(
-            target=_be_kernel,
+            target=_run_kernel,
             args=(
                 cmd[cmd.index("ipykernel_launcher") + 1 :],
                 kwargs.get("cwd") or os.getcwd(),
@@ -82,18 +83,18 @@ class WarmProvisioner(LocalProvisioner):
         )
         started.start()
         assert started.pid is not None
-        self.process = cast(Any, _Forked(started))
-        self.pid = self.pgid = started.pid  # it leads a group of its own
+        self.process = cast(Any, _ForkedProcess(started))
+        self.pid = self.pgid = started.pid  # it is the leader of its own process group
         return self.connection_info
 
     def seconds(self) -> float:
-        """Return the CPU-seconds that the kernel and its children have taken."""
+        """Return the CPU-seconds of the kernel and its child processes so far."""
         used = psutil.Process(self.pid).cpu_times()
         return used.user + used.system + used.children_user + used.children_system
 
 
-class _Forked:
-    """A forked process with the face of a `subprocess.Popen`, which Jupyter's code expects."""
+class _ForkedProcess:
+    """A forked process with the interface of `subprocess.Popen`, which Jupyter expects."""
 
     stdin = stdout = stderr = None
 
@@ -102,54 +103,54 @@ class _Forked:
         self.pid: int = process.pid
 
     def poll(self) -> int | None:
-        """Return the exit status; nothing while it runs."""
+        """Return the exit status, or None while the process runs."""
         status: int | None = self._process.exitcode
         return status
 
     def wait(self, timeout: float | None = None) -> int | None:
-        """Wait for its end."""
+        """Wait until the process ends, and return its exit status."""
         self._process.join(timeout)
         return self.poll()
 
     def send_signal(self, number: int) -> None:
-        """Send a signal, if it still runs."""
+        """Send a signal, unless the process has ended."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Send SIGTERM."""
         self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it."""
+        """Send SIGKILL."""
         self.send_signal(signal.SIGKILL)
 
 
-def _be_kernel(
+def _run_kernel(
     arguments: Sequence[str],
     folder: str,
     environment: Mapping[str, str],
     memory: float | None,
     log: str,
 ) -> None:
-    """Run a kernel in this process, a fork."""
+    """Run a kernel in this process, which is a fork of the server."""
     os.setsid()
-    multiprocessing.set_start_method(None, force=True)  # what the notebook starts, as ever
+    multiprocessing.set_start_method(None, force=True)  # Python's default for the notebook
     if memory:
         resource.setrlimit(resource.RLIMIT_AS, (int(memory * 2**30),) * 2)
-    said = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (sys.stdout, sys.stderr):
-        os.dup2(said, stream.fileno())
-    asked = multiprocessing.parent_process()
-    assert asked is not None
-    _end_with(asked.sentinel)
+        os.dup2(output, stream.fileno())
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    _exit_with(parent.sentinel)
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
     sys.path[:0] = [ROOT.as_posix()]
 
-    _keep_compilation(Path(folder) / COMPILATION)
-    _keep_warnings(Path(folder) / WARNINGS)
+    _record_compilation_time(Path(folder) / COMPILATION)
+    _record_warnings(Path(folder) / WARNINGS)
     # Imported objects are exempt from garbage collection: rescanning them took 10% of compilation.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
@@ -159,12 +160,12 @@ def _be_kernel(
 
     # pandas was imported outside IPython and chose terminal defaults: 20 is that of a notebook.
     pd.set_option("display.max_columns", 20)
-    # No history of what notebooks ran, and no advice for those who start a kernel by hand.
+    # No history file; --parent suppresses the hint for kernels that are started by hand.
     launch_new_instance([*arguments, "--HistoryManager.enabled=False", "--parent=1"])
 
 
-def _keep_compilation(path: Path) -> None:
-    """Write to a file, whenever Numba has compiled something here, what all of it has taken."""
+def _record_compilation_time(path: Path) -> None:
+    """Write the CPU-seconds of all compilations so far to a file, after each compilation."""
     from numba.core import event
 
     class Compilation(event.Listener):  # type: ignore[misc]
@@ -184,24 +185,25 @@ def _keep_compilation(path: Path) -> None:
     event.register("numba:compile", Compilation())
 
 
-def _keep_warnings(path: Path) -> None:
-    """Write warnings to a file: on a page they would name folders of this machine.
+def _record_warnings(path: Path) -> None:
+    """Write Python's warnings to a file, not to the page.
 
-    They need not come again either: linear algebra can raise flags of floating point for
-    numbers that it reads and does not use, on some processors and in some runs.
+    On a page they would show paths of this machine, and they are not reproducible: linear algebra
+    can raise floating-point flags for values that it reads and does not use, on some processors and
+    in some runs.
     """
     logging.captureWarnings(True)
-    said = logging.getLogger("py.warnings")
-    said.addHandler(logging.FileHandler(path, delay=True, encoding="utf-8"))
-    said.propagate = False
+    logger = logging.getLogger("py.warnings")
+    logger.addHandler(logging.FileHandler(path, delay=True, encoding="utf-8"))
+    logger.propagate = False
 
 
-def _end_with(process: int) -> None:
-    """End this process and all that it starts soon after another has ended, in whatever way.
+def _exit_with(process: int) -> None:
+    """Kill this process group within half a second after another process has ended.
 
-    A process of its own watches: a thread would wait where compiled code holds the interpreter, and
-    what joblib starts would live on for minutes. It ends what is left of the group, too, when the
-    kernel alone is gone. Those that clear joblib's files away ignore the first signal.
+    A forked process watches; a thread could not run while compiled code holds the interpreter lock.
+    It kills the group also if only the kernel has ended, because joblib's workers would run on for
+    minutes. joblib's clean-up processes ignore SIGTERM, and get two seconds before SIGKILL.
     """
     kernel = os.getpid()
     if os.fork() == 0:

@@ -1,4 +1,4 @@
-"""The notebooks in JupyterLab: copies below the build, so that no source is written to."""
+"""Copies of the notebooks for JupyterLab, in the build folder, so that no source is changed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 
 from analysis.report.run import write_json
 
-#: Hashes of the copies as they were made: another one says that the reader has changed it.
-COPIES = ".copies.json"
+#: File with the hashes of the copies as made, to find those that the reader has changed.
+COPY_HASHES = ".copies.json"
 
 
 def lab_folder(build: Path) -> Path:
-    """Return a folder with the notebooks of a built book; what a reader changed there stays.
+    """Return a folder with copies of a built book's notebooks; changed copies are not replaced.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def lab_folder(build: Path) -> Path:
         raise RuntimeError("there is no book yet: run 'make book' first (PROFILE=quick is short)")
     folder = build / "lab"
     folder.mkdir(exist_ok=True)
-    record = folder / COPIES
+    record = folder / COPY_HASHES
     made = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
     for notebook in notebooks:
         copy = folder / notebook.name
@@ -46,7 +46,7 @@ def lab_folder(build: Path) -> Path:
 
 
 def open_lab(build: Path, options: Sequence[str]) -> None:
-    """Open the notebooks in JupyterLab, with the kernel of this environment, until it is stopped.
+    """Run JupyterLab on copies of the notebooks, with this environment's kernel, until stopped.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def open_lab(build: Path, options: Sequence[str]) -> None:
     folder = lab_folder(build)
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", *options]
     if subprocess.run(command).returncode:
-        raise RuntimeError("JupyterLab did not run: its own messages say why")
+        raise RuntimeError("JupyterLab failed: see its messages above")
 
 
 def _hash(path: Path) -> str:

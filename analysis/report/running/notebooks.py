@@ -1,17 +1,17 @@
-"""The notebooks of the book, and the parameters that each of them takes.
+"""The notebooks of the book and their parameters.
 
 A notebook is a MyST Markdown file with one cell tagged ``parameters``; each line of it declares one
 parameter with its type, its unit, the allowed range and a description:
 
     budget: int = 1  # sources per epoch; [1, N]; how many sources are crawled at each epoch
 
-A range is an interval (either bracket), a set of choices in braces, or the word ``any``. An end of
-an interval may be the name of an earlier number of the page, ``[1, size]``. A list is empty, or
-repeats a value, only where its default does; one that repeats a value keeps the length of its
-default, such as one cost a source. The parameter ``sources: str`` says that the notebook
-takes a reader's own table: its range is the name of what reads the table in ``book/_tables.yml``,
-which also names what stands in its place. N in a range is the number of its rows. ``trace: str``
-says that the notebook takes a reader's trace of publications.
+A range is an interval (open or closed at either end), a set of choices in braces, or the word
+``any``. An end of an interval may be the name of an earlier number of the page, ``[1, size]``. A
+list may be empty, or repeat a value, only if its default does; one that repeats a value must keep
+the length of its default, such as one cost a source. The parameter ``sources: str`` declares that
+the notebook takes a reader's own table: its range is the key, in ``book/_tables.yml``, of the
+function that reads the table. N in a range is the number of rows of the table, or of the default
+one. ``trace: str`` declares that the notebook takes a reader's trace of publications.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ import yaml
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from analysis.report.paths import BOOK
-from analysis.report.running.values import ParameterError, nearest, parse_value, read_values
+from analysis.report.running.values import ParameterError, parse_value, read_values, suggestion
 
 _LINE = re.compile(r"(?P<name>\w+): (?P<type>[\w\[\]]+) = (?P<default>.+?)  # (?P<help>.+)")
 _END = r"\s*([-+]?inf|[-+]?[\d.]+(?:[eE][-+]?\d+)?|[a-zA-Z]\w*)\s*"
 _INTERVAL = re.compile(rf"(?P<left>[\[(]){_END},{_END}(?P<right>[\])])")
 _SET = re.compile(r"\{[^{},]+(,[^{},]+)*\}")
-#: What stands for the number of rows of the reader's table.
+#: Name of the number of rows of the reader's table, in ranges.
 _ROWS = "N"
-#: Parameters that stand for a reader's own file.
+#: Parameters whose value is a reader's own file.
 FILES = ("sources", "trace")
-#: Folders below ``book/`` that Sphinx reads beside the pages.
-ASIDE = ("_static", "_templates")
+#: Folders below ``book/`` for Sphinx, without pages.
+SPHINX_FOLDERS = ("_static", "_templates")
 _TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
 _LISTS = ("list[int]", "list[float]", "list[str]")
-#: Errors of pydantic that say that a value is of the type, but not in the range.
+#: Errors of pydantic for a value of the right type that is out of range.
 _OUTSIDE = {
     "greater_than", "greater_than_equal", "less_than", "less_than_equal", "assertion_error",
 }  # fmt: skip
@@ -64,22 +64,22 @@ class Parameter:
 
     @property
     def ends(self) -> set[str]:
-        """Names of numbers that stand for an end of the range: N, or other parameters."""
+        """Names that are ends of the range: N, or other parameters."""
         found = _INTERVAL.fullmatch(self.allowed)
         return {end for end in found.group(2, 3) if end[0].isalpha()} - {"inf"} if found else set()
 
     def check(self, value: Any, numbers: Mapping[str, Any]) -> Any:
         """Return `value` if it is of the type and in the range.
 
-        A list may be empty, or repeat a value, only where the default does; one that may repeat a
-        value holds one for each of some things, and is as long as the default.
+        A list may be empty, or repeat a value, only if the default does; one that may repeat a
+        value must be as long as the default.
 
         Parameters
         ----------
         value : object
-            What a reader gave, or the default.
+            The value given, or the default.
         numbers : mapping of str to int or float
-            The numbers that names in the range stand for.
+            Values of the names in the range.
 
         Raises
         ------
@@ -106,7 +106,7 @@ class Parameter:
         return checked
 
     def _check_list(self, values: list[Any]) -> None:
-        """Refuse a list that is empty, repeats a value, or has another length, as said above."""
+        """Check the length and the distinct values of a list, by the rules of `check`."""
         if not values and self.default:
             raise ParameterError(f"{self.name} must hold at least one value, got []")
         if len(set(self.default)) < len(self.default):
@@ -131,17 +131,17 @@ class Notebook:
 
     @property
     def name(self) -> str:
-        """What a reader calls it: the file's name."""
+        """Name of the notebook: the file's name without suffix."""
         return self.path.stem
 
     @property
     def page(self) -> str:
-        """Its place in the book, without a suffix: ``ephemeral/four-sources``."""
+        """Path of the page below ``book/``, without suffix: ``ephemeral/four-sources``."""
         return self.path.relative_to(BOOK).with_suffix("").as_posix()
 
     @cached_property
     def content(self) -> Any:
-        """The notebook as nbformat has it, with fixed cell ids."""
+        """The notebook as an nbformat object, with fixed cell ids."""
         notebook = jupytext.read(self.path)
         for number, cell in enumerate(notebook.cells):
             cell["id"] = f"cell-{number:03d}"
@@ -161,7 +161,7 @@ class Notebook:
             if "parameters" in cell.metadata.get("tags", []):
                 for line in cell.source.splitlines():
                     if line.strip():
-                        parameter = self._declared(line)
+                        parameter = self._parse_line(line)
                         earlier = {p.name for p in found.values() if p.type in {"int", "float"}}
                         if unknown := parameter.ends - {_ROWS} - earlier:
                             raise ParameterError(
@@ -173,16 +173,16 @@ class Notebook:
 
     @property
     def takes_sources(self) -> bool:
-        """Whether a reader can hand it sources of their own."""
+        """Whether the notebook takes a reader's own sources."""
         return "sources" in self.parameters
 
     @property
     def takes_trace(self) -> bool:
-        """Whether a reader can hand it a trace of their own."""
+        """Whether the notebook takes a reader's own trace."""
         return "trace" in self.parameters
 
     def resolve(self, given: Mapping[str, Any], table: Sized | None = None) -> dict[str, Any]:
-        """Check given parameters and fill in the defaults, before any kernel starts.
+        """Check given parameters and fill in the defaults.
 
         Parameters
         ----------
@@ -200,16 +200,16 @@ class Notebook:
         if unknown:
             raise ParameterError(
                 f"{self.name} has no parameter {unknown[0]!r:.80}"
-                f"{nearest(unknown[0], self.parameters)}; it has "
+                f"{suggestion(unknown[0], self.parameters)}; it has "
                 + ("; ".join(self.describe()) or "none")
             )
         if given.get("sources"):
-            raise ParameterError("sources is no value among others: give the file with SOURCES=")
+            raise ParameterError("sources must be given as a file, with SOURCES=")
         if given.get("trace"):
-            raise ParameterError("trace is no value among others: give the file with TRACE=")
+            raise ParameterError("trace must be given as a file, with TRACE=")
         numbers: dict[str, Any] = {}
         if any(_ROWS in parameter.ends for parameter in self.parameters.values()):
-            numbers[_ROWS] = len(_table("default")() if table is None else table)
+            numbers[_ROWS] = len(_table_reader("default")() if table is None else table)
         for parameter in self.parameters.values():
             value = given.get(parameter.name, parameter.default)
             file = parameter.name in FILES
@@ -225,7 +225,7 @@ class Notebook:
             if p.name not in FILES
         ]
 
-    def _declared(self, line: str) -> Parameter:
+    def _parse_line(self, line: str) -> Parameter:
         found = _LINE.fullmatch(line.strip())
         parts = found["help"].split(";", 2) if found else []
         if found is None or len(parts) != 3 or found["type"] not in (*_TYPES, *_LISTS):
@@ -264,7 +264,7 @@ def all_notebooks() -> dict[str, Notebook]:
 
 
 def check_contents() -> None:
-    """Refuse a book with a page that its contents leave out: nobody could come to it.
+    """Check that the table of contents has every page.
 
     Raises
     ------
@@ -292,13 +292,13 @@ def _contents() -> list[Path]:
 def _pages() -> list[Path]:
     """Return the sources of the book's pages."""
     pages = [path for path in source_files() if path.suffix == ".md"]
-    return [path for path in pages if path.relative_to(BOOK).parts[0] not in ASIDE]
+    return [path for path in pages if path.relative_to(BOOK).parts[0] not in SPHINX_FOLDERS]
 
 
 def source_files() -> Iterator[Path]:
-    """Yield the files below ``book/`` that are sources, not what a build or Jupyter left there."""
+    """Yield the source files below ``book/``, without output of builds and of Jupyter."""
     for folder, inside, names in os.walk(BOOK):
-        inside[:] = [name for name in inside if name in ASIDE or name[0] not in "_."]
+        inside[:] = [name for name in inside if name in SPHINX_FOLDERS or name[0] not in "_."]
         yield from (Path(folder, name) for name in names)
 
 
@@ -308,7 +308,7 @@ def find_notebook(name: str) -> Notebook:
     Raises
     ------
     ParameterError
-        If there is none, naming those that there are.
+        If there is none, with the names that exist.
     """
     notebooks = all_notebooks()
     _check_name(name, notebooks)
@@ -317,7 +317,7 @@ def find_notebook(name: str) -> Notebook:
 
 def _check_name(name: str, notebooks: Mapping[str, Notebook]) -> None:
     if name not in notebooks:
-        near = nearest(name, notebooks)
+        near = suggestion(name, notebooks)
         raise ParameterError(
             f"there is no notebook {name!r}{near}; there are {', '.join(notebooks)}"
         )
@@ -329,7 +329,7 @@ def profile_parameters(profile: str) -> dict[str, dict[str, Any]]:
     Raises
     ------
     ParameterError
-        If the profile cannot be read or names a notebook that is not there.
+        If the profile cannot be read or names an unknown notebook.
     """
     values = read_values(BOOK / "profiles" / f"{profile}.yml")
     notebooks = all_notebooks()
@@ -339,30 +339,30 @@ def profile_parameters(profile: str) -> dict[str, dict[str, Any]]:
 
 
 def read_table(path: str, reader: str) -> Sized:
-    """Return a reader's own table, read by what ``book/_tables.yml`` names for a page's range.
+    """Read a reader's own table with the function of ``book/_tables.yml`` for a key.
 
     Raises
     ------
     ValueError
         Naming the file, the row, the column and the reason.
     """
-    table: Sized = _table(reader)(path)
+    table: Sized = _table_reader(reader)(path)
     return table
 
 
-def check_together(name: str, table: Sized, parameters: Mapping[str, Any]) -> None:
-    """Refuse a table that a page cannot take with some parameters, as ``book/_tables.yml`` says.
+def check_table(name: str, table: Sized, parameters: Mapping[str, Any]) -> None:
+    """Check a table together with the parameters, with the page's function of ``_tables.yml``.
 
     Raises
     ------
     ValueError
-        Saying what is wrong with the table.
+        If the table does not fit the parameters.
     """
     if check := read_values(BOOK / "_tables.yml").get("together", {}).get(name):
         resolve_name(check)(table, parameters)
 
 
-def _table(what: str) -> Any:
+def _table_reader(what: str) -> Any:
     return resolve_name(read_values(BOOK / "_tables.yml")["sources"][what])
 
 
@@ -375,7 +375,7 @@ def _is_notebook(path: Path) -> bool:
 
 
 def _constraint(allowed: str, kind: type) -> Any:
-    """Return what pydantic has to check of a value for a range to hold."""
+    """Return the pydantic constraint of a range."""
     found = _INTERVAL.fullmatch(allowed)
     if found:
         low, high = (_number(end) for end in found.group(2, 3))

@@ -1,4 +1,4 @@
-"""A file of the reader's own, which goes with the run that it was given to."""
+"""A reader's own input file, of which a run keeps a copy."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Names that no file of a run has, and that need no quoting in an address or in a notebook.
-_PLAIN = re.compile(r"\w[\w-]{0,59}(\.[\w-]{1,20}){0,2}\.csv", re.ASCII)
+#: Names that need no escaping in a URL or a notebook, and that no output file of a run has.
+_SAFE_NAME = re.compile(r"\w[\w-]{0,59}(\.[\w-]{1,20}){0,2}\.csv", re.ASCII)
 
 
 @dataclass(frozen=True)
 class OwnFile:
-    """What a reader gave for one parameter of a notebook.
+    """The file that a reader gave for one parameter of a notebook.
 
     Parameters
     ----------
     parameter : str
         "sources" or "trace".
     name : str
-        What the reader calls the file, without its folder.
+        Name of the file, without its folder.
     content : bytes
-        What is in it.
+        Content of the file.
     """
 
     parameter: str
@@ -37,17 +37,17 @@ class OwnFile:
 
     @property
     def shipped(self) -> str:
-        """Its name beside the notebook: its own, or that of the parameter where that is safer."""
-        return self.name if _PLAIN.fullmatch(self.name) else f"{self.parameter}.csv"
+        """Name of the copy beside the notebook: the file's own if it is safe, else a fixed one."""
+        return self.name if _SAFE_NAME.fullmatch(self.name) else f"{self.parameter}.csv"
 
     @property
     def sha256(self) -> str:
-        """The hash of what is in it."""
+        """SHA-256 of the content."""
         return hashlib.sha256(self.content).hexdigest()
 
 
 def file_facts(files: Iterable[OwnFile]) -> dict[str, dict[str, str]]:
-    """Return what pages, figures and citations say of files, by parameter."""
+    """Return name, name of the copy and hash of each file, by parameter."""
     return {
         file.parameter: {"name": file.name, "shipped": file.shipped, "sha256": file.sha256}
         for file in files

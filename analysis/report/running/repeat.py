@@ -1,4 +1,4 @@
-"""Run every notebook again, with two threads for one, and compare all that it leaves behind."""
+"""Check of reproducibility: run every notebook again with two threads, and compare all files."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from analysis.report.running.kernels import COMPILATION, WARNINGS
 from analysis.report.running.runner import Job, run
 
 THREADS = 2  # the first run has one
-#: Clocks, what the machine was like, and warnings, which follow its processor.
-OWN = {"seconds.txt", "cpu.txt", COMPILATION, WARNINGS, "machine.json"}
+#: Files that may differ between runs: times, the machine, and warnings.
+VARYING = {"seconds.txt", "cpu.txt", COMPILATION, WARNINGS, "machine.json"}
 
 
 def differences(jobs: Sequence[Job]) -> dict[str, list[str]]:
-    """Run jobs a second time, aside, and return the files of each that are not the same.
+    """Run jobs again in a temporary folder, and return the files of each that differ.
 
     Parameters
     ----------
     jobs : sequence of Job
-        Their results are in place.
+        Jobs whose results are up to date.
 
     Returns
     -------
     dict of list of str
-        Names of files by page: the notebook with its outputs, records, figures, tables and data.
+        Names of the differing files by page.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def _differing(first: Path, again: Path) -> list[str]:
         path.relative_to(top).as_posix()
         for top in (first, again)
         for path in top.rglob("*")
-        if path.is_file() and path.name not in OWN
+        if path.is_file() and path.name not in VARYING
     }
     return sorted(name for name in names if _content(first / name) != _content(again / name))
 

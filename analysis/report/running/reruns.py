@@ -1,4 +1,4 @@
-"""Reruns: one notebook with a reader's own parameters, sources or trace."""
+"""Reruns: a run of one notebook with a reader's own parameters, sources or trace."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.report.running.notebooks import (
-    check_together,
+    check_table,
     find_notebook,
     profile_parameters,
     read_table,
@@ -27,18 +27,18 @@ def rerun_job(
     *,
     runs: Path,
 ) -> Job:
-    """Return the job of a rerun, with all that a reader gave checked.
+    """Return the job of a rerun, after checking the reader's input.
 
     Parameters
     ----------
     name : str
         The notebook.
     given : mapping
-        Its parameters, as far as they are not the notebook's own.
+        Parameters that differ from the notebook's defaults.
     sources_path, trace_path : str, optional
-        Files of the reader's own.
+        The reader's own files.
     runs : Path
-        Where reruns are kept: each in a folder that its parameters name.
+        Parent of the reruns' folders, which are named by a hash of the input.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def rerun_job(
     parameters = notebook.resolve(given, table)
     if table is not None:
         try:
-            check_together(name, table, parameters)
+            check_table(name, table, parameters)
         except ValueError as error:
             raise ValueError(f"{sources_path}: {error}") from None
     published = notebook.resolve(profile_parameters("paper").get(name, {}))

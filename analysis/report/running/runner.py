@@ -1,8 +1,8 @@
-"""Run notebooks side by side, reuse what has not changed, and never lose a good result.
+"""The runner: executes notebooks in parallel and reuses results whose inputs have not changed.
 
-Each notebook runs in a folder of its own, written aside and moved in place whole when it has run to
-its end: a failed or killed run leaves the last good result as it was. papermill executes; reuse,
-order and progress are what is left for this module.
+Each notebook runs in a temporary folder, which replaces the last result when it has succeeded: a
+failed or killed run does not change the last good result. papermill executes; this module does
+caching, order and progress.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ import filelock
 import nbformat
 from tqdm import tqdm
 
-from analysis.report.files import raise_if_full, replace_folder, shown
+from analysis.report.files import display_path, raise_if_disk_full, replace_folder
 from analysis.report.run import write_json
+from analysis.report.running.build_statistics import recorded_seconds
 from analysis.report.running.dependencies import result_key
 from analysis.report.running.execute import Kernels
 from analysis.report.running.kernels import WARNINGS
-from analysis.report.running.known import known_seconds
 from analysis.report.running.notebooks import (
     Notebook,
     all_notebooks,
@@ -43,7 +43,7 @@ from analysis.report.running.own_files import OwnFile, file_facts
 
 @dataclass(frozen=True)
 class Job:
-    """One notebook to run, and where its result belongs."""
+    """One notebook to run, with its parameters and the folder of its result."""
 
     notebook: Notebook
     parameters: Mapping[str, Any]
@@ -54,39 +54,39 @@ class Job:
 
     @cached_property
     def key(self) -> str:
-        """Hash of all that the result depends on."""
-        whose = "" if self.document else "-own"
-        return result_key(self.notebook, self.parameters, self.files) + whose
+        """Cache key of the result."""
+        suffix = "" if self.document else "-own"
+        return result_key(self.notebook, self.parameters, self.files) + suffix
 
     @property
     def up_to_date(self) -> bool:
-        """Whether the result in place is whole and was made from the same inputs."""
+        """Whether there is a complete result with the same cache key."""
         path = self.target / "run.json"
         there = path.exists() and (self.target / "cpu.txt").exists()
         return there and json.loads(path.read_text(encoding="utf-8"))["key"] == self.key
 
     @property
     def expected_seconds(self) -> float | None:
-        """How long it took when it last ran here; else the CPU-seconds that the book knows of."""
+        """Seconds of the last run here; else the recorded CPU-seconds; else None."""
         path = self.target / "seconds.txt"
         if path.exists():
             return float(path.read_text())
-        return known_seconds(self.profile, self.notebook.name)
+        return recorded_seconds(self.profile, self.notebook.name)
 
 
 class RunFailed(RuntimeError):
-    """At least one notebook failed; the others were finished and kept."""
+    """At least one notebook failed; the results of the others are kept."""
 
 
 def profile_jobs(profile: str, build: Path) -> list[Job]:
-    """Return the jobs of a profile, every parameter checked.
+    """Return the jobs of a profile, after checking every parameter.
 
     Raises
     ------
     ValueError
-        If a page is not in the contents of the book.
+        If a page is missing from the table of contents.
     ParameterError
-        If the profile gives a notebook what it does not take.
+        If the profile has an unknown parameter, or one out of range.
     """
     check_contents()
     values = profile_parameters(profile)
@@ -99,7 +99,7 @@ def profile_jobs(profile: str, build: Path) -> list[Job]:
 
 @contextmanager
 def locked(build: Path) -> Iterator[None]:
-    """Hold the build folder for one process at a time; one in which nothing was left is removed.
+    """Lock the build folder for this process; remove it at the end if it is empty.
 
     Raises
     ------
@@ -111,11 +111,11 @@ def locked(build: Path) -> Iterator[None]:
         held = filelock.FileLock(build / ".lock", timeout=0).acquire()
     except filelock.Timeout:
         raise RuntimeError(
-            f"another build is at work in {shown(build)}: wait for it, or stop it"
+            f"another build is running in {display_path(build)}: wait for it, or stop it"
         ) from None
     except OSError as error:
         raise RuntimeError(
-            f"{shown(build)} cannot be written: {error.strerror}; make it writable"
+            f"{display_path(build)} cannot be written: {error.strerror}; make it writable"
         ) from None
     with held:
         try:
@@ -132,23 +132,23 @@ def run(
     *,
     threads: int = 1,
 ) -> None:
-    """Run what is not up to date, at most `workers` at a time, in the order of `in_turn`.
+    """Run the jobs that are not up to date, in the order of `start_order`.
 
     Parameters
     ----------
     jobs : list of Job
-        The notebooks.
+        The jobs.
     workers : int, optional
-        Notebooks at a time; one a core by default.
+        Number of notebooks at a time; by default the number of cores.
     memory : float, optional
-        GiB of address space that each notebook may take; no limit by default.
+        Limit of the address space of each notebook, in GiB; no limit by default.
     threads : int
         Threads of each notebook's kernel.
 
     Raises
     ------
     RunFailed
-        Naming the notebooks that failed; their cells and tracebacks are printed as they fail.
+        Naming the notebooks that failed; their errors are printed when they fail.
     ValueError
         If `workers` is not at least 1, or `memory` is not positive.
     """
@@ -160,7 +160,7 @@ def run(
     for job in jobs:
         for stale in job.target.parent.glob(f".{job.target.name}~*"):  # of a build that was killed
             shutil.rmtree(stale)
-    waiting = in_turn([job for job in jobs if not job.up_to_date])
+    waiting = start_order([job for job in jobs if not job.up_to_date])
     print(f"{len(jobs)} notebooks, {len(waiting)} to run{_estimate(waiting, workers)}", flush=True)
     failed: list[str] = []
     kernels = Kernels(memory, threads)
@@ -178,7 +178,7 @@ def run(
                 else:
                     said = f"{job.expected_seconds:.1f} s"
                     if (warned := job.target / WARNINGS).exists():
-                        said += f", with warnings: {shown(warned)}"
+                        said += f", with warnings: {display_path(warned)}"
                 left = [other for future, other in running.items() if not future.done()]
                 progress.update()
                 line = f"[{number} of {len(waiting)}] {job.notebook.page}: {said}"
@@ -191,11 +191,11 @@ def run(
         raise RunFailed(f"{len(failed)} of {len(jobs)} notebooks failed: {', '.join(failed)}")
 
 
-def in_turn(jobs: list[Job]) -> list[Job]:
-    """Return jobs in the order to start them: the longest of each part, then its second, and so on.
+def start_order(jobs: list[Job]) -> list[Job]:
+    """Return jobs in starting order: the longest of each part, then the second longest, and so on.
 
-    What takes long starts early. Pages of one part share kernels: two that started together, where
-    none is compiled yet, would both compile them.
+    Long jobs start early. Pages of one part share Numba kernels: if two started at the same time
+    with an empty cache, both would compile them.
     """
     longest = sorted(jobs, key=lambda job: job.expected_seconds or float("inf"), reverse=True)
     seen: Counter[str] = Counter()
@@ -208,7 +208,7 @@ def in_turn(jobs: list[Job]) -> list[Job]:
 
 
 def _estimate(jobs: list[Job], workers: int, more: str = "") -> str:
-    """Return about how long the jobs will take, if they took any time before."""
+    """Return a phrase with the estimated time of the jobs; empty if no time is known."""
     known = [job.expected_seconds or 0.0 for job in jobs]
     seconds = max([sum(known) / workers, *known])
     if not seconds:
@@ -218,7 +218,7 @@ def _estimate(jobs: list[Job], workers: int, more: str = "") -> str:
 
 
 def _run(job: Job, kernels: Kernels) -> str:
-    """Run one notebook and move its result in place; return why it failed, if it did."""
+    """Run one notebook and put its result in place; return the error, or an empty string."""
     job.target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(
         prefix=f".{job.target.name}~", dir=job.target.parent, ignore_cleanup_errors=True
@@ -227,7 +227,7 @@ def _run(job: Job, kernels: Kernels) -> str:
         _prepare(job, folder)
         started = time.monotonic()
         if reason := kernels.execute(folder):
-            raise_if_full(reason, job.target)
+            raise_if_disk_full(reason, job.target)
             return reason
         (folder / "input.ipynb").unlink()
         (folder / "seconds.txt").write_text(f"{time.monotonic() - started:.1f}\n")
@@ -237,7 +237,7 @@ def _run(job: Job, kernels: Kernels) -> str:
 
 
 def _prepare(job: Job, folder: Path) -> None:
-    """Write the notebook and the facts of its run into a folder."""
+    """Write the notebook, the reader's files and ``run.json`` to a folder."""
     defaults = job.notebook.parameters
     given = {k: v for k, v in job.parameters.items() if v != defaults[k].default}
     for file in job.files:

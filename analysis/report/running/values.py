@@ -1,4 +1,4 @@
-"""Values that a reader types: YAML, on the command line or in a file; what is said of mistakes."""
+"""Parsing of values that a reader types, in YAML on the command line or in a file."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from typing import Any, ClassVar
 
 import yaml
 
-#: Levels of lists and mappings that a value may have.
-DEEPEST = 20
+#: Greatest depth of nested lists and mappings.
+MAX_DEPTH = 20
 _TAG = "tag:yaml.org,2002:"
 
 
 class ParameterError(ValueError):
-    """A parameter that a notebook does not take; one sentence says which and what is allowed."""
+    """A parameter that a notebook does not accept, with the name and the allowed values."""
 
 
 class Loader(yaml.SafeLoader):
-    """The core schema of YAML 1.2 (https://yaml.org/spec/1.2.2, section 10.3), and no more of YAML.
+    """A PyYAML loader for the core schema of YAML 1.2 (https://yaml.org/spec/1.2.2, section 10.3).
 
-    PyYAML resolves words as YAML 1.1 does, where ``1:30`` is 90, ``1_0`` is 10, ``010`` is 8 and
-    ``on`` is true. Its scanner and parser are kept, its rules for words and tags are not: what the
-    core schema does not name (dates, merge keys, other tags) is text, or refused. Names are texts
-    and given once; aliases, which parameters do not need, are refused, as is deep nesting.
+    PyYAML resolves scalars as YAML 1.1 does, where ``1:30`` is 90, ``1_0`` is 10, ``010`` is 8 and
+    ``on`` is true. This loader keeps its scanner and parser, and replaces its resolvers and
+    constructors: what the core schema does not have (dates, merge keys, other tags) is a string, or
+    an error. Keys must be strings and unique; aliases and deep nesting are errors.
     """
 
     yaml_implicit_resolvers: ClassVar = {}  # type: ignore[misc]
@@ -39,46 +39,48 @@ class Loader(yaml.SafeLoader):
     }
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """Return the next node; refuse what has no place in a parameter."""
+        """Return the next node; raise an error for aliases, unnamed tags and deep nesting."""
         self.depth: int = getattr(self, "depth", 0) + 1
         event = self.peek_event()
-        if isinstance(event, yaml.AliasEvent) or event.tag == "!" or self.depth > DEEPEST:
-            said = f"aliases, tags without a name and more than {DEEPEST} levels are not taken"
-            raise _mistake(said, event)
+        if isinstance(event, yaml.AliasEvent) or event.tag == "!" or self.depth > MAX_DEPTH:
+            reason = (
+                f"aliases, tags without a name and more than {MAX_DEPTH} levels are not allowed"
+            )
+            raise _yaml_error(reason, event)
         node: yaml.Node | None = super().compose_node(parent, index)
         self.depth -= 1
         return node
 
     def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Hashable, Any]:
-        """Return a mapping by name."""
+        """Return a mapping with string keys; raise an error for a key given twice."""
         if not isinstance(node, yaml.MappingNode):
-            raise _mistake("'name: value' lines were expected", node)
+            raise _yaml_error("'name: value' lines were expected", node)
         said: dict[Hashable, Any] = {}
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise _mistake("a name must be a word, not a list", key)
+                raise _yaml_error("a name must be a word, not a list", key)
             if key.value in said:
-                raise _mistake(f"{key.value} is given twice", key)
+                raise _yaml_error(f"{key.value} is given twice", key)
             said[key.value] = self.construct_object(value, deep=True)
         return said
 
 
-def _mistake(said: str, place: Any) -> yaml.MarkedYAMLError:
+def _yaml_error(said: str, place: Any) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=said, problem_mark=place.start_mark)
 
 
 def _add_scalar(kind: str, pattern: str, first: str, read: Callable[[str], Any]) -> None:
-    """Let the loader read one kind of plain words, those that match a pattern."""
+    """Register a tag's resolver and constructor: plain scalars that match a pattern."""
     words = re.compile(pattern)
 
     def construct(loader: Loader, node: yaml.ScalarNode) -> Any:
         text: str = loader.construct_scalar(node)
         if not words.fullmatch(text):
-            raise _mistake(f"{text!r:.40} is no {kind}", node)
+            raise _yaml_error(f"{text!r:.40} is no {kind}", node)
         try:
             return read(text)
         except ValueError:
-            raise _mistake("the number is too large", node) from None
+            raise _yaml_error("the number is too large", node) from None
 
     Loader.add_implicit_resolver(_TAG + kind, re.compile(rf"(?:{pattern})\Z"), [*first, ""])
     Loader.add_constructor(_TAG + kind, construct)
@@ -91,7 +93,7 @@ def _float(text: str) -> float:
     return value
 
 
-# In this order: the words of an integer are words of a floating-point number too.
+# The order matters: the text of an integer also matches the pattern of a float.
 _add_scalar("null", r"~|null|Null|NULL|", "~nN", lambda text: None)
 _add_scalar(
     "bool", r"true|True|TRUE|false|False|FALSE", "tTfF", lambda text: text.lower() == "true"
@@ -112,7 +114,7 @@ _add_scalar(
 
 
 def parse_value(text: str) -> Any:
-    """Return the value that a piece of YAML stands for."""
+    """Return the value of a YAML text."""
     return yaml.load(text, Loader)
 
 
@@ -142,7 +144,7 @@ def parse_assignments(text: str) -> dict[str, Any]:
         except yaml.YAMLError as error:
             hint = ": write a list without blanks" if value.startswith("[") else ""
             raise ParameterError(
-                f"{name} must be a YAML value, got {value!r:.80} ({_problem(error)}){hint}"
+                f"{name} must be a YAML value, got {value!r:.80} ({_error_text(error)}){hint}"
             ) from None
     return values
 
@@ -158,7 +160,7 @@ def read_values(path: Path) -> dict[str, Any]:
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader)
     except yaml.YAMLError as error:
-        raise ParameterError(f"{path}: cannot be read: {_problem(error)}") from None
+        raise ParameterError(f"{path}: cannot be read: {_error_text(error)}") from None
     except (OSError, ValueError) as error:
         raise ParameterError(f"{path}: cannot be read: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):
@@ -166,14 +168,14 @@ def read_values(path: Path) -> dict[str, Any]:
     return content
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the question whether another name was meant; nothing where none is near."""
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return `` (did you mean 'x'?)`` with the known name most like `name`, if one is close."""
     near = difflib.get_close_matches(name, list(known), 1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-def _problem(error: yaml.YAMLError) -> str:
-    """Return what is wrong with a piece of YAML, and where, in one line."""
+def _error_text(error: yaml.YAMLError) -> str:
+    """Return the message of a YAML error, with line and column, in one line."""
     mark = getattr(error, "problem_mark", None)
     said = str(getattr(error, "problem", None) or error)
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""

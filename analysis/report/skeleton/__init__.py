@@ -1,6 +1,6 @@
-"""A new page of the book: its text, its study and the study's test, ready to run.
+"""The skeleton of a new page: its text, its study and the study's test, ready to run.
 
-The files beside this module are its templates.
+The other files of this folder are the templates.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _TEMPLATES = jinja2.Environment(
     keep_trailing_newline=True,
     undefined=jinja2.StrictUndefined,
 )
-#: Two points off the defaults of the page's parameters, which its rerun is tested at.
+#: Two sets of parameters other than the defaults, with which the tests rerun the page.
 _POINTS = """{page}:
   points:
   - parameters: {{draws: 50}}
@@ -31,14 +31,14 @@ _VALUES = {"draws": ":d", "mean": ":.3f", "low": ":.3f", "high": ":.3f"}
 
 
 def new_page(name: str, root: Path = ROOT) -> list[Path]:
-    """Write the skeleton of a page and enter it in the contents and in the points of reruns.
+    """Write the skeleton of a page and add it to the contents and to the tests' rerun points.
 
     Parameters
     ----------
     name : str
         Part and page, such as ``ephemeral/my-page``.
     root : Path
-        The checkout.
+        Root of the checkout.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def new_page(name: str, root: Path = ROOT) -> list[Path]:
         "test.py.txt": root / "tests" / part / "studies" / f"test_{module}.py",
     }
     if there := [path for path in targets.values() if path.exists()]:
-        raise ValueError(f"{there[0].relative_to(root)} is there already")
+        raise ValueError(f"{there[0].relative_to(root)} exists already")
     words = {"part": part, "page": page, "module": module, "title": _title(page)}
     words |= {value: f"{{value}}`{page}-{value}{form}`" for value, form in _VALUES.items()}
     for template, path in targets.items():
@@ -92,7 +92,7 @@ def _title(page: str) -> str:
 
 
 def _entered(contents: str, part: str, page: str) -> str:
-    """Return the table of contents with a line for the page after the last of its part."""
+    """Return the text of ``_toc.yml`` with a line for the page after the last of its part."""
     lines = contents.splitlines()
     last = max(n for n, line in enumerate(lines) if f"file: {part}/" in line)
     lines.insert(last + 1, f"  - file: {part}/{page}")

@@ -13,7 +13,7 @@ from analysis import __version__
 from analysis.report.paths import ROOT
 from analysis.report.publishing import address, citation
 from analysis.report.publishing.address import base_address, permalink, repository_address
-from analysis.report.publishing.captions import title_as_tex, title_as_text
+from analysis.report.publishing.captions import title_as_plain_text, title_as_tex
 from analysis.report.publishing.citation import (
     Edition,
     bibtex,
@@ -96,7 +96,7 @@ def test_a_rerun_is_cited_by_its_parameters_and_no_address():
     ],
 )
 def test_the_title_is_the_first_sentence_of_the_caption(caption, text, tex):
-    assert title_as_text(caption) == text
+    assert title_as_plain_text(caption) == text
     assert title_as_tex(caption) == tex
 
 
@@ -165,7 +165,7 @@ def errors(path):
 
 def test_the_citation_file_is_valid_and_says_what_the_package_says():
     assert errors(ROOT / "CITATION.cff") == []
-    content = citation.facts()
+    content = citation.cff()
     assert content["version"] == __version__
     assert content["license"] == "MIT"  # of the code: one, for converters; the message says more
     assert "CC BY 4.0" in content["message"]
@@ -175,7 +175,7 @@ def test_the_citation_file_is_valid_and_says_what_the_package_says():
 @pytest.mark.parametrize("change", [{"license": ["MIT", "none"]}, {"date-released": "soon"}])
 def test_the_check_of_the_citation_file_finds_what_is_wrong(tmp_path, change):
     wrong = tmp_path / "CITATION.cff"
-    wrong.write_text(yaml.safe_dump(citation.facts() | change))
+    wrong.write_text(yaml.safe_dump(citation.cff() | change))
     assert errors(wrong)
 
 
@@ -191,7 +191,7 @@ def test_the_published_citation_follows_commit_and_address(tmp_path, edition):
 
 def test_a_doi_is_named_once_there_is_one(monkeypatch):
     assert "doi" not in fields(book_bibtex(THERE))
-    known = citation.facts() | {"doi": "10.5281/zenodo.1"}
+    known = citation.cff() | {"doi": "10.5281/zenodo.1"}
     monkeypatch.setattr(citation, "facts", lambda: known)
     found = fields(book_bibtex(THERE))
     assert (found["doi"], found["url"]) == ("10.5281/zenodo.1", THERE.address)
@@ -199,7 +199,7 @@ def test_a_doi_is_named_once_there_is_one(monkeypatch):
 
 
 def test_the_citation_file_converts_to_an_entry_and_a_line_without_nonsense():
-    title = citation.facts()["title"]
+    title = citation.cff()["title"]
     found = fields(book_bibtex(HERE))
     assert found["title"] == f"{{{title}}}"
     assert found["author"] == "{The book's contributors}"
@@ -216,15 +216,15 @@ def test_the_citation_file_converts_to_an_entry_and_a_line_without_nonsense():
 
 def test_without_git_the_commit_is_said_to_be_unknown(monkeypatch, tmp_path):
     monkeypatch.setattr(citation, "ROOT", tmp_path)
-    citation.facts()  # of this repository, read before
+    citation.cff()  # of this repository, read before
     assert "unknown" in citation.commit_name()
-    assert citation.this_edition().date == citation.released()
+    assert citation.this_edition().date == citation.release_date()
 
 
 @pytest.fixture
 def repository(monkeypatch, tmp_path):
     """A clean tree of one commit, with the file that makes it a book."""
-    citation.facts()  # of this repository, read before
+    citation.cff()  # of this repository, read before
     monkeypatch.setattr(citation, "ROOT", tmp_path)
     identity = ["-c", "user.name=n", "-c", "user.email=e"]
     (tmp_path / "CITATION.cff").write_text("1")
@@ -267,4 +267,4 @@ def test_a_book_unpacked_in_another_repository_has_no_commit(repository, monkeyp
     (repository / "unpacked/CITATION.cff").touch()
     monkeypatch.setattr(citation, "ROOT", repository / "unpacked")
     assert citation.commit_name() == "unknown (no git history)"
-    assert citation.this_edition().date == citation.released()
+    assert citation.this_edition().date == citation.release_date()

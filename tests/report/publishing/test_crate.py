@@ -8,7 +8,7 @@ from rocrate.rocrate import ROCrate
 
 from analysis.report.publishing import site as site_module
 from analysis.report.publishing.citation import Edition
-from analysis.report.publishing.crate import codemeta, correct_sizes
+from analysis.report.publishing.crate import codemeta, update_notebook_sizes
 from analysis.report.publishing.site import write_data
 from tests.report.publishing.test_site import run
 from tests.report.test_collate import gather, published
@@ -94,7 +94,7 @@ def test_the_package_reads_what_it_wrote(site):
 def test_a_notebook_that_was_completed_later_has_its_size(site):
     path = site / "notebooks/first.ipynb"
     path.write_text(path.read_text() + " " * 321)
-    correct_sizes(site)
+    update_notebook_sizes(site)
     _, entities = graph(site)
     files = {id: e for id, e in entities.items() if "contentSize" in e}
     assert "notebooks/first.ipynb" in files
@@ -104,7 +104,7 @@ def test_a_notebook_that_was_completed_later_has_its_size(site):
 
 def test_a_rerun_is_no_publication(run, tmp_path):
     write_data(gather(run, document=False, complete=False), tmp_path / "site")
-    correct_sizes(tmp_path / "site")
+    update_notebook_sizes(tmp_path / "site")
     assert not (tmp_path / "site/ro-crate-metadata.json").exists()
 
 

@@ -9,7 +9,7 @@ from docutils import nodes
 from docutils.utils import new_document
 
 from analysis.report.collate import DATA
-from analysis.report.publishing.citation import Edition, facts
+from analysis.report.publishing.citation import Edition, cff
 from analysis.report.publishing.page_head import description, head, write_sitemap
 from tests.report.pages.test_sphinx_ext import EVIL
 from tests.report.publishing.build import build_site
@@ -63,7 +63,7 @@ def test_a_page_is_a_chapter_with_its_figures_tables_and_data():
     (said,) = Head(head('A "page" & <i>', "part/page", HERE, FOUND)).scripts
     assert said["@context"] == "https://schema.org"
     assert (said["@type"], said["name"]) == ("Chapter", 'A "page" & <i>')
-    assert said["isPartOf"]["name"] == facts()["title"]
+    assert said["isPartOf"]["name"] == cff()["title"]
     assert said["isPartOf"]["@id"] == "../index.html"
     curve, rewards, instances = said["hasPart"]
     assert (curve["@type"], curve["name"]) == ("ImageObject", f"It {EVIL} rises")
@@ -84,7 +84,7 @@ def test_words_of_a_caption_do_not_leave_their_script():
 def test_without_an_address_nothing_claims_one():
     found = Head(head("A page", "part/page", HERE, FOUND))
     assert found.meta()["citation_title"] == "A page"
-    assert found.meta()["citation_inbook_title"] == facts()["title"]
+    assert found.meta()["citation_inbook_title"] == cff()["title"]
     assert found.meta()["citation_publication_date"] == "2026/11/22"
     assert "citation_fulltext_html_url" not in found.meta()
     assert found.links()["describedby"] == "../ro-crate-metadata.json"

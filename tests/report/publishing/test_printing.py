@@ -13,11 +13,11 @@ from analysis.report.publishing import printing
 from analysis.report.publishing.citation import Edition
 from analysis.report.publishing.printing import (
     CHROMIUM,
-    bind,
-    for_paper,
+    merge_front_matter,
     outline,
     print_book,
     print_contents,
+    printable_html,
 )
 from tests.report.kills import killed_at
 
@@ -49,7 +49,7 @@ def test_the_printed_book_has_the_scorecard_last_and_the_interface_apart():
 
 
 def test_rows_are_open_and_code_and_what_only_a_screen_can_do_are_gone():
-    soup = BeautifulSoup(for_paper(PAGE, ""), "html.parser")
+    soup = BeautifulSoup(printable_html(PAGE, ""), "html.parser")
     assert [details.has_attr("open") for details in soup.find_all("details")] == [True]
     text = soup.get_text()
     assert "matches under" in text
@@ -66,12 +66,12 @@ def test_rows_stand_once_in_the_scorecard_and_what_leads_to_one_leads_there():
 </details>"""
     chapter = f'<article><p><a href="#row-X-1">that row</a></p>{rows}'
     card = '<table class="book-scorecard"><tr><td><a href="#document-a">X-1</a></td></tr></table>'
-    soup = BeautifulSoup(for_paper(f"{chapter}{card}</article>", ""), "html.parser")
+    soup = BeautifulSoup(printable_html(f"{chapter}{card}</article>", ""), "html.parser")
     assert soup.find(id="row-X-1").find_parent("table")["class"] == ["book-scorecard"]
     assert [link["href"] for link in soup.find_all("a")] == ["#row-X-1"]
     assert "The 1 row of this page: see the scorecard." in soup.get_text()
     assert "why" not in soup.get_text()
-    alone = BeautifulSoup(for_paper(f"{chapter}</article>", ""), "html.parser")
+    alone = BeautifulSoup(printable_html(f"{chapter}</article>", ""), "html.parser")
     assert alone.find(id="row-X-1").find_parent("details").has_attr("open")
 
 
@@ -86,7 +86,7 @@ def test_rows_stand_once_in_the_scorecard_and_what_leads_to_one_leads_there():
     ],
 )
 def test_links_lead_inside_the_book_or_to_the_web(address, more):
-    soup = BeautifulSoup(for_paper(PAGE, address), "html.parser")
+    soup = BeautifulSoup(printable_html(PAGE, address), "html.parser")
     links = [link["href"] for link in soup.find_all("a")]
     assert links == ["#two", "#one", *more, "https://a.example"]
     assert "the interface" in soup.get_text()
@@ -140,7 +140,7 @@ def test_a_count_of_objects_that_is_one_too_few_is_not_told_to_the_reader(caplog
     content = body.read_bytes()
     size = PdfReader(body).trailer["/Size"]
     body.write_bytes(content.replace(b"/Size %d" % size, b"/Size 1"))
-    bind(front, body, tmp_path / "bound.pdf", HERE)
+    merge_front_matter(front, body, tmp_path / "bound.pdf", HERE)
     assert caplog.messages == []
     assert len(PdfReader(tmp_path / "bound.pdf").pages) == 2
 

@@ -4,7 +4,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from analysis.published import printed_rows
-from analysis.report.rendering.portable import PlainPage
+from analysis.report.rendering.portable import MarkdownConverter
 
 ID = "A-r-25466"
 DATA = {
@@ -46,7 +46,7 @@ def page(tmp_path):
 
     def make(address="", **data):
         index = {"targets": TARGETS, "address": address}
-        return PlainPage("part/page", DATA | data, index, tmp_path / "references.bib")
+        return MarkdownConverter("part/page", DATA | data, index, tmp_path / "references.bib")
 
     return make
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.report.rendering.static import share_static
+from analysis.report.rendering.static import move_to_shared
 
 PAGE = """<link href="_static/style.css?v=1"><script src='_static/a/b.js'></script>
 <p>the folder _static/ of a site</p>"""
@@ -23,7 +23,7 @@ def site(tmp_path):
         }.items():  # fmt: skip
             (made / path).parent.mkdir(parents=True, exist_ok=True)
             (made / path).write_text(text)
-        share_static(made, place, tmp_path / "runs/_static")
+        move_to_shared(made, place, tmp_path / "runs/_static")
         place.parent.mkdir(parents=True)
         made.rename(place)
         return place

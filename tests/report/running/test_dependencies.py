@@ -103,7 +103,7 @@ def key(tmp_path, monkeypatch):
 
 
 def forget():
-    for cached in (dependencies._file_hash, dependencies._graph, dependencies._lent):
+    for cached in (dependencies._file_hash, dependencies._graph, dependencies._reexports):
         cached.cache_clear()
 
 
@@ -231,6 +231,8 @@ def test_the_closure_holds_every_module_that_the_notebook_loads(imports, name):
     Numba loads the module that keeps compiled kernels, on which no result depends.
     """
     source, loaded = imports[name]
-    closure = {str(path) for path in dependencies._closure(dependencies._imported(source))}
+    closure = {
+        str(path) for path in dependencies._imported_files(dependencies._imported_names(source))
+    }
     assert loaded
     assert set(loaded) - {kernel_cache.__file__} <= closure

@@ -83,7 +83,7 @@ class Book:
     @property
     def files(self):
         """What a reader of the book has, and nothing else may lie in the build folder."""
-        kept = {"html", "results", "stage", *render.BESIDE}
+        kept = {"html", "results", "stage", *render.COPIED_FILES}
         assert {p.name for p in self.build.iterdir()} - {".lock"} == kept
         results = {p.name for p in (self.build / "results").iterdir()}
         assert results == set(PAGES)

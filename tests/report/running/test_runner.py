@@ -14,12 +14,12 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from analysis.report.files import shown
+from analysis.report.files import display_path
 from analysis.report.paths import ROOT
 from analysis.report.running import runner
 from analysis.report.running.kernels import COMPILATION, WARNINGS, kernel_environment
 from analysis.report.running.own_files import OwnFile
-from analysis.report.running.runner import RunFailed, in_turn, locked, run
+from analysis.report.running.runner import RunFailed, locked, run, start_order
 from tests.report.running.conftest import GOOD
 
 pytestmark = pytest.mark.process
@@ -121,7 +121,9 @@ def test_warnings_are_kept_beside_the_page_and_told(job, capsys):
     )
     said = capsys.readouterr().out.splitlines()
     told = [line for line in said if "part/loud:" in line]
-    assert [f"with warnings: {shown(loud.target / WARNINGS)}" in line for line in told] == [True]
+    assert [f"with warnings: {display_path(loud.target / WARNINGS)}" in line for line in told] == [
+        True
+    ]
     assert not any("warnings" in line for line in said if "part/quiet:" in line)
 
 
@@ -336,5 +338,5 @@ def test_long_pages_start_early_and_no_two_of_a_part_together():
         SimpleNamespace(expected_seconds=taken, notebook=SimpleNamespace(page=page))
         for page, taken in seconds.items()
     ]
-    order = [job.notebook.page for job in in_turn(jobs)]
+    order = [job.notebook.page for job in start_order(jobs)]
     assert order == ["a/new", "c/one", "b/one", "a/one", "b/two", "a/two"]

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from analysis.report.running.values import (
-    DEEPEST,
+    MAX_DEPTH,
     ParameterError,
     parse_assignments,
     parse_value,
@@ -34,7 +34,7 @@ REFUSED = [
     "!!timestamp 2020-01-01", "!!binary aGk=", "!!set {a}", "!!omap [a: 1]", "!!python/name:os.x",
     "!!python/object/apply:os.system [ls]", "!mine 3", "! 12", "!!str [1]", "!!seq 3", "!!map 3",
     "9" * 5000, "[1, " + "9" * 5000 + "]", "1e999", "-1e400", "[" * 3000, "{a: " * 3000,
-    "[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), "&a [*a]", "[&a 1, *a]", "{? [1] : 2}",
+    "[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), "&a [*a]", "[&a 1, *a]", "{? [1] : 2}",
     "{a: 1, a: 2}", "{[1]: 2}", "a: b: c", "[1", "'a", "\x00", "@a", "`a`", "%a", "--- 1\n--- 2",
     "\ud800",
 ]  # fmt: skip

@@ -1,9 +1,8 @@
-"""What differs between two builds or releases of the book, and why.
+"""Comparison of two builds or releases of the book.
 
-Compared are the rows of the scorecard and errata (verdict, number, condition and the rest), and the
-hashes of figures, tables, data and of the book's own numbers. The cause of a difference is read off
-the provenance of the page: other parameters (a seed among them), other versions of libraries, or
-else other code.
+The rows of the scorecard and of the errata are compared cell by cell; figures, tables, data and
+records by their hashes. The cause of a difference is taken from the provenance of the page: other
+parameters (a seed among them), other versions of libraries, or other code.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from typing import Any
 import pandas as pd
 
 COLUMNS = ("what", "id", "column", "old", "new", "page", "cause")
-#: Tables that lie beside the pages, and what one row of each is called.
+#: Compared tables of a site, and the name of one row.
 TABLES = {"scorecard.csv": "row", "errata.csv": "erratum"}
-#: Columns whose intervals and texts follow from others: listed, but after these.
+#: Columns that are listed first; the others mostly follow from these.
 FIRST = ("verdict", "computed", "condition", "basis", "assumes")
 
 
@@ -40,13 +39,13 @@ def differences(old: Path, new: Path) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If a folder is no site of the book.
+        If a folder is not a site of the book.
     """
     for name, site in (("old", old), ("new", new)):
         for file in (*TABLES, "manifest.json"):
             if not (site / file).is_file():
                 raise ValueError(f"{name} must be a site of the book with {file}, got {site}")
-    causes = _Causes(old, new)
+    causes = _CauseFinder(old, new)
     found = [
         line
         for file, what in TABLES.items()
@@ -57,12 +56,12 @@ def differences(old: Path, new: Path) -> pd.DataFrame:
 
 
 def summary(found: pd.DataFrame) -> str:
-    """Say in a few lines how much differs, and list each changed verdict.
+    """Return the number of differences by kind, and a line for each changed verdict.
 
     Parameters
     ----------
     found : pandas.DataFrame
-        What `differences` returns.
+        As `differences` returns it.
     """
     if found.empty:
         return "no difference"
@@ -76,14 +75,14 @@ def summary(found: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-class _Causes:
-    """Why results of a page differ, from what two sites know of their origin."""
+class _CauseFinder:
+    """Finds the causes of a page's differences from the provenance in two sites."""
 
     def __init__(self, old: Path, new: Path) -> None:
         self._old, self._new = _origins(old), _origins(new)
 
     def of(self, page: str) -> str:
-        """Return the cause of a difference on a page."""
+        """Return the causes of the differences on a page as one text."""
         old, new = self._old.get(page), self._new.get(page)
         if old is None or new is None:
             return "the page is in one of the two only"
@@ -122,9 +121,12 @@ def _table(path: Path) -> pd.DataFrame:
 
 
 def _cells(
-    what: str, old: pd.DataFrame, new: pd.DataFrame, causes: _Causes
+    what: str, old: pd.DataFrame, new: pd.DataFrame, causes: _CauseFinder
 ) -> list[tuple[str, ...]]:
-    """Return the cells that differ; a row that one table lacks counts by its verdict or kind."""
+    """Return the cells that differ; a row that one table lacks appears once, with its key column.
+
+    The key column is that of the verdict in the scorecard, and of the kind in the errata.
+    """
     found: list[tuple[str, ...]] = []
     key = "verdict" if what == "row" else "kind"
     shared = [column for column in new.columns if column in old.columns]
@@ -142,8 +144,8 @@ def _cells(
     return found
 
 
-def _hashes(old: Path, new: Path, causes: _Causes) -> list[tuple[str, ...]]:
-    """Return the files and records whose hash differs, or which one site lacks."""
+def _hashes(old: Path, new: Path, causes: _CauseFinder) -> list[tuple[str, ...]]:
+    """Return the files and records whose hashes differ, or that one site lacks."""
     found: list[tuple[str, ...]] = []
     manifests = [json.loads((site / "manifest.json").read_text()) for site in (old, new)]
     pages = _pages(old) | _pages(new)
@@ -159,7 +161,7 @@ def _hashes(old: Path, new: Path, causes: _Causes) -> list[tuple[str, ...]]:
 
 
 def _pages(site: Path) -> dict[str, str]:
-    """Return the page of each figure, table and data set by id."""
+    """Return the page of each figure, table and data set, by id."""
     return {
         path.stem: json.loads(path.read_text(encoding="utf-8"))["notebook"]
         for part in ("figures", "tables", "data")

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from analysis.report.commands import main
-from analysis.report.publishing.difference import differences, summary
+from analysis.report.publishing.comparison import differences, summary
 from analysis.report.publishing.site import ERRATA, SCORECARD
 
 

@@ -1,4 +1,4 @@
-"""What builds from nothing took, kept beside the profiles: for estimates, and for readers."""
+"""Recorded times and sizes of builds, in ``book/profiles/builds.yml``."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from analysis.report.running.kernels import COMPILATION
 from analysis.report.running.notebooks import all_notebooks
 from analysis.report.running.values import read_values
 
-HEAD = "# What builds from nothing took, kept by `python -m analysis.report times` and `repeat`.\n"
+HEADER = "# Times and sizes of builds, written by `python -m analysis.report times` and `repeat`.\n"
 
 
-def known_builds() -> dict[str, dict[str, Any]]:
-    """Return what is known of the builds of each profile.
+def read_statistics() -> dict[str, dict[str, Any]]:
+    """Return the recorded statistics of each profile's build.
 
     Returns
     -------
     dict
-        By profile: ``seconds``, the CPU-seconds of each notebook; ``compilation``, those of all
-        notebooks that Numba took; ``bytes`` of ``results`` and of ``pages``; ``repeated``, how many
-        notebooks gave the same bytes ``again``, of how many in ``all``.
+        By profile: ``seconds``, the CPU-seconds of each notebook; ``compilation``, the CPU-seconds
+        of all compilations; ``bytes`` of ``results`` and of ``pages``; ``repeated``, the number of
+        notebooks that gave the same bytes ``again``, and of ``all``.
     """
     path = BOOK / "profiles" / "builds.yml"
     return read_values(path) if path.exists() else {}
 
 
-def known_seconds(profile: str, name: str) -> float | None:
-    """Return the CPU-seconds that a notebook is known to take in a profile, if it is known."""
-    seconds: Mapping[str, float] = known_builds().get(profile, {}).get("seconds", {})
+def recorded_seconds(profile: str, name: str) -> float | None:
+    """Return the recorded CPU-seconds of a notebook in a profile, or None."""
+    seconds: Mapping[str, float] = read_statistics().get(profile, {}).get("seconds", {})
     return seconds.get(name)
 
 
-def keep_build(profile: str, **facts: Any) -> Path:
-    """Keep facts of the build of a profile beside the others, and return the file."""
+def record_build(profile: str, **facts: Any) -> Path:
+    """Record statistics of a profile's build, and return the file."""
     path = BOOK / "profiles" / "builds.yml"
-    builds = known_builds()
+    builds = read_statistics()
     builds[profile] = builds.get(profile, {}) | facts
-    path.write_text(HEAD + yaml.safe_dump(builds, sort_keys=False), encoding="utf-8")
+    path.write_text(HEADER + yaml.safe_dump(builds, sort_keys=False), encoding="utf-8")
     return path
 
 
-def measured(build: Path) -> dict[str, Any]:
-    """Return what the last build in a folder took: CPU-seconds, compilation, bytes.
+def measure_build(build: Path) -> dict[str, Any]:
+    """Return ``seconds``, ``compilation`` and ``bytes`` of the last build in a folder.
 
     Raises
     ------
