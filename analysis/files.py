@@ -1,4 +1,4 @@
-"""Files that are replaced whole, and a hash of what modules compute, without what they say."""
+"""Atomic replacement of files, and a hash of modules that ignores docstrings and comments."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import BinaryIO
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file beside `path` for writing; put it in the place of `path` when it is complete.
+    """Open a temporary file for writing, and replace `path` by it when the block ends.
 
-    A process that is killed while it writes leaves the old file as it was, and what it had written
-    under the name of the new file with ``.new`` behind it, which the next writer overwrites.
+    A process that is killed while it writes leaves the old file unchanged, and a partial file with
+    the suffix ``.new``, which the next writer overwrites.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Yields
     ------
     binary file
-        What is written to it stands in `path` once the block has ended without an error.
+        The temporary file. If the block raises an error, it is removed and `path` unchanged.
 
     Examples
     --------
@@ -53,19 +53,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     aside.replace(target)
 
 
-def write_aside(path: str | os.PathLike[str], content: bytes) -> None:
-    """Replace a file by one of this content; see `replacing`."""
-    with replacing(path) as file:
-        file.write(content)
-
-
 def code_hash(modules: Iterable[Path]) -> str:
-    """Return a hash of modules; docstrings, empty lines and lines of comment alone do not count.
+    """Return a hash of modules that ignores docstrings, empty lines and comment lines.
 
     Parameters
     ----------
     modules : iterable of Path
-        Python files, in an order that counts.
+        Python files; their order changes the hash.
 
     Returns
     -------
@@ -77,7 +71,7 @@ def code_hash(modules: Iterable[Path]) -> str:
 
 
 def statements(source: str) -> str:
-    """Return the lines of a module without docstrings, empty lines and lines of comment."""
+    """Return the source of a module without docstrings, empty lines and comment lines."""
     lines: list[str] = source.splitlines()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(

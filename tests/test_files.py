@@ -2,24 +2,29 @@
 
 import pytest
 
-from analysis.files import replacing, write_aside
+from analysis.files import replacing
 
 
 def names(folder):
     return sorted(entry.name for entry in folder.iterdir())
 
 
+def write(path, content):
+    with replacing(path) as file:
+        file.write(content)
+
+
 def test_a_file_is_replaced_at_one_stroke(tmp_path):
     path = tmp_path / "file"
-    write_aside(path, b"old")
-    write_aside(path, b"new")
+    write(path, b"old")
+    write(path, b"new")
     assert path.read_bytes() == b"new"
     assert names(tmp_path) == ["file"]
 
 
 def test_a_writer_that_fails_leaves_the_old_file(tmp_path):
     path = tmp_path / "file"
-    write_aside(path, b"old")
+    write(path, b"old")
 
     def fail():
         with replacing(path) as file:

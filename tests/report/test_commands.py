@@ -143,7 +143,7 @@ def test_a_notebook_that_takes_no_sources_says_so(capsys, tmp_path, monkeypatch)
 
 def test_a_second_book_at_the_same_time_is_refused(capsys, tmp_path):
     with locked(tmp_path / "build"):
-        assert "another build is at work" in refused(capsys, "book")
+        assert "another build is running" in refused(capsys, "book")
 
 
 @pytest.mark.process
@@ -162,7 +162,7 @@ def test_a_lock_of_another_process_is_respected(capsys, tmp_path):
         [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
         assert other.stdout.readline() == "held\n"
-        assert "another build is at work" in refused(capsys, "book")
+        assert "another build is running" in refused(capsys, "book")
         other.stdin.close()
     with filelock.FileLock(path, timeout=0):
         pass

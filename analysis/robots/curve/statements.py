@@ -367,7 +367,3 @@ def _rises_at_empty_queue(x: CurveValues) -> bool:
 
 def _all_hold(cases: Iterable[Case]) -> bool:
     return all(case.holds for case in cases)
-
-
-def _all_given_and_hold(cases: Iterable[Case]) -> bool:
-    return all(case.given and case.holds for case in cases)

@@ -192,7 +192,7 @@ def test_the_published_citation_follows_commit_and_address(tmp_path, edition):
 def test_a_doi_is_named_once_there_is_one(monkeypatch):
     assert "doi" not in fields(book_bibtex(THERE))
     known = citation.cff() | {"doi": "10.5281/zenodo.1"}
-    monkeypatch.setattr(citation, "facts", lambda: known)
+    monkeypatch.setattr(citation, "cff", lambda: known)
     found = fields(book_bibtex(THERE))
     assert (found["doi"], found["url"]) == ("10.5281/zenodo.1", THERE.address)
     assert plain_citation(THERE).endswith(" https://doi.org/10.5281/zenodo.1")

@@ -341,7 +341,7 @@ def test_of_two_builds_at_once_the_second_is_refused(played, capsys, tmp_path, m
             time.sleep(0.01)
         capsys.readouterr()
         assert book.make() == 1
-        assert "another build is at work" in one_sentence(capsys)
+        assert "another build is running" in one_sentence(capsys)
         assert book.version == 1
     finally:
         go.touch()

@@ -157,7 +157,7 @@ def test_how_long_it_will_take_is_said_first_and_as_it_goes(job, capsys, monkeyp
     """From the last run here, else from what the book knows, on as many workers as there are."""
     jobs = [job("first"), job("second"), job("third", COMPILED)]
     known = {("paper", "first"): 100.0, ("paper", "second"): 300.0}
-    monkeypatch.setattr(runner, "known_seconds", lambda *which: known.get(which))
+    monkeypatch.setattr(runner, "recorded_seconds", lambda *which: known.get(which))
     (jobs[0].target).mkdir(parents=True)
     (jobs[0].target / "seconds.txt").write_text("500.0\n")
 
@@ -269,7 +269,7 @@ def sleeping(request, job, tmp_path):
 def test_an_interrupt_ends_everything_and_leaves_the_last_good_result(sleeping, tmp_path):
     good, started = sleeping
     before = files(good.target)
-    with pytest.raises(RuntimeError, match="another build is at work"), locked(tmp_path):
+    with pytest.raises(RuntimeError, match="another build is running"), locked(tmp_path):
         pass
     os.killpg(started.pid, signal.SIGINT)  # what Ctrl-C at a terminal does
     said, _ = started.communicate(timeout=300)
