@@ -73,7 +73,7 @@ class Elimination:
     residual: float
 
 
-@lru_cache(maxsize=4)
+@lru_cache
 def _signs(states: int) -> Floats:
     """Return random signs, each with a weight of its own, so that no two errors cancel exactly."""
     rng = np.random.default_rng(states)
@@ -81,12 +81,17 @@ def _signs(states: int) -> Floats:
     return rng.uniform(0.5, 1.0, size) * rng.choice([-1.0, 1.0], size)
 
 
+def _lost(values: Floats, differences: Floats) -> Floats:
+    """Return exactly what values less the least of them lost to rounding (Knuth's two-sum)."""
+    least = values - differences
+    return (values - (differences + least)) + (least - values.min())
+
+
 def _rounding_of_costs(arm: RestartArm, discount: float) -> Floats:
     """Return the terms of r that are rounded; 0 where r is exact."""
     idle, repair = (cost - cost.min() for cost in (arm.passive_cost, arm.active_cost))
-    lost = (idle + arm.passive_cost.min() != arm.passive_cost) * idle
     if not repair.any():
-        return lost
+        return idle * (_lost(arm.passive_cost, idle) != 0)
     moved = np.abs(arm.active_cost - arm.active_cost[:, None])
     return idle + (1 - discount) * repair + discount * (arm.passive * moved).sum(axis=1)
 

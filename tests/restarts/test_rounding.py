@@ -1,0 +1,201 @@
+"""What rounding may do to an elimination: what is sown, what balls enclose, and when they stop."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+
+from analysis.restarts import RestartArm, rounding
+from analysis.restarts import elimination_steps as steps
+from analysis.restarts.rounding import Elimination, in_balls
+from tests.restarts.adversarial import FAMILIES, draw
+from tests.restarts.test_elimination_steps import EPSILON, plain, policies
+
+
+def terms(arm, discount):
+    """r counted from the least costs, and the sum of the sizes of its terms, in fractions."""
+    b, states = Fraction(discount), range(arm.states)
+    idle, repair = (
+        [Fraction(c) - Fraction(min(cost)) for c in cost]
+        for cost in (arm.passive_cost.tolist(), arm.active_cost.tolist())
+    )
+    exact, sizes = [], []
+    for i in states:
+        moved = [Fraction(arm.passive[i, j]) * (repair[j] - repair[i]) for j in states]
+        exact.append(idle[i] - (1 - b) * repair[i] + b * sum(moved))
+        sizes.append(idle[i] + (1 - b) * repair[i] + b * sum(map(abs, moved)))
+    return exact, np.array(sizes, float)
+
+
+def started(arm, discount):
+    """r as an elimination in floating point computes it."""
+    n = arm.states
+    excess, (visits, den) = np.empty((1, n)), np.empty((2, n))
+    steps.start(
+        arm.passive, arm.reset, arm.passive_cost, arm.active_cost, discount,
+        np.empty((n, n)), visits, excess, den, *np.empty((3, n + 1)),
+    )  # fmt: skip
+    return excess[0]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_terms_that_are_rounded_bound_what_r_loses(family):
+    for number in range(20):
+        arm, discount = draw(family, number)
+        for active in (arm.active_cost, np.full(arm.states, 0.3)):
+            given = RestartArm(arm.passive, arm.reset, arm.passive_cost, active)
+            exact, sizes = terms(given, discount)
+            lost = rounding._rounding_of_costs(given, discount)
+            found = zip(started(given, discount), exact, strict=True)
+            wrong = np.array([abs(Fraction(r) - x) for r, x in found], float)
+            assert (wrong <= steps.ROUNDING * lost).all()
+            if np.ptp(active) > 0:
+                np.testing.assert_allclose(lost, sizes, rtol=1e-12)
+            else:
+                np.testing.assert_allclose(lost, np.where(wrong > 0, sizes, 0), rtol=1e-12)
+
+
+def test_nothing_is_lost_of_costs_whose_differences_are_floats():
+    arm = RestartArm(np.full((3, 3), 1 / 3), np.eye(3)[0], [7.0, 2.5, 3.0], np.full(3, 0.1))
+    assert not rounding._rounding_of_costs(arm, 0.9).any()
+
+
+def test_no_two_signs_cancel():
+    signs = rounding._signs(200)
+    sizes = np.abs(signs)
+    assert signs.shape == (rounding.PROBES, 200)
+    assert sizes.min() >= 0.5
+    assert 0.95 < sizes.max() <= 1
+    assert sizes.min() < 0.55
+    assert np.unique(sizes).size == signs.size
+    share = (signs > 0).mean(axis=1)
+    assert ((share > 0.35) & (share < 0.65)).all()
+    np.testing.assert_array_equal(signs, rounding._signs(200))
+
+
+def answer(residual, crossings=(1.0, 2.0), order=(0, 1), length=(1.0, 2.0, 3.0)):
+    return Elimination(
+        np.array(order), np.zeros(2), np.array(crossings), np.arange(3.0), np.array(length),
+        np.full(3, 0.25), True, residual,
+    )  # fmt: skip
+
+
+def answering(monkeypatch, answers):
+    """Let eliminations in balls give these answers; return the bits and the discounts asked for."""
+    asked = []
+
+    def one(arm, discount, adaptive):
+        asked.append((ctx.prec, discount))
+        return answers[min(len(asked), len(answers)) - 1]
+
+    monkeypatch.setattr(rounding, "_one_in_balls", one)
+    return asked
+
+
+def test_bits_are_doubled_until_the_error_is_small_enough(monkeypatch):
+    answers = [answer(1.0), answer(1.5e-10), answer(1e-10), answer(0.0)]
+    asked = answering(monkeypatch, answers)
+    found = in_balls(plain(0, 2), 0.9, adaptive=True, tolerance=1e-10)
+    assert answers.index(found) == 2
+    least = rounding.LEAST_BITS
+    assert [bits for bits, _ in asked] == [least, 2 * least, 4 * least]
+    assert all(b == 0.9 for _, b in asked)
+
+
+def test_bits_are_doubled_to_the_most_and_what_was_found_there_is_told(monkeypatch):
+    asked = answering(monkeypatch, [answer(0.5)])
+    assert in_balls(plain(0, 2), 0.9, adaptive=True, tolerance=1e-10).residual == 0.5
+    assert asked[-1][0] == rounding.MOST_BITS
+    asked = answering(monkeypatch, [None])
+    assert in_balls(plain(0, 2), 1.0, adaptive=True, tolerance=1e-10) is None
+    assert len(asked) == 1
+
+
+def test_discounts_tend_to_one_until_two_agree_on_every_state(monkeypatch):
+    """Whatever place a state has in the order; relative to the index and the spread of costs."""
+    arm = RestartArm(np.eye(2)[[1, 1]], [0.5, 0.5], [0.0, 1.0], [2.0, 0.0])  # a spread of 2
+    near = 3e-10  # of 1 + 2: agreement up to 1e-10
+    answers = [
+        steps.UNDECIDED,
+        answer(0.0, (1.0, 2.0)),
+        answer(0.0, (1.0, 2.1)),
+        answer(1e-9, (1.0, 2.1)),
+        answer(0.0, (2.1, 1.0 + 2 * near), (1, 0)),
+        answer(0.0, (1.0 + 2.99 * near, 2.1), length=(1.0, 2.0**100, 2.0**200)),
+    ]
+    asked = answering(monkeypatch, answers)
+    found = in_balls(arm, 1.0, adaptive=True, tolerance=1e-10)
+    np.testing.assert_array_equal(found.crossings, answers[-1].crossings)
+    np.testing.assert_array_equal(found.length, [1.0, 2.0**100, np.inf])
+    np.testing.assert_array_equal(found.cost, [0.0, 1.0, np.nan])
+    np.testing.assert_array_equal(found.activity, [0.25, 0.25, 0.0])
+    assert found.residual == pytest.approx(0.99 * 1e-10, rel=1e-5)
+    for place, (bits, discount) in enumerate(asked[1:]):
+        power = rounding.LEAST_BITS * 2**place
+        with ctx.workprec(bits):
+            assert 1 - discount == arb(2) ** -power
+        assert bits >= 2 * power  # terms of the size of 1 - b keep half of their bits
+
+
+def test_discounts_that_never_agree_end_with_what_they_are_apart(monkeypatch):
+    many = [answer(0.0, (float(k % 2), 2.0)) for k in range(20)]
+    asked = answering(monkeypatch, [steps.UNDECIDED, *many])
+    found = in_balls(plain(0, 2), 1.0, adaptive=True, tolerance=1e-10)
+    assert found.residual > 0.01
+    assert asked[-1][0] == rounding.MOST_BITS
+    asked = answering(monkeypatch, [steps.UNDECIDED, answer(0.0, (0.0, 0.0))])
+    even = RestartArm(np.eye(2)[[1, 1]], [0.5, 0.5], [1.0, 1.0], [1.0, 1.0])
+    assert in_balls(even, 1.0, adaptive=True, tolerance=1e-10).residual == 0
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_balls_enclose_the_index_of_every_discount_in_a_ball(adaptive):
+    """Their radius is told, relative to the index and the spread, and not many times over."""
+    for seed in range(10):
+        arm = plain(seed)
+        spread = max(np.ptp(arm.passive_cost), np.ptp(arm.active_cost))
+        radius = 2.0**-30
+        with ctx.workprec(256):
+            found = rounding._one_in_balls(arm, arb(0.875, radius), adaptive)
+            middle = rounding._one_in_balls(arm, arb(0.875), adaptive)
+        assert found.order.tolist() == middle.order.tolist()
+        assert middle.residual == EPSILON
+        _, low, *_ = policies(arm, 0.875 - radius, found.order)
+        _, high, *_ = policies(arm, 0.875 + radius, found.order)
+        moved = np.abs(high - low).max() / 2 / (np.abs(middle.crossings).max() + spread)
+        assert moved <= found.residual <= 1e6 * radius
+        dearer = RestartArm(arm.passive, arm.reset, 4 * arm.passive_cost, 4 * arm.active_cost)
+        with ctx.workprec(256):
+            again = rounding._one_in_balls(dearer, arb(0.875, radius), adaptive)
+        assert again.residual == pytest.approx(found.residual, rel=1e-3)
+
+
+def test_where_costs_are_equal_nothing_is_lost():
+    even = RestartArm(np.full((2, 2), 0.5), [0.5, 0.5], np.ones(2), np.ones(2))
+    with ctx.workprec(256):
+        assert rounding._one_in_balls(even, arb(0.5), True).residual == EPSILON
+
+
+def test_balls_do_not_say_which_of_two_that_tie_comes_first():
+    """The first may be worth what it seems to differ by, over the square of the longest cycle."""
+    seldom, radius, b = 2.0**-10, 2.0**-80, 1 - 2.0**-20
+    passive = np.full((3, 3), 0.5)
+    passive[:2, 2], passive[[0, 1], [1, 0]], passive[2] = seldom, 0.5 - seldom, [0.25, 0.25, 0.5]
+    repair = np.array([0.0, 0.0, 1.0])
+
+    def arm(idle):
+        return RestartArm(passive, np.eye(3)[0], [0.0, 0.0, idle], repair)
+
+    # The third critical value is a millionth above that of the two.
+    first, second = (policies(arm(idle), b, range(3))[0] for idle in (0.0, 1.0))
+    idle = (first[1] + 1e-6 - first[2]) / (second[2] - first[2])
+    with ctx.workprec(256):
+        found = rounding._one_in_balls(arm(idle), arb(b, radius), False)
+    assert found.rising
+    longest = found.length[:-1].max()
+    assert longest == found.length[2] > 500
+    worth = seldom * radius * longest**2
+    spread = max(1.0, abs(idle))
+    assert worth / (abs(found.crossings[1]) + spread) <= found.residual < 1e-9
