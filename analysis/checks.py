@@ -1,10 +1,9 @@
-"""Argument checks that every part of the package shares: one sentence, naming what is wrong.
+"""Argument checks for the whole package; errors are one sentence that names the argument.
 
-A number is what Python and NumPy call real: int, float, Fraction, NumPy's integers and floats, and
-an array of them without axes. Truth values, text, complex numbers, dates, spans of time, masked and
-structured arrays are none, although NumPy makes numbers of most of them. What is returned is a
-plain int or float, or an array of int64 or float64 in C order, whatever was given: models and
-compiled code take that value, not the one that was given.
+Numbers are int, float, Fraction, NumPy's integers and floats, and zero-dimensional arrays of these.
+Booleans, strings, complex numbers, dates, time differences, masked and structured arrays are
+refused, although NumPy converts most of them. The functions return a plain int or float, or an
+array of int64 or float64 in C order; callers use this value, not the argument.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from numpy.typing import ArrayLike, NDArray
 LARGEST = 2**63 - 1
 """The largest integer of an int64 array."""
 LONGEST = 160
-"""Characters of a wrong value that a message shows."""
+"""Length to which a wrong value is cut in a message."""
 DEEPEST = 64
 """Axes that an array may have in NumPy."""
 ROW_SUM, SINGLE_ROW_SUM = 1e-9, 1e-6
-"""How far a row of probabilities may be from summing to one, and a row of float32."""
+"""Tolerances of the sum of a row of probabilities in float64, and in float32."""
 
 
 def check_number(
@@ -37,7 +36,7 @@ def check_number(
     low_open: bool = False,
     high_open: bool = False,
 ) -> float:
-    """Return `value` as a float inside the interval, or raise naming it.
+    """Return `value` as a float if it is a number in the interval.
 
     Raises
     ------
@@ -61,13 +60,13 @@ def check_number(
 
 
 def check_integer(name: str, value: Any, low: int, high: float = LARGEST) -> int:
-    """Return `value` as an int in [low, high], or raise naming it.
+    """Return `value` as an int if it is an integer in [low, high].
 
     Parameters
     ----------
     name : str
-        What the value is called in the message.
-    value : int, or what is equal to one without being a float
+        Name of the argument, for the message.
+    value : int, or a number of another type equal to one, except floats
     low, high : int
         Ends of the range. `high` is the largest int64 unless given; ``math.inf`` for no bound, as
         for seeds.
@@ -86,7 +85,7 @@ def check_integer(name: str, value: Any, low: int, high: float = LARGEST) -> int
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
-    """Return `value` if it is one of `choices`, or raise naming them all.
+    """Return `value` if it is one of `choices`.
 
     Raises
     ------
@@ -99,9 +98,9 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
 
 
 def check_kind(name: str, value: Any, *kinds: type | None) -> None:
-    """Refuse `value` unless it is an instance of one of `kinds`; None stands for itself.
+    """Check that `value` is an instance of one of `kinds`, or None if that is one of them.
 
-    An array without axes is no list, although it has the methods of one.
+    A zero-dimensional array does not count as a sequence, although it has the methods of one.
 
     Raises
     ------

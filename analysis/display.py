@@ -1,4 +1,4 @@
-"""How objects print: one line with the arguments of their constructor, arrays by their shape."""
+"""A class decorator for a short ``repr``: constructor arguments in one line, arrays by shape."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from scipy import sparse
 
 #: Entries of an array, a sequence or a mapping that are printed one by one.
 FEW = 4
-#: Letters of what prints in its own way.
+#: Greatest length of the ``repr`` of any other object; a longer one is replaced by the class name.
 LONGEST = 80
 _Type = TypeVar("_Type", bound=type)
 
 
 def brief(cls: _Type) -> _Type:
-    """Print the objects of a class in one line, as ``Name(argument=value, ...)``.
+    """Give a class a ``repr`` in one line, as ``Name(argument=value, ...)``.
 
-    The arguments are those of the constructor that an object keeps, under their names or with an
-    underscore before them; fields of a dataclass with ``repr=False`` are left out. An array, a
-    sequence or a mapping of more than four entries is printed by its shape or its length, a float
-    with six digits.
+    It shows the constructor's arguments that the object has as attributes, with or without a
+    leading underscore, except dataclass fields with ``repr=False``. An array, a sequence or a
+    mapping of more than `FEW` entries is shown by its shape or length, a float with six digits.
 
     Examples
     --------
@@ -52,7 +51,7 @@ def brief(cls: _Type) -> _Type:
 
 
 def _short(value: Any) -> str:
-    """Write one argument in a few letters."""
+    """Return the short form of one argument."""
     if isinstance(value, np.ndarray) or sparse.issparse(value):
         few = isinstance(value, np.ndarray) and value.ndim == 1 and value.size <= FEW
         return _listed(value.tolist()) if few else f"array of shape {value.shape}"

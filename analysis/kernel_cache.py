@@ -1,10 +1,9 @@
-"""When a compiled kernel is stale: its module, or one of those that it is made from, has changed.
+"""Cache invalidation for compiled kernels, by all modules that a kernel's module imports.
 
-Numba keeps what it has compiled, and looks at the file of a function alone: a change in a function
-that a kernel calls, or in a constant that it reads, would go unnoticed where these stand in another
-file. `Locator` looks at every module of the package that a kernel's module imports, itself or
-through others. The Makefile names it in ``NUMBA_CACHE_LOCATOR_CLASSES``; without that, Numba does
-as it does for every package.
+Numba's own cache key of a function depends on the function's file only: a change in a function that
+it calls, or in a constant that it reads, would go unnoticed if these are in another file. `Locator`
+hashes every module of the package that the kernel's module imports, directly or indirectly. The
+Makefile sets it in ``NUMBA_CACHE_LOCATOR_CLASSES``; without that setting Numba uses its own key.
 """
 
 from __future__ import annotations
@@ -22,9 +21,10 @@ PACKAGE = "analysis"
 
 
 class Locator(UserProvidedCacheLocator):  # type: ignore[misc]  # Numba has no types
-    """Keeps the kernels of this package in Numba's folder, those of each state of the code apart.
+    """Numba cache locator whose file names and stamps contain a hash of the code.
 
-    So processes on two states of the code share no file, and a state that comes back is known.
+    Processes with different versions of the code use different files, and the files of an earlier
+    version are found again when the code returns to it.
     """
 
     def __init__(self, py_func: FunctionType, py_file: str) -> None:
@@ -32,16 +32,16 @@ class Locator(UserProvidedCacheLocator):  # type: ignore[misc]  # Numba has no t
         self._stamp = stamp(py_func.__module__)
 
     def get_source_stamp(self) -> str:
-        """Return a hash of all code that the kernel may be made from."""
+        """Return the hash of all code that the kernel may depend on."""
         return self._stamp
 
     def get_disambiguator(self) -> str:
-        """Return what tells the files of a kernel from those of its other states."""
+        """Return the part of the file name that depends on the version of the code."""
         return self._stamp[:16]
 
     @classmethod
     def from_function(cls, py_func: FunctionType, py_file: str) -> Locator | None:
-        """Return the locator of a function of this package; nothing for those of others."""
+        """Return the locator of a function of this package, or None for another package."""
         if py_func.__module__.partition(".")[0] != PACKAGE:
             return None
         located: Locator | None = super().from_function(py_func, py_file)
@@ -49,10 +49,10 @@ class Locator(UserProvidedCacheLocator):  # type: ignore[misc]  # Numba has no t
 
 
 def stamp(module: str) -> str:
-    """Return a hash of a module and of those that it imports, at any remove.
+    """Return a hash of a module and of all that it imports, directly or indirectly.
 
-    A package is read whole where a name is imported from it: its face may lend that from anywhere
-    below it.
+    If a name is imported from a package, all modules of the package count, because its
+    ``__init__`` may import the name lazily from any of them.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def _graph() -> grimp.ImportGraph:
 
 @cache
 def _hash(module: str) -> bytes:
-    """Return the hash of a module's file, as it was at first."""
+    """Return the hash of a module's file at the first call."""
     home = find_spec(PACKAGE)
     assert home is not None
     assert home.origin is not None

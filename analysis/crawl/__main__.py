@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _look(options: argparse.Namespace) -> int:
-    """Show how a crawl goes, or let it ask sources again."""
+    """Show the progress of a crawl, or schedule sources for another attempt."""
     from analysis.crawl.progress import Progress
     from analysis.crawl.store import ask_again
 

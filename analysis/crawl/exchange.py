@@ -48,7 +48,7 @@ class Memory:
         return json.dumps({name: value for name, value in asdict(self).items() if value})
 
     def conditions(self, url: str) -> dict[str, str]:
-        """Return the headers that ask an address for news only (RFC 9110, section 13.1)."""
+        """Return the headers of a conditional request to a URL (RFC 9110, section 13.1)."""
         if url != self.url:
             return {}
         headers = {"If-None-Match": self.tag, "If-Modified-Since": self.modified}

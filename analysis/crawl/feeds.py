@@ -46,7 +46,7 @@ FINE, ERROR, SILENCE, CUT = range(4)
 
 @dataclass(frozen=True)
 class Reply:
-    """What a site answers.
+    """An HTTP reply of the site.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Whom a crawler asks: addresses and hosts as they are compared, robots.txt, and what is local.
+"""URLs and hosts in a normal form, the rules of robots.txt, and a check for public addresses.
 
 Two addresses are of one *host* if their names are equal, whatever the case, and their ports are,
 where 80 and 443 count as one: crawl delays hold for a host. robots.txt holds for one *authority*,

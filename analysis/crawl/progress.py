@@ -1,4 +1,4 @@
-"""How a crawl goes, from what it has saved: as text for a terminal, and as a page."""
+"""The progress of a crawl, read from its folder: as text for a terminal, and as an HTML page."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Progress:
         return "\n".join(lines)
 
     def page(self) -> str:
-        """Return it as a page that loads nothing."""
+        """Return it as an HTML page without external resources."""
         facts = pd.DataFrame(self.facts.items()).to_html(index=False, header=False, border=0)
         tables = "".join(
             f"<h2>{title}</h2>{table.to_html(index=False, border=0)}"

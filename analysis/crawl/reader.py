@@ -1,4 +1,4 @@
-"""What a crawler makes of a reply: which items are new, what they are worth, what to remember.
+"""Reading of a feed in a reply: its new items, their value, and the state for the next request.
 
 A reader is a function ``(reply, memory) -> Reading``; `FeedReader` reads RSS 0.9 to 2.0, Atom and
 JSON Feed. The memory of a source is a string that the reader alone understands, empty before the

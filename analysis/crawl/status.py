@@ -1,4 +1,4 @@
-"""How a crawl goes: a summary after every epoch, as numbers, as one line, as text and as a page."""
+"""The summary of one epoch of a crawl, as numbers and as one line for the log."""
 
 from __future__ import annotations
 

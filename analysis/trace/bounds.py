@@ -1,4 +1,4 @@
-"""What no policy can beat: the clairvoyant bound.
+"""The clairvoyant bound: an upper bound on the reward of every policy on a trace.
 
 A clairvoyant knows every publication beforehand. It visits a source only at an epoch by which
 something new has arrived, for waiting costs value; with the content c_j that a source never

@@ -51,7 +51,7 @@ WEEK = 7 * DAY
 
 @runtime_checkable
 class FeedReader(Protocol):
-    """A policy that is shown when the items that a visit found were published."""
+    """A policy that reads the publication times of the items that a visit found."""
 
     def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Arms:
         """Return the numbers of at most `budget` sources to visit."""

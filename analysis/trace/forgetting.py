@@ -1,4 +1,4 @@
-"""Rates that forget: the index policy with arrival rates from a fading memory.
+"""The index policy with arrival rates estimated with exponentially fading weights.
 
 What a source published counts with weight exp(-age/memory), and so does the time for which it was
 watched. With a gamma prior of shape a and rate b (hours) the estimate after a visit is ::
@@ -119,7 +119,7 @@ class ForgettingIndex:
 
 
 def known_from(trace: Trace, begin: int, end: int, memory: float, age: Ints) -> Known:
-    """Return what one knows who saw every item published in [begin, end).
+    """Return the weighted counts of an observer of every item published in [begin, end).
 
     Parameters
     ----------

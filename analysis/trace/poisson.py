@@ -1,4 +1,4 @@
-"""Is it Poisson? Statistics of a trace, each beside surrogates.
+"""Tests of a trace against the Poisson model, by statistics of surrogate traces.
 
 A surrogate has as many items of each source as the trace, at independent uniform times: a Poisson
 process of constant rate, given its counts. A statistic of the trace that lies outside what many

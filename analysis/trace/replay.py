@@ -1,4 +1,4 @@
-"""Replay: what a policy would have collected from a trace.
+"""Replay of a policy on a trace, and its reward.
 
 A policy decides at the epochs t_0, t_0 + T, t_0 + 2 T, ... which sources to visit. A visit finds
 every item of its source published up to then and not found before, each worth its value times

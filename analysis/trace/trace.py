@@ -1,4 +1,4 @@
-"""A trace: which source published an item, and when.
+"""A trace of publications: the source and the time of each item.
 
 Nothing else is known of the items. Times are whole seconds since the trace's origin, so that
 whether an item is older than a visit is never a matter of rounding. `publications` loads the trace

@@ -1,4 +1,4 @@
-"""Which process has which hosts, and how many places of the budget."""
+"""Assignment of hosts to processes, and division of the budget among the processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from analysis.checks import check_integer
 
 
 def share(offers: Sequence[ArrayLike], budget: int) -> list[int]:
-    """Return how many of the largest offers of all are whose.
+    """Return how many of the overall largest offers belong to each part.
 
     Parameters
     ----------

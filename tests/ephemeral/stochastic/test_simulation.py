@@ -18,8 +18,8 @@ from analysis.ephemeral.kernels import (
     relative_index_at_age,
 )
 from analysis.ephemeral.policies import named_policy
-from analysis.ephemeral.stochastic.lattice import lattice_average_reward
 from analysis.ephemeral.stochastic.simulation import IndexTable, compare, simulate_random
+from tests.ephemeral.stochastic.lattice import lattice_average_reward
 
 
 def some_sources():

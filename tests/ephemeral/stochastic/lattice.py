@@ -1,4 +1,4 @@
-"""A stochastic case small enough to be exact: what simulations are held against.
+"""The exact average reward of a small stochastic case, to test simulations against.
 
 Let content be dropped after two periods and let each epoch's content U_i take finitely many values.
 Then a source is described by what the last epoch but one left, p_i (0 if it was crawled then), and
