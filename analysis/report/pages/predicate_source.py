@@ -37,7 +37,7 @@ def predicate_source(name: str) -> str:
     Parameters
     ----------
     name : str
-        Module and function, such as ``analysis.robots.studies.robots_open:claims``.
+        Module and function, such as ``analysis.robots.studies.robots_open.claims:claims``.
 
     Raises
     ------

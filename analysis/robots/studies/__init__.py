@@ -1,1 +1,1 @@
-"""The experiments of Part IV, one module a page, of the page's name."""
+"""The studies of Part IV, one package a page, of the page's name."""

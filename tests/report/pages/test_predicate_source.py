@@ -4,12 +4,12 @@ import pytest
 
 from analysis.report import Claim
 from analysis.report.pages.predicate_source import predicate_source, source_path, write_sources
-from analysis.robots.studies import robots_open
+from analysis.robots.studies.robots_open import claims
 
 
 def test_a_claim_names_the_function_of_the_study_that_decides_it():
-    (claim,) = robots_open.claims({"a step": True}, [2])
-    assert claim.code == "analysis.robots.studies.robots_open:claims"
+    (claim,) = claims.claims({"a step": True}, [2])
+    assert claim.code == "analysis.robots.studies.robots_open.claims:claims"
     assert Claim("X-1", 1.5).code == ""
 
 
@@ -27,11 +27,11 @@ def test_constants_of_another_module_of_the_package_are_found():
 
 def test_a_function_that_is_not_there_is_named():
     with pytest.raises(KeyError, match="nowhere"):
-        predicate_source("analysis.robots.studies.robots_open:nowhere")
+        predicate_source("analysis.robots.studies.robots_open.claims:nowhere")
 
 
 def test_each_function_is_a_file_of_the_site(tmp_path):
-    name = "analysis.robots.studies.robots_open:claims"
+    name = "analysis.robots.studies.robots_open.claims:claims"
     write_sources({name, None, ""}, tmp_path)
     (path,) = tmp_path.rglob("*.txt")
     assert path == tmp_path / source_path(name)

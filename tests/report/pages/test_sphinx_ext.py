@@ -148,7 +148,7 @@ def tables(tmp_path, monkeypatch):
     }
     verdict = {"interval": None, "reason": odd, "condition": "", "page": "part/page"}
     verdict |= {"basis": "computed", "proof": "", "assumes": ["choice one", "choice two"]}
-    code = "analysis.robots.studies.robots_open:claims"
+    code = "analysis.robots.studies.robots_open.claims:claims"
     verdicts = {
         "X-1": verdict
         | {"verdict": "matches", "computed": "1.50", "interval": [1.0, 2.0], "code": code},
@@ -224,7 +224,7 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
          f"the document, section 2{odd}. Assumes: choice one; choice two"],
     ]  # fmt: skip
     assert 'id="row-X-1"' in html
-    code = "code/analysis-robots-studies-robots_open-claims.txt"
+    code = "code/analysis-robots-studies-robots_open-claims-claims.txt"
     assert f'<a href="../{code}">code</a>' in html
     assert 'class="verdict verdict-does-not-hold"' in html
     cells, html = found["book-scorecard"]

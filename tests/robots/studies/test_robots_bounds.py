@@ -5,49 +5,49 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from analysis.robots.studies import robots_bounds as study
+from analysis.robots.studies.robots_bounds import experiment
 
 
 def test_the_optimum_lies_within_its_bounds():
-    scan = study.bounds_by_weight(3, 0.4, 3, points=21)
-    assert all(study.bound_checks(scan).values())
+    scan = experiment.bounds_by_weight(3, 0.4, 3, points=21)
+    assert all(experiment.bound_checks(scan).values())
     below = scan.assign(optimum=0.99 * scan["lower bound"])
-    assert not study.bound_checks(below)["within the bounds"]
+    assert not experiment.bound_checks(below)["within the bounds"]
     convex = scan.assign(optimum=scan["gamma"] ** 2)
-    assert not study.bound_checks(convex)["concave in the weight"]
-    assert not study.bound_checks(scan.assign(optimum=-scan["gamma"]))["rising in the weight"]
+    assert not experiment.bound_checks(convex)["concave in the weight"]
+    assert not experiment.bound_checks(scan.assign(optimum=-scan["gamma"]))["rising in the weight"]
 
 
 def test_closed_forms_are_exact():
-    assert study.exact_closed_forms(3, np.random.default_rng(1)) == {
+    assert experiment.exact_closed_forms(3, np.random.default_rng(1)) == {
         "one robot": 3,
         "small": 3,
         "large": 3,
     }
-    assert max(study.curve_errors(3, 0.4, 3).values()) < 1e-10
+    assert max(experiment.curve_errors(3, 0.4, 3).values()) < 1e-10
 
 
 def test_a_step_loses_w():
-    found = study.counterexample(Fraction(1, 4))
+    found = experiment.counterexample(Fraction(1, 4))
     assert all(found.before[name] >= 0 for name in ("S", "C", "CU", "W"))
     assert found.after["W"] < 0
 
 
 def test_inequalities_are_seen_in_exact_arithmetic():
-    seen = study.exact_search(6, 15, np.random.default_rng(2))
+    seen = experiment.exact_search(6, 15, np.random.default_rng(2))
     assert seen.curves == 6
     assert not seen.strange
-    said = study.in_words(seen.slacks)
+    said = experiment.in_words(seen.slacks)
     assert said.stack().str.startswith("holds").all()
-    worse = study.in_words(seen.slacks - Fraction(1, 10**6))
+    worse = experiment.in_words(seen.slacks - Fraction(1, 10**6))
     assert worse.stack().str.startswith("FAILS").any()
 
 
 def test_random_optima_are_curves():
-    assert study.float_curves(20, np.random.default_rng(3)) == 20
+    assert experiment.float_curves(20, np.random.default_rng(3)) == 20
 
 
 def test_a_check_that_fails_stops_the_page():
-    assert study.require({"one": True}).loc["one", "checked"] == "holds"
+    assert experiment.require({"one": True}).loc["one", "checked"] == "holds"
     with pytest.raises(ValueError, match=r"got failures of \['two'\]"):
-        study.require({"one": True, "two": False})
+        experiment.require({"one": True, "two": False})

@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.robots.static import mm1k, theory
-from analysis.robots.studies import robots_open as study
+from analysis.robots.studies.robots_open import claims, experiment
 from tests.support import verdicts
 
 CAPACITIES = [2, 3]
@@ -14,15 +14,15 @@ turning_gamma, crossing = theory.turning_gamma, theory.crossing
 identities, moments = theory.static_identities, theory.moments
 
 
-def claims(changes, patch, largest=20):
+def claimed(changes, patch, largest=20):
     for (module, name), wrong in changes.items():
         patch.setattr(module, name, wrong)
-    exact = study.identities(CAPACITIES)
-    return study.claims(study.proof_checks(exact, largest), CAPACITIES)
+    exact = experiment.identities(CAPACITIES)
+    return claims.claims(experiment.proof_checks(exact, largest), CAPACITIES)
 
 
 def test_the_open_question_is_settled(monkeypatch):
-    assert verdicts(claims({}, monkeypatch)) == {"D-lem2-open": "done"}
+    assert verdicts(claimed({}, monkeypatch)) == {"D-lem2-open": "done"}
 
 
 @pytest.mark.parametrize(
@@ -37,4 +37,4 @@ def test_the_open_question_is_settled(monkeypatch):
     ],
 )
 def test_one_wrong_step_leaves_it_open(wrong, monkeypatch):
-    assert verdicts(claims(wrong, monkeypatch)) == {"D-lem2-open": "open"}
+    assert verdicts(claimed(wrong, monkeypatch)) == {"D-lem2-open": "open"}

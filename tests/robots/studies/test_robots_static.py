@@ -8,12 +8,10 @@ from scipy.optimize import brentq
 
 from analysis.mdp import stationary_law
 from analysis.robots.static import mm1k, theory
-from analysis.robots.studies import robots_static
-from analysis.robots.studies.robots_static import claims
-from analysis.robots.studies.robots_static import exercises as exercises
-from analysis.robots.studies.robots_static import formulas as formulas
-from analysis.robots.studies.robots_static import impact as impact
-from analysis.robots.studies.robots_static import pictures as pictures
+from analysis.robots.studies import exercises
+from analysis.robots.studies.robots_static import claims as module_of_claims
+from analysis.robots.studies.robots_static import experiment, pictures
+from analysis.robots.studies.robots_static.claims import claims
 from tests.support import assert_all_turn, verdicts
 
 WRONG = {5: 0.8, 15: 0.5, 50: 0.1, 200: 0.0}
@@ -23,13 +21,10 @@ WRONG = {5: 0.8, 15: 0.5, 50: 0.1, 200: 0.0}
 def small(monkeypatch):
     """Take a grid that is quick to evaluate."""
     weights = np.geomspace(0.05, 30, 10)
-    for module in (formulas, impact):
+    for module in (experiment, module_of_claims):
         monkeypatch.setattr(module, "LARGEST", 12)
         monkeypatch.setattr(module, "WEIGHTS", weights)
-    for module in ("robots_static.WEIGHTS",):
-        monkeypatch.setattr(f"analysis.robots.studies.{module}", weights)
-    monkeypatch.setattr("analysis.robots.studies.robots_static.CAPACITIES", (2, 5, 8))
-    monkeypatch.setattr(impact, "CAPACITIES", (2, 5, 8))
+    monkeypatch.setattr(module_of_claims, "CAPACITIES", (2, 5, 8))
 
 
 def test_the_verdicts_on_the_draft(small):
@@ -52,7 +47,7 @@ def negative_starvation(rho, gamma, capacity, *_):
 
 def root_of_14(gamma, capacity):
     """Return the load at which (14) as printed, with K = 5, is 0."""
-    return brentq(formulas.printed_14, 1.0, 3.0, args=(gamma, capacity, 5))
+    return brentq(experiment.printed_14, 1.0, 3.0, args=(gamma, capacity, 5))
 
 
 #: Functions of the model and of its theory, as they are.
@@ -69,7 +64,7 @@ FALSIFIED = {
     "the best load is the root of (14) as printed": {
         "mm1k.optimal_load": lambda g, k, *_: root_of_14(g, k) if (g, k) == (2.0, 8) else load(g, k)
     },
-    "the slope of the cost as (11) is printed": {"theory.slope_ratio": formulas.printed_11},
+    "the slope of the cost as (11) is printed": {"theory.slope_ratio": experiment.printed_11},
     "best loads a fifth too high, whatever the capacity": {
         "mm1k.optimal_load": lambda g, k, *_: 1.2 * load(g, k),
         "mm1k.turning_capacity": lambda *_: 2,
@@ -104,7 +99,7 @@ FALSIFIED = {
 @pytest.fixture
 def falsified(monkeypatch):
     """Return the claims of the page with functions of the model replaced, by name."""
-    homes = {"mm1k": mm1k, "theory": theory, "robots_static": robots_static}
+    homes = {"mm1k": mm1k, "theory": theory, "robots_static": module_of_claims}
 
     def said(changes):
         with monkeypatch.context() as patch:
@@ -124,7 +119,7 @@ def test_every_computed_verdict_turns_on_another_model(small, falsified):
 
 
 def test_the_approximation_for_large_queues_fails_for_small_ones():
-    shares = formulas.wrong_shares(40, np.random.default_rng(1))
+    shares = experiment.wrong_shares(40, np.random.default_rng(1))
     assert shares[5] > 0.3 > 0.1 > shares[200]
 
 

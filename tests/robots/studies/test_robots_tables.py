@@ -4,32 +4,34 @@ from dataclasses import replace
 
 import pytest
 
+from analysis.published import printed_rows
 from analysis.robots.controlled.control import RobotControl
-from analysis.robots.studies import robots_tables as study
-from analysis.robots.studies.robots_tables import exercises as exercises
-from analysis.robots.studies.robots_tables import shown as shown
+from analysis.robots.printed.relative import STEP, TOLERANCE
+from analysis.robots.studies import exercises
+from analysis.robots.studies.robots_tables import claims, experiment
 from tests.support import assert_all_turn, assert_turns, verdicts
 
-FEW = [key for key in study.row_keys() if key[1] == "0.1"]
+FEW = [key for key in experiment.row_keys() if key[1] == "0.1"]
 
 
 def solved(monkeypatch):
     """Return results of the rows with lambda = 0.1 only."""
-    monkeypatch.setattr(study, "row_keys", lambda: FEW)
-    return study.solve_tables(FEW)
+    for module in (experiment, claims):
+        monkeypatch.setattr(module, "row_keys", lambda: FEW)
+    return experiment.solve_tables(FEW)
 
 
 def test_printed_weights_that_round_the_critical_one_stand_for_it():
-    assert study.read_gamma("1.13", 15) == 17 / 15
-    assert study.read_gamma("1.4", 5) == 1.4
-    assert study.read_gamma("1.2", 10) == 1.2
-    assert study.read_gamma("0.4", 15) == 0.4
+    assert experiment.read_gamma("1.13", 15) == 17 / 15
+    assert experiment.read_gamma("1.4", 5) == 1.4
+    assert experiment.read_gamma("1.2", 10) == 1.2
+    assert experiment.read_gamma("0.4", 15) == 0.4
 
 
 @pytest.mark.parametrize("gamma", ["0.4", "1.13", "2.4"])
 def test_rows_agree_with_each_other(gamma):
-    weight = study.read_gamma(gamma, 15)
-    capped, free = study.table_1_row(0.1, 15, weight), study.table_2_row(0.1, 15, weight)
+    weight = experiment.read_gamma(gamma, 15)
+    capped, free = experiment.table_1_row(0.1, 15, weight), experiment.table_2_row(0.1, 15, weight)
     assert capped.cells["C_s"] == free.cells["C_s"]
     assert free.optimal_cost < capped.optimal_cost < capped.cells["C_s"]
     assert capped.cells["C_d"] == pytest.approx(capped.optimal_cost, abs=1e-4)
@@ -37,21 +39,21 @@ def test_rows_agree_with_each_other(gamma):
 
 
 def test_a_cap_that_is_asked_for_is_kept():
-    row = study.table_2_row(0.1, 5, 1.4, cap=lambda best, _: best)
+    row = experiment.table_2_row(0.1, 5, 1.4, cap=lambda best, _: best)
     assert row.robots == row.cells["N_s"] == 10
     assert row.optimal_cost == RobotControl(10, 0.1, 1.0, 5, 1.4).solve().gain
 
 
 def test_all_rows_are_printed_rows():
-    keys = study.row_keys()
+    keys = experiment.row_keys()
     assert len(keys) == 45
     assert keys[0] == ("t1", "0.01", "5", "0.4")
 
 
 def test_cells_match_plainly_or_under_what_they_assume(monkeypatch):
     found = solved(monkeypatch)
-    said = verdicts(study.claims(found))
-    cells = [study.cell_id(key, name) for key in FEW for name in study.COLUMNS[key[0]]]
+    said = verdicts(claims.claims(found))
+    cells = [experiment.cell_id(key, name) for key in FEW for name in experiment.COLUMNS[key[0]]]
     assert {said[id] for id in cells} == {"matches", "matches under"}
     assert said["D-t1-0.1-5-1.4-N_s"] == "matches"
     assert said["D-t1-0.1-5-1.4-N_iter"] == "matches under"
@@ -63,34 +65,36 @@ def test_cells_match_plainly_or_under_what_they_assume(monkeypatch):
 def test_the_misprints_are_explained_by_their_neighbours():
     keys = [("t2", "0.05", "10", "1.2"), ("t2", "0.05", "10", "2.4"), ("t1", "0.05", "10", "2.4")]
     rows = {
-        key: (study.table_1_row if key[0] == "t1" else study.table_2_row)(0.05, 10, float(key[3]))
+        key: (experiment.table_1_row if key[0] == "t1" else experiment.table_2_row)(
+            0.05, 10, float(key[3])
+        )
         for key in keys
     }
-    second = {key: study.solved_on_all_states(key) for key in study.MISPRINTED}
-    found = study.Results(rows, {}, [rows], 1.0, study.STEP, study.TOLERANCE, 43, second)
-    said = verdicts(study.claims(found))
+    second = {key: experiment.solved_on_all_states(key) for key in experiment.MISPRINTED}
+    found = experiment.Results(rows, {}, [rows], 1.0, STEP, TOLERANCE, 43, second)
+    said = verdicts(claims.claims(found))
     for key in keys[:2]:
-        assert said[study.cell_id(key, "C_d")] == "explained"
-        assert said[study.cell_id(key, "N_s")] == "matches"
-    wrong = {key: study.table_2_row(0.05, 10, 1.8) for key in study.MISPRINTED}
-    said = verdicts(study.claims(replace(found, rows=rows | wrong)))
-    assert {said[study.cell_id(key, "C_d")] for key in keys[:2]} == {"differs"}
+        assert said[experiment.cell_id(key, "C_d")] == "explained"
+        assert said[experiment.cell_id(key, "N_s")] == "matches"
+    wrong = {key: experiment.table_2_row(0.05, 10, 1.8) for key in experiment.MISPRINTED}
+    said = verdicts(claims.claims(replace(found, rows=rows | wrong)))
+    assert {said[experiment.cell_id(key, "C_d")] for key in keys[:2]} == {"differs"}
 
 
 def test_verdicts_turn_on_falsified_models(monkeypatch):
     found = solved(monkeypatch)
     with_spare = {
-        key: study.table_1_row(float(key[1]), int(key[2]), float(key[3]), spare=1)
+        key: experiment.table_1_row(float(key[1]), int(key[2]), float(key[3]), spare=1)
         for key in FEW
         if key[0] == "t1"
     }
     lone = {
-        key: study.table_2_row(float(key[1]), int(key[2]), float(key[3]), cap=lambda *_: 1)
+        key: experiment.table_2_row(float(key[1]), int(key[2]), float(key[3]), cap=lambda *_: 1)
         for key in FEW
         if key[0] == "t2"
     }
     assert_all_turn(
-        study.claims,
+        claims.claims,
         (found,),
         {
             "one robot more than N_s": (replace(found, rows=found.rows | with_spare),),
@@ -101,7 +105,7 @@ def test_verdicts_turn_on_falsified_models(monkeypatch):
     )
     fleet = int(next(iter(found.rows.values())).cells["N_s"])
     assert_turns(
-        study.claims,
+        claims.claims,
         (found,),
         (replace(found, step=0.9, tolerance=1e-3, service_rate=0.5, half_rate_robots=fleet),),
         ["D-tau", "D-tol", "D-t1-caption", "D-t2-caption", "D-mu05"],
@@ -110,8 +114,8 @@ def test_verdicts_turn_on_falsified_models(monkeypatch):
 
 def row_of_another_model(key, rate=1.0, places=0, weight=1.0):
     """Return a row of its own table with another arrival rate, queue or weight of starvation."""
-    row = study.table_1_row if key[0] == "t1" else study.table_2_row
-    gamma = study.read_gamma(key[3], int(key[2]))
+    row = experiment.table_1_row if key[0] == "t1" else experiment.table_2_row
+    gamma = experiment.read_gamma(key[3], int(key[2]))
     return row(rate * float(key[1]), int(key[2]) + places, weight * gamma)
 
 
@@ -130,69 +134,70 @@ def row_of_another_model(key, rate=1.0, places=0, weight=1.0):
 def test_every_cell_turns_on_a_falsified_model_of_its_own_table(
     monkeypatch, arrival_rate, capacity
 ):
-    keys = [key for key in study.row_keys() if key[1:3] == (arrival_rate, capacity)]
+    keys = [key for key in experiment.row_keys() if key[1:3] == (arrival_rate, capacity)]
     assert keys
-    monkeypatch.setattr(study, "row_keys", lambda: keys)
-    found = study.solve_tables(keys)
-    right = verdicts(study.claims(found))
+    for module in (experiment, claims):
+        monkeypatch.setattr(module, "row_keys", lambda: keys)
+    found = experiment.solve_tables(keys)
+    right = verdicts(claims.claims(found))
     turned = set()
     for other in ({"rate": 1.5}, {"places": 3}, {"weight": 100.0}):
         rows = {key: row_of_another_model(key, **other) for key in keys}
-        wrong = verdicts(study.claims(replace(found, rows=rows)))
+        wrong = verdicts(claims.claims(replace(found, rows=rows)))
         turned |= {id for id in right if wrong[id] != right[id]}
-    cells = {study.cell_id(key, name) for key in keys for name in study.COLUMNS[key[0]]}
+    cells = {experiment.cell_id(key, name) for key in keys for name in experiment.COLUMNS[key[0]]}
     assert cells <= turned
 
 
 def test_the_choices_are_those_that_give_the_printed_counts(monkeypatch):
     found = solved(monkeypatch)
-    assert shown.references_for_all(found) == [(1, 1, 1), (2, 1, 2), (3, 0, 0)]
-    counts = shown.reference_table(found, document=True)
+    assert experiment.references_for_all(found) == [(1, 1, 1), (2, 1, 2), (3, 0, 0)]
+    counts = experiment.reference_table(found, document=True)
     assert (counts["N_iter as printed"] >= 3).all()
     assert (counts["N_iter as printed"] < 0.1 * counts["reference states"]).all()
 
 
 def test_a_table_is_shown_as_computed_as_printed_and_as_their_difference(monkeypatch):
     found = solved(monkeypatch)
-    computed = shown.computed_table(found, "t1", document=True)
+    computed = experiment.computed_table(found, "t1", document=True)
     assert list(computed.columns[:4]) == ["C_s", "N_s", "C_d", "optimum"]
     assert computed.loc[("0.1", "5", "1.4"), "N_s"] == 10
-    gaps = shown.difference_table(found, "t1")
+    gaps = experiment.difference_table(found, "t1")
     assert (gaps == "0").all(axis=None)
-    assert shown.printed_table(found, "t2").loc[("0.1", "5", "1.4"), "N_max"] == "16"
+    assert experiment.printed_table(found, "t2").loc[("0.1", "5", "1.4"), "N_max"] == "16"
 
 
 def test_columns_have_the_decimals_of_the_draft():
-    for key in study.row_keys():
-        for column in study.COLUMNS[key[0]]:
-            digits = study.printed_rows()[study.cell_id(key, column)].printed.partition(".")[2]
-            assert len(digits) == shown.DECIMALS.get(column, 0)
+    for key in experiment.row_keys():
+        for column in experiment.COLUMNS[key[0]]:
+            digits = printed_rows()[experiment.cell_id(key, column)].printed.partition(".")[2]
+            assert len(digits) == experiment.DECIMALS.get(column, 0)
 
 
 def test_rows_of_a_readers_own_replace_the_printed_ones():
-    assert study.own_keys([], 0, []) == study.row_keys()
-    rows = study.own_keys([], 30, [0.7])
+    assert experiment.own_keys([], 0, []) == experiment.row_keys()
+    rows = experiment.own_keys([], 30, [0.7])
     assert {(key[2], float(key[3])) for key in rows} == {("30", 0.7)}
     assert [key[:2] for key in rows].count(("t2", "0.01")) == 1
-    critical = study.own_keys([0.2], 4, [])[1]
-    assert study.middle_row([critical]) == (0.2, 4, pytest.approx(1.5))
+    critical = experiment.own_keys([0.2], 4, [])[1]
+    assert experiment.middle_row([critical]) == (0.2, 4, pytest.approx(1.5))
     # A weight of a reader's own is not taken for gamma(K), as a printed one is.
-    (own, _) = study.own_keys([0.1], 15, [1.13])
-    assert study.middle_row([own]) == (0.1, 15, 1.13)
+    (own, _) = experiment.own_keys([0.1], 15, [1.13])
+    assert experiment.middle_row([own]) == (0.1, 15, 1.13)
     with pytest.raises(ValueError, match="K must be 0 or at least 2, got 1"):
-        study.own_keys([], 1, [])
+        experiment.own_keys([], 1, [])
 
 
 def test_rows_of_a_readers_own_are_solved_and_shown():
-    rows = study.own_keys([0.5], 3, [0.7])
-    found = study.solve_tables(rows, tolerance=1e-9)
-    assert shown.saves_more_uncapped(found)
+    rows = experiment.own_keys([0.5], 3, [0.7])
+    found = experiment.solve_tables(rows, tolerance=1e-9)
+    assert experiment.saves_more_uncapped(found)
     worse = {key: replace(row, optimal_cost=2.0) for key, row in found.rows.items()}
-    assert not shown.saves_more_uncapped(replace(found, rows=worse))
-    table = shown.reference_table(found, document=False)
+    assert not experiment.saves_more_uncapped(replace(found, rows=worse))
+    table = experiment.reference_table(found, document=False)
     assert list(table.index) == [("0.5", "3", "0.7")]
     assert (table["C_d is the optimum"] == table["reference states"]).all()
-    assert "remark" not in shown.computed_table(found, "t2", document=False)
+    assert "remark" not in experiment.computed_table(found, "t2", document=False)
 
 
 def test_the_solutions_say_what_the_tables_of_the_exercises_show():

@@ -1,4 +1,4 @@
-"""The pictures of the page on the controlled queue."""
+"""Figures of the page `robots-controlled`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ import pandas as pd
 from matplotlib.colors import ListedColormap
 
 from analysis.report import COLOURS, counted, figure, is_document_run, listed, save_figure
-from analysis.robots.studies.robots_controlled import Results, are_curves, curves_rise, hits
+from analysis.robots.studies.robots_controlled.experiment import (
+    Results,
+    are_curves,
+    curves_rise,
+    hits,
+)
 
 
 def save_policies(found: Results) -> None:

@@ -31,7 +31,7 @@ from analysis.robots.curve.reduced import evaluate_exactly
 from analysis.robots.curve.statements import STATEMENTS, tally
 from analysis.robots.curve.values import CurveValues, curve_line, optimal_curve
 from analysis.robots.static.mm1k import optimal_robots
-from analysis.robots.studies.robots_tables import read_gamma
+from analysis.robots.studies.robots_tables.experiment import read_gamma
 
 #: lambda and gamma over six decades, in the unit of mu.
 SCALES = [Fraction(x) for x in ("1/1000", "1/30", "1/5", "1", "1", "1", "5", "30", "1000")]

@@ -1,4 +1,4 @@
-"""The pictures of the page on the static model, all with mu = 1."""
+"""Figures of the page `robots-static`."""
 
 from __future__ import annotations
 

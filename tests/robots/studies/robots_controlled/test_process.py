@@ -8,9 +8,9 @@ from scipy import sparse
 
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.printed.fullchain import full_chain, transition
-from analysis.robots.studies.robots_controlled import process as study
-from analysis.robots.studies.robots_controlled import process_claims
-from analysis.robots.studies.robots_controlled.process_claims import claims
+from analysis.robots.studies.robots_controlled import claims as module
+from analysis.robots.studies.robots_controlled import experiment
+from analysis.robots.studies.robots_controlled.claims import claims_on_the_process as claims
 from tests.support import assert_all_turn, verdicts
 
 MODEL = RobotControl(2, 0.4, 1.0, 3, 1.0)
@@ -18,12 +18,12 @@ MODEL = RobotControl(2, 0.4, 1.0, 3, 1.0)
 
 @pytest.fixture(scope="module")
 def found():
-    return study.small_process(MODEL)
+    return experiment.small_process(MODEL)
 
 
 @pytest.fixture(scope="module")
 def policies():
-    return study.all_policies(full_chain(RobotControl(2, 0.4, 1.0, 2, 1.0)), doublings=25)
+    return experiment.all_policies(full_chain(RobotControl(2, 0.4, 1.0, 2, 1.0)), doublings=25)
 
 
 def faster_clock(chain):
@@ -92,8 +92,8 @@ def server_that_waits_for_two(model, state, action):
 
 def test_every_computed_verdict_turns(found, policies, monkeypatch):
     chain, one = found.chain, full_chain(RobotControl(1, 0.4, 1.0, 2, 1.0))
-    monkeypatch.setattr(process_claims, "transition", server_that_waits_for_two)
-    lone = process_claims.claims(found, policies)
+    monkeypatch.setattr(module, "transition", server_that_waits_for_two)
+    lone = claims(found, policies)
     monkeypatch.undo()
 
     def said(process, costs):
@@ -116,22 +116,22 @@ def test_every_computed_verdict_turns(found, policies, monkeypatch):
             ),
             "a page alone is not served": (None, policies),
             "robots that bring nothing": (
-                study.small_process(RobotControl(2, 1e-13, 1.0, 3, 1.0)),
+                experiment.small_process(RobotControl(2, 1e-13, 1.0, 3, 1.0)),
                 policies,
             ),
             "as many robots as places": (
-                study.small_process(RobotControl(3, 0.4, 1.0, 3, 1.0), more_robots=3),
+                experiment.small_process(RobotControl(3, 0.4, 1.0, 3, 1.0), more_robots=3),
                 policies,
             ),
-            "hardly any event": (found, study.all_policies(slow(one))),
-            "a free refuge": (found, study.all_policies(with_a_free_refuge(one))),
+            "hardly any event": (found, experiment.all_policies(slow(one))),
+            "a free refuge": (found, experiment.all_policies(with_a_free_refuge(one))),
         },
     )
 
 
 def test_all_policies_of_a_small_process_are_evaluated():
     model = RobotControl(1, 0.4, 1.0, 2, 1.0)
-    found = study.all_policies(full_chain(model))
+    found = experiment.all_policies(full_chain(model))
     assert len(found.costs) == 2**6
     assert found.costs.min() == pytest.approx(model.solve().gain)
 

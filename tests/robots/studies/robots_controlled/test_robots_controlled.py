@@ -6,41 +6,43 @@ import numpy as np
 import pytest
 
 from analysis.robots.controlled.control import RobotControl
-from analysis.robots.studies import robots_controlled as study
-from analysis.robots.studies.robots_controlled import exercises as exercises
+from analysis.robots.studies import exercises
+from analysis.robots.studies.robots_controlled import claims, experiment
 from tests.support import assert_all_turn, assert_turns, verdicts
 
 
 @pytest.fixture(scope="module")
 def found():
-    return study.solve_figures([RobotControl(16, 0.1, 1.0, 5, g) for g in (1.0, 1.4, 2.0)])
+    return experiment.solve_figures([RobotControl(16, 0.1, 1.0, 5, g) for g in (1.0, 1.4, 2.0)])
 
 
 def test_the_verdicts_of_the_documents_own_models(found):
-    said = verdicts(study.claims(found))
+    said = verdicts(claims.claims(found))
     numbers = [f"D-fig{k}-{what}" for k in (6, 7, 8) for what in ("cost", "it")]
     assert {said[id] for id in numbers} == {"matches under"}
     assert said["D-f-gK"] == "matches"
     assert said["D-fig6"] == "not determined"
     assert said["D-prop4-theta"] == said["D-tn"] == "does not hold"
     assert "differs" not in said.values()
-    assert study.hits(found, [254, 255, 256]) == [3, 3, 4]
+    assert experiment.hits(found, [254, 255, 256]) == [3, 3, 4]
 
 
 def test_every_computed_verdict_turns_on_a_falsified_model(found, monkeypatch):
-    other = study.solve_figures([RobotControl(12, 0.1, 1.0, 4, g) for g in (1.1, 1.5, 2.1)])
+    other = experiment.solve_figures([RobotControl(12, 0.1, 1.0, 4, g) for g in (1.1, 1.5, 2.1)])
     middle = found.models[1]
-    kept = {step: study.proposition_4(middle, step=1.05 - step).updates for step in found.updates}
+    kept = {
+        step: experiment.proposition_4(middle, step=1.05 - step).updates for step in found.updates
+    }
     # Two pairs of robots of which the second brings next to nothing.
     paired = RobotControl(
         6, 1.0, 1.0, 2, 443.53, speedup=(0, 9.74, 11.208, 11.312, 17.022, 18.393, 18.493)
     )
-    monkeypatch.setattr(study, "HALF", 0.9999)
-    whole = study.claims(replace(found, half_step=study.tight_run(middle, step=0.9999)))
+    monkeypatch.setattr(claims, "HALF", 0.9999)
+    whole = claims.claims(replace(found, half_step=experiment.tight_run(middle, step=0.9999)))
     monkeypatch.undo()
 
     def said(results):
-        return whole if results is None else study.claims(results)
+        return whole if results is None else claims.claims(results)
 
     assert_all_turn(
         said,
@@ -60,20 +62,20 @@ def test_every_computed_verdict_turns_on_a_falsified_model(found, monkeypatch):
     )
     numbers = [f"D-fig{k}-{what}" for k in (6, 7, 8) for what in ("cost", "it", "gamma")]
     inputs = ["D-f-N", "D-f-K", "D-f-gK"]
-    assert_turns(study.claims, (found,), (other,), numbers + inputs)
+    assert_turns(claims.claims, (found,), (other,), numbers + inputs)
 
 
 def test_the_words_on_the_curves_follow_from_them(found):
-    assert study.curves_rise(found.optima).startswith("The more")
-    assert "share one curve" in study.curves_rise([found.optima[0], found.optima[0]])
-    assert "does not rise" in study.curves_rise(found.optima[::-1])
-    assert study.curves_rise(found.optima[:1]) == ""
+    assert experiment.curves_rise(found.optima).startswith("The more")
+    assert "share one curve" in experiment.curves_rise([found.optima[0], found.optima[0]])
+    assert "does not rise" in experiment.curves_rise(found.optima[::-1])
+    assert experiment.curves_rise(found.optima[:1]) == ""
     mixed = replace(found.optima[1], policy=np.roll(found.optima[0].policy, 1, axis=0))
-    assert "Not every" in study.curves_rise([found.optima[0], mixed])
+    assert "Not every" in experiment.curves_rise([found.optima[0], mixed])
 
 
 def test_a_census_counts_all_models():
-    counted = study.census(12, np.random.default_rng(1))
+    counted = experiment.census(12, np.random.default_rng(1))
     assert counted.instances == counted.curves == 12
     assert 0 <= counted.tiny < 12
 
@@ -89,8 +91,8 @@ def test_the_solutions_say_what_their_tables_show():
 
 def test_a_tight_run_whose_stop_rounding_hides_is_left_out_and_no_claim_rests_on_the_others(found):
     """Of queues that are hardly ever short of pages relative values are too large for that stop."""
-    assert study.tight_run(RobotControl(16, 0.1, 0.01, 4, 2.05), step=0.5) is None
-    assert len(found.limits) == study.STARTS
+    assert experiment.tight_run(RobotControl(16, 0.1, 0.01, 4, 2.05), step=0.5) is None
+    assert len(found.limits) == claims.STARTS
     fewer = replace(found, limits=found.limits[1:], half_step=None)
-    said = verdicts(study.claims(fewer))
-    assert said["D-prop4"] != verdicts(study.claims(found))["D-prop4"]
+    said = verdicts(claims.claims(fewer))
+    assert said["D-prop4"] != verdicts(claims.claims(found))["D-prop4"]

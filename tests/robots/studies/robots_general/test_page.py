@@ -7,15 +7,15 @@ import pytest
 
 from analysis.robots import critical_gamma, general_cost
 from analysis.robots.general.mg1k import exponential
-from analysis.robots.studies.robots_general import exercises as exercises
-from analysis.robots.studies.robots_general import page as study
+from analysis.robots.studies import exercises
+from analysis.robots.studies.robots_general import claims, experiment
 from tests.support import assert_turns, verdicts
 
-TRUE = study.Checks(1e-14, 1e-9, 0, 6, 1e-12, 0.0)
+TRUE = claims.Checks(1e-14, 1e-9, 0, 6, 1e-12, 0.0)
 
 
 def test_the_announced_work_is_done():
-    said = verdicts(study.claims(TRUE))
+    said = verdicts(claims.claims(TRUE))
     assert said["D-fut-general"] == said["D-fut-area"] == "done"
     assert said["D-fut-hetero"] == "open"  # where robots are best placed is not modelled
     assert said["D-concl-mg1k"] == "does not hold"
@@ -32,19 +32,19 @@ def test_the_announced_work_is_done():
     ],
 )
 def test_a_model_that_disagrees_leaves_it_open(wrong, row):
-    assert_turns(study.claims, (TRUE,), (replace(TRUE, **wrong),), [row])
+    assert_turns(claims.claims, (TRUE,), (replace(TRUE, **wrong),), [row])
 
 
 def test_the_checks_of_the_models_hold():
-    closed, balance = study.largest_errors([0.4, 6.0], [0.0, 4.0], 5)
+    closed, balance = experiment.largest_errors([0.4, 6.0], [0.0, 4.0], 5)
     assert closed < 1e-10
     assert balance < 1e-6
-    assert study.alike_error() < 1e-9
-    assert study.fleet_neighbours([0.0, 0.04], 2.0, 8) >= 0
+    assert experiment.alike_error() < 1e-9
+    assert experiment.fleet_neighbours([0.0, 0.04], 2.0, 8) >= 0
 
 
 def test_more_variability_needs_fewer_robots_where_losses_weigh():
-    found = study.by_variability([0.4, 6.0], [0.0, 1.0, 4.0], 0.1, 5)
+    found = experiment.by_variability([0.4, 6.0], [0.0, 1.0, 4.0], 0.1, 5)
     assert 0.4 < critical_gamma(5) < 6.0
     assert (np.diff(found.loads[0]) < 0).all()
     assert found.numbers[0, 0] > found.numbers[0, -1]
@@ -52,15 +52,15 @@ def test_more_variability_needs_fewer_robots_where_losses_weigh():
     for g, load in zip(found.gammas, best, strict=True):
         costs = [general_cost(x * load, g, 5, exponential()) for x in (0.98, 1.0, 1.02)]
         assert min(costs) == costs[1]
-    assert (study.starvation_steps([0.0, 1.0, 4.0], 5) > 0).all()
-    assert study.falls_below_critical(found, critical_gamma(5))
+    assert (experiment.starvation_steps([0.0, 1.0, 4.0], 5) > 0).all()
+    assert experiment.falls_below_critical(found, critical_gamma(5))
     rising = replace(found, loads=found.loads[:, ::-1])
-    assert not study.falls_below_critical(rising, critical_gamma(5))
-    assert not study.falls_below_critical(found, 0.1)
+    assert not experiment.falls_below_critical(rising, critical_gamma(5))
+    assert not experiment.falls_below_critical(found, 0.1)
 
 
 def test_control_saves_and_any_idle_robot_saves_more():
-    scan = study.fleet_scan([0.0, 0.06], 2.0, 6)
+    scan = experiment.fleet_scan([0.0, 0.06], 2.0, 6)
     assert (scan["cost, controlled"] < scan["cost, fixed"]).all()
     assert (scan["cost, controlled, any idle robot"] <= scan["cost, controlled"] + 1e-12).all()
     assert scan["fast, fixed"].is_monotonic_decreasing

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.robots.studies.robots_general import (
+from analysis.robots.studies.robots_general.experiment import (
     LAWS,
     best_fixed,
     contains,

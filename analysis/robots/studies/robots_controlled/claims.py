@@ -1,23 +1,130 @@
-"""What the page on the controlled queue says to section 3.1 of the draft and to its Lemma 4."""
+"""What the page `robots-controlled` says to the rows of the robot study."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 import numpy as np
+from scipy import stats
 
 from analysis.mdp import policy_iteration
 from analysis.report import Claim, claim
+from analysis.robots.controlled.control import RobotControl
+from analysis.robots.controlled.result import ControlSolution
 from analysis.robots.printed.fullchain import FullChain, State, state_space, transition
-from analysis.robots.static.mm1k import static_cost
-from analysis.robots.studies.robots_controlled.process import (
+from analysis.robots.static.mm1k import critical_gamma, static_cost
+from analysis.robots.studies.robots_controlled.experiment import (
+    HALF,
     PolicyCosts,
     Process,
+    Results,
     printed_fictitious,
 )
 
+#: Runs from random h_0.
+STARTS = 3
+#: How near a cost at that tolerance must come to the optimum.
+NEAR = 1e-8
 
-def claims(found: Process, policies: PolicyCosts) -> list[Claim]:
+
+def claims(found: Results) -> list[Claim]:
+    """Return what the page says to Figures 6 to 8, Propositions 3 and 4, and the cost criterion."""
+    return [*_figures(found), *_inputs(found), *_proposition_4(found), *_criterion(found)]
+
+
+def _figures(found: Results) -> list[Claim]:
+    rows = []
+    for k, (run, optimum, table) in enumerate(
+        zip(found.runs, found.optima, found.references, strict=True)
+    ):
+        number = 6 + k
+        others = table.updates >= 0
+        others[1, 1, 1] = False
+        counts, costs = table.updates[others], table.cost[others]
+        rows += [
+            claim(
+                f"D-fig{number}-cost",
+                run.cost,
+                alternatives=[*costs, optimum.gain],
+            ),
+            claim(f"D-fig{number}-it", run.updates, alternatives=counts),
+            claim(f"D-it-text-{254 + k}", run.updates, alternatives=counts),
+            claim(f"D-fig{number}-gamma", found.models[k].gamma),
+            claim(f"D-fig{number}", figure="robots-controlled-curves"),
+        ]
+    return rows
+
+
+def _inputs(found: Results) -> list[Claim]:
+    model = found.models[0]
+    return [
+        claim("D-f-N", model.robots),
+        claim("D-f-K", model.capacity),
+        claim("D-f-lam", model.arrival_rate),
+        claim("D-f-mu", model.service_rate),
+        claim("D-f-gK", critical_gamma(model.capacity, model.service_rate)),
+        claim("D-stop", found.tolerance),
+    ]
+
+
+def _proposition_4(found: Results) -> list[Claim]:
+    middle = found.optima[len(found.optima) // 2]
+    residual = max(optimum.residual for optimum in found.optima)
+    same = all(run.cost - o.gain < 1e-5 for run, o in zip(found.runs, found.optima, strict=True))
+    near = [abs(run.cost - middle.gain) for run in found.limits]
+    if len(near) < STARTS:
+        near.append(np.inf)
+    falls = bool((np.diff(list(found.updates.values())) < 0).all())
+    printed_theta = HALF * found.half_step.cost if found.half_step else np.nan
+    heights = [optimum.policy[:, :-1].sum(axis=0) - 1 for optimum in found.optima]
+    below = all(o.gain <= s for o, s in zip(found.optima, found.static, strict=True))
+    return [
+        claim("D-prop3", residual < 1e-09 and max(near) < NEAR),
+        claim("D-prop4", same and max(near) < NEAR),
+        claim("D-prop4-conv", max(near) < NEAR, numbers={"starts": len(near), "near": NEAR}),
+        claim(
+            "D-prop4-theta",
+            bool(np.isclose(printed_theta, middle.gain, rtol=0.001)),
+            numbers={"printed_theta": printed_theta, "optimum": middle.gain},
+        ),
+        claim("D-tau-fast", falls, numbers={"updates": found.updates}),
+        claim("D-abs-mdp", max(near) < NEAR and below),
+        claim("D-eq23"),
+        claim(
+            "D-switching",
+            all(optimum.is_switching_curve for optimum in found.optima),
+            numbers={"curves": [height.tolist() for height in heights]},
+        ),
+        claim("D-f00", all(height[0] >= 1 for height in heights), basis="judged"),
+    ]
+
+
+def _criterion(found: Results) -> list[Claim]:
+    model = found.models[0]
+    loads = model.robots * model.arrival_rate / model.service_rate
+    formula = [float(static_cost(loads, m.gamma, m.capacity, m.service_rate)) for m in found.models]
+    split = [m.gamma * o.starvation + o.loss_rate for m, o in _pairs(found)]
+    gains = [optimum.gain for optimum in found.optima]
+    gap = 1.0 / model.event_rate
+    tenth = float(stats.gamma(found.gaps, scale=gap).mean())
+    return [
+        claim("D-static-piN", bool(np.allclose(found.static, formula, rtol=1e-10))),
+        claim("D-S-L", bool(np.allclose(split, gains, rtol=1e-09))),
+        claim("D-eq25"),
+        claim(
+            "D-tn",
+            bool(np.isclose(tenth, 10 * gap)),
+            basis="judged",
+            numbers={"gaps": found.gaps, "tenth": tenth, "printed": 10 * gap},
+        ),
+    ]
+
+
+def _pairs(found: Results) -> list[tuple[RobotControl, ControlSolution]]:
+    return list(zip(found.models, found.optima, strict=True))
+
+
+def claims_on_the_process(found: Process, policies: PolicyCosts) -> list[Claim]:
     """Return what the page says to section 3.1 and to Lemma 4."""
     return [
         *_process(found),

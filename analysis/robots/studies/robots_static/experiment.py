@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from analysis.robots.static import mm1k
 
 Floats = NDArray[np.float64]
-
 CAPACITIES = (2, 3, 5, 8, 15, 40)
 WEIGHTS = np.geomspace(0.05, 30, 25)
 LOADS = np.geomspace(0.02, 20, 60)

@@ -1,0 +1,46 @@
+"""What the page `robots-general` says to the rows of the robot study."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.report import Claim, claim
+
+
+@dataclass(frozen=True)
+class Checks:
+    """How far the page's models are from what they have to agree with.
+
+    Attributes
+    ----------
+    closed, balance : float
+        As `largest_errors` returns them.
+    misses, cases : int
+        Simulated 95% intervals without the exact cost, of how many.
+    alike : float
+        As `alike_error` returns it.
+    neighbours : float
+        As `fleet_neighbours` returns it.
+    """
+
+    closed: float
+    balance: float
+    misses: int
+    cases: int
+    alike: float
+    neighbours: float
+
+
+def claims(found: Checks) -> list[Claim]:
+    """Return what the page says to the work that the draft announces."""
+    return [
+        claim(
+            "D-fut-general",
+            found.closed < 1e-09 and found.balance < 1e-06 and (3 * found.misses <= found.cases),
+            numbers={"cases": found.cases, "misses": found.misses},
+        ),
+        claim("D-fut-hetero", False, basis="judged", numbers={"alike": found.alike}),
+        claim("D-fut-area", found.neighbours >= 0),
+        claim("D-concl-mg1k", False, basis="judged"),
+        claim("D-concl-companion"),
+    ]

@@ -1,0 +1,286 @@
+"""What the page `robots-general` computes: costs by law of service, also simulated."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from analysis.checks import check_choice
+from analysis.results import Estimate
+from analysis.robots.controlled.control import RobotControl
+from analysis.robots.general import mg1k
+from analysis.robots.general.fleet import FleetControl, RobotKind, optimal_fleet
+from analysis.robots.general.mg1k import (
+    GeneralQueue,
+    ServiceLaw,
+    general_cost,
+    optimal_general_load,
+    optimal_general_robots,
+)
+from analysis.robots.general.simulation import Sampler, simulate_queue
+from analysis.robots.static.mm1k import static_cost
+
+Floats = NDArray[np.float64]
+
+
+def law_of(variation: float) -> ServiceLaw:
+    """Return the gamma law of a squared coefficient of variation, constant times for 0."""
+    return mg1k.deterministic() if variation == 0 else mg1k.gamma_law(variation)
+
+
+@dataclass(frozen=True)
+class Variability:
+    """Best loads and numbers of robots by weight and variability, shape (weights, variations)."""
+
+    gammas: list[float]
+    variations: list[float]
+    loads: Floats
+    numbers: Floats
+
+
+def by_variability(
+    gammas: Sequence[float], variations: Sequence[float], arrival_rate: float, capacity: int
+) -> Variability:
+    """Return the best load and number of robots for gamma laws, in the order of variability."""
+    increasing = sorted(variations)
+    laws = [law_of(v) for v in increasing]
+    loads = [[optimal_general_load(g, capacity, law) for law in laws] for g in gammas]
+    numbers = [
+        [optimal_general_robots(arrival_rate, g, capacity, law) for law in laws] for g in gammas
+    ]
+    return Variability(list(gammas), increasing, np.array(loads), np.array(numbers))
+
+
+def falls_below_critical(found: Variability, critical: float) -> bool:
+    """Whether the best load falls with the variability at every weight below the critical one."""
+    steps = np.diff(found.loads[np.array(found.gammas) < critical])
+    return bool(steps.size > 0 and (steps < 0).all())
+
+
+def largest_errors(
+    gammas: Sequence[float], variations: Sequence[float], capacity: int
+) -> tuple[float, float]:
+    """Return how far the chain is from the closed form, and its two loss rates from each other.
+
+    The first for exponential times, the second for gamma laws; both relative.
+    """
+    times = mg1k.exponential()
+    closed = max(
+        abs(general_cost(rho, g, capacity, times) / float(static_cost(rho, g, capacity)) - 1)
+        for rho in np.geomspace(0.05, 5, 40).tolist()
+        for g in gammas
+    )
+    measured = [
+        (rate, *GeneralQueue(rate, capacity, law_of(v)).measures())
+        for v in variations
+        for rate in (0.7, 1.0, 1.6)
+    ]
+    balance = max(abs(lost / (rate - (1 - empty)) - 1) for rate, empty, lost in measured)
+    return float(closed), float(balance)
+
+
+def starvation_steps(variations: Sequence[float], capacity: int) -> Floats:
+    """Return the change of the starvation from each variability to the next, at 25 loads."""
+    loads = np.geomspace(0.1, 4, 25)
+    laws = [law_of(v) for v in sorted(variations)]
+    empty = [[GeneralQueue(rho, capacity, law).measures()[0] for law in laws] for rho in loads]
+    return np.diff(np.array(empty))
+
+
+FAST_RATE, FAST, SLOW = 0.25, 6, RobotKind(0.1, 14, 0.01)
+
+
+def fleet_scan(steps: Sequence[float], gamma: float, capacity: int) -> pd.DataFrame:
+    """Return the best fixed and controlled fleets by the running cost of a fast robot."""
+    rows = []
+    for cost in steps:
+        kinds = (RobotKind(FAST_RATE, FAST, float(cost)), SLOW)
+        counts, fixed = optimal_fleet(kinds, gamma, capacity)
+        own = FleetControl(kinds, 1.0, capacity, gamma).solve()
+        idle = FleetControl(kinds, 1.0, capacity, gamma, substitution=True).solve()
+        rows.append((cost, *counts, fixed, *own.mean_robots, own.gain, idle.gain))
+    names = ["cost of a fast robot", "fast, fixed", "slow, fixed", "cost, fixed"]
+    names += ["fast, controlled", "slow, controlled", "cost, controlled"]
+    return pd.DataFrame(rows, columns=[*names, "cost, controlled, any idle robot"])
+
+
+def fleet_neighbours(costs: Sequence[float], gamma: float, capacity: int) -> float:
+    """Return the least saving of the best fixed fleet over fleets that differ by a robot or two."""
+    gaps = []
+    for cost in costs:
+        kinds = (RobotKind(FAST_RATE, FAST, float(cost)), SLOW)
+        counts, best = optimal_fleet(kinds, gamma, capacity)
+        for shift in itertools.product((-1, 0, 1), repeat=2):
+            other = [n + step for n, step in zip(counts, shift, strict=True)]
+            allowed = all(0 <= n <= k.available for n, k in zip(other, kinds, strict=True))
+            if allowed and any(shift) and any(other):
+                load = sum(n * kind.arrival_rate for n, kind in zip(other, kinds, strict=True))
+                running = sum(n * kind.running_cost for n, kind in zip(other, kinds, strict=True))
+                gaps.append(float(static_cost(load, gamma, capacity)) + running - best)
+    return min(gaps)
+
+
+def alike_error() -> float:
+    """Return how far two kinds that are alike are from one kind of all of them, relatively."""
+    two = FleetControl((RobotKind(0.2, 4), RobotKind(0.2, 3)), 1.0, 5, 1.4).solve()
+    return abs(two.gain / RobotControl(7, 0.2, 1.0, 5, 1.4).solve("sparse").gain - 1)
+
+
+LAWS = ("constant", "Erlang-3", "exponential", "lognormal", "hyper-exponential")
+
+
+def service_law(law: str, variation: float) -> ServiceLaw:
+    """Return a law of mean 1; the squared variation holds for the last two of `LAWS`."""
+    laws = {
+        "constant": mg1k.deterministic,
+        "Erlang-3": lambda: mg1k.erlang(3),
+        "exponential": mg1k.exponential,
+        "lognormal": lambda: mg1k.lognormal(variation),
+        "hyper-exponential": lambda: mg1k.hyperexponential(variation),
+    }
+    return laws[check_choice("law", law, LAWS)]()
+
+
+def reader_law(own_law: str, own_shape: float) -> ServiceLaw:
+    """Return a continuous law of `scipy.stats` by its name and its shape, scaled to mean 1.
+
+    Raises
+    ------
+    ValueError
+        If there is no such law of one shape, or none of its means, variances and tails that
+        `from_scipy` takes.
+    """
+    family = getattr(stats, own_law, None)
+    if not isinstance(family, stats.rv_continuous) or family.numargs != 1:
+        raise ValueError(
+            f"own_law must be a continuous law of scipy.stats with one shape, got {own_law!r}"
+        )
+    with np.errstate(all="ignore"):
+        scaled = family(own_shape, scale=1.0 / family(own_shape).mean())
+        try:
+            return mg1k.from_scipy(scaled, name=f"{own_law}({own_shape:g})")
+        except ValueError as error:
+            raise ValueError(
+                f"own_law at own_shape = {own_shape:g} is not taken, got {own_law}: {error}"
+            ) from None
+
+
+def service_sampler(law: str, variation: float) -> Sampler:
+    """Return how the law's indexing times are drawn."""
+    sigma = float(np.sqrt(np.log1p(variation)))
+    share = 0.5 * (1.0 + np.sqrt(max(variation - 1.0, 0.0) / (variation + 1.0)))
+    samplers: dict[str, Sampler] = {
+        "constant": lambda rng, size: np.ones(size),
+        "Erlang-3": lambda rng, size: rng.gamma(3.0, 1.0 / 3.0, size),
+        "exponential": lambda rng, size: rng.exponential(1.0, size),
+        "lognormal": lambda rng, size: rng.lognormal(-(sigma**2) / 2.0, sigma, size),
+        "hyper-exponential": lambda rng, size: (
+            rng.exponential(1.0, size)
+            / (2.0 * np.where(rng.random(size) < share, share, 1.0 - share))
+        ),
+    }
+    return samplers[check_choice("law", law, LAWS)]
+
+
+@dataclass(frozen=True)
+class SimulatedCase:
+    """A queue to simulate, with indexing times of mean 1, and its exact cost.
+
+    Parameters
+    ----------
+    law : str
+        One of `LAWS`.
+    robots : int
+        Robots; all active at all times, unless a policy starts and stops them.
+    arrival_rate : float
+        Pages that one active robot brings per unit of time.
+    capacity : int
+        Places in the queue.
+    gamma : float
+        Weight of starvation.
+    exact : float
+        Exact cost per unit of time.
+    variation : float
+        Squared coefficient of variation of the last two of `LAWS`.
+    policy : ndarray of bool, optional
+        Where robots are started, as `analysis.robots.RobotControl` has it.
+    horizon, warmup : float
+        Length of a run, and of the part at its start that is not counted.
+    """
+
+    law: str
+    robots: int
+    arrival_rate: float
+    capacity: int
+    gamma: float
+    exact: float
+    variation: float = 1.0
+    policy: NDArray[np.bool_] | None = None
+    horizon: float = 2500.0
+    warmup: float = 100.0
+
+
+def best_fixed(
+    law: str, arrival_rate: float, capacity: int, gamma: float, **options: Any
+) -> SimulatedCase:
+    """Return the queue with the best fixed number of robots for a law."""
+    service = service_law(law, options.get("variation", 1.0))
+    robots = optimal_general_robots(arrival_rate, gamma, capacity, service)
+    exact = general_cost(robots * arrival_rate, gamma, capacity, service)
+    return SimulatedCase(law, robots, arrival_rate, capacity, gamma, exact, **options)
+
+
+def under_control(
+    robots: int, arrival_rate: float, capacity: int, gamma: float, **options: Any
+) -> SimulatedCase:
+    """Return the optimally controlled queue, with exponential indexing times."""
+    # So small a model is solved before the kernels of the censored method are compiled.
+    optimum = RobotControl(robots, arrival_rate, 1.0, capacity, gamma).solve("sparse")
+    model = "exponential", robots, arrival_rate, capacity, gamma, optimum.gain
+    return SimulatedCase(*model, policy=optimum.policy, **options)
+
+
+def simulated_cost(case: SimulatedCase, rng: np.random.Generator) -> float:
+    """Return the cost per unit of time over one run."""
+    run = simulate_queue(
+        case.robots,
+        case.arrival_rate,
+        case.capacity,
+        service_sampler(case.law, case.variation),
+        horizon=case.horizon,
+        warmup=case.warmup,
+        policy=case.policy,
+        rng=rng,
+    )
+    return run.cost(case.gamma)
+
+
+def simulate_all(cases: Sequence[SimulatedCase], replications: int, seed: int) -> pd.DataFrame:
+    """Simulate each case several times, and set its mean beside the exact cost."""
+    generators = np.random.default_rng(seed).spawn(len(cases))
+    runs = [
+        Estimate.of([simulated_cost(case, rng) for _ in range(replications)])
+        for case, rng in zip(cases, generators, strict=True)
+    ]
+    return pd.DataFrame(
+        {
+            "indexing times": [case.law for case in cases],
+            "robots": [case.robots for case in cases],
+            "controlled": [case.policy is not None for case in cases],
+            "exact": [case.exact for case in cases],
+            "simulated": [run.value for run in runs],
+            "half-width": [run.high - run.value for run in runs],
+        }
+    )
+
+
+def contains(check: pd.DataFrame) -> int:
+    """Count the intervals of `simulate_all` that contain the exact cost."""
+    return int(((check["simulated"] - check["exact"]).abs() <= check["half-width"]).sum())

@@ -1,0 +1,37 @@
+"""Values and tables of the page `robots-general`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.report import save_value
+from analysis.robots.studies.robots_general.experiment import Variability, falls_below_critical
+
+Floats = NDArray[np.float64]
+
+
+def save_predicates(found: Variability, steps: Floats, critical: float) -> None:
+    """Keep what the page's sentences on variability depend on.
+
+    Parameters
+    ----------
+    found : Variability
+    steps : ndarray
+        As `starvation_steps` returns them.
+    critical : float
+        gamma(K).
+    """
+    low, high = int(np.argmin(found.gammas)), int(np.argmax(found.gammas))
+    save_value("robots-general-steps", int((steps > 0).sum()))
+    save_value("robots-general-all-steps", steps.size)
+    save_value("robots-general-loads", len(steps))
+    save_value("robots-general-low-gamma", found.gammas[low])
+    save_value("robots-general-high-gamma", found.gammas[high])
+    for name, k in (("low", low), ("high", high)):
+        save_value(f"robots-general-{name}-first", int(found.numbers[k, 0]))
+        save_value(f"robots-general-{name}-last", int(found.numbers[k, -1]))
+    save_value("robots-general-several-weights", low != high)
+    save_value("robots-general-several-variations", steps.size > 0)
+    save_value("robots-general-starves-more", bool(steps.size > 0 and (steps > 0).all()))
+    save_value("robots-general-loads-fall", falls_below_critical(found, critical))

@@ -1,0 +1,18 @@
+"""What the page `robots-open` says to the rows of the robot study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.report import Claim, claim
+
+
+def claims(checks: dict[str, bool], capacities: Sequence[int]) -> list[Claim]:
+    """Return what the page says to the question that the draft leaves to its readers."""
+    return [
+        claim(
+            "D-lem2-open",
+            all(checks.values()),
+            numbers={"capacities": list(capacities), "steps": len(checks) - 1},
+        )
+    ]

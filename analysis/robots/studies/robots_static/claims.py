@@ -1,0 +1,332 @@
+"""What the page `robots-static` says to the rows of the robot study."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+from scipy import sparse
+
+from analysis.mdp import stationary_law
+from analysis.report import Claim, claim
+from analysis.robots.general.mg1k import GeneralQueue, exponential
+from analysis.robots.static import mm1k, theory
+from analysis.robots.studies.robots_static.experiment import (
+    CAPACITIES,
+    GRID,
+    LARGEST,
+    LOADS,
+    RATES,
+    WEIGHTS,
+    Floats,
+    best_loads,
+    printed_11,
+    printed_14,
+    printed_law,
+)
+
+
+def claims(wrong: dict[int, float], ratio: float) -> list[Claim]:
+    """Return what the page says to the static section.
+
+    Parameters
+    ----------
+    wrong : dict of int to float
+        As `wrong_shares` returns it.
+    ratio : float
+        mu/lambda of the figures.
+    """
+    loads = best_loads()
+    return [
+        *_context(),
+        *_queue(),
+        *_lemma_1(loads),
+        *_proposition_1(wrong),
+        *proposition_2(loads),
+        *lemma_2(loads),
+        *_figures(ratio),
+    ]
+
+
+def _context() -> list[Claim]:
+    return [
+        claim("D-meta"),
+        claim("D-intro-ref2"),
+        claim("D-assump"),
+        claim("D-eq1"),
+        claim("D-sections"),
+        claim("D-xref", False, basis="judged"),
+        claim("D-fut-redraw", True, basis="judged"),
+    ]
+
+
+def _balanced_law(rho: float, capacity: int) -> Floats:
+    """Return the law of the queue from its rates."""
+    rates = sparse.diags_array([[rho] * capacity, [1.0] * capacity], offsets=[1, -1])
+    return stationary_law(sparse.csr_array(rates))
+
+
+def _queue() -> list[Claim]:
+    down = all((np.diff(mm1k.starvation_probability(LOADS, k)) < 0).all() for k in CAPACITIES)
+    up = all((np.diff(mm1k.loss_rate(LOADS, k)) > 0).all() for k in CAPACITIES)
+    some = (0.3, 0.9, 1.7)
+    laws = all(
+        np.allclose(printed_law(r, k), _balanced_law(r, k)) for r in some for k in CAPACITIES
+    )
+    seen = [GeneralQueue(r, 5, exponential()).measures() for r in (*some, 1.0)]
+    counted = [0.3 * empty + lost for empty, lost in seen]
+    pasta = np.array(
+        [
+            0.3 * mm1k.starvation_probability(r, 5) + r * mm1k.full_probability(r, 5)
+            for r in (*some, 1.0)
+        ],
+        float,
+    )
+    weighted = np.array(
+        [
+            0.3 * mm1k.starvation_probability(0.9, k) + mm1k.full_probability(0.9, k)
+            for k in CAPACITIES
+        ],
+        float,
+    )
+    costs = np.array([mm1k.static_cost(0.9, 0.3, k) for k in CAPACITIES], float)
+    at_one = np.array(
+        [mm1k.static_cost(1.0, g, k) * (k + 1) / (g + 1) for g in WEIGHTS for k in CAPACITIES],
+        float,
+    )
+    exact = {k: theory.static_identities(k) for k in (2, 3, 5, 8)}
+    closed = all(
+        np.allclose(c, p, rtol=1e-10)
+        for c, p in zip([mm1k.static_cost(r, 0.3, 5) for r in (*some, 1.0)], pasta, strict=True)
+    )
+    return [
+        claim(
+            "D-intro-tradeoff",
+            down and up,
+            numbers={"loads": len(LOADS), "capacities": len(CAPACITIES)},
+        ),
+        claim("D-eq2", bool(np.allclose(pasta, counted, rtol=1e-11))),
+        claim("D-eq3", laws, numbers={"capacities": len(CAPACITIES)}),
+        claim("D-eq4", closed and all(found["(4)"] for found in exact.values())),
+        claim("D-rho1", bool(np.allclose(at_one, 1.0, rtol=1e-13))),
+        *(
+            claim(
+                row,
+                bool(np.allclose(weighted, costs)),
+                numbers={"weighted": weighted[2], "cost": costs[2]},
+            )
+            for row in ("D-concl-cost", "D-intro-cost")
+        ),
+        *(
+            claim(row, all(found[name] for found in exact.values()))
+            for row, name in (("D-eq5", "(5)"), ("D-eq6", "(6)"), ("D-S", "S"), ("D-eq12", "(12)"))
+        ),
+    ]
+
+
+def _lemma_1(loads: dict[int, Floats]) -> list[Claim]:
+    curves = [np.sign(np.diff(mm1k.static_cost(LOADS, g, k))) for g in WEIGHTS for k in CAPACITIES]
+    unimodal = all((np.diff(signs) >= 0).all() for signs in curves)
+    least = all(
+        mm1k.static_cost(rho, g, k) <= mm1k.static_cost(rho * factor, g, k)
+        for k in CAPACITIES
+        for g, rho in zip(WEIGHTS, loads[k], strict=True)
+        for factor in (0.99, 1.01)
+    )
+    sides = all(
+        (np.sign(loads[k] - 1) == np.sign(WEIGHTS - mm1k.critical_gamma(k))).all()
+        for k in CAPACITIES
+    )
+    at_critical = [mm1k.optimal_load(mm1k.critical_gamma(k), k) for k in CAPACITIES]
+    double = all(theory.zero_order_at_one(Fraction(1, 2), k) == 2 for k in CAPACITIES)
+    triple = theory.zero_order_at_one(Fraction(7, 5), 5)
+    at_zero = [
+        2 * (k + 2) * theory.reduced_minimum(g, k) ** (k + 1) - (g * k + k + 2)
+        for g in WEIGHTS
+        for k in CAPACITIES
+    ]
+
+    def at_minimum(g: float, k: int) -> float:
+        return theory.reduced_numerator(theory.reduced_minimum(g, k), g, k)
+
+    step = 1e-6
+    slopes = [
+        (at_minimum(g + step, k) - at_minimum(g - step, k)) / (2 * step)
+        - k * (1 - theory.reduced_minimum(g, k))
+        for g in WEIGHTS
+        for k in CAPACITIES
+    ]
+    signs = all(at_minimum(g, k) <= 1e-12 for g in WEIGHTS for k in CAPACITIES)
+    zeros = all(abs(at_minimum(mm1k.critical_gamma(k), k)) < 1e-12 for k in CAPACITIES)
+    return [
+        claim("D-lem1-unique", unimodal and least, proof="open-lemma1"),
+        claim("D-lem1-cases", sides, proof="open-lemma1", numbers=GRID),
+        claim("D-gammaK", bool(np.allclose(at_critical, 1.0, atol=1e-9))),
+        claim("D-R-double", double and triple == 3, numbers={"order": triple}),
+        claim("D-rho0", bool(np.abs(at_zero).max() < 1e-9), numbers=GRID),
+        claim("D-eq7", bool(np.abs(slopes).max() < 1e-5)),
+        claim("D-T-sign", signs and zeros),
+    ]
+
+
+def _rounds() -> bool:
+    """Whether the number of robots is a rounding of the best load, and the best of all."""
+    for rate in RATES:
+        for g in WEIGHTS[::3]:
+            for k in (2, 5, 15):
+                exact = mm1k.optimal_load(g, k) / rate
+                costs = {n: mm1k.static_cost(n * rate, g, k) for n in range(1, int(3 * exact) + 3)}
+                number = mm1k.optimal_robots(rate, g, k)
+                near = number in {max(1, math.floor(exact)), math.ceil(exact)}
+                if not near or mm1k.static_cost(number * rate, g, k) > min(costs.values()) * (
+                    1 + 1e-12
+                ):
+                    return False
+    return True
+
+
+def _proposition_1(wrong: dict[int, float]) -> list[Claim]:
+    rounds = _rounds()
+    cases = [(r, g) for r in (0.13, 0.37, 0.61) for g in (0.3, 3.0)]
+    same = all(
+        mm1k.large_capacity_robots(r, g) == mm1k.optimal_robots(r, g, VAST) for r, g in cases
+    )
+    limits = all(
+        np.isclose(
+            mm1k.infinite_capacity_cost(rho, 2.0), mm1k.static_cost(rho, 2.0, 4000), atol=1e-9
+        )
+        for rho in (0.7, 1.2)
+    )
+    return [
+        claim("D-prop1", rounds),
+        claim("D-abs-closed", False, basis="judged"),
+        claim("D-eq15", same, numbers={"vast": VAST, "cases": len(cases)}),
+        claim("D-eq16", limits and wrong[200] < wrong[5], numbers={"shares": wrong}),
+    ]
+
+
+def _figures(ratio: float) -> list[Claim]:
+    return [
+        claim("D-fig2-57", ratio),
+        claim("D-fig1", figure="robots-static-model"),
+        claim("D-fig2", figure="robots-static-number-gamma"),
+        claim("D-fig3", figure="robots-static-load"),
+        claim("D-fig4", figure="robots-static-capacity"),
+        claim("D-fig5", figure="robots-static-large-capacity"),
+        *(claim(row, figure="robots-static-cost") for row in ("D-t3", "D-t4", "D-t5")),
+    ]
+
+
+#: Limits L of the best load, above one.
+LIMITS = (Fraction(1001, 1000), Fraction(11, 10), Fraction(2), Fraction(20))
+#: A weight and a capacity that stand for infinity.
+FAR, VAST = 1e12, 20_000
+
+
+def proposition_2(loads: dict[int, Floats]) -> list[Claim]:
+    """Return what the page says to section 2.2 and to (14), from the best loads by capacity."""
+    rises = all((np.diff(loads[k]) > 0).all() for k in CAPACITIES)
+    far = all(mm1k.optimal_load(FAR, k) > 0.9 * (FAR * k) ** (1 / (k + 1)) for k in (2, 5, 15))
+    terms = [
+        abs(theory.numerator(rho, g, k)) / ((1 + g) * max(1.0, rho) ** (2 * k + 2))
+        for k in CAPACITIES
+        for g, rho in zip(WEIGHTS, loads[k], strict=True)
+    ]
+    right = printed_11(1.3, 5)
+    needed = theory.slope_ratio(1.3, 5)  # the weight at which 1.3 is the best load
+    brackets = [
+        theory.numerator(load, Fraction(0), k) - theory.numerator(load, Fraction(1), k)
+        for k in CAPACITIES
+        for load in LIMITS
+    ]
+    between = (6 / 5 + mm1k.critical_gamma(5)) / 2
+    beyond = mm1k.optimal_load(between, 5)
+    idle = [mm1k.starvation_probability(loads[k], k) for k in CAPACITIES]
+    numbers = [[mm1k.optimal_robots(0.1, g, k) for g in WEIGHTS] for k in CAPACITIES]
+    more = all((np.diff(n) >= 0).all() and n[-1] > n[0] for n in numbers)
+    fourteen = printed_14(mm1k.optimal_load(2.0, 8), 2.0, 8, 5)
+    low, high = (theory.numerator(load, 2.0, VAST) for load in (0.9, 1.01))
+    literal = printed_14(0.9, 2.0, VAST, 5)
+    return [
+        claim("D-prop2-mono", rises, proof="open-lemma1", numbers=GRID),
+        claim("D-prop2-inf", far, proof="open-lemma1", numbers={"far": FAR}),
+        claim("D-eq9", _chain_of_9()),
+        claim("D-eq10", max(terms) < 1e-7),
+        claim(
+            "D-eq11", bool(np.isclose(right, needed)), numbers={"printed": right, "needed": needed}
+        ),
+        claim(
+            "D-eq11-sign",
+            min(brackets) > 0,
+            numbers={
+                "capacities": len(CAPACITIES),
+                "least": float(LIMITS[0]),
+                "most": float(LIMITS[-1]),
+            },
+        ),
+        claim("D-prop2-bound", beyond > 1, numbers={"weight": between, "load": beyond}),
+        claim(
+            "D-prop2-phys",
+            more and all((np.diff(empty) < 0).all() for empty in idle),
+            numbers=GRID,
+        ),
+        claim("D-fig2-mono", more),
+        claim(
+            "D-eq14-limits",
+            bool(np.isclose(low, -2.0)) and high > 1e9,
+            condition=not np.isclose(literal, -2.0),
+            numbers={"vast": VAST, "low": low, "high": high, "as_printed": literal},
+        ),
+        claim("D-eq14", abs(fourteen) < 1e-9, numbers={"left": fourteen}),
+    ]
+
+
+def _chain_of_9() -> bool:
+    """Whether the equality of (9) and both of its signs hold, at two weights and several loads."""
+    low, high = 0.8, 2.5
+    some = LOADS[20:50:6]
+    for k in (2, 5):
+        cheap, dear = (
+            partial(mm1k.static_cost, gamma=low, capacity=k),
+            partial(mm1k.static_cost, gamma=high, capacity=k),
+        )
+        pairs = [(a, b) for a in some for b in some if a < b]
+        left = np.array([dear(a) - cheap(a) - (dear(b) - cheap(b)) for a, b in pairs], float)
+        right = np.array([dear(a) - dear(b) + cheap(b) - cheap(a) for a, b in pairs], float)
+        best, other = mm1k.optimal_load(high, k), mm1k.optimal_load(low, k)
+        last = dear(best) - dear(other) + cheap(other) - cheap(best)
+        if not (np.allclose(left, right) and min(left) > 0 and last <= 0):
+            return False
+    return True
+
+
+def lemma_2(loads: dict[int, Floats]) -> list[Claim]:
+    """Return what the page says to section 2.3, from the best loads by capacity."""
+    small = WEIGHTS <= 1
+    rises = all((loads[k + 1][small] > loads[k][small]).all() for k in range(2, LARGEST))
+    turns = all(
+        theory.rises_then_falls(
+            [loads[k][i] for k in range(2, LARGEST + 1)], mm1k.turning_capacity(float(g)) - 2
+        )
+        for i, g in enumerate(WEIGHTS)
+        if g > 1.02
+    )
+    # Near one is not enough: K times the distance from one has a limit of its own.
+    weights = [float(g) for g in (*WEIGHTS[::4], 3.0)]
+    off = np.array([VAST * (mm1k.optimal_load(g, VAST) - 1) for g in weights])
+    drift = np.array([mm1k.limiting_drift(g) for g in weights])
+    tends, wide = np.allclose(off, drift, rtol=1e-3, atol=1e-3), np.abs(off).max() / VAST
+    return [
+        claim("D-lem2-a", rises, proof="open-lemma2", numbers=GRID),
+        claim("D-lem2-b", turns, proof="open-lemma2", numbers=GRID),
+        claim("D-lem2-K0"),
+        claim(
+            "D-lem3",
+            bool(tends),
+            proof="open-lemma3",
+            numbers={"vast": VAST, "distance": wide, "weights": len(weights)},
+        ),
+        claim("D-lem3-mean", bool(tends)),
+    ]
