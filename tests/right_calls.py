@@ -75,7 +75,7 @@ def ephemeral_calls():
         "MyopicPolicy": two,
         "RoundRobinPolicy": {},
         "SchedulePolicy": {"schedule": np.ones((2, 2), dtype=bool)},
-        "Scheduler": {**pair, "price": 0.1},
+        "Scheduler": {**pair, "price": 0.1, "index_rate": 2.0, "queue": 3},
         "Sources": {"arrival_rate": [1.0], "mean_utility": [1.0], "decay_rate": [1.0]},
         "Utility": {},
         "WhittlePolicy": two,
@@ -236,6 +236,7 @@ def joint_calls():
         },
         "priced_index": aged,
         "priced_problem": relaxed,
+        "queued_sources": {**two, "index_rate": 2.0, "queue": 3},
         "queued_index": {
             **two, "engine": engine, "index": "frozen", "price": 0.1, "fresh": True, "ages": 3,
             "queues": [0, 2], "stop": 2,

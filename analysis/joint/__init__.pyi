@@ -1,4 +1,4 @@
-from .frozen import Engine, batch_value, frozen_index, frozen_reward
+from .frozen import Engine, batch_value, frozen_index, frozen_reward, queued_sources
 from .optimum import JointSystem, delay_bound
 from .phases import PhaseBound, phase_bound
 from .prices import (
@@ -31,5 +31,6 @@ __all__ = [
     "priced_index",
     "priced_problem",
     "queued_index",
+    "queued_sources",
     "simulate_engine",
 ]

@@ -29,6 +29,10 @@ that go before fresh ones. The formula then exceeds the worth of every crawl. Fr
 R is largest on, the index is that largest worth: waiting costs reward and makes the batch worse.
 That R rises first, concave, and then falls is observed in these two cases, not proved.
 
+*Room for all.* Freshest first, with as many places as there may be pages, R(k|q) is what a crawl of
+other sources is worth at once, `queued_sources`: those of worth xi delta^(q+1) and decay rate
+mu (1 + Lambda / (s + mu)), at the same price. The index is then `priced_index` of these.
+
 *Limit.* As s and K grow without bound, delta^(q+j) tends to 1 and all pages find room, so R(k|q)
 tends to the reward of `crawl_reward`, and the index to `priced_index`; at a price of 0 that is the
 index of part I. Both must grow: at any s a batch comes at once, and what exceeds K - q is lost.
@@ -50,6 +54,7 @@ from analysis.checks import (
     check_number,
     set_fields,
 )
+from analysis.ephemeral.scheduler.pages import queued_sources as queued_sources
 from analysis.ephemeral.sources import Sources
 from analysis.joint.prices import ages_of, one_truth
 

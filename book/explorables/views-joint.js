@@ -7,7 +7,6 @@
   book.define("explore-together", ({ parameters, values }) => {
     const columns = book.rateColumns(values, "together"), all = columns[0].length, size = Math.min(FEW, all);
     const [arrival, utility, decay] = columns.map((column) => column.slice(0, size)), T = parameters.period;
-    const sources = arrival.map((rate, i) => math.makeSource(rate, utility[i], decay[i], T));
     const worth = Math.max(...utility) || 1, pages = arrival.map((rate) => rate * T);
     return {
       title: `Drive it: a price, a queue, and who is crawled${size < all ? ` (the first ${size} sources)` : ""}`,
@@ -18,6 +17,9 @@
         { name: "M", label: "Budget M", unit: "sources per epoch", type: "range", min: 1, max: size, integer: true, value: Math.min(2, size) },
       ],
       draw(state, width) {
+        // Indexed freshest first: worth less by one indexing, and fading the faster the more pages there are.
+        const sources = arrival.map((rate, i) =>
+          math.makeSource(rate, utility[i] * state.s / (state.s + decay[i]), decay[i] * (1 + rate / (state.s + decay[i])), T));
         const kept = decay.map((mu) => Math.exp(-state.q * Math.log1p(mu / state.s)));
         const run = math.queuedCrawls(sources, pages, kept, state.price, state.M, EPOCHS);
         const lines = sources.map((source, i) =>

@@ -46,6 +46,7 @@ from analysis.ephemeral import (
     whittle_index_at_age,
 )
 from analysis.ephemeral.optimum.schedules import schedule_reward
+from analysis.ephemeral.scheduler.pages import queued_sources
 from analysis.ephemeral.scheduler.partition import PartitionedScheduler
 from analysis.ephemeral.timetables.copies import (
     LONGEST_PERIOD,
@@ -644,6 +645,26 @@ def schedulers(sources):
             assert rewards.sum() == pytest.approx(truth, rel=1e-9, abs=1e-300)
 
 
+def queued_crawls(sources):
+    """Through a queue that moves: the crawls are worth those of a ranking of other sources."""
+    for budget in budgets(sources):
+        scheduler = Scheduler(sources, budget, price=0.0, index_rate=5.0)
+        for epoch in range(30):
+            queue = scheduler.queue = (0, 3, 40)[epoch % 3]
+            seen, ages = queued_sources(sources, 5.0, queue), scheduler.ages
+            index = whittle_index_at_age(seen, ages)
+            index[sources.cost > budget * (1 + 1e-12)] = -1.0
+            order = [i for i in np.lexsort((np.arange(index.size), -index)) if index[i] >= 0]
+            room = np.cumsum(sources.cost[order]) <= budget * (1 + 1e-12)
+            arms = np.array(order, int)[: int(np.argmin(np.append(room, False)))]
+            numbers, rewards = scheduler.crawl()
+            assert numbers.size == arms.size
+            truth = index[arms].sum()
+            assert index[numbers].sum() == pytest.approx(truth, rel=1e-9, abs=1e-300)
+            found = seen.state_at_age(ages)[numbers]
+            np.testing.assert_allclose(rewards, found, rtol=1e-9, atol=1e-300)
+
+
 def demands(sources):
     """With maximal ages and without, below and above the threshold: one rule, that of the index."""
     for budget, most in product(budgets(sources), (None, 50)):
@@ -810,6 +831,7 @@ FAMILIES = {
     "Scheduler": on_sets(schedulers),
     "Scheduler.demand": on_sets(demands),
     "Scheduler.load": on_sets(saved_states),
+    "Scheduler.queue": on_sets(queued_crawls),
     "scheduler.PartitionedScheduler": {
         "unequal costs": lambda: partitions(range(8)),
         "unequal costs, many": slow(lambda: partitions(range(8, 300))),

@@ -28,6 +28,7 @@ from analysis.joint import (
     priced_index,
     priced_problem,
     queued_index,
+    queued_sources,
     simulate_engine,
 )
 from analysis.joint.simulation import event_times
@@ -216,6 +217,19 @@ def frozen_rewards(name):
             np.testing.assert_allclose(found, best, rtol=1e-4, atol=1e-12)
             whole = frozen_reward(sources, engine, [k] * 3, queue, price=price)
             np.testing.assert_allclose(whole, (value - price * pages)[-2], rtol=1e-12)
+
+
+def seen_through_queues(sources):
+    """What a crawl is worth when it is indexed, page by page, and what is alike in both."""
+    for rate, queue, k in ((0.3, 0, 1), (2.0, 7, 3), (1e6, 100, 2)):
+        seen = queued_sources(sources, rate, queue)
+        worth = seen.state_at_age(np.full(len(sources), k))
+        for i in range(len(sources)):
+            window, engine = k * sources.period, Engine(rate, queue + 200)
+            exact = exact_batch(sources, i, engine, window, queue, "freshest")[0]
+            assert worth[i] == pytest.approx(exact, rel=1e-10, abs=1e-300), (rate, queue, i)
+        np.testing.assert_array_equal(seen.arrival_rate, sources.arrival_rate)
+        np.testing.assert_array_equal(seen.cost, sources.cost)
 
 
 def frozen_indices(name):
@@ -465,6 +479,7 @@ FAMILIES = {
     "priced_index": over(indices),
     "priced_problem": over(bounds),
     "queued_index": over(queued_indices, ENGINES),
+    "queued_sources": over(seen_through_queues),
     "simulate_engine": over(simulated, ENGINES),
 }
 NOT_COMPUTED = {

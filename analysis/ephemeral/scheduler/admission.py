@@ -40,13 +40,12 @@ def spread_ages(sources: Sources, budget: float, rng: np.random.Generator) -> ND
     return 1 + np.floor(rng.random(len(sources)) * due).astype(np.int64)
 
 
-def set_rates(entries: NDArray[np.void], sources: Sources, part: slice) -> None:
-    """Write what the index of some of the sources needs into entries of the calendar.
+def set_rates(entries: NDArray[np.void], sources: Sources) -> None:
+    """Write what the index of sources needs into entries of the calendar, in their order.
 
     Raises ValueError if single precision cannot hold a rate.
     """
-    some = sources.subset(part)
-    for name, rate in (("limit", some.u_star / some.cost), ("decay", some.decay)):
+    for name, rate in (("limit", sources.u_star / sources.cost), ("decay", sources.decay)):
         with np.errstate(over="ignore", under="ignore"):
             entries[name] = rate
         stored = entries[name]

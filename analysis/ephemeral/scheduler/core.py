@@ -11,6 +11,8 @@ The rules, in full:
 * Sources below their minimal age (politeness: a crawl delay) are never crawled.
 * Where pages have a price, a source has at most the index that the worth of its best crawl leaves
   (see `pages`), and one whose crawls are worth less than their pages waits for its maximal age.
+* Where pages join the queue of an engine, a source has the index of what they are worth when they
+  are indexed, at the length of the queue that was set last.
 * Sources at their maximal age come first, the longest overdue before the others.
 * The rest come in order of index. Ties, among the overdue too, go to the smaller number.
 * A source whose cost exceeds the whole budget of the epoch is passed over. Otherwise crawling stops
@@ -49,8 +51,13 @@ from analysis.ephemeral.scheduler.admission import (
     whole_numbers,
 )
 from analysis.ephemeral.scheduler.budget import ROOM, Choice, choose
-from analysis.ephemeral.scheduler.pages import caps, pages_per_epoch
-from analysis.ephemeral.scheduler.state import State, read_state, write_state
+from analysis.ephemeral.scheduler.pages import (
+    caps,
+    fading_per_page,
+    pages_per_epoch,
+    queued_sources,
+)
+from analysis.ephemeral.scheduler.state import QueuedEngine, State, read_state, write_state
 from analysis.ephemeral.scheduler.threshold import Threshold
 from analysis.ephemeral.sources import Sources
 
@@ -87,6 +94,12 @@ class Scheduler:
     price : float, optional
         Price of a page in units of content, where crawls take all pages; without one, none is
         remembered and none can be set. Takes 16 bytes a source.
+    index_rate : float, optional
+        Pages that an engine indexes per unit of time, first come first served and with room for
+        all. A page then counts what it is worth when it is indexed (`pages.queued_sources`), the
+        freshest of a crawl first. Takes 16 bytes a source.
+    queue : int
+        Pages waiting at the engine; above 0 with an `index_rate` only.
 
     Attributes
     ----------
@@ -97,6 +110,8 @@ class Scheduler:
         overdue.
     price : float
         May be set at any time if one was given; the calendar is then sorted anew.
+    queue : int
+        May be set at any time if `index_rate` was given; the calendar is then sorted anew.
     marginal_index : float
         Index at which the last crawl ran out of budget, negative if it did not.
 
@@ -123,8 +138,12 @@ class Scheduler:
         max_age: int | ArrayLike | None = None,
         precision: str = "double",
         price: float | None = None,
+        index_rate: float | None = None,
+        queue: int = 0,
     ) -> None:
         check_kind("sources", sources, Sources)
+        self._engine = _checked_engine(index_rate, queue)
+        self._empty = np.empty((0, 2))  # u*/C at an empty queue and log delta, by number
         self._price = None if price is None else check_number("price", price, 0, high_open=True)
         self._pages = np.empty(0)  # pages an epoch and unit of cost, by number, if they are priced
         check_choice("precision", precision, tuple(kernel.PRECISIONS))
@@ -158,6 +177,22 @@ class Scheduler:
         kernel.rebuild(self._calendar, self.epoch, self.threshold, self._limits)
 
     @property
+    def queue(self) -> int:
+        """Pages waiting at the engine; 0 where there is none."""
+        return self._engine.queue if self._engine else 0
+
+    @queue.setter
+    def queue(self, queue: int) -> None:
+        if self._engine is None:
+            raise ValueError("queue needs a scheduler that was given an index_rate")
+        self._engine = _checked_engine(self._engine.index_rate, queue)
+        entries = self._extract(np.ones(self._total, dtype=bool), leave=False)
+        limit, fading = self._empty[entries["number"]].T
+        entries["limit"] = limit * np.exp(self.queue * fading)
+        self._set_caps(entries)
+        kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._limits)
+
+    @property
     def threshold(self) -> float:
         """Index from which on sources are looked at; moves by itself."""
         return self._threshold.level
@@ -181,7 +216,7 @@ class Scheduler:
     @property
     def nbytes(self) -> int:
         """Bytes held now."""
-        ranked = self._number, self._rank, self._content, self._pages
+        ranked = self._number, self._rank, self._content, self._pages, self._empty
         arrays = (*self._calendar, *self._limits, *ranked, self._cost)
         return sum(array.nbytes for array in arrays)
 
@@ -332,10 +367,9 @@ class Scheduler:
         for start in range(0, count, CHUNK):
             part = slice(start, min(start + CHUNK, count))
             entries = np.empty(part.stop - start, self._calendar.pool.dtype)
-            set_rates(entries, sources, part)
             entries["number"] = given[part]
             entries["last"] = self.epoch - (ages[part] if ages.size > 1 else ages)
-            self._price_pages(entries, sources.subset(part))
+            self._rate(entries, sources.subset(part))
             kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._limits)
         return given
 
@@ -382,8 +416,7 @@ class Scheduler:
             kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._limits)
             raise
         entries = entries[np.argsort(entries["number"])[np.argsort(np.argsort(numbers))]]
-        set_rates(entries, sources, slice(0, len(sources)))
-        self._price_pages(entries, sources)
+        self._rate(entries, sources)
         self._cost = cost
         kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._limits)
 
@@ -442,6 +475,7 @@ class Scheduler:
             State(
                 self._extract(everyone, leave=True), self._cost, self._limits,
                 self.epoch, self._total, budget, self.threshold, self._pages, self.price,
+                self._empty, self._engine,
             ),
         )  # fmt: skip
 
@@ -458,6 +492,7 @@ class Scheduler:
         self = cls.__new__(cls)
         self._cost, self._limits = state.cost, state.limits
         self._pages, self._price = state.pages, state.price if state.pages.size else None
+        self._empty, self._engine = state.empty, state.engine
         self.epoch, self._total, self.budget = state.epoch, state.total, state.budget
         self._size, self.marginal_index = state.entries.size, np.nan
         self._threshold = Threshold(state.level)
@@ -484,6 +519,22 @@ class Scheduler:
         arrays = (self._number, self._rank, self._content)
         epoch_kernel.rank_bucket(self._calendar, self.epoch, most, self._limits.cap, *arrays)
         return size
+
+    def _rate(self, entries: NDArray[np.void], sources: Sources) -> None:
+        """Write the rates of entries, in the order of their sources, as the queue is now."""
+        if self._engine is None:
+            set_rates(entries, sources)
+        else:
+            rate, queue = self._engine
+            at_once = queued_sources(sources, rate)
+            set_rates(entries, at_once)
+            if len(self._empty) < self._total:
+                more = np.zeros((self._total - len(self._empty), 2))
+                self._empty = np.concatenate([self._empty, more])
+            limit, fading = at_once.u_star / at_once.cost, fading_per_page(sources, rate)
+            self._empty[entries["number"]] = np.stack([limit, fading], axis=1)
+            entries["limit"] = limit * np.exp(queue * fading)
+        self._price_pages(entries, sources)
 
     def _price_pages(self, entries: NDArray[np.void], sources: Sources) -> None:
         """Remember the pages of entries, in the order of their sources, and cap their index."""
@@ -541,3 +592,13 @@ class Scheduler:
             kernel.insert(self._calendar, entries, self.epoch, self.threshold, self._limits)
             raise ValueError(f"there is no source {int(np.argmax(wanted))} any more")
         return entries
+
+
+def _checked_engine(index_rate: float | None, queue: int) -> QueuedEngine | None:
+    queue = check_integer("queue", queue, 0)
+    if index_rate is None:
+        if queue:
+            raise ValueError(f"queue must be 0 without an index_rate, got {queue}")
+        return None
+    rate = check_number("index_rate", index_rate, 0, low_open=True, high_open=True)
+    return QueuedEngine(rate, queue)

@@ -1,4 +1,4 @@
-r"""Prices of pages: what caps the index of a source whose crawls take all its pages.
+r"""Prices of pages and queues: what caps the index of a source whose crawls take all its pages.
 
 Where each page costs p, a crawl at age k is worth r(k) = x_k - p Lambda T k, and the Whittle index
 is the one of part I, but at most the largest r (see `analysis.joint.prices`). Per unit of cost,
@@ -9,10 +9,19 @@ with limit = u*/C, m = mu T and n = Lambda T / C pages an epoch,
 which is largest at the first k from which on one more epoch brings no more than its pages cost,
 limit e^{-m k} (1 - e^{-m}) <= p n.
 
-A crawl that joins q waiting pages, first come first served, keeps delta^q of its worth, where delta
-is the share that a page keeps while one is indexed. Where all content fades at one rate, the index
-is then delta^q times the one at a price of p / delta^q: a queue is a higher price, and the order of
-the sources stays exact. Where rates differ, the order itself depends on the queue.
+*A queue.* Let an engine index at exponential times of rate s, first come first served, the freshest
+of a crawl first, with room for all pages, and let a page count what it is worth when it is indexed.
+With delta = s / (s + mu), the share that a page keeps while one is indexed, a crawl at age k that
+joins q pages is worth
+
+    xi sum_{j>=1} delta^(q+j) P(the j-th page back in time is younger than k T)
+        = xi delta^(q+1) Lambda / mu' (1 - e^{-mu' k T}),    mu' = mu (1 + Lambda / (s + mu)):
+
+the j-th page back has the density of a gamma law of shape j and rate Lambda, and the sum over j of
+delta^(j-1) times it is Lambda e^{-Lambda (1-delta) t}. So a source seen through the queue is a
+source again, of worth xi delta^(q+1) and decay rate mu', with the index and the cap of one. Where
+all content fades at one rate, delta^q is common to all, and q pages do to the order what a price of
+p / delta^q does: a queue is a higher price. Where rates differ, the order itself changes with q.
 """
 
 from __future__ import annotations
@@ -21,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc
 
+from analysis.checks import check_integer, check_kind, check_number
 from analysis.ephemeral.sources import Sources
 
 Floats = NDArray[np.float64]
@@ -29,6 +39,53 @@ Floats = NDArray[np.float64]
 def pages_per_epoch(sources: Sources) -> Floats:
     """Return the pages of an epoch per unit of crawl cost, shape (N,)."""
     return sources.arrival_rate * sources.period / sources.cost
+
+
+def queued_sources(sources: Sources, index_rate: float, queue: int = 0) -> Sources:
+    """Return the sources as they look through the queue of an engine with room for all pages.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    index_rate : float
+        Pages indexed per unit of time while there are any, s; positive.
+    queue : int
+        Pages waiting, q; not negative.
+
+    Returns
+    -------
+    Sources
+        The content of these at an age is what the pages of a crawl are worth when they are indexed,
+        first come first served and the freshest of a crawl first.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import Sources
+    >>> seen = queued_sources(Sources([1.0], [1.0], [1.0]), 1.0, 2)
+    >>> seen.mean_utility.tolist(), seen.decay_rate.tolist()
+    ([0.125], [1.5])
+    """
+    check_kind("sources", sources, Sources)
+    rate = check_number("index_rate", index_rate, 0, low_open=True, high_open=True)
+    waits = 1.0 + check_integer("queue", queue, 0)
+    return Sources(
+        sources.arrival_rate,
+        sources.mean_utility * np.exp(waits * fading_per_page(sources, rate)),
+        sources.decay_rate * (1.0 + sources.arrival_rate / (rate + sources.decay_rate)),
+        sources.cost,
+        sources.period,
+    )
+
+
+def fading_per_page(sources: Sources, index_rate: float) -> Floats:
+    """Return log delta, the logarithm of what a page keeps while one is indexed, shape (N,)."""
+    return -np.log1p(sources.decay_rate / index_rate)
 
 
 def caps(limit: Floats, decay: Floats, pages: Floats, price: float) -> Floats:

@@ -140,6 +140,8 @@ class PartitionedScheduler:
         its sources, which must all cost the same.
     place : Place, optional
         Where the machines are, such as a `cluster.Cluster`; all in this process by default.
+    price : float, optional
+        Price of a page in units of content, on all machines and in all epochs; see `Scheduler`.
 
     Attributes
     ----------
@@ -165,6 +167,7 @@ class PartitionedScheduler:
         *,
         exchange: bool = True,
         place: Place | None = None,
+        price: float | None = None,
     ) -> None:
         check_kind("sources", sources, Sources)
         where = np.asarray(part)
@@ -181,7 +184,9 @@ class PartitionedScheduler:
         if where.min() < 0 or np.bincount(where).min() == 0:
             raise ValueError(f"part must use every number from 0 to {count - 1}")
         self.members = [np.flatnonzero(where == p) for p in range(count)]
-        parts = (Scheduler(sources.subset(own), budget, age[own]) for own in self.members)
+        parts = (
+            Scheduler(sources.subset(own), budget, age[own], price=price) for own in self.members
+        )
         self.machines: Machines = InProcess(parts) if place is None else place.start(parts)
         self._claims = np.array([sources.cost[own].sum() for own in self.members])
         self._owed = np.zeros(count)

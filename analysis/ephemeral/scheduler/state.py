@@ -17,8 +17,17 @@ from numpy.typing import NDArray
 from analysis.ephemeral.scheduler.calendar import NEVER, NO_CAPS, Floats, Limits, precision_of
 from analysis.files import replacing
 
+NO_QUEUE = np.empty((0, 2))
+"""What is kept of sources where there is no queue."""
 LATEST = 2**31 - 1
 """Largest number of an epoch, or of a source, that an entry can hold."""
+
+
+class QueuedEngine(NamedTuple):
+    """An engine with a queue: pages indexed per unit of time, and pages waiting."""
+
+    index_rate: float
+    queue: int
 
 
 class State(NamedTuple):
@@ -26,7 +35,8 @@ class State(NamedTuple):
 
     `entries` are those of its calendar, in any order; `cost` and `limits` hold one number for all
     sources or one a number; `epoch` is that to come, `total` the numbers given so far, `level` the
-    threshold. Where pages have a price, `pages` holds those of an epoch, one a number.
+    threshold. Where pages have a price, `pages` holds those of an epoch, one a number; where they
+    join a queue, `empty` holds u*/C at an empty one and log delta.
     """
 
     entries: NDArray[np.void]
@@ -38,6 +48,8 @@ class State(NamedTuple):
     level: float
     pages: Floats = NO_CAPS
     price: float = 0.0
+    empty: Floats = NO_QUEUE
+    engine: QueuedEngine | None = None
 
 
 def write_state(path: str | PathLike[str], state: State) -> None:
@@ -52,6 +64,8 @@ def write_state(path: str | PathLike[str], state: State) -> None:
     }
     if state.pages.size:
         arrays |= {"pages": state.pages, "price": np.array([state.price])}
+    if state.engine:
+        arrays |= {"empty": state.empty, "engine": np.array(state.engine, float)}
     with replacing(path) as file:
         np.savez(file, allow_pickle=False, digest=_digest(arrays), **arrays)
 
@@ -121,7 +135,14 @@ def _checked(arrays: dict[str, NDArray[Any]]) -> State:
     _require("limit", (np.isfinite(limit) & (limit >= 0)).all())
     _require("decay", (np.isfinite(decay) & (decay > 0)).all())
     held = (entries, cost, Limits(least, most), epoch, total, budget, level)
-    return State(*held, pages, float(price[0]))
+    empty, engine = arrays.get("empty", NO_QUEUE), arrays.get("engine", np.empty(0))
+    _require("empty", empty.dtype == np.float64 and empty.shape in {(0, 2), (total, 2)})
+    _require("empty", np.isfinite(empty).all() and (empty * [1, -1] >= 0).all())
+    _require("engine", engine.dtype == np.float64 and engine.shape == (2 * bool(empty.size),))
+    _require("engine", np.isfinite(engine).all() and (engine[:1] > 0).all())
+    _require("engine", (engine[1:] >= 0).all() and (engine[1:] % 1 == 0).all())
+    queued = QueuedEngine(float(engine[0]), int(engine[1])) if engine.size else None
+    return State(*held, pages, float(price[0]), empty, queued)
 
 
 def _require(name: str, right: Any) -> None:

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.ephemeral import Scheduler, Sources, four_sources
-from analysis.ephemeral.scheduler.pages import caps, pages_per_epoch
-from analysis.joint import Engine, frozen_index, priced_index
+from analysis.ephemeral.scheduler.pages import caps, pages_per_epoch, queued_sources
+from analysis.ephemeral.scheduler.partition import PartitionedScheduler
+from analysis.joint import Engine, frozen_index, frozen_reward, priced_index
 from tests.ephemeral.scheduler.test_core import (
     FullSort,
     many_sources,
@@ -112,15 +113,165 @@ def test_caps_are_those_of_the_priced_index(price):
     np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
 
 
-def test_a_queue_is_a_price_where_all_content_fades_alike():
-    """A short batch that joins q pages: the frozen index is delta^q times that at p / delta^q."""
-    sources = Sources([1e-5, 2e-5, 3e-5], [1.0, 2.0, 0.5], [0.3] * 3)
-    engine, queue, price = Engine(1.7, 40), 12, 0.01
-    kept = (engine.index_rate / (engine.index_rate + 0.3)) ** (queue + 1)
-    ages = np.arange(1, 30)[:, None] * np.ones(3)
+def queued_set(rng, decay):
+    size = len(decay)
+    return Sources(
+        10.0 ** rng.uniform(-2, 1.5, size), 10.0 ** rng.uniform(-1, 1, size), decay,
+        10.0 ** rng.uniform(-1, 1, size), period=10.0 ** rng.uniform(-1, 0.5),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_index_through_a_queue_is_that_of_other_sources(seed):
+    """The frozen-queue index, a sum over the pages of a batch, where all of them find room."""
+    rng = np.random.default_rng([31, seed])
+    sources = queued_set(rng, 10.0 ** rng.uniform(-2, 1, 4))
+    engine, queue = Engine(10.0 ** rng.uniform(-1, 2), 1500), int(rng.integers(0, 40))
+    price = 10.0 ** rng.uniform(-3, 0)
+    ages = np.arange(1, 7)[:, None] * np.ones(4)  # a batch has at most 700 pages on average
+    seen = queued_sources(sources, engine.index_rate, queue)
+    for fresh in (False, True):
+        found = priced_index(seen, ages, price, fresh)
+        expected = frozen_index(sources, engine, ages, queue, price=price, fresh=fresh)
+        unit = seen.u_star + price * sources.arrival_rate * sources.period * 7
+        assert (np.abs(found - expected) <= 1e-12 * unit / sources.cost).all()
+    worth = frozen_reward(sources, engine, ages, queue)
+    np.testing.assert_allclose(seen.state_at_age(ages), worth, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("queue", "price"), [(0, 0.02), (3, 0.02), (25, 0.4), (60, 1e-3)])
+def test_a_queue_is_a_higher_price_where_all_content_fades_alike(queue, price):
+    """The frozen index behind q pages is delta^q times that at the price p / delta^q."""
+    rng, engine = np.random.default_rng(queue), Engine(1.7, 1200)
+    sources, kept = queued_set(rng, [0.3] * 5), (1.7 / 2.0) ** queue
+    ages = np.arange(1, 12)[:, None] * np.ones(5)
     queued = frozen_index(sources, engine, ages, queue, price=price)
-    capped = kept * priced_index(sources, ages, price / kept)
-    np.testing.assert_allclose(queued, capped, rtol=2e-4)
+    dearer = kept * frozen_index(sources, engine, ages, 0, price=price / kept)
+    np.testing.assert_allclose(queued, dearer, rtol=1e-12, atol=1e-12 * kept)
+    capped = kept * priced_index(queued_sources(sources, 1.7), ages, price / kept)
+    np.testing.assert_allclose(queued, capped, rtol=1e-12, atol=1e-12 * kept)
+
+
+QUEUES = st.sampled_from([0, 1, 7, 300, 10**6])
+
+
+@given(data=st.data(), costs=st.booleans())
+@settings(max_examples=25)
+def test_crawls_behind_a_queue_are_those_of_a_full_sort(data, costs):
+    """At rates that differ: the sources as they look through the queue, ranked anew each epoch."""
+    size = data.draw(st.integers(1, 8))
+    sources, rate = (
+        data.draw(some_sources(size, costs)),
+        data.draw(st.sampled_from([0.2, 3.0, 1e4])),
+    )
+    budget, queue = data.draw(st.sampled_from([0.5, 1.0, 3.3])), data.draw(QUEUES)
+    price = data.draw(st.sampled_from([None, 0.0, 0.3, 2.0]))
+    scheduler = Scheduler(sources, budget, price=price, index_rate=rate, queue=queue)
+    age = np.ones(size)
+    for action in data.draw(st.lists(st.sampled_from(["crawl", "crawl", "queue", "rerate", "add"]),
+                                     min_size=1, max_size=25)):  # fmt: skip
+        if action == "queue":
+            scheduler.queue = queue = data.draw(QUEUES)
+        elif action == "rerate":
+            new = data.draw(some_sources(1, costs))
+            scheduler.rerate([0], new)
+            sources = joined(new, sources).subset([0, *range(2, len(sources) + 1)])
+        elif action == "add":
+            new = data.draw(some_sources(1, costs))
+            scheduler.add(new, 2)
+            sources, age = joined(sources, new), np.append(age, 2.0)
+        else:
+            reference = CappedSort(queued_sources(sources, rate, queue), budget, age, price or 0.0)
+            seen = columns_of(scheduler, reference)
+            same_crawl(scheduler, seen)
+            age = seen.age
+
+
+def joined(*parts):
+    names = ("arrival_rate", "mean_utility", "decay_rate", "cost")
+    return Sources(*(np.concatenate([getattr(p, name) for p in parts]) for name in names))
+
+
+def columns_of(scheduler, reference):
+    """The reference at the scheduler's own limits: equal sources tie to the last bit in both."""
+    entries = scheduler._extract(np.ones(scheduler._total, dtype=bool), leave=True)
+    own = entries["limit"][np.argsort(entries["number"])]
+    np.testing.assert_allclose(own, reference.limit, rtol=1e-9, atol=1e-300)
+    reference.limit = own
+    return reference
+
+
+def test_thousands_of_sources_behind_a_queue_that_moves():
+    sources, rng = many_sources(2000), np.random.default_rng(4)
+    scheduler = Scheduler(sources, 60, price=0.05, index_rate=400.0)
+    age = np.ones(2000)
+    for _ in range(60):
+        queue = scheduler.queue = int(rng.integers(0, 900))
+        seen = queued_sources(sources, 400.0, queue)
+        index = priced_index(seen, age, 0.05)
+        numbers, rewards = scheduler.crawl()
+        order = np.argsort(-index, kind="stable")[:60]
+        np.testing.assert_array_equal(np.sort(numbers), np.sort(order[index[order] >= 0]))
+        np.testing.assert_allclose(rewards, seen.state_at_age(age)[numbers], rtol=1e-10)
+        age += 1
+        age[numbers] = 1
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_a_saved_state_keeps_its_queue(tmp_path, precision):
+    scheduler = Scheduler(
+        many_sources(400), 12, price=0.1, index_rate=90.0, queue=40, precision=precision
+    )
+    for _ in range(30):
+        scheduler.crawl()
+    scheduler.save(tmp_path / "state.npz")
+    again = Scheduler.load(tmp_path / "state.npz")
+    assert again.queue == 40
+    for queue in (40, 0, 500, 500, 13):
+        scheduler.queue = again.queue = queue
+        for one, other in zip(scheduler.crawl(), again.crawl(), strict=True):
+            np.testing.assert_array_equal(np.sort(one), np.sort(other))
+
+
+def test_a_fast_engine_leaves_the_crawls_of_part_one():
+    sources = many_sources(500)
+    plain, queued = Scheduler(sources, 20), Scheduler(sources, 20, index_rate=1e15, queue=100)
+    for _ in range(50):
+        np.testing.assert_array_equal(*(np.sort(s.crawl()[0]) for s in (plain, queued)))
+
+
+def test_wrong_queues_are_refused_by_name():
+    with pytest.raises(ValueError, match="queue must be 0 without an index_rate, got 3"):
+        Scheduler(four_sources(), 1, queue=3)
+    plain = Scheduler(four_sources(), 1)
+    with pytest.raises(ValueError, match="queue needs a scheduler that was given an index_rate"):
+        plain.queue = 0
+    for wrong in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="index_rate"):
+            Scheduler(four_sources(), 1, index_rate=wrong)
+    queued = Scheduler(four_sources(), 1, index_rate=2.0, queue=4)
+    for wrong in (-1, 0.5, np.nan):
+        with pytest.raises(ValueError, match="queue"):
+            queued.queue = wrong
+    assert queued.queue == 4
+    assert queued.crawl()[0].size == 1
+
+
+@pytest.mark.parametrize("costs", [False, True])
+def test_machines_that_share_a_multiplier_take_a_price(costs):
+    """Where costs differ, the crawls of one machine; else the budget, and near what one earns."""
+    cost = np.random.default_rng(6).choice([0.5, 1.0, 3.0], 600) if costs else 1.0
+    sources, part = many_sources(600, cost=cost), np.arange(600) % 3
+    one = Scheduler(sources, 25, price=0.7)
+    many = PartitionedScheduler(sources, part, 25, price=0.7)
+    earned = np.zeros((2, 150))
+    for epoch in range(150):
+        crawls = [scheduler.crawl() for scheduler in (one, many)]
+        earned[:, epoch] = [rewards.sum() for _, rewards in crawls]
+        if costs:
+            np.testing.assert_array_equal(*(np.sort(numbers) for numbers, _ in crawls))
+        assert sources.cost[crawls[1][0]].sum() <= 25 * (1 + 1e-12)
+    assert earned[1, 50:].sum() == pytest.approx(earned[0, 50:].sum(), rel=0.01)
 
 
 def test_demand_counts_by_the_capped_index():
