@@ -8,24 +8,26 @@ from analysis.joint.studies.age_of_information import experiment
 from analysis.report import save_value
 
 
-def save(found: pd.DataFrame, decay: float, runs: int) -> None:
+def save(found: pd.DataFrame, shared: pd.DataFrame, decay: float, runs: int) -> None:
     """Save how many intervals hold the closed form, and the best loads.
 
     Parameters
     ----------
     found : pandas.DataFrame
         As `experiment.table` returns it.
+    shared : pandas.DataFrame
+        As `experiment.shared` returns it.
     decay : float
         Decay rate of a page, in units of the rate of indexing.
     runs : int
         Runs behind an interval.
     """
     inside = sum(
-        int(((found[f"{name} low"] <= found[name]) & (found[name] <= found[f"{name} high"])).sum())
-        for name in ("age", "worth")
+        int(((frame[f"{name} low"] <= frame[name]) & (frame[name] <= frame[f"{name} high"])).sum())
+        for frame, name in ((found, "age"), (found, "worth"), (shared, "age"))
     )
     save_value("age-of-information-inside", inside)
-    save_value("age-of-information-intervals", 2 * len(found))
+    save_value("age-of-information-intervals", 2 * len(found) + len(shared))
     save_value("age-of-information-runs", runs)
     age, worth = experiment.best_loads(decay)
     save_value("age-of-information-age-load", age)

@@ -7,7 +7,7 @@ import pandas as pd
 from analysis.joint.studies.age_of_information.experiment import DISCIPLINES
 from analysis.report import COLOURS, figure, save_figure
 
-STYLES = ("-", "--", ":")
+STYLES = ("-", "--", ":", "-.")
 
 
 def save_curves(frame: pd.DataFrame, decay: float) -> None:
@@ -26,7 +26,7 @@ def save_curves(frame: pd.DataFrame, decay: float) -> None:
         axes[0].plot(rows["load"], rows["age"], style, color=colour, label=name)
         axes[1].plot(rows["load"], rows["worth"], style, color=colour)
     axes[0].set(ylabel="mean age (indexing times)", ylim=(0, 12))
-    axes[1].set(ylabel="worth indexed per indexing time", ylim=(0, None))
+    axes[1].set(ylabel="worth indexed\nper indexing time", ylim=(0, None))
     for axis in axes:
         axis.set(xlabel="load")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=1)
@@ -36,9 +36,10 @@ def save_curves(frame: pd.DataFrame, decay: float) -> None:
         "age-of-information-curves",
         fig,
         frame,
-        caption="Mean age of the freshest page indexed, and worth of pages when they are indexed "
-        f"per mean indexing time, by the load, for pages that fade at rate {decay:g} of indexing.",
-        alt="Three curves in each of two panels. First come first served has a least age and a "
-        "largest worth at loads below one; the age of the other two falls with the load. Largest "
+        caption="First come first served, there is a load of the least age and one of the most "
+        "worth; with preemption more pages never hurt. Mean age of the freshest page indexed, and "
+        f"worth indexed of pages that fade at {decay:g} times the rate of indexing.",
+        alt="Four curves in each of two panels. First come first served has a least age and a "
+        "largest worth at loads below one; the worth of the others rises with the load. Largest "
         f"worth shown: {told}.",
     )
