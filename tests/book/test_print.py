@@ -15,7 +15,7 @@ from analysis.report.publishing.papers import papers
 from analysis.report.publishing.printing import outline
 
 pytestmark = pytest.mark.slow
-MOST_PAGES = 250
+MOST_PAGES = 230
 
 
 @pytest.fixture(scope="module")
