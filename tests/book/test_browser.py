@@ -372,6 +372,18 @@ def test_a_link_to_a_row_unfolds_the_table_that_holds_it(tab, site):
         ("index at age", "ephemeral/"),
         ("how many robots", "robots/robots-static.html"),
         ("cite", "guide/reading.html"),
+        ("whittle index", "ephemeral/model-and-index.html"),
+        ("restless bandit", "ephemeral/model-and-index.html"),
+        ("web crawler", "crawl/crawler.html"),
+        ("controlled restarts", "restarts/restart-model.html"),
+        ("LSPE", "learning/learning-scheme.html"),
+        ("robots", "robots/robots-static.html"),
+        ("M/M/1/K", "robots/robots-static.html"),
+        ("politeness", "ephemeral/at-scale.html"),
+        ("lambdacrawl", "trace/publications.html"),
+        ("thompson sampling", "learning/learners.html"),
+        ("switching curve", "robots/robots-curve.html"),
+        ("errata", "back/errata.html"),
     ],
 )
 def test_search_leads_to_rows_and_to_chapters_first(tab, site, asked, first):
@@ -383,6 +395,21 @@ def test_search_leads_to_rows_and_to_chapters_first(tab, site, asked, first):
     row = first.partition("#row-")[2]
     if len(row) > len("A-"):
         assert link.inner_text().endswith(f" > row {row}")
+
+
+def test_a_name_of_single_letters_does_not_find_every_page(tab, site):
+    for asked, most in (("A-r-25466", 5), ("M/M/1/K", 3)):
+        tab.goto(f"{site.html.as_uri()}/search.html?q={asked}")
+        tab.locator("#search-results .search-summary", has_text="found").wait_for()
+        assert 1 <= tab.locator("#search-results li").count() <= most
+
+
+def test_excerpts_of_the_search_are_prose(tab, address):
+    tab.goto(f"{address}/search.html?q=epoch")
+    excerpts = tab.locator("#search-results li p.context")
+    excerpts.nth(5).wait_for()
+    said = " ".join(excerpts.all_inner_texts())
+    assert [word for word in (".ipynb", "import ", "\\frac", "\\alpha") if word in said] == []
 
 
 def test_the_first_page_has_three_doors_and_something_to_drive(tab, site):

@@ -1,7 +1,8 @@
 """Links from the first use of a glossary term on a page to its entry; the title is the definition.
 
 An entry of the glossary is a paragraph that begins with its term in bold; other terms in bold in
-the paragraph are defined by the same entry.
+the paragraph are defined by the same entry. ``book/_search.yml`` names the pages to which the
+search leads for terms that stand on many pages, or are nobody's title.
 """
 
 from __future__ import annotations
@@ -11,7 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
+
+from analysis.report.paths import BOOK
+from analysis.report.running.values import read_values
 
 GLOSSARY = "guide/glossary"
 #: Terms that are linked only on some pages, because elsewhere they are ordinary words.
@@ -166,7 +171,15 @@ def link_page_terms(app: Sphinx, doctree: nodes.document, page: str) -> None:
     link_terms(doctree, terms, app.builder.get_relative_uri(page, GLOSSARY))
 
 
+def add_subjects(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Let the search lead to a page by the names that ``book/_search.yml`` gives its subject."""
+    subjects = app.config.book_subjects.get(page, [])
+    doctree += addnodes.index(entries=[("single", name, "", "main", None) for name in subjects])
+
+
 def setup_terms(app: Sphinx) -> None:
     """Register the event handlers."""
+    app.add_config_value("book_subjects", read_values(BOOK / "_search.yml"), "html")
     app.connect("doctree-read", store_entries)
+    app.connect("doctree-resolved", add_subjects)
     app.connect("doctree-resolved", link_page_terms)

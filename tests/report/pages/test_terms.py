@@ -8,6 +8,8 @@ from docutils.core import publish_doctree
 
 from analysis.report.collate import DATA
 from analysis.report.pages.terms import Entry, entries, link_terms
+from analysis.report.paths import BOOK
+from analysis.report.running.values import read_values
 from tests.report.publishing.build import build_site
 
 TERMS = {
@@ -74,3 +76,10 @@ def test_a_page_of_the_book_has_the_definition_at_hand(tmp_path):
     assert 'href="guide/glossary.html#term-budget"' in link
     assert 'title="At most three arms."' in link
     assert 'id="term-budget"' in (out / "guide/glossary.html").read_text()
+
+
+def test_what_searchers_ask_for_leads_to_pages_of_the_book_and_to_one_each():
+    subjects = read_values(BOOK / "_search.yml")
+    assert [page for page in subjects if not (BOOK / f"{page}.md").exists()] == []
+    names = [name.lower() for page in subjects.values() for name in page]
+    assert len(names) == len(set(names)) > 20
