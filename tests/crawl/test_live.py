@@ -51,7 +51,7 @@ def test_the_clock_starts_when_it_is_first_asked():
 @pytest.mark.process
 def test_a_few_seconds_of_crawling_with_a_page_that_follows(capsys):
     """Every policy crawls every epoch or counts it as fallen out; the page shows what is said."""
-    pages, given = [], Demonstration(sources=6, budget=2, epoch=0.1, seconds=2.0, port=0)
+    pages, given = [], Demonstration(sources=6, budget=2, epoch=0.2, seconds=4.0, port=0)
 
     def watch():
         while not pages or not pages[-1]["over"]:
@@ -72,8 +72,10 @@ def test_a_few_seconds_of_crawling_with_a_page_that_follows(capsys):
     for row in state["rows"]:
         assert row["fetches"] >= 2 * (state["epoch"] - row["skipped"]) - 2  # robots.txt is read
         assert row["failed"] == 0
-        assert 0 < row["curve"][-1] <= row["value"] + 1e-3  # it ends where the slowest is
+        # It ends where the slowest is, which on a busy machine has found nothing yet.
+        assert 0 <= row["curve"][-1] <= row["value"] + 1e-3
         assert np.all(np.diff(row["curve"]) >= 0)
+    assert sum(row["value"] for row in state["rows"]) > 0
     assert {page["over"] for page in pages} == {False, True}
     said = "\n".join(report(state))
     assert "found" in said
