@@ -68,7 +68,7 @@ def queued_sources(sources: Sources, index_rate: float, queue: int = 0) -> Sourc
     --------
     >>> from analysis.ephemeral import Sources
     >>> seen = queued_sources(Sources([1.0], [1.0], [1.0]), 1.0, 2)
-    >>> seen.mean_utility.tolist(), seen.decay_rate.tolist()
+    >>> seen.mean_utility.round(3).tolist(), seen.decay_rate.tolist()
     ([0.125], [1.5])
     """
     check_kind("sources", sources, Sources)
