@@ -127,6 +127,7 @@ def save_predicates() -> None:
     save_value("crawler-fixed-close", abs(v["fixed"] / v["index"] - 1) < 0.03)
     save_value("crawler-as-modelled", v["ratio-low"] <= v["ratio-expected"] <= v["ratio-high"])
     save_value("crawler-loses-less", v["worst-value"] > 100 - v["worst"])
+    save_value("crawler-learners-differ", v["learner-gain-half"] > 0)
     log_more, log_less = np.log(1.4), np.log(1.25)
     save_value("crawler-nutch-limit", float(100 * log_more / (log_more + log_less)))
 

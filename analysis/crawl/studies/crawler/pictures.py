@@ -69,15 +69,15 @@ def draw_learning(runs: Mapping[str, Floats], sources: Sources, budget: int) -> 
     ends = frame.groupby("policy", sort=False)["mean"].agg(["first", "last"])
     told = ", ".join(f"{name} {first:.3f} to {last:.3f}" for name, first, last in ends.itertuples())
     learned = next(name for name, policy in POLICIES.items() if policy == "learned_index")
-    early, late = ends.loc[learned].to_numpy() / bound
+    early, late = ends.loc[learned]
     save_figure(
         "crawler-learning",
         fig,
         frame,
         f"The same crawls in {len(middle)} blocks of time: means over {len(runs['index'])} sites, "
         "95% bands for the two index policies, and the relaxed bound as a line. The policy "
-        f"*{learned}* finds {early:.0%} of the bound in the first block and {late:.0%} in the "
-        "last.",
+        f"*{learned}* finds {early:.3f} for each allowed fetch in the first block and {late:.3f} "
+        "in the last.",
         "Curves of value per allowed fetch over time, first block to last: "
         f"{told}. The bound is {bound:.3f}.",
     )

@@ -51,8 +51,8 @@ def save_scan(scan: pd.DataFrame) -> None:
         "each kind the optimum has active (second), by the price of the start of a fast robot.",
         alt=f"Losses reach {worst['fast first']:.1%} with the fast kind first, "
         f"{worst['slow first']:.1%} with the slow kind first, {max(linear, 0.0):.2%} by the linear "
-        f"rule. At the lowest price {first['fast']:.2f} fast and {first['slow']:.2f} slow robots are "
-        f"active on average, at the highest {last['fast']:.2f} and {last['slow']:.2f}.",
+        f"rule. At the lowest price {first['fast']:.2f} fast and {first['slow']:.2f} slow robots "
+        f"are active on average, at the highest {last['fast']:.2f} and {last['slow']:.2f}.",
     )
 
 
