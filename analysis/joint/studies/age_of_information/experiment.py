@@ -14,8 +14,6 @@ from analysis.results import Estimate
 Floats = NDArray[np.float64]
 
 DISCIPLINES = ("first come first served", "last come, preemptive", "no waiting", "last come")
-SHARED = DISCIPLINES[1:3]
-"""Disciplines of which the age of one among several sources has a closed form here."""
 #: Places of a buffer that is never full in these runs.
 ROOM = 3000
 #: Time between two crawls, with mean indexing times of 1.
@@ -25,26 +23,30 @@ STEP = 0.02
 def mean_age(load: float, discipline: str, share: float = 1.0) -> float:
     """Return the mean age of the freshest page of a source indexed, in mean indexing times.
 
-    Pages appear at rate `load`, this share of them from the source, and are indexed at rate 1.
-    Kaul, Yates, Gruteser (2012) for first come first served, at a load below 1, and for last come
-    first served with preemption; Costa, Codreanu, Ephremides (2016) where a page that finds the
-    engine busy is lost; for last come first served without preemption see the page.
+    Pages appear at rate `load`, this share of them from the source, and are indexed at rate 1. The
+    page has the proofs. First come first served: Kaul, Yates, Gruteser (2012) for one source,
+    Moltafet, Leinonen, Codreanu (2020) for several. Last come first served, one source: Kaul,
+    Yates, Gruteser (2012) with preemption, Inoue and others (2019), equation 70, without. Where a
+    page that finds the engine busy is lost, one source: Costa, Codreanu, Ephremides (2016).
 
     Raises
     ------
     ValueError
-        If the source brings a share only and the discipline has no such form here.
+        If the load is 1 or more first come first served, where ages have no mean.
     """
-    own = load * share
-    if discipline == DISCIPLINES[1]:
-        return (1 + load) / own
+    own, spare = load * share, 1 - load
     if discipline == DISCIPLINES[2]:
         return 1 + (1 + load) / own - 1 / (1 + load)
-    if share < 1:
-        raise ValueError(f"share must be 1 for {discipline}, got {share}")
-    if discipline == DISCIPLINES[0]:
-        return 1 + 1 / load + load**2 / (1 - load)
-    return 1 + 1 / load + min(load**2, 1.0)
+    size = float(np.hypot(spare, 2 * np.sqrt(own)))  # theta^2 + (1 - load) theta = own
+    theta = 2 * own / (size + spare) if spare > 0 else (size - spare) / 2
+    if discipline == DISCIPLINES[1]:
+        return (1 + theta) / own
+    if discipline == DISCIPLINES[3]:
+        busy = 1 - max(spare, 0.0) * (1 + theta)
+        return 1 + (1 + busy * theta) / own
+    if spare <= 0:
+        raise ValueError(f"load must be below 1 for {discipline}, got {load}")
+    return 1 / own + load / spare + spare / (spare + theta)
 
 
 def mean_worth(load: float, decay: float, discipline: str) -> float:
@@ -75,52 +77,42 @@ def simulated_age(
     if discipline == DISCIPLINES[0]:
         before = np.cumsum(took) - took
         done = before + took + np.maximum.accumulate(born - before)
-        kept = np.arange(pages)
-    elif discipline == DISCIPLINES[1]:
-        done = born + took
-        kept = np.flatnonzero(done[:-1] < born[1:])
     elif discipline == DISCIPLINES[2]:
-        done, kept = _without_waiting(born, took)
+        done = _without_waiting(born, took)
     else:
-        done, kept = _last_come(born, took)
-    kept = kept[rng.random(kept.size) < share]
-    born, done = born[kept], done[kept]
-    # From one page indexed to the next the age grows at rate 1 from the time the page took.
+        done = _last_come(born, took, discipline == DISCIPLINES[1])
+    own = np.flatnonzero((rng.random(pages) < share) & np.isfinite(done))
+    own = own[np.argsort(done[own])]
+    fresh = own[np.maximum.accumulate(own) == own]
+    born, done = born[fresh], done[fresh]
+    # From one fresh page indexed to the next the age grows at rate 1 from the time the page took.
     length = np.diff(done)
     area = length * (done[:-1] - born[:-1]) + length**2 / 2
     return float(area.sum() / length.sum())
 
 
-def _without_waiting(born: Floats, took: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Return when each page is indexed, and which are if those that find it busy are lost."""
-    done, kept, free = born + took, [], 0.0
-    for page, (arrival, end) in enumerate(zip(born.tolist(), done.tolist(), strict=True)):
+def _without_waiting(born: Floats, took: Floats) -> Floats:
+    """Return when each page is indexed, never if it finds the engine busy."""
+    done, free = np.full(born.size, np.inf), 0.0
+    for page, (arrival, length) in enumerate(zip(born.tolist(), took.tolist(), strict=True)):
         if arrival >= free:
-            kept.append(page)
-            free = end
-    return done, np.array(kept)
+            done[page] = free = arrival + length
+    return done
 
 
-def _last_come(born: Floats, took: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Return when each page is indexed, last come first served, and which are fresh by then."""
-    times, lengths = born.tolist(), took.tolist()
-    done, now, came = np.full(born.size, np.inf), 0.0, 0
-    waiting: list[int] = []
-    served: list[int] = []
-    while came < born.size:
-        if not waiting:
-            now = times[came]
-            waiting.append(came)
-            came += 1
-        page = waiting.pop()
-        now += lengths[page]
-        done[page] = now
-        served.append(page)
-        while came < born.size and times[came] <= now:
-            waiting.append(came)
-            came += 1
-    order = np.array(served)
-    return done, order[np.maximum.accumulate(order) == order]
+def _last_come(born: Floats, took: Floats, preempt: bool) -> Floats:
+    """Return when each page is indexed, last come first served, never if the run ends before it."""
+    left, done, now = took.tolist(), np.full(born.size, np.inf), 0.0
+    stack: list[int] = []  # the page in service is the last one
+    for page, arrival in enumerate(born.tolist()):
+        while stack and now + left[stack[-1]] <= arrival:
+            now += left[stack[-1]]
+            done[stack.pop()] = now
+        if stack:
+            left[stack[-1]] -= arrival - now
+        now = arrival
+        stack.insert(len(stack) if preempt else max(len(stack) - 1, 0), page)
+    return done
 
 
 def simulated_worth(
@@ -195,7 +187,7 @@ def shared(loads: list[float], share: float, time: float, runs: int, seed: int) 
         Columns discipline, load, age; age simulated, age low, age high, of 95% intervals.
     """
     rows = []
-    for place, discipline in enumerate(SHARED):
+    for place, discipline in enumerate(DISCIPLINES):
         for load in loads:
             rng = np.random.default_rng([seed, 7, place, int(1e6 * load)])
             pages = int(time * load) + 10
