@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
 from scrapy.extensions.httpcache import parse_cachecontrol
@@ -45,7 +45,7 @@ class Memory:
 
     def text(self) -> str:
         """Return all of it as one string, for `read`."""
-        return json.dumps({name: value for name, value in asdict(self).items() if value})
+        return json.dumps({name: value for name, value in vars(self).items() if value})
 
     def conditions(self, url: str) -> dict[str, str]:
         """Return the headers of a conditional request to a URL (RFC 9110, section 13.1)."""

@@ -126,10 +126,11 @@ class Outcome:
             if name not in ("delay", "aged") or getattr(self, name) is not None:
                 number = check_number(name, getattr(self, name), 0, high_open=True)
                 set_fields(self, **{name: number})
-        ages = check_array("ages", self.ages, 0)
-        if ages.ndim != 1:
-            raise ValueError(f"ages must have one axis, got shape {ages.shape}")
-        set_fields(self, ages=tuple(ages.tolist()))
+        if not isinstance(self.ages, tuple) or self.ages:
+            ages = check_array("ages", self.ages, 0)
+            if ages.ndim != 1:
+                raise ValueError(f"ages must have one axis, got shape {ages.shape}")
+            set_fields(self, ages=tuple(ages.tolist()))
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,7 @@ is dropped.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence, Sized
 
 import numpy as np
@@ -106,17 +107,35 @@ def listed_ages(published: Sequence[float | None], now: float) -> tuple[float, .
     stamps = check_array("published", dates, finite=False)
     if stamps.ndim != 1:
         raise ValueError(f"published must have one axis, got shape {stamps.shape}")
-    age = np.sort(now - stamps)
-    if not np.isfinite(age).all() or age[0] < -SKEW:
+    return believed_ages(stamps.tolist(), now)
+
+
+def believed_ages(published: Sequence[float | None], now: float) -> tuple[float, ...]:
+    """Return what `listed_ages` does, of numbers that need no check.
+
+    Parameters
+    ----------
+    published : sequence of float or None
+        Unix time of each item, None where it has no date.
+    now : float
+        Unix time of the fetch.
+
+    Returns
+    -------
+    tuple of float
+        Seconds, in increasing order, or empty.
+    """
+    age = sorted(now - date for date in published if date is not None)
+    if not age or len(age) < len(published) or age[0] < -SKEW or not math.isfinite(age[-1]):
         return ()
-    age = np.maximum(age, 0.0)
-    if age.size > 1:
-        most = np.unique(age, return_counts=True)[1].max()
+    age = [max(seconds, 0.0) for seconds in age]
+    if len(age) > 1:
+        most = max(Counter(age).values())
         # Given the oldest, the others are uniform: all of them are so young with this probability.
-        chance = (age[-2] / age[-1]) ** (age.size - 1) if age[-1] > 0 else 0.0
-        if most > max(SHARED * age.size, 1) or chance < IMPROBABLE:
+        chance = (age[-2] / age[-1]) ** (len(age) - 1) if age[-1] > 0 else 0.0
+        if most > max(SHARED * len(age), 1) or chance < IMPROBABLE:
             return ()
-    return tuple(age.tolist())
+    return tuple(age)
 
 
 def listing_window(ages: ArrayLike, memory: float = np.inf) -> tuple[float, float]:

@@ -34,7 +34,7 @@ from w3lib.encoding import html_to_unicode
 
 from analysis.checks import check_kind, check_number, set_fields, shown
 from analysis.crawl.feeds import SPACE, Reply
-from analysis.crawl.listing import listed_ages
+from analysis.crawl.listing import believed_ages
 
 HALF_LIFE = 86_400.0
 """Seconds in which an item loses half of its worth, unless said otherwise."""
@@ -182,7 +182,7 @@ class FeedReader:
         )
         text = json.dumps({"ids": ids, "rest": rest})
         dates = [item.published for item in names.values()]
-        ages = () if reply.time is None else listed_ages(dates, reply.time)
+        ages = () if reply.time is None else believed_ages(dates, reply.time)
         aged = _aged(list(unseen.values()), worth, reply.time) if ages or not unseen else None
         return Reading(reward, new, text, rest, len(names) - len(unseen), ages, aged)
 
@@ -333,15 +333,20 @@ def _local(node: Any) -> str:
 
 def _stated(node: Any) -> Item:
     """Read an item of a feed that states values."""
-    text = node.findtext(_VALUE)
-    try:
-        value = None if text is None else float(text)
-    except ValueError:
-        raise Unreadable(f"an item's value must be a number, got {text!r:.80}") from None
-    if value is not None and not 0 <= value < math.inf:
-        raise Unreadable(f"an item's value must be a number in [0, inf), got {value}")
-    id = node.findtext("guid") or node.findtext("link") or ""
-    return Item(id, node.findtext("title", ""), _mail_seconds(node.findtext("pubDate")), value)
+    facts: dict[str, str | None] = {}
+    for fact in node:
+        facts.setdefault(fact.tag, fact.text)
+    value = None
+    if _VALUE in facts:
+        text = facts[_VALUE] or ""
+        try:
+            value = float(text)
+        except ValueError:
+            raise Unreadable(f"an item's value must be a number, got {text!r:.80}") from None
+        if not 0 <= value < math.inf:
+            raise Unreadable(f"an item's value must be a number in [0, inf), got {value}")
+    id = facts.get("guid") or facts.get("link") or ""
+    return Item(id, facts.get("title") or "", _mail_seconds(facts.get("pubDate")), value)
 
 
 def _plain(entry: Any) -> Item:
