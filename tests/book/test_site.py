@@ -382,7 +382,6 @@ def test_notebooks_warn_of_nothing_but_flags_of_floating_point(site):
     """
     kept = [path.read_text() for path in site.build.glob(f"results/**/{WARNINGS}")]
     heads = re.findall(r"^.*: \w*Warning: .*$", "".join(kept), re.MULTILINE)
-    assert bool(heads) == bool(kept)
     flag = re.compile("RuntimeWarning: .* encountered in")
     assert [head for head in heads if not flag.search(head)] == []
 

@@ -10,7 +10,7 @@ that started the kernel ends.
 from __future__ import annotations
 
 import gc
-import logging
+import io
 import multiprocessing
 import os
 import resource
@@ -46,7 +46,7 @@ _THREADED = ("OMP", "OPENBLAS", "MKL", "NUMBA")
 THREADS = (*(f"{name}_NUM_THREADS" for name in _THREADED), "VECLIB_MAXIMUM_THREADS")
 #: File to which a kernel writes the CPU-seconds that Numba took to compile, if it compiled.
 COMPILATION = "compilation.txt"
-#: File to which a kernel writes Python's warnings, if there are any.
+#: File with what a kernel writes to standard error (Python's warnings, above all), if anything.
 WARNINGS = "warnings.txt"
 _starting = Lock()
 
@@ -55,7 +55,8 @@ def kernel_environment(threads: int = 1) -> dict[str, str]:
     """Return the environment variables of a notebook's kernel."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     numbers = dict.fromkeys(THREADS, str(threads))
-    return {**numbers, VARIABLE: ".", "PYTHONPATH": path, "MPLBACKEND": "agg"}
+    quiet = {"PYDEVD_DISABLE_FILE_VALIDATION": "1"}  # ipykernel's debugger, which nobody uses here
+    return {**numbers, **quiet, VARIABLE: ".", "PYTHONPATH": path, "MPLBACKEND": "agg"}
 
 
 class WarmProvisioner(LocalProvisioner):
@@ -150,18 +151,24 @@ def _run_kernel(
     sys.path[:0] = [ROOT.as_posix()]
 
     _record_compilation_time(Path(folder) / COMPILATION)
-    _record_warnings(Path(folder) / WARNINGS)
     # Imported objects are exempt from garbage collection: rescanning them took 10% of compilation.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
 
     import pandas as pd
-    from ipykernel.kernelapp import launch_new_instance
+    from ipykernel.kernelapp import IPKernelApp
+
+    class KernelApp(IPKernelApp):
+        def init_io(self) -> None:
+            super().init_io()
+            sys.stderr = _LateFile(Path(folder) / WARNINGS)
 
     # pandas was imported outside IPython and chose terminal defaults: 20 is that of a notebook.
     pd.set_option("display.max_columns", 20)
-    # No history file; --parent suppresses the hint for kernels that are started by hand.
-    launch_new_instance([*arguments, "--HistoryManager.enabled=False", "--parent=1"])
+    # No history file; --parent suppresses the hint for kernels that are started by hand; what
+    # libraries in C and child processes write goes to the log.
+    options = ("HistoryManager.enabled=False", "parent=1", "KernelApp.capture_fd_output=False")
+    KernelApp.launch_instance([*arguments, *(f"--{option}" for option in options)])
 
 
 def _record_compilation_time(path: Path) -> None:
@@ -185,17 +192,25 @@ def _record_compilation_time(path: Path) -> None:
     event.register("numba:compile", Compilation())
 
 
-def _record_warnings(path: Path) -> None:
-    """Write Python's warnings to a file, not to the page.
+class _LateFile(io.TextIOBase):
+    """A text file that exists once something has been written to it.
 
-    On a page they would show paths of this machine, and they are not reproducible: linear algebra
-    can raise floating-point flags for values that it reads and does not use, on some processors and
-    in some runs.
+    It takes the place of standard error, whose text would show paths of this machine on a page and
+    is not reproducible: linear algebra can raise floating-point flags for values that it reads and
+    does not use, on some processors and in some runs.
     """
-    logging.captureWarnings(True)
-    logger = logging.getLogger("py.warnings")
-    logger.addHandler(logging.FileHandler(path, delay=True, encoding="utf-8"))
-    logger.propagate = False
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Append a text to the file; return its number of characters."""
+        with self._path.open("a", encoding="utf-8") as file:
+            return file.write(text)
 
 
 def _exit_with(process: int) -> None:
