@@ -36,8 +36,9 @@ check: $(READY)  ## the author's loop, without a book: lint, types, contracts, e
 	@$(BIN)/lint-imports --no-logo --no-cache
 	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not book and not browser and not process and not slow and not rerun" --doctest-modules analysis tests
 
-proofs: $(READY)  ## checks that take many minutes: the switching curve, long families, a wider random search
+proofs: $(READY)  ## checks that take many minutes: the switching curve, long families, all reruns, a wider random search
 	@$(BIN)/python -m pytest -n auto --dist loadfile -m slow tests
+	@$(BIN)/python -m pytest -m rerun tests/book/test_rerun_truth.py
 	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not book and not browser and not process and not slow and not rerun" --hypothesis-profile search tests
 
 run: $(READY)  ## one notebook with other parameters: NB=four-sources P="budget=2 horizon=200" [SOURCES=my.csv] [TRACE=my.csv]

@@ -77,23 +77,21 @@ class Rerun:
 
 @pytest.fixture(scope="session")
 def reruns(request, site):
-    """Rerun and render the pages that the chosen tests ask for, beside the quick book."""
+    """Rerun and render the points that the chosen tests ask for, beside the quick book."""
     asked = {
-        item.callspec.params.get("page")
+        (item.callspec.params.get("page"), item.callspec.params.get("number"))
         for item in request.session.items
         if hasattr(item, "callspec")
     }
-    names = [name for name in all_notebooks() if name in asked & set(POINTS)]
-    most = max((len(POINTS[name]["points"]) for name in names), default=0)
-    builds = [site.build / "points" / str(number + 1) for number in range(most)]
-    jobs = [
-        {
-            name: job(name, POINTS[name]["points"][number], build / "runs")
-            for name in names
-            if number < len(POINTS[name]["points"])
-        }
-        for number, build in enumerate(builds)
-    ]
+    jobs, builds = {}, {}
+    for number, ordinal in enumerate(ORDINALS):
+        build = site.build / "points" / ordinal
+        names = [name for name in all_notebooks() if (name, number) in asked]
+        if names:
+            builds[number] = build
+            jobs[number] = {
+                name: job(name, POINTS[name]["points"][number], build / "runs") for name in names
+            }
 
     def render(number):
         left = [job.target for job in jobs[number].values()]
@@ -101,14 +99,14 @@ def reruns(request, site):
         return render_runs(collation, builds[number], site.html, strict=True)
 
     with ExitStack() as held:
-        for build in builds:
+        for build in builds.values():
             held.enter_context(locked(build))
-        run([job for some in jobs for job in some.values()])
+        run([job for some in jobs.values() for job in some.values()])
         with ThreadPoolExecutor(2) as pool:
-            paths = list(pool.map(render, range(most)))
+            paths = dict(zip(jobs, pool.map(render, jobs), strict=True))
     return {
         (name, number): Rerun(name, path, jobs[number][name].target, POINTS[name]["points"][number])
-        for number in range(most)
+        for number in jobs
         for name, path in zip(jobs[number], paths[number], strict=True)
     }
 

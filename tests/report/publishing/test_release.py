@@ -94,7 +94,7 @@ def test_a_kill_leaves_an_archive_and_its_own_hash(build):
     while True:
         version += 1
         (build / "scorecard.csv").write_text(f"version {version}")
-        was_killed = killed_at(1 + 9 * kills, lambda: make_release(FOUND, build, EDITION))
+        was_killed = killed_at(1 + 37 * kills, lambda: make_release(FOUND, build, EDITION))
         content = archive.read_bytes()
         digest = archive.with_name(f"{archive.name}.sha256").read_text().split()[0]
         assert digest == hashlib.sha256(content).hexdigest()
