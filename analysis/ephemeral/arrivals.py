@@ -303,7 +303,9 @@ def _items(law: Utility, fading: Floats, rng: np.random.Generator) -> Floats:
         growth = rng.standard_exponential(fading.size) / parameter
         return (parameter - 1.0) / parameter * np.exp(growth - fading)
     worth = np.exp(-fading)
-    if law.law == "uniform":
+    if law.law == "exponential":
+        worth *= rng.standard_exponential(fading.size)
+    elif law.law == "uniform":
         worth *= 2.0 * rng.random(fading.size)
     elif law.law == "gamma":
         worth *= parameter * rng.standard_gamma(1.0 / parameter, fading.size)

@@ -33,6 +33,32 @@ def test_drawn_sums_have_the_means_of_the_integrals(law):
         assert mean.aged[i, 0] == pytest.approx(aged, rel=1e-10)
 
 
+@pytest.mark.parametrize(
+    "utility",
+    [
+        Utility("deterministic"),
+        Utility("exponential"),
+        Utility("uniform"),
+        Utility("gamma", variation=0.3),
+        Utility("gamma", variation=3.0),
+        Utility("lognormal", variation=2.0),
+        Utility("pareto", tail_index=6.0),
+    ],
+    ids=str,
+)
+def test_drawn_sums_have_the_variances_of_the_integrals(utility):
+    """E[xi^2] Lambda int_0^1 w(s)^2 exp(-2 mu s) ds; w = 1 for worth, s for worth times age."""
+    sources = Sources([4.0, 0.3, 9.0], [1.0, 20.0, 0.1], [0.01, 0.8, 6.0])
+    drawn = sample_items(Arrivals(sources, utility), 100_000, np.random.default_rng(1))
+    second = utility.second_moment * sources.arrival_rate * sources.mean_utility**2
+    for found, power in ((drawn.worth, 0), (drawn.aged, 2)):
+        squares = (found - found.mean(axis=1, keepdims=True)) ** 2
+        spread = squares.std(axis=1) / np.sqrt(found.shape[1])
+        for i, mu in enumerate(sources.decay):
+            area = quad(lambda s, mu=mu, p=power: s**p * np.exp(-2 * mu * s), 0, 1, epsabs=0)[0]
+            assert abs(squares[i].mean() - second[i] * area) < 4.5 * spread[i]
+
+
 def test_worth_is_drawn_as_the_plain_stream_draws_it():
     arrivals = Arrivals(SOURCES, Utility("deterministic"))
     plain = arrivals.sample(50, np.random.default_rng(3))

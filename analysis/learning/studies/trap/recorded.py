@@ -22,6 +22,7 @@ LOSSES, CYCLES = FOLDER / "losses.csv", FOLDER / "cycles.csv"
 SETS, HORIZON, SEED = 50, 200_000, 30
 """What is recorded."""
 CODE = (
+    "../ephemeral/arrivals",
     "_certainty_kernel",
     "_exploration_kernel",
     "certainty_equivalence",
