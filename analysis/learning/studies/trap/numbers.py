@@ -90,7 +90,11 @@ def _report_rules(table: pd.DataFrame, sets: int) -> None:
             save_value(f"{key}-median", row["median"])
             save_value(f"{key}-half", (row["high"] - row["low"]) / 2)
     slopes = {short: slope(table, rule) for rule, short in SHORT.items()}
-    save_value("learning-trap-slopes", all(np.isfinite(list(slopes.values()))))
+    grows = {short: bool(np.isfinite(value)) for short, value in slopes.items()}
+    save_value("learning-trap-slopes", grows["ucb"] and grows["draws"])
+    save_value("learning-trap-items-grows", grows["items"])
+    longest = table[(table.rule == "items") & (table.horizon == int(horizons.max()))]
+    save_value("learning-trap-items-ahead", bool(longest["mean"].item() < 0))
     for short, value in slopes.items():
         save_value(f"learning-trap-{short}-slope", value if np.isfinite(value) else 0.0)
     means = table[table.horizon == common].set_index("rule")["mean"]
