@@ -24,6 +24,7 @@ from cosmic_ray.mutating import mutate_and_test
 from cosmic_ray.testing import run_tests
 from cosmic_ray.work_db import WorkDB, use_db
 from cosmic_ray.work_item import TestOutcome, WorkItem
+from tqdm import tqdm
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -79,7 +80,7 @@ def run_target(
         raise SystemExit(f"the tests of {target['module']} fail as they are:\n{output}")
     alive = []
     chosen = _draw(Path(target["module"]), sample, seed, folder / "session.sqlite")
-    for item in chosen:
+    for item in tqdm(chosen, desc=Path(target["module"]).name, unit="mutant", leave=False):
         if target.get("kernels"):
             os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(dir=folder)
         result = mutate_and_test(item.mutations, command, TIME_LIMIT)
