@@ -39,6 +39,7 @@ def save_robots(frame: pd.DataFrame, best: int) -> None:
             interval=(row[f"{name} low"], row[f"{name} high"]),
             replications=int(frame.attrs["runs"]),
         )
+        save_value(f"together-{name}-half", (row[f"{name} high"] - row[f"{name} low"]) / 2)
     save_value("together-bound", row["bound"])
 
 
