@@ -51,6 +51,8 @@ def save_random(frame: pd.DataFrame) -> None:
         axes[1].semilogy(share, np.sort(frame[name]), color=colour, label=label)
     axes[0].set(xlabel="systems up to here (%)", ylabel="reward / optimum", ylim=(0, 1.02))
     axes[1].set(xlabel="systems up to here (%)", ylabel="bound / optimum")
+    axes[1].yaxis.set_major_formatter("{x:g}")
+    axes[1].yaxis.set_minor_formatter("{x:g}")
     fig.legend(loc="outside lower center", ncols=3)
     save_figure(
         "optimum-random",
