@@ -1,6 +1,6 @@
 from .saving.claims import Claim
 from .saving.figures import save_figure
-from .saving.records import is_document_run, record, record_claims, save_value
+from .saving.records import is_document_run, record, record_claims, save_value, save_values
 from .saving.style import COLOURS, figure
 from .saving.tables import NONE, save_data, save_table
 from .saving.words import claim
@@ -40,6 +40,7 @@ __all__ = [
     "save_figure",
     "save_table",
     "save_value",
+    "save_values",
     "span",
     "within",
 ]

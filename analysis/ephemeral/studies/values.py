@@ -1,4 +1,4 @@
-"""Many values of a page at once: predicates, numbers of its solutions, rewards of all its runs."""
+"""Rewards of all runs of several comparisons, as a table."""
 
 from __future__ import annotations
 
@@ -8,21 +8,6 @@ from typing import Any
 import pandas as pd
 
 from analysis.ephemeral.stochastic.simulation import Comparison
-from analysis.report import save_value
-
-
-def save_values(page: str, values: Mapping[str, float]) -> None:
-    """Keep values for the prose of a page, each under the page's name and its own.
-
-    Parameters
-    ----------
-    page : str
-        Name of the page.
-    values : mapping of str to float, int or bool
-        What is kept, by name.
-    """
-    for name, value in values.items():
-        save_value(f"{page}-{name}", value)
 
 
 def rewards_by_run(comparisons: Mapping[Any, Comparison], by: str) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from analysis.ephemeral.optimum.static import random_reward
 from analysis.ephemeral.sources import Sources, four_sources
 from analysis.learning.scheme.thresholds import soft_threshold_value
 from analysis.learning.studies.learners import side_by_side
-from analysis.report import save_table, save_value
+from analysis.report import save_table, save_value, save_values
 
 UNIT = 64.0
 """A power of two, so that multiplying by it does not round."""
@@ -82,8 +82,7 @@ def of_the_scheme_as_printed() -> None:
         "twice": twice.average_reward,
         "twice-engaged": twice.engaged,
     }
-    for name, value in kept.items():
-        save_value(f"printed-exercise-{name}", value)
+    save_values("printed-exercise", kept)
 
 
 def lifetimes(sources: Sources, share: float = 0.01) -> np.ndarray:

@@ -6,7 +6,7 @@ numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from analysis.published import printed_rows
@@ -93,6 +93,26 @@ def save_value(
     pair, count = checked_interval(id, interval, replications)
     _values[id] = {"value": kept, "interval": pair, "replications": count}
     _write()
+
+
+def save_values(prefix: str, values: Mapping[str, Number]) -> None:
+    """Save several numbers of the book's own, each under a common prefix and its own name.
+
+    Parameters
+    ----------
+    prefix : str
+        What the ids begin with, by custom the notebook's name: a value `gain` of the page
+        `four-sources` has the id ``four-sources-gain``.
+    values : mapping of str to number
+        The numbers, by name.
+
+    Raises
+    ------
+    ValueError
+        As `save_value` does.
+    """
+    for name, value in values.items():
+        save_value(f"{prefix}-{name}", value)
 
 
 def saved_numbers(prefix: str) -> dict[str, float]:

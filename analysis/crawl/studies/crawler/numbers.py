@@ -18,7 +18,7 @@ from analysis.crawl.studies.crawler.experiment import (
 )
 from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.sources import Sources
-from analysis.report import plus_minus, save_data, save_table, save_value
+from analysis.report import plus_minus, save_data, save_table, save_value, save_values
 from analysis.report.saving.records import saved_numbers
 from analysis.results import Estimate
 
@@ -134,8 +134,7 @@ def save_predicates() -> None:
 
 def record_http(facts: Mapping[str, float]) -> None:
     """Record what `over_http` compared."""
-    for name, value in facts.items():
-        save_value(f"crawler-http-{name}", value)
+    save_values("crawler-http", facts)
 
 
 def record_trouble(table: pd.DataFrame, outage: int) -> None:

@@ -13,7 +13,7 @@ from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
 from analysis.learning.comparison import LearningCurves
 from analysis.learning.scheme.thresholds import ThresholdValue
-from analysis.report import save_value
+from analysis.report import save_value, save_values
 
 APART = 0.05
 """Relative difference of two rewards from which on a choice is said to decide."""
@@ -89,5 +89,4 @@ def keep_statements(
     save_value("printed-never", never)
     save_value("printed-starves", never > 0)
     found = statements(divisors, share, earned, (drawn, turns), points)
-    for name, true in found.items():
-        save_value(f"printed-{name}", true)
+    save_values("printed", found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.report import save_data, save_table, save_value
+from analysis.report import save_data, save_table, save_value, save_values
 from analysis.restarts.studies.numbers import SYSTEM
 from analysis.restarts.studies.restart_myopic.experiment import DEARER, losses_of_the_index
 
@@ -31,8 +31,7 @@ def keep_numbers(
         "printed-half": float((printed.high - printed.low).mean() / 2),
         "half": float((large.high - large.low).mean() / 2),
     }
-    for name, value in kept.items():
-        save_value(f"restart-myopic-{name}", value)
+    save_values("restart-myopic", kept)
 
 
 def keep_counts(large: tuple[int, int], printed: tuple[int, int], half: float) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.published import printed_number
-from analysis.report import save_data, save_table, save_value
+from analysis.report import save_data, save_table, save_values
 from analysis.restarts.studies.numbers import SYSTEM
 
 #: Difference of two ratios, in %, that counts as rounding.
@@ -30,8 +30,7 @@ def keep_numbers(systems: pd.DataFrame, joint_states: int, instances: int) -> No
         "inside": 100 * float(inside.mean()),
         "median-loss": max(0.0, np.ceil(100 * (100 - systems.alpha.median())) / 100),
     }
-    for name, value in (kept | statements(systems)).items():
-        save_value(f"restart-optimum-{name}", value)
+    save_values("restart-optimum", kept | statements(systems))
 
 
 def statements(systems: pd.DataFrame) -> dict[str, bool]:

@@ -10,7 +10,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.ephemeral.policies import GreedyPolicy, Policy, RoundRobinPolicy, WhittlePolicy
-from analysis.report import COLOURS, counted, figure, save_data, save_figure, save_value, within
+from analysis.report import (
+    COLOURS,
+    counted,
+    figure,
+    save_data,
+    save_figure,
+    save_value,
+    save_values,
+    within,
+)
 from analysis.report.saving.records import saved_numbers
 from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.deployed import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
@@ -202,8 +211,7 @@ def what_costs(experiment: Experiment, top: int) -> pd.DataFrame:
         "rest": tested[rest].sum() / trained[rest].sum(),
         "unseen-share": counts[unseen].sum() / counts.sum(),
     }
-    for key, fact in facts.items():
-        save_value(f"publications-{key}", fact)
+    save_values("publications", facts)
     save_value("publications-unseen", int((unseen & (counts > 0)).sum()))
     window = min(52, (split - begin) // (2 * WEEK)) * WEEK
     lags = [weeks for weeks in (0, 13, 26, 39, 52) if split - window - weeks * WEEK >= begin]
