@@ -22,6 +22,9 @@ FORBIDDEN = [
     ("analysis.ephemeral.studies.own", "analysis.crawl.feeds"),
     ("analysis.joint.prices", "analysis.joint.optimum"),
     ("analysis.results", "analysis.mdp"),
+    ("analysis.report.collate", "analysis.report.pages.collated"),
+    ("analysis.report.publishing.metadata.captions", "analysis.report.publishing.site"),
+    ("analysis.report.pages.links.terms", "analysis.report.pages.rerun"),
 ]
 
 

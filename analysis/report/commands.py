@@ -16,8 +16,8 @@ from analysis.report.collate import collate, summary
 from analysis.report.files import display_path
 from analysis.report.paths import PROFILES, build_folder
 from analysis.report.publishing import comparison
-from analysis.report.publishing.citation import tags_of_commit, this_edition
-from analysis.report.publishing.release import check_edition, make_release
+from analysis.report.publishing.archive.release import check_edition, make_release
+from analysis.report.publishing.metadata.citation import tags_of_commit, this_edition
 from analysis.report.rendering.render import render_book, render_runs, render_single
 from analysis.report.running.build_statistics import measure_build, record_build
 from analysis.report.running.lab import open_lab
@@ -63,8 +63,8 @@ def run_notebook(name: str, assignments: str, sources_path: str, trace_path: str
 def make_pdf(profile: str) -> Path:
     """Print the whole book and its papers to PDFs, after building what has changed."""
     # Imported here because loading pypdf takes long and no other command needs it.
-    from analysis.report.publishing.papers import print_papers
-    from analysis.report.publishing.printing import find_browser, print_book
+    from analysis.report.publishing.pdf.papers import print_papers
+    from analysis.report.publishing.pdf.printing import find_browser, print_book
 
     build = build_folder(profile)
     find_browser()  # fail before the build, which takes minutes

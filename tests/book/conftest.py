@@ -16,7 +16,7 @@ import filelock
 import pytest
 
 from analysis.report.paths import BUILD, ROOT, build_folder
-from analysis.report.publishing.printing import CHROMIUM, CHROMIUM_OPTIONS
+from analysis.report.publishing.pdf.printing import CHROMIUM, CHROMIUM_OPTIONS
 
 #: Kinds of tests by the fixtures that they need: what builds the book, what opens a browser.
 KINDS = {"site": "book", "browser": "browser"}

@@ -21,7 +21,7 @@ from analysis.ephemeral import (
 )
 from analysis.joint import priced_index
 from analysis.learning import closed_loop, soft_threshold_value
-from analysis.report.pages.explorables import COMMON_SCRIPTS
+from analysis.report.pages.directives.explorables import COMMON_SCRIPTS
 from analysis.report.paths import BOOK
 from analysis.restarts import thresholds
 from analysis.restarts.instances.generators import unstructured_arm

@@ -11,8 +11,8 @@ import pytest
 from pypdf import PdfReader
 
 from analysis.report.paths import BUILD
-from analysis.report.publishing.papers import papers
-from analysis.report.publishing.printing import outline
+from analysis.report.publishing.pdf.papers import papers
+from analysis.report.publishing.pdf.printing import outline
 
 pytestmark = pytest.mark.slow
 MOST_PAGES = 230

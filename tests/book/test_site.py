@@ -15,8 +15,8 @@ from fontTools.ttLib import TTFont
 
 from analysis.published import documents, printed_rows
 from analysis.report.collate import PRODUCTS
-from analysis.report.pages.prune import FONTS, MATHEMATICS, formula_characters
-from analysis.report.pages.sphinx_ext import OUTCOMES
+from analysis.report.pages.directives.template import OUTCOMES
+from analysis.report.pages.theme.prune import FONTS, MATHEMATICS, formula_characters
 from analysis.report.run import FORMATS
 from analysis.report.running.kernels import WARNINGS
 from analysis.report.running.notebooks import all_notebooks

@@ -14,8 +14,8 @@ from analysis.report import commands as command
 from analysis.report import paths
 from analysis.report.__main__ import INTERRUPTED
 from analysis.report.paths import ROOT
-from analysis.report.publishing import printing
-from analysis.report.publishing.citation import Edition, release_tag
+from analysis.report.publishing.metadata.citation import Edition, release_tag
+from analysis.report.publishing.pdf import printing
 from analysis.report.running import build_statistics, notebooks
 from analysis.report.running.notebooks import find_notebook
 from analysis.report.running.runner import locked

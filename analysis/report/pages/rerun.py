@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from analysis.report.pages.collated import results
-from analysis.report.pages.references import copy_numbers
+from analysis.report.pages.links.references import copy_numbers
 from analysis.report.running.notebooks import Parameter, find_notebook
 
 #: What the book uses in place of a reader's own file.
@@ -22,6 +22,37 @@ def pages_of_rerun(app: Sphinx) -> dict[str, str]:
     """Return the book's pages of a rerun by their docnames; empty in the book itself."""
     data = results(app)
     return {Path(page).name: page for page in data["runs"]} if "book" in data else {}
+
+
+def add_rerun_hint(app: Sphinx, doctree: nodes.document) -> None:
+    """Add under a notebook's title the command that reruns it, and its parameters."""
+    page = app.env.docname
+    if page not in results(app)["runs"]:
+        return
+    notebook = find_notebook(Path(page).name)
+    hint = nodes.container(classes=["book-rerun-hint"])
+    command = nodes.literal("", f'make run NB={notebook.name} P="…"')
+    line = nodes.paragraph("", "", nodes.Text("Rerun this page: "), command)
+    if repository := results(app).get("repository"):
+        line += nodes.Text(" in a clone of ")
+        line += nodes.reference("", "the repository", refuri=repository)
+    hint += line
+    mine = [p for p in notebook.parameters.values() if p.name not in {"sources", "trace"}]
+    if mine:
+        hint += nodes.raw("", "<details><summary>Parameters</summary>", format="html")
+        hint += nodes.bullet_list("", *map(_parameter, mine))
+        hint += nodes.raw("", "</details>", format="html")
+    next(iter(doctree.findall(nodes.section))).insert(1, hint)
+
+
+def _parameter(parameter: Parameter) -> nodes.list_item:
+    """Return a list item with a parameter's name, default, unit, description and range."""
+    unit = "" if parameter.unit == "none" else f", {parameter.unit}"
+    said = f" = {parameter.default!r}{unit}: {parameter.description} ({parameter.type}, "
+    allowed = "any" if parameter.allowed == "any" else f"in {parameter.allowed}"
+    line = nodes.paragraph("", "", nodes.literal("", parameter.name))
+    line += nodes.Text(f"{said}{allowed})")
+    return nodes.list_item("", line)
 
 
 def add_banner(app: Sphinx, doctree: nodes.document) -> None:

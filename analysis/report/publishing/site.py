@@ -11,10 +11,15 @@ from typing import Any
 
 from analysis.published import printed_rows
 from analysis.report.collate import PRODUCTS, Collation, errata_rows
-from analysis.report.publishing.address import permalink
-from analysis.report.publishing.citation import Edition, bibtex, this_edition, write_citation
-from analysis.report.publishing.crate import write_crate
 from analysis.report.publishing.dark_figures import write_dark_variants
+from analysis.report.publishing.metadata.address import permalink
+from analysis.report.publishing.metadata.citation import (
+    Edition,
+    bibtex,
+    this_edition,
+    write_citation,
+)
+from analysis.report.publishing.metadata.crate import write_crate
 from analysis.report.run import write_json
 from analysis.report.text import as_cell
 

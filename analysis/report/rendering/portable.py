@@ -19,7 +19,7 @@ from pybtex.richtext import Text
 
 from analysis.published import documents, printed_rows
 from analysis.report.pages.collated import number_text
-from analysis.report.pages.references import index_key, text_and_link
+from analysis.report.pages.links.references import index_key, text_and_link
 from analysis.report.text import escaped, escaped_words
 
 _ROLE = re.compile(r"\{(?P<role>[a-z:]+)\}`(?P<text>[^`]+)`")
@@ -53,8 +53,8 @@ class MarkdownConverter:
     data : mapping
         Collated results, as `analysis.report.pages.collated.results` returns them.
     index : mapping
-        Index of `analysis.report.pages.references`; ``address`` is the base URL of the published
-        book, or empty.
+        Index of `analysis.report.pages.links.references`; ``address`` is the base URL of the
+        published book, or empty.
     bibliography : Path
         The book's BibTeX file.
     """

@@ -30,12 +30,12 @@ from analysis.report.files import (
     replace_file,
     replace_folder,
 )
-from analysis.report.pages.explorables import FOLDER as EXPLORABLES
-from analysis.report.pages.references import read_index, source_index
+from analysis.report.pages.directives.explorables import FOLDER as EXPLORABLES
+from analysis.report.pages.links.references import read_index, source_index
 from analysis.report.paths import BOOK, ROOT
-from analysis.report.publishing.address import base_address, repository_address
-from analysis.report.publishing.citation import cff, plain_citation, this_edition
-from analysis.report.publishing.crate import update_notebook_sizes
+from analysis.report.publishing.metadata.address import base_address, repository_address
+from analysis.report.publishing.metadata.citation import cff, plain_citation, this_edition
+from analysis.report.publishing.metadata.crate import update_notebook_sizes
 from analysis.report.publishing.site import write_data
 from analysis.report.rendering.downloads import write_notebooks
 from analysis.report.rendering.static import move_to_shared
@@ -236,7 +236,9 @@ def _write_notebooks(stage: Path, made: Path) -> None:
 
 def render_single(build: Path) -> Path:
     """Render the staged book as one HTML page, for printing, and return that page."""
-    from analysis.report.publishing.printing import print_contents  # imports pypdf, slow to load
+    from analysis.report.publishing.pdf.printing import (
+        print_contents,  # imports pypdf, slow to load
+    )
 
     stage = build / "stage"
     contents = yaml.safe_load((stage / "_toc.yml").read_text(encoding="utf-8"))

@@ -13,8 +13,9 @@ from sphinx.util.docutils import docutils_namespace
 
 from analysis.published import Document, Printed
 from analysis.report.collate import DATA
-from analysis.report.pages import collated, rerun, scorecard_page, sphinx_ext
-from analysis.report.pages.sphinx_ext import TEMPLATES, _why, computed_text
+from analysis.report.pages import collated, rerun, sphinx_ext
+from analysis.report.pages.directives import scorecard, template
+from analysis.report.pages.directives.template import TEMPLATES, _why, computed_text
 from analysis.report.run import DIGITS, FORMATS
 from analysis.report.running.notebooks import Parameter
 from analysis.report.scorecard import VERDICTS
@@ -42,8 +43,7 @@ def built(folder, page, monkeypatch):
     """Render one page and return its HTML; Sphinx must have nothing to say of it."""
     parameter = Parameter("budget", "int", 1, "sources per epoch", "[1, N]", "how many are crawled")
     notebook = SimpleNamespace(name=Path(page).name, parameters={"budget": parameter})
-    for module in (sphinx_ext, rerun):
-        monkeypatch.setattr(module, "find_notebook", lambda name: notebook)
+    monkeypatch.setattr(rerun, "find_notebook", lambda name: notebook)
     settings = {
         "extensions": ["myst_parser", "analysis.report.pages.sphinx_ext"],
         "myst_enable_extensions": ["dollarmath", "colon_fence"],
@@ -183,9 +183,9 @@ def tables(tmp_path, monkeypatch):
         + "".join(f"```{{{name}}}\n```\n\n" for name in names)
     )
     (tmp_path / DATA).write_text(json.dumps(data))
-    for module in (sphinx_ext, scorecard_page, collated):
+    for module in (sphinx_ext, scorecard, template, collated):
         monkeypatch.setattr(module, "printed_rows", lambda: rows)
-    for module in (sphinx_ext, scorecard_page):
+    for module in (scorecard, template):
         monkeypatch.setattr(module, "documents", lambda: documents)
     text = built(tmp_path, "part/page", monkeypatch)
     return (

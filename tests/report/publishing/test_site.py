@@ -8,7 +8,7 @@ import pytest
 
 from analysis.report import record, save_value
 from analysis.report.collate import summary
-from analysis.report.publishing import citation
+from analysis.report.publishing.metadata import citation
 from analysis.report.publishing.site import SCORECARD, write_data
 from tests.report.test_collate import draw, gather, keep_data, published, record_all, tabulate
 

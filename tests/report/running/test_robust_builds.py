@@ -16,8 +16,9 @@ import pytest
 
 from analysis.report import collate
 from analysis.report import commands as command
-from analysis.report.pages import references
-from analysis.report.publishing import address, citation, site
+from analysis.report.pages.links import references
+from analysis.report.publishing import site
+from analysis.report.publishing.metadata import address, citation
 from analysis.report.rendering import downloads, render
 from analysis.report.run import write_json
 from analysis.report.running import dependencies, notebooks, runner

@@ -1,0 +1,1 @@
+"""Directives that show what notebooks saved, under conditions or as explorables."""

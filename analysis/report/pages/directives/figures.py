@@ -1,0 +1,115 @@
+"""Figures: with number, caption and links; on the front page; and as thumbnails in the gallery.
+
+The image of a figure has a light and a dark variant, each also for narrow screens.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
+
+from analysis.report.pages.directives.base import BookDirective
+from analysis.report.run import FORMATS, NARROW
+from analysis.report.running.notebooks import all_notebooks
+
+#: Widest screen, in pixels, that gets the narrow variant.
+SMALL_SCREEN = 600
+
+
+class Picture(nodes.image):
+    """The image node: ``uri`` is the light, wide variant, ``others`` the folder of all variants."""
+
+
+def visit_picture(self: HTML5Translator, node: Picture) -> None:
+    """Write one ``picture`` element for each theme; CSS shows that of the current theme."""
+    stem = f"{node['others']}{Path(node['uri']).stem}"
+    narrow = NARROW.removesuffix("svg")
+    media = f'media="(max-width: {SMALL_SCREEN}px)"'
+    alt = escape(node["alt"])
+    wide = f"{self.builder.imgpath}/{self.builder.images[node['uri']]}"
+    if self.builder.name == "singlehtml":  # for print, where nothing lies beside the page
+        self.body.append(f'<img class="dark-light" src="{escape(wide)}" alt="{alt}">')
+        raise nodes.SkipNode
+    for theme, small, source in (
+        ("light", f"{stem}.{narrow}svg", wide),
+        ("dark", f"{stem}.{narrow}dark.svg", f"{stem}.dark.svg"),
+    ):
+        self.body.append(
+            f'<picture class="book-{theme}"><source {media} srcset="{escape(small)}">'
+            f'<img class="dark-light" src="{escape(source)}" alt="{alt}" loading="lazy"></picture>'
+        )
+    raise nodes.SkipNode
+
+
+class ReproFigure(BookDirective):
+    """A figure with its number, caption, alt text, and links to data, provenance and citation."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the figure node."""
+        id = self.arguments[0]
+        if id not in self.data["figures"]:
+            raise self.error(f"no notebook saved a figure {id!r}")
+        description = self.data["figures"][id]
+        figure = nodes.figure(ids=[id], names=[id], classes=["repro-figure"])
+        figure["align"] = "center"
+        image = Picture(uri=f"/_site/figures/{id}.svg", alt=description["alt"])
+        image["others"] = self.up + "figures/"
+        caption = nodes.caption("", "", *self.markdown(description["caption"]))
+        links = self.product_links("figures", description, [*FORMATS, "csv"])
+        figure += [image, caption, nodes.legend("", links)]
+        self.state.document.note_explicit_target(figure)
+        return [figure]
+
+
+class FrontFigure(BookDirective):
+    """A figure of another page, linked to that page."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the linked image and its caption."""
+        id = self.arguments[0]
+        if id not in self.data["figures"]:
+            raise self.error(f"no notebook saved a figure {id!r}")
+        shown = self.data["figures"][id]
+        image = Picture(uri=f"/_site/figures/{id}.svg", alt=shown["alt"])
+        image["others"] = self.up + "figures/"
+        link = self.link("", shown["notebook"], id)
+        link += image
+        said = nodes.paragraph("", "", *self.markdown(shown["caption"]), classes=["book-front"])
+        picture = nodes.paragraph("", "", link)
+        return [nodes.container("", picture, said, ids=[f"front-{id}"], classes=["repro-figure"])]
+
+
+class Gallery(BookDirective):
+    """Thumbnails of all figures, each linked to its page."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return one card a figure."""
+        gallery = nodes.container(classes=["book-gallery"])
+        place = {notebook.page: n for n, notebook in enumerate(all_notebooks().values())}
+        figures = self.data["figures"].items()
+        for id, figure in sorted(figures, key=lambda one: place.get(one[1]["notebook"], -1)):
+            card = nodes.container(classes=["book-card"])
+            image = nodes.image(uri=f"/_site/thumbnails/{id}.png", alt=figure["alt"])
+            link = self.link("", figure["notebook"], id)
+            link += image
+            card += nodes.paragraph("", "", link)
+            caption = nodes.paragraph("", "", *self.markdown(figure["caption"]))
+            card += [caption, nodes.paragraph("", "", nodes.literal("", id))]
+            gallery += card
+        return [gallery]
+
+
+def setup(app: Sphinx) -> None:
+    """Register the image node and the directives."""
+    app.add_node(Picture, html=(visit_picture, None))
+    app.add_directive("repro-figure", ReproFigure)
+    app.add_directive("front-figure", FrontFigure)
+    app.add_directive("gallery", Gallery)

@@ -1,0 +1,1 @@
+"""References between pages, links to printed rows, glossary terms and predicates' sources."""

@@ -1,0 +1,1 @@
+"""Post-processing of the theme's pages and static files."""

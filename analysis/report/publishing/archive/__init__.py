@@ -1,0 +1,1 @@
+"""The archive of a release, with a replication report for each document."""

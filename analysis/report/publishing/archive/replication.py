@@ -1,0 +1,188 @@
+"""A replication report on each document in the format of ReScience C, made from the verdicts.
+
+The format (https://rescience.github.io/write) has a metadata file, and an article that lists what
+was reproduced, what was not, and every assumption that the document does not state.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from analysis.published import Document, Printed, documents, printed_rows
+from analysis.report.paths import BOOK
+from analysis.report.publishing.metadata.citation import Edition, authors, cff
+from analysis.report.text import escaped, escaped_words
+
+#: Verdicts by outcome of the replication; *used* and *context* have none.
+REPRODUCED = ("matches", "within the interval", "holds", "redrawn", "done")
+WITH_CHOICES = ("matches under", "holds under")
+NOT_REPRODUCED = ("explained", "differs", "does not hold", "not determined", "open")
+_FIELD = re.compile(r"(\w+)\s*=\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
+
+
+@dataclass(frozen=True)
+class Report:
+    """The verdicts on one document.
+
+    Attributes
+    ----------
+    document : Document
+        The document.
+    rows : list of (Printed, dict)
+        Its rows that have a verdict, with the verdict.
+    """
+
+    document: Document
+    rows: list[tuple[Printed, dict[str, Any]]]
+
+    def of(self, verdicts: Sequence[str]) -> list[tuple[Printed, dict[str, Any]]]:
+        """Return the rows that have one of the given verdicts."""
+        return [(row, said) for row, said in self.rows if said["verdict"] in verdicts]
+
+    def counted(self, verdicts: Sequence[str]) -> str:
+        """Return the number of rows with each of the given verdicts, as a phrase."""
+        counts = Counter(said["verdict"] for _, said in self.of(verdicts))
+        return ", ".join(f"{counts[name]} {name}" for name in verdicts if counts[name]) or "none"
+
+    @property
+    def abstract(self) -> str:
+        """Summary of the replication in a few sentences."""
+        whole, plain = len(self.rows), len(self.of(REPRODUCED))
+        chosen, failed = len(self.of(WITH_CHOICES)), len(self.of(NOT_REPRODUCED))
+        rest = whole - plain - chosen - failed
+        return (
+            f"Every number, table cell, figure and statement of {self.document.short} was computed "
+            f"anew from its own definitions, with code of our own: {whole} rows in all. "
+            f"{plain} were reproduced as they stand ({self.counted(REPRODUCED)}), {chosen} under "
+            f"choices that the document leaves open ({self.counted(WITH_CHOICES)}), and {failed} "
+            f"were not ({self.counted(NOT_REPRODUCED)}); the other {rest} are parameters that were "
+            "used, and context."
+        )
+
+    @property
+    def assumptions(self) -> dict[str, list[str]]:
+        """Assumptions that the document does not print, with the ids of the rows that need them."""
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for row, said in self.rows:
+            for choice in said["assumes"]:
+                found[choice].append(row.id)
+        return dict(found)
+
+
+def reports(verdicts: Mapping[str, dict[str, Any]]) -> list[Report]:
+    """Return one report a document.
+
+    Parameters
+    ----------
+    verdicts : mapping
+        Judgement of each printed row by id, as `analysis.report.collate` gathers them.
+    """
+    rows = printed_rows()
+    return [
+        Report(
+            document,
+            [(rows[id], said) for id, said in verdicts.items() if rows[id].document == key],
+        )
+        for key, document in documents().items()
+    ]
+
+
+def as_markdown(report: Report, *, fenced: bool = False) -> str:
+    """Return the body of a report in Markdown.
+
+    Parameters
+    ----------
+    report : Report
+        The report.
+    fenced : bool
+        Whether tables are wrapped in MyST containers, for the book's pages.
+    """
+    choices = [(choice, len(ids), _first_ids(ids)) for choice, ids in report.assumptions.items()]
+    failed = [
+        (f"{row.id}, {row.place}", row.printed, said["computed"], said["verdict"], said["reason"])
+        for row, said in report.of(NOT_REPRODUCED)
+    ]
+    parts = [f"**Abstract.** {escaped(report.abstract)}", "**What was not reproduced as printed.**"]
+    header = ("Row", "Printed", "Computed", "Verdict", "Why")
+    parts.append(_table(header, failed, fenced) if failed else "Nothing.")
+    parts.append("**Assumptions of our own**, which the document does not print.")
+    named = ("Assumption", "Rows", "Which")
+    parts.append(_table(named, choices, fenced) if choices else "None.")
+    return "\n\n".join(parts)
+
+
+def _first_ids(ids: list[str], most: int = 4) -> str:
+    return ", ".join(ids[:most]) + (" and others" if len(ids) > most else "")
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[Any]], fenced: bool) -> str:
+    lines = [header, ["---"] * len(header)]
+    lines += [[escaped_words(cell) for cell in row] for row in rows]
+    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"````{{container}} book-table\n{text}\n````" if fenced else text
+
+
+def metadata(report: Report, edition: Edition) -> dict[str, Any]:
+    """Return the fields of ``metadata.yaml`` of ReScience C."""
+    original = _bibliography_fields(report.document.citation)
+    cited = ", ".join(original.get(name, "") for name in ("author", "title", "year"))
+    return {
+        "title": f"[Re] {report.document.title}",
+        "authors": [{"name": name, "orcid": "", "email": ""} for name in authors()],
+        "abstract": report.abstract,
+        "keywords": ", ".join(cff()["keywords"]),
+        "type": "Replication",
+        "language": "Python",
+        "domain": "Computer science",
+        "code": {"url": edition.address, "note": edition.note},
+        "data": {"url": f"{edition.address}scorecard.csv"},
+        "replication": {
+            "cite": cited,
+            "bib": report.document.citation,
+            "url": "",
+            "doi": original.get("doi", ""),
+        },
+        "date": {"published": edition.date},
+        "license": "CC-BY-4.0",
+    }
+
+
+def _bibliography_fields(key: str) -> dict[str, str]:
+    """Return the fields of an entry of the book's bibliography, without braces."""
+    text = (BOOK / "references.bib").read_text(encoding="utf-8")
+    entry = text[text.index(f"{{{key},") :].partition("\n@")[0]
+    return {name: re.sub(r"[{}]", "", value) for name, value in _FIELD.findall(entry)}
+
+
+def write_reports(
+    verdicts: Mapping[str, dict[str, Any]], folder: Path, edition: Edition
+) -> list[Path]:
+    """Write ``metadata.yaml`` and ``article.md`` of each document, and return their folders.
+
+    Parameters
+    ----------
+    verdicts : mapping
+        Judgement of each printed row by id.
+    folder : Path
+        Parent of the reports' folders; it is created.
+    edition : Edition
+        The edition that the reports are part of.
+    """
+    written = []
+    for report in reports(verdicts):
+        place = folder / report.document.key
+        place.mkdir(parents=True, exist_ok=True)
+        said = metadata(report, edition)
+        text = yaml.safe_dump(said, sort_keys=False, allow_unicode=True, width=100)
+        (place / "metadata.yaml").write_text(text, encoding="utf-8")
+        body = f"# {said['title']}\n\n{as_markdown(report)}\n"
+        (place / "article.md").write_text(body, encoding="utf-8")
+        written.append(place)
+    return written

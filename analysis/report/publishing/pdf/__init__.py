@@ -1,0 +1,1 @@
+"""The book and the replication reports as PDF, printed by Chromium."""

@@ -1,0 +1,34 @@
+"""One count: the scorecard as data, its coverage, its line in words, the replication reports."""
+
+import itertools
+
+from analysis.published import documents, printed_rows
+from analysis.report.collate import Collation, summary
+from analysis.report.pages.directives.template import _INPUT_KINDS, _outputs
+from analysis.report.publishing.archive.replication import reports
+from analysis.report.publishing.site import _scorecard
+
+VERDICTS = itertools.cycle(["matches", "holds under", "does not hold", "open", "used"])
+
+
+def test_every_list_of_the_rows_has_the_same_number():
+    verdicts = {
+        id: {
+            "verdict": "used" if row.kind in _INPUT_KINDS else next(VERDICTS),
+            "basis": "computed", "computed": "", "interval": None, "page": "a/page",
+            "assumes": [], "condition": "", "reason": "",
+        }
+        for id, row in printed_rows().items()
+    }  # fmt: skip
+    found = Collation("paper", True, verdicts=verdicts)
+    assert len(_scorecard(found)) == len(printed_rows())
+    assert f"{len(printed_rows())} rows" in summary(found)
+    assert summary(found).endswith("; 0 rows still to come")
+    for report in reports(verdicts):
+        key = report.document.key
+        assert len(report.rows) == documents()[key].rows
+        assert f"{documents()[key].rows} rows in all" in report.abstract
+        found_here = _outputs({"verdicts": verdicts}, key)
+        outputs = sum(sum(each.values()) for each in found_here.values())
+        inputs = [row for row, said in report.rows if said["verdict"] == "used"]
+        assert outputs + len(inputs) == documents()[key].rows

@@ -1,0 +1,42 @@
+"""The code of a row: the function of a study that decides it, with its cut-offs."""
+
+import pytest
+
+from analysis.report import Claim
+from analysis.report.pages.links.predicate_source import (
+    predicate_source,
+    source_path,
+    write_sources,
+)
+from analysis.robots.studies.robots_open import claims
+
+
+def test_a_claim_names_the_function_of_the_study_that_decides_it():
+    (claim,) = claims.claims({"a step": True}, [2])
+    assert claim.code == "analysis.robots.studies.robots_open.claims:claims"
+    assert Claim("X-1", 1.5).code == ""
+
+
+def test_the_code_comes_with_the_constants_that_it_reads():
+    code = predicate_source("analysis.ephemeral.studies.stochastic_index.claims:_discounted")
+    assert code.startswith("LATTICE_SLACK = 0.01\n")
+    assert "def _discounted(found: Results)" in code
+    assert 'shape["slope above the printed bound"] < LATTICE_SLACK' in code
+
+
+def test_constants_of_another_module_of_the_package_are_found():
+    code = predicate_source("analysis.ephemeral.studies.model_and_index.theory:_average")
+    assert "ROUNDING = 1e-9" in code.partition("def ")[0]
+
+
+def test_a_function_that_is_not_there_is_named():
+    with pytest.raises(KeyError, match="nowhere"):
+        predicate_source("analysis.robots.studies.robots_open.claims:nowhere")
+
+
+def test_each_function_is_a_file_of_the_site(tmp_path):
+    name = "analysis.robots.studies.robots_open.claims:claims"
+    write_sources({name, None, ""}, tmp_path)
+    (path,) = tmp_path.rglob("*.txt")
+    assert path == tmp_path / source_path(name)
+    assert predicate_source(name) in path.read_text(encoding="utf-8")
