@@ -19,7 +19,7 @@ FORBIDDEN = [
     ("analysis.restarts.arm", "analysis.restarts.index"),
     ("analysis.published", "analysis.report.collate"),
     ("analysis.report.scorecard", "analysis.robots.static"),
-    ("analysis.ephemeral.studies.own", "analysis.crawl.feeds"),
+    ("analysis.ephemeral.studies.experiment", "analysis.crawl.feeds"),
     ("analysis.joint.prices", "analysis.joint.optimum"),
     ("analysis.results", "analysis.mdp"),
     ("analysis.report.collate", "analysis.report.pages.collated"),

@@ -15,11 +15,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_array, check_kind, check_truths, shown
+from analysis.checks import check_array, check_integer, check_kind, check_truths, shown
 from analysis.display import brief
 from analysis.ephemeral.kernels import advance
-from analysis.ephemeral.policies import Observation
-from analysis.ephemeral.simulation import initial_content
+from analysis.ephemeral.policies import Observation, Policy
+from analysis.ephemeral.simulation import Trajectory, initial_content
 from analysis.ephemeral.sources import Sources
 
 Floats = NDArray[np.float64]
@@ -176,3 +176,35 @@ class Environment:
         )  # fmt: skip
         self.epoch += 1
         return rewards
+
+
+def random_trajectory(
+    sources: Sources,
+    policy: Policy,
+    budget: int,
+    content: ArrayLike,
+    *,
+    initial_state: str | ArrayLike = "empty",
+) -> Trajectory:
+    """Run a policy against given random content and keep every state and crawl, as for a figure.
+
+    Parameters
+    ----------
+    sources, policy, budget, content, initial_state
+        As in `analysis.ephemeral.simulate_random`, with a policy object; all sources are observed.
+
+    Returns
+    -------
+    Trajectory
+    """
+    budget = check_integer("budget", budget, 1, len(sources))
+    environment = Environment(sources, content, initial_state=initial_state)
+    state = np.empty((len(sources), environment.horizon))
+    crawled = np.zeros(state.shape, dtype=bool)
+    reward = np.empty(environment.horizon)
+    while (epoch := environment.epoch) < environment.horizon:
+        state[:, epoch] = environment.state
+        arms = policy.select(environment.observation, budget, None)
+        crawled[arms, epoch] = True
+        reward[epoch] = environment.step(arms).sum()
+    return Trajectory(state, crawled, reward)

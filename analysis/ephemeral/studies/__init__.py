@@ -1,1 +1,1 @@
-"""The experiments of Part I, one module a page, of the page's name."""
+"""The studies of Part I, one package a page, of the page's name."""

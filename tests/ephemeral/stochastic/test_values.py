@@ -11,6 +11,7 @@ from analysis.ephemeral import (
     four_sources,
     simulate_random,
 )
+from analysis.ephemeral.environment import random_trajectory
 from analysis.ephemeral.stochastic.index import stochastic_index
 from analysis.ephemeral.stochastic.values import (
     average_random_value,
@@ -19,7 +20,6 @@ from analysis.ephemeral.stochastic.values import (
     random_source,
     stopping_value,
 )
-from analysis.ephemeral.studies.drawing import follow_random
 from analysis.ephemeral.theory.printed import PrintedIndexPolicy
 
 
@@ -105,7 +105,7 @@ def test_followed_run_is_the_simulated_one():
     sources = four_sources()
     content = Arrivals(sources).sample(200, np.random.default_rng(1))
     for form in ("theorem", "remark"):
-        run = follow_random(sources, PrintedIndexPolicy(sources, form), 2, content)
+        run = random_trajectory(sources, PrintedIndexPolicy(sources, form), 2, content)
         fast = simulate_random(sources, form, 2, content)
         np.testing.assert_allclose(run.reward, fast.reward)
         np.testing.assert_allclose(run.crawled.mean(axis=1), fast.frequency)

@@ -15,8 +15,8 @@ from analysis.ephemeral import (
     four_sources,
     long_run_cycle,
 )
+from analysis.ephemeral.environment import random_trajectory
 from analysis.ephemeral.stochastic.simulation import compare_on, draw_contents
-from analysis.ephemeral.studies.drawing import follow_random
 from analysis.ephemeral.studies.stochastic_arrivals import (
     FORMS,
     RULES,
@@ -67,7 +67,7 @@ def runs():
 def spent(epochs):
     """Return the cost of each epoch of a run that crawls two sources."""
     arms, rng = few_items(), np.random.default_rng(4)
-    run = follow_random(arms, WhittlePolicy(arms), 2, Arrivals(arms).sample(epochs, rng))
+    run = random_trajectory(arms, WhittlePolicy(arms), 2, Arrivals(arms).sample(epochs, rng))
     return arms.cost @ run.crawled
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from analysis.ephemeral.simulation import Cycle, simulate
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.studies.drawing import (
+from analysis.ephemeral.studies.pictures import (
     SHOWN,
     draw_source,
     shown_in_words,

@@ -10,14 +10,14 @@ import pandas as pd
 from analysis.ephemeral.simulation import Trajectory
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.simulation import Comparison
-from analysis.ephemeral.studies.drawing import (
+from analysis.ephemeral.studies.numbers import rewards_by_run
+from analysis.ephemeral.studies.pictures import (
     SHOWN,
     draw_source,
     shown_in_words,
     trajectory_frame,
 )
 from analysis.ephemeral.studies.stochastic_arrivals import FORMS, printed_rewards
-from analysis.ephemeral.studies.values import rewards_by_run
 from analysis.report import (
     COLOURS,
     as_markdown,

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.ephemeral.stochastic.simulation import Comparison
-from analysis.ephemeral.studies.values import rewards_by_run
+from analysis.ephemeral.studies.numbers import rewards_by_run
 from analysis.report import COLOURS, figure, save_data, save_figure
 
 Floats = NDArray[np.float64]

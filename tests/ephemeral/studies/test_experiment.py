@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.ephemeral.studies.own import (
+from analysis.ephemeral.studies.experiment import (
     compared_sources,
     counted_sources,
     few_sources,

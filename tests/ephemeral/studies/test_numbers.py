@@ -1,9 +1,9 @@
-"""What the studies of Part I share."""
+"""A value or table that several pages share."""
 
 import numpy as np
 
 from analysis.ephemeral import Arrivals, compare, four_sources
-from analysis.ephemeral.studies.values import rewards_by_run
+from analysis.ephemeral.studies.numbers import rewards_by_run
 
 
 def test_every_run_of_every_comparison_is_a_row():

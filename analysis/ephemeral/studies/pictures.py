@@ -1,18 +1,13 @@
-"""Pictures of a run: the content of each source and the instants at which it is crawled."""
+"""What the figures of this part share: the content of each source over a run, and its crawls."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from numpy.typing import ArrayLike
 
-from analysis.checks import check_integer
-from analysis.ephemeral.environment import Environment
-from analysis.ephemeral.policies import Policy
 from analysis.ephemeral.simulation import Trajectory
 from analysis.ephemeral.sources import Sources
-from analysis.report import save_value
 
 #: Sources of which a figure shows the content, the first of all.
 SHOWN = 6
@@ -23,52 +18,6 @@ def shown_in_words(sources: Sources) -> str:
     if len(sources) > SHOWN:
         return f"the first {SHOWN} of {len(sources)} sources"
     return "each source" if len(sources) > 1 else "the source"
-
-
-def save_rates(prefix: str, sources: Sources) -> None:
-    """Keep rates, utilities and costs of sources, for an explorable of the page to read.
-
-    Parameters
-    ----------
-    prefix : str
-        What the ids of the four lists start with.
-    sources : Sources
-        N sources.
-    """
-    for name in ("arrival_rate", "mean_utility", "decay_rate", "cost"):
-        save_value(f"{prefix}-{name.replace('_', '-')}", getattr(sources, name))
-
-
-def follow_random(
-    sources: Sources,
-    policy: Policy,
-    budget: int,
-    content: ArrayLike,
-    *,
-    initial_state: str | ArrayLike = "empty",
-) -> Trajectory:
-    """Run a policy against given random content and keep every state and crawl, as for a figure.
-
-    Parameters
-    ----------
-    sources, policy, budget, content, initial_state
-        As in `analysis.ephemeral.simulate_random`, with a policy object; all sources are observed.
-
-    Returns
-    -------
-    Trajectory
-    """
-    budget = check_integer("budget", budget, 1, len(sources))
-    environment = Environment(sources, content, initial_state=initial_state)
-    state = np.empty((len(sources), environment.horizon))
-    crawled = np.zeros(state.shape, dtype=bool)
-    reward = np.empty(environment.horizon)
-    while (epoch := environment.epoch) < environment.horizon:
-        state[:, epoch] = environment.state
-        arms = policy.select(environment.observation, budget, None)
-        crawled[arms, epoch] = True
-        reward[epoch] = environment.step(arms).sum()
-    return Trajectory(state, crawled, reward)
 
 
 def draw_source(axis: Axes, sources: Sources, run: Trajectory, arm: int, colour: str) -> None:

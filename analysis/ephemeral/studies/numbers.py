@@ -1,4 +1,4 @@
-"""Rewards of all runs of several comparisons, as a table."""
+"""What the pages of this part share: a value or table of several of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.simulation import Comparison
+from analysis.report import save_values
 
 
 def rewards_by_run(comparisons: Mapping[Any, Comparison], by: str) -> pd.DataFrame:
@@ -30,3 +32,17 @@ def rewards_by_run(comparisons: Mapping[Any, Comparison], by: str) -> pd.DataFra
         for value, one in comparisons.items()
     )
     return runs.melt([by, "replication"], var_name="policy", value_name="reward")
+
+
+def save_rates(prefix: str, sources: Sources) -> None:
+    """Save rates, utilities and costs of sources, for an explorable of the page to read.
+
+    Parameters
+    ----------
+    prefix : str
+        What the ids of the four lists start with.
+    sources : Sources
+        N sources.
+    """
+    names = ("arrival_rate", "mean_utility", "decay_rate", "cost")
+    save_values(prefix, {name.replace("_", "-"): getattr(sources, name) for name in names})

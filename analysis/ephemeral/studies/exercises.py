@@ -1,4 +1,4 @@
-"""Numbers of the solutions to exercises, for the exercises' own cases: no parameter moves them."""
+"""The exercises of this part: the numbers that their solutions quote. No parameter moves them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reader's own sources, as pages read them.
+"""What the pages of this part share: how they read a reader's own sources.
 
 A page whose budget is a number of sources has no use for costs: it would crawl by an index per unit
 of a cost that nobody pays, and earn less than with costs of one. So it refuses them. All pages
