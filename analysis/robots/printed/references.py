@@ -26,6 +26,7 @@ from analysis.robots.printed.relative import (
     STEP,
     TOLERANCE,
     change_of,
+    checked_reference,
     checked_run,
     operator,
 )
@@ -56,10 +57,12 @@ class ReferenceRuns:
 
         Raises
         ------
+        ValueError
+            If it is no state.
         NotConverged
             If rounding hides where the stopping rule begins to hold for it.
         """
-        q, r, s = reference
+        q, r, s = checked_reference(reference, self.updates.shape[1:])
         if self.updates[s, q, r] == -2:
             raise NotConverged("rounding hides where Proposition 4's stopping rule begins to hold")
         return int(self.updates[s, q, r]), float(self.cost[s, q, r])

@@ -175,6 +175,27 @@ def checked_run(
     return step, tolerance, check_integer("max_updates", max_updates, 1)
 
 
+def checked_reference(reference: ArrayLike, shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """Return a reference state (q, r, s) of a queue whose values have shape (K + 1, N + 1).
+
+    Raises
+    ------
+    ValueError
+        If it is not in the state space.
+    """
+    state = check_integers("reference", reference)
+    if state.shape != (3,):
+        raise ValueError(f"reference must be a state (q, r, s), got {shown(reference)}")
+    q, r, s = (int(number) for number in state)
+    inside = 0 <= q < shape[0] and 0 <= r < shape[1] and s in (0, 1, 2)
+    if not inside or (s == 0 and q == 0) or (s == 1 and r == 0) or (q == r == 0):
+        raise ValueError(
+            f"reference must be a state (q, r, s) with q from 0 to {shape[0] - 1}, r from 0 to "
+            f"{shape[1] - 1} and an event s that can occur, got {(q, r, s)}"
+        )
+    return q, r, s
+
+
 def proposition_4(
     model: RobotControl,
     *,
@@ -218,15 +239,7 @@ def proposition_4(
     0.5751
     """
     step, tolerance, max_updates = checked_run(model, step, tolerance, max_updates)
-    if check_integers("reference", reference).shape != (3,):
-        raise ValueError(f"reference must be a state (q, r, s), got {shown(reference)}")
-    q, r, s = reference
-    inside = 0 <= q <= model.capacity and 0 <= r <= model.robots and s in (0, 1, 2)
-    if not inside or (s == 0 and q == 0) or (s == 1 and r == 0) or (q == r == 0):
-        raise ValueError(
-            f"reference must be a state (q, r, s) with q from 0 to {model.capacity}, r from 0 to "
-            f"{model.robots} and an event s that can occur, got {reference}"
-        )
+    q, r, s = checked_reference(reference, model.shape)
     rates = (model.arrival_rate, model.service_rate, model.gamma)
     first = np.zeros((3, *model.shape))
     if initial is not None:

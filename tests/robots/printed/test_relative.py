@@ -58,7 +58,10 @@ def test_one_run_holds_those_of_all_reference_states():
         assert updates == run.updates
         assert cost == pytest.approx(run.cost, rel=1e-12)
     outside = [(0, 0, 2), (0, 2, 0), (2, 0, 1)]
-    assert [all_runs.at(state)[0] for state in outside] == [-1, -1, -1]
+    assert [all_runs.updates[s, q, r] for q, r, s in outside] == [-1, -1, -1]
+    for state in [*outside, (4, 1, 1), (1, 5, 2), (-1, 1, 1), (1, 1, 3), (1, 1)]:
+        with pytest.raises(ValueError, match="reference must be a state"):
+            all_runs.at(state)
     assert (all_runs.updates >= 0).sum() == 3 * 4 * 5 - 1 - 5 - 4
 
 
