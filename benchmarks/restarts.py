@@ -14,7 +14,7 @@ from unittest.mock import patch
 import numpy as np
 from scipy.linalg.lapack import dgetrf
 
-from analysis.restarts import RestartArm, elimination, whittle_index, whittle_indices
+from analysis.restarts import RestartArm, whittle_index, whittle_indices
 from analysis.restarts.instances.generators import (
     random_walk,
     slide_arm,
@@ -24,6 +24,7 @@ from analysis.restarts.instances.generators import (
 )
 from analysis.restarts.policies import RestartBandit, Scores, index_scores, myopic_scores
 from analysis.restarts.simulation import simulate
+from analysis.restarts.whittle import elimination
 from benchmarks._timing import best, row
 
 DISCOUNT = 0.9

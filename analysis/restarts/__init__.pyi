@@ -1,11 +1,11 @@
 from .arm import RestartArm
-from .index import WhittleIndex, whittle_index, whittle_indices
-from .indexability import Indexability, certify_indexability
 from .joint import evaluate_scores, solve_joint
 from .policies import RestartBandit, index_scores, myopic_scores
 from .relaxed import relaxed_bound
 from .simulation import Paths, simulate
-from .threshold import Thresholds, optimal_threshold, thresholds
+from .whittle.index import WhittleIndex, whittle_index, whittle_indices
+from .whittle.indexability import Indexability, certify_indexability
+from .whittle.threshold import Thresholds, optimal_threshold, thresholds
 
 __all__ = [
     "Indexability",

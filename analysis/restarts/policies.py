@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from analysis.checks import check_integer, check_kind
 from analysis.display import brief
 from analysis.restarts.arm import RestartArm, check_arms, check_discount, check_states
-from analysis.restarts.index import whittle_index, whittle_indices
+from analysis.restarts.whittle.index import whittle_index, whittle_indices
 
 #: One array of scores for each arm, by state; arms may differ in their number of states.
 Scores = list[NDArray[np.float64]]

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from analysis.checks import check_kind, check_number
 from analysis.restarts.arm import RestartArm, stack_arms
-from analysis.restarts.elimination import eliminate_all
 from analysis.restarts.policies import RestartBandit, index_scores, initial_states
+from analysis.restarts.whittle.elimination import eliminate_all
 
 
 def from_states(

@@ -23,8 +23,8 @@ from analysis.restarts import (
     whittle_index,
     whittle_indices,
 )
-from analysis.restarts.definition import solve_subsidised
-from analysis.restarts.index import METHODS
+from analysis.restarts.whittle.definition import solve_subsidised
+from analysis.restarts.whittle.index import METHODS
 from analysis.results import NotConverged
 from tests.families.table import slow
 from tests.restarts.adversarial import FAMILIES as ARMS

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from analysis.report import save_value
 from analysis.restarts.arm import RestartArm
-from analysis.restarts.index import whittle_index
 from analysis.restarts.instances.applications import crawler_index, machine
 from analysis.restarts.instances.generators import (
     SLIDE_DISCOUNT,
@@ -21,6 +20,7 @@ from analysis.restarts.instances.generators import (
 from analysis.restarts.joint import evaluate_scores, solve_joint
 from analysis.restarts.policies import RestartBandit, index_scores
 from analysis.restarts.relaxed import relaxed_bound
+from analysis.restarts.whittle.index import whittle_index
 
 Floats = NDArray[np.float64]
 #: Arms and budget of the cells of which the solution on the myopic policy speaks.

@@ -5,21 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.restarts import (
-    RestartArm,
-    certify_indexability,
-    indexability,
-    thresholds,
-    whittle_index,
-)
-from analysis.restarts.definition import solve_subsidised
-from analysis.restarts.indexability import critical_values, restart_level
+from analysis.restarts import RestartArm, certify_indexability, thresholds, whittle_index
 from analysis.restarts.instances.generators import unstructured_arm
 from analysis.restarts.studies.restart_indexability.claims import claims
 from analysis.restarts.studies.restart_indexability.experiment import (
     fixed_time_values,
     passive_set_readings,
 )
+from analysis.restarts.whittle import indexability
+from analysis.restarts.whittle.definition import solve_subsidised
+from analysis.restarts.whittle.indexability import critical_values, restart_level
 from tests.restarts.support import draw_arm
 from tests.support import assert_all_turn, assert_turns, verdicts
 

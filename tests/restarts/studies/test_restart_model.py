@@ -11,7 +11,6 @@ from analysis.restarts import (
     solve_joint,
     whittle_indices,
 )
-from analysis.restarts.definition import solve_subsidised
 from analysis.restarts.instances import systems
 from analysis.restarts.instances.generators import SLIDE_DISCOUNT, slide_arms, unstructured_arm
 from analysis.restarts.instances.systems import exact_costs
@@ -21,6 +20,7 @@ from analysis.restarts.studies.restart_model.experiment import (
     check_single_arms,
     simulated_in_words,
 )
+from analysis.restarts.whittle.definition import solve_subsidised
 from analysis.results import Estimate
 from tests.support import assert_all_turn, assert_turns, verdicts
 

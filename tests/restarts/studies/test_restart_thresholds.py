@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from analysis.restarts import thresholds, whittle_index
-from analysis.restarts.definition import evaluate_policy, least_over_policies
 from analysis.restarts.instances.generators import (
     random_kernel,
     shock,
@@ -20,7 +19,8 @@ from analysis.restarts.studies.restart_thresholds.experiment import (
     crossings_of_four,
     skipping_arm,
 )
-from analysis.restarts.threshold import cycle_by_definition
+from analysis.restarts.whittle.definition import evaluate_policy, least_over_policies
+from analysis.restarts.whittle.threshold import cycle_by_definition
 from tests.support import assert_all_turn, assert_turns, verdicts
 
 DISCOUNT = 0.9

@@ -9,9 +9,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.report import Claim, claim
-from analysis.restarts.definition import SubsidisedSolution
-from analysis.restarts.indexability import Indexability
 from analysis.restarts.studies.restart_indexability.experiment import AGREE
+from analysis.restarts.whittle.definition import SubsidisedSolution
+from analysis.restarts.whittle.indexability import Indexability
 
 Floats = NDArray[np.float64]
 

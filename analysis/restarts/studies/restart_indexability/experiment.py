@@ -20,9 +20,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.restarts.arm import RestartArm, check_discount
-from analysis.restarts.definition import solve_subsidised
-from analysis.restarts.index import whittle_index
-from analysis.restarts.indexability import critical_values
+from analysis.restarts.whittle.definition import solve_subsidised
+from analysis.restarts.whittle.index import whittle_index
+from analysis.restarts.whittle.indexability import critical_values
 
 Floats = NDArray[np.float64]
 #: What is left of the future when fixed times are no longer followed.

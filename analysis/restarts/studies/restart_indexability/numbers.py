@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.report import save_table, save_value
-from analysis.restarts.indexability import Indexability
+from analysis.restarts.whittle.indexability import Indexability
 
 
 def keep_numbers(

@@ -9,7 +9,11 @@ import pandas as pd
 
 from analysis.report import apart
 from analysis.restarts.arm import RestartArm
-from analysis.restarts.definition import SubsidisedSolution, evaluate_policy, least_over_policies
+from analysis.restarts.whittle.definition import (
+    SubsidisedSolution,
+    evaluate_policy,
+    least_over_policies,
+)
 from analysis.results import Estimate
 
 #: Largest difference of two exact routes that counts as rounding.

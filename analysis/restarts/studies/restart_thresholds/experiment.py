@@ -13,8 +13,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.restarts.arm import RestartArm
-from analysis.restarts.definition import evaluate_policy
-from analysis.restarts.threshold import (
+from analysis.restarts.whittle.definition import evaluate_policy
+from analysis.restarts.whittle.threshold import (
     Thresholds,
     cycle_by_definition,
     rates_by_equations,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from analysis.report import COLOURS, figure, save_figure
 from analysis.restarts.studies.restart_thresholds.experiment import AGREE
-from analysis.restarts.threshold import Thresholds
+from analysis.restarts.whittle.threshold import Thresholds
 
 Floats = NDArray[np.float64]
 PENALTY = r"penalty $\lambda$ (cost per active epoch)"

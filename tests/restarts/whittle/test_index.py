@@ -7,7 +7,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from analysis.restarts import RestartArm, elimination, thresholds, whittle_index, whittle_indices
+from analysis.restarts import RestartArm, thresholds, whittle_index, whittle_indices
+from analysis.restarts.whittle import elimination
 from analysis.results import NotConverged
 from tests.restarts.adversarial import band, draw
 from tests.restarts.precise import precise_index

@@ -1,4 +1,4 @@
-"""One elimination of a restart arm's states, compiled; `analysis.restarts.elimination` says why.
+"""One elimination of a restart arm's states, compiled; `elimination` says why.
 
 A state that is left passive raises the critical value by e/den, its excess over the value reached
 so far for each discounted epoch, and the index by M times that. What rounding does to the sum is

@@ -6,12 +6,13 @@ from functools import partial
 import numpy as np
 import pytest
 
-from analysis.restarts import RestartArm, elimination, whittle_index, whittle_indices
-from analysis.restarts import elimination_steps as steps
-from analysis.restarts.rounding import in_balls, in_floats
+from analysis.restarts import RestartArm, whittle_index, whittle_indices
+from analysis.restarts.whittle import elimination
+from analysis.restarts.whittle import elimination_steps as steps
+from analysis.restarts.whittle.rounding import in_balls, in_floats
 from tests.restarts.adversarial import FAMILIES, draw
 from tests.restarts.precise import precise_index
-from tests.restarts.test_index import drifting_down, unichain_arm
+from tests.restarts.whittle.test_index import drifting_down, unichain_arm
 
 WAYS = {
     "bounded": partial(in_floats, probes=False),

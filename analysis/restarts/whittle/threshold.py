@@ -24,8 +24,8 @@ from analysis.checks import check_array, check_choice, check_integer, check_kind
 from analysis.display import brief
 from analysis.mdp.chains import stationary_law
 from analysis.restarts.arm import RestartArm, check_discount
-from analysis.restarts.definition import evaluate_policy
-from analysis.restarts.elimination import Elimination, eliminate
+from analysis.restarts.whittle.definition import evaluate_policy
+from analysis.restarts.whittle.elimination import Elimination, eliminate
 
 #: Weight of an epoch so far ahead that it no longer counts.
 NEGLIGIBLE = 1e-15

@@ -27,8 +27,8 @@ from analysis.checks import check_integer, check_number
 from analysis.display import brief
 from analysis.mdp.chains import recurrent_classes
 from analysis.restarts.arm import RestartArm, check_discount
-from analysis.restarts.elimination import multichain_error
-from analysis.restarts.rounding import TOLERANCE
+from analysis.restarts.whittle.elimination import multichain_error
+from analysis.restarts.whittle.rounding import TOLERANCE
 from analysis.results import AverageSolution, NotConverged
 
 Floats = NDArray[np.float64]

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from analysis.restarts import RestartArm, rounding
-from analysis.restarts import elimination_steps as steps
-from analysis.restarts.rounding import Elimination, in_balls
+from analysis.restarts import RestartArm
+from analysis.restarts.whittle import elimination_steps as steps
+from analysis.restarts.whittle import rounding
+from analysis.restarts.whittle.rounding import Elimination, in_balls
 from tests.restarts.adversarial import FAMILIES, draw
-from tests.restarts.test_elimination_steps import EPSILON, plain, policies
+from tests.restarts.whittle.test_elimination_steps import EPSILON, plain, policies
 
 
 def terms(arm, discount):

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from analysis.display import brief
 from analysis.restarts.arm import RestartArm
-from analysis.restarts.elimination_steps import (
+from analysis.restarts.whittle.elimination_steps import (
     CLOSE,
     UNDECIDED,
     add_up,

@@ -8,9 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.restarts import whittle_index
-from analysis.restarts.definition import action_values, solve_subsidised
-from analysis.restarts.indexability import certify_indexability, critical_values, restart_level
 from analysis.restarts.instances.applications import example_queues
+from analysis.restarts.whittle.definition import action_values, solve_subsidised
+from analysis.restarts.whittle.indexability import (
+    certify_indexability,
+    critical_values,
+    restart_level,
+)
 from tests.restarts.support import ARMS, draw_arm
 
 
@@ -46,7 +50,8 @@ def test_a_certificate_near_discount_one_is_to_rounding():
 
 @pytest.mark.parametrize("discount", [0.9, 0.9999, 1 - 1e-7])
 def test_a_wrong_order_gets_no_certificate(discount, monkeypatch):
-    from analysis.restarts import indexability, thresholds
+    from analysis.restarts import thresholds
+    from analysis.restarts.whittle import indexability
 
     arm = draw_arm(0, 6)
     monkeypatch.setattr(indexability, "thresholds", lambda a, b, order: thresholds(a, b))

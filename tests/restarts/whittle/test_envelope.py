@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.restarts import RestartArm, elimination, envelope, whittle_index
-from analysis.restarts.elimination import eliminate
-from analysis.restarts.envelope import begun, factors_in_envelope
+from analysis.restarts import RestartArm, whittle_index
 from analysis.restarts.instances.generators import STRUCTURED_KERNELS, slide_arm
+from analysis.restarts.whittle import elimination, envelope
+from analysis.restarts.whittle.elimination import eliminate
+from analysis.restarts.whittle.envelope import begun, factors_in_envelope
 
 STATES = 240
 

@@ -30,11 +30,16 @@ from analysis.checks import check_choice, check_kind
 from analysis.display import brief
 from analysis.mdp.chains import recurrent_classes
 from analysis.restarts.arm import RestartArm, check_discount
-from analysis.restarts.definition import index_by_definition
-from analysis.restarts.elimination import eliminate_all, multichain_error
-from analysis.restarts.elimination_steps import ROUNDING
-from analysis.restarts.rounding import TOLERANCE
-from analysis.restarts.threshold import Thresholds, nested_policies, passive_average, thresholds
+from analysis.restarts.whittle.definition import index_by_definition
+from analysis.restarts.whittle.elimination import eliminate_all, multichain_error
+from analysis.restarts.whittle.elimination_steps import ROUNDING
+from analysis.restarts.whittle.rounding import TOLERANCE
+from analysis.restarts.whittle.threshold import (
+    Thresholds,
+    nested_policies,
+    passive_average,
+    thresholds,
+)
 
 METHODS = ("auto", "closed form", "elimination", "ratio", "definition")
 

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from analysis.checks import check_kind
 from analysis.display import brief
 from analysis.restarts.arm import RestartArm, check_discount
-from analysis.restarts.definition import Ties, solve_subsidised
-from analysis.restarts.threshold import thresholds
+from analysis.restarts.whittle.definition import Ties, solve_subsidised
+from analysis.restarts.whittle.threshold import thresholds
 
 #: Residual of a certificate that holds.
 CERTAIN = 1e-7

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from analysis.restarts import RestartArm, definition
-from analysis.restarts.definition import Ties, index_by_definition, solve_subsidised
+from analysis.restarts import RestartArm
+from analysis.restarts.whittle import definition
+from analysis.restarts.whittle.definition import Ties, index_by_definition, solve_subsidised
 from analysis.results import NotConverged
 from tests.restarts.adversarial import FAMILIES, draw
 from tests.restarts.precise import precise_index
-from tests.restarts.test_elimination_steps import EPSILON, plain
+from tests.restarts.whittle.test_elimination_steps import EPSILON, plain
 
 DISCOUNTS = (0.3, 0.9, 1.0)
 

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.restarts import optimal_threshold, thresholds, whittle_index
-from analysis.restarts.definition import (
+from analysis.restarts.whittle.definition import (
     evaluate_policy,
     least_over_policies,
     solve_subsidised,
 )
-from analysis.restarts.threshold import cycle_by_definition, rates_by_equations
+from analysis.restarts.whittle.threshold import cycle_by_definition, rates_by_equations
 from tests.restarts.support import ARMS, MONOTONE_ARMS, draw_arm
 
 DISCOUNTS = st.sampled_from([0.3, 0.9, 0.99])

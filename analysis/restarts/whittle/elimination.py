@@ -36,9 +36,9 @@ from scipy.linalg.lapack import dgetrf, dtrtrs
 
 from analysis.mdp.chains import recurrent_classes
 from analysis.restarts.arm import RestartArm, stack_arms
-from analysis.restarts.elimination_steps import eliminate_batch, read_factors
-from analysis.restarts.envelope import Factors, factors_in_envelope
-from analysis.restarts.rounding import TOLERANCE, Elimination, in_balls, in_floats
+from analysis.restarts.whittle.elimination_steps import eliminate_batch, read_factors
+from analysis.restarts.whittle.envelope import Factors, factors_in_envelope
+from analysis.restarts.whittle.rounding import TOLERANCE, Elimination, in_balls, in_floats
 from analysis.results import NotConverged
 
 Floats = NDArray[np.float64]
