@@ -8,9 +8,9 @@ import pytest
 
 from analysis.ephemeral import four_sources
 from analysis.ephemeral.optimum.costs import FILLS, simulate_costs
-from analysis.ephemeral.studies.costs_and_budgets import (
+from analysis.ephemeral.studies.costs_and_budgets.claims import claims
+from analysis.ephemeral.studies.costs_and_budgets.experiment import (
     Results,
-    claims,
     cost_row,
     fills_that_differ,
     least_cost,

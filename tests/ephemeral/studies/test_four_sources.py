@@ -10,16 +10,19 @@ from analysis.ephemeral.optimum.exact import optimal_average_reward
 from analysis.ephemeral.policies import SingleSourcePolicy
 from analysis.ephemeral.simulation import long_run_cycle, simulate
 from analysis.ephemeral.sources import Sources, four_sources
-from analysis.ephemeral.studies.four_sources import (
+from analysis.ephemeral.studies.four_sources.claims import claims
+from analysis.ephemeral.studies.four_sources.experiment import (
     Results,
     chance_of_a_hit,
-    gaps_in_words,
     greedy_content,
-    predicates,
     rounding_to,
     scan_averages,
 )
-from analysis.ephemeral.studies.four_sources.claims import claims
+from analysis.ephemeral.studies.four_sources.numbers import (
+    gaps_in_words,
+    of_the_print,
+    predicates,
+)
 from analysis.ephemeral.studies.four_sources.pictures import rhythm, still_apart, value_in_words
 from analysis.published import printed_number
 from tests.support import assert_all_turn, verdicts
@@ -114,6 +117,19 @@ def test_the_chance_of_a_hit_counts_the_numbers_that_a_scan_reaches():
     assert chance_of_a_hit(averages, 5.0, 0.02) == 0.0
     with pytest.raises(ValueError, match="half_width"):
         chance_of_a_hit(averages, 1.0, 0.0)
+
+
+def test_the_numbers_around_the_print_are_those_of_its_run():
+    four, staying = four_sources(), SingleSourcePolicy(2)
+    averages = scan_averages(four, "whittle", 1, 80)
+    fit = rounding_to(averages, printed_number("A-r-25466")).iloc[0]
+    said = of_the_print(four, staying, averages, fit, 200.0)
+    run = simulate(four, "whittle", 1, int(fit.epochs), initial_state=fit.initial_state)
+    assert said["print-epochs"] == fit.epochs
+    assert said["literal-divisor"] == pytest.approx(run.reward.sum() / (fit.epochs - 1))
+    assert said["same-recipe"] == pytest.approx((fit.epochs - 1) / fit.epochs * four.u[2])
+    assert said["hit-chance"] == chance_of_a_hit(averages, 200.0, 1.5)
+    assert said["hit-chance-wide"] == chance_of_a_hit(averages, 200.0, 4.5)
 
 
 def test_the_slides_greedy_rank_is_the_content_at_each_age():

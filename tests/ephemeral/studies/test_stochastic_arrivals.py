@@ -17,20 +17,24 @@ from analysis.ephemeral import (
 )
 from analysis.ephemeral.environment import random_trajectory
 from analysis.ephemeral.stochastic.simulation import compare_on, draw_contents
-from analysis.ephemeral.studies.stochastic_arrivals import (
+from analysis.ephemeral.studies.stochastic_arrivals.claims import claims
+from analysis.ephemeral.studies.stochastic_arrivals.experiment import (
     FORMS,
     RULES,
     Results,
-    as_text,
     bound_of_law,
-    claims,
-    holds_exact,
     items_one_by_one,
-    observing_one,
-    reward_table,
+    needed_variability,
     short_runs,
     sides_of_the_constraint,
     where_it_reaches,
+)
+from analysis.ephemeral.studies.stochastic_arrivals.numbers import (
+    as_text,
+    holds_exact,
+    observing_one,
+    of_rewards,
+    reward_table,
 )
 from analysis.results import Estimate, NotConverged
 from tests.support import assert_all_turn, verdicts
@@ -171,6 +175,21 @@ def test_a_curve_is_read_where_it_reaches_a_value():
     rewards = [Estimate(v, v, v, 2) for v in (1.0, 3.0, 2.0, 5.0)]
     assert where_it_reaches([1, 2, 3, 4], rewards, 4.0) == pytest.approx(3.5)
     assert where_it_reaches([1, 2, 3, 4], rewards, 2.0) == pytest.approx(1.5)
+
+
+def test_the_range_of_a_needed_variability_is_that_of_the_widest_interval():
+    rewards = [Estimate(v, v - half, v + half, 2) for v, half in ((0.0, 0.0), (10.0, 2.0))]
+    assert needed_variability([0, 100], rewards, 5.0) == pytest.approx((30, 50, 70))
+
+
+def test_the_numbers_of_the_rewards_are_those_of_the_runs():
+    found, exact = runs()[0], long_runs("round-robin", "greedy")
+    said = of_rewards(found, exact, WILD)
+    assert (said["robin"], said["greedy"], said["intervals"]) == (*exact.values(), 6)
+    usual, wild = (found[law].rewards for law in ("exponential", WILD))
+    assert said["gain"] == pytest.approx((usual["whittle"] - usual["greedy"]).mean())
+    assert said["literal-gain"] == pytest.approx((usual["theorem"] - usual["whittle"]).mean())
+    assert said["literal-loss"] == pytest.approx((wild["whittle"] - wild["theorem"]).mean())
 
 
 def test_the_bound_grows_with_the_variability():

@@ -15,8 +15,10 @@ from analysis.ephemeral.stochastic.values import (
     discounted_random_value,
     random_source,
 )
-from analysis.ephemeral.studies import stochastic_index as study
-from analysis.ephemeral.studies.stochastic_index import (
+from analysis.ephemeral.studies.stochastic_index import experiment
+from analysis.ephemeral.studies.stochastic_index.claims import claims
+from analysis.ephemeral.studies.stochastic_index.experiment import (
+    Results,
     best_threshold,
     closed_form_deviation,
     crawled_by,
@@ -24,11 +26,11 @@ from analysis.ephemeral.studies.stochastic_index import (
     follow_threshold,
     printed_average,
     printed_average_reward,
-    reward_table,
 )
-from analysis.ephemeral.studies.stochastic_index.claims import (
-    Results,
-    claims,
+from analysis.ephemeral.studies.stochastic_index.numbers import (
+    of_deviation,
+    of_policies,
+    reward_table,
     shape_of_values,
 )
 from analysis.ephemeral.theory.definition import index_from_passages
@@ -111,7 +113,7 @@ def with_the_term_after_a_crawl(found, monkeypatch):
         return np.maximum(source.cost * subsidy + ahead, source.state + ahead[0])
 
     with monkeypatch.context() as patch:
-        patch.setattr(study, "right_of_21", corrected)
+        patch.setattr(experiment, "right_of_21", corrected)
         return replace(found, solutions=solutions(found.source, found.subsidy, found.average.gain))
 
 
@@ -258,6 +260,25 @@ def test_the_control_has_its_exact_reward_and_no_interval():
     assert table.loc["greedy", "below"] == pytest.approx(100 * 40 / 300)
     moved = play.difference("index", "greedy").value
     assert table.loc["index", "reward"] == pytest.approx(260 + moved)
+
+
+def test_losses_are_against_the_true_index_at_the_smallest_rate():
+    earned = {"true index": (4.0, 2.0), "closed form": (3.2, 1.9)}
+    earned |= {"to the letter": (1.0, 1.5), "greedy": (1.0, 1.0)}
+    rows = [
+        (rate, policy, rewards[place])
+        for place, rate in enumerate((250.0, 0.5))
+        for policy, rewards in earned.items()
+    ]
+    said = of_policies(pd.DataFrame(rows, columns=["rate", "policy", "reward"]))
+    assert said == pytest.approx({"most-gained": 0.25, "letter": 0.25, "blind": 0.5, "rarest": 0.5})
+
+
+def test_deviations_at_the_largest_rate_count_below_the_limit_only():
+    busy, rare = np.array([[-0.1, 0.05, 9.0]]), np.array([[np.nan, -0.5, 0.7]])
+    deviation = {250.0: busy, 5.0: 100 * busy, 0.5: rare}
+    said = of_deviation(deviation, np.array([0.4, 0.9, 1.0]), [1e-4, 3e-4])
+    assert list(said.values()) == [0.1, -0.5, 0.7, 3e-4, 2]
 
 
 def test_the_shape_of_the_values_is_that_of_lemma_5():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.ephemeral.studies.four_sources import Results, greedy_content
+from analysis.ephemeral.studies.four_sources.experiment import Results, greedy_content
 from analysis.report import Claim, claim
 
 

@@ -10,12 +10,7 @@ from numpy.typing import NDArray
 
 from analysis.ephemeral.simulation import Cycle, simulate
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.studies.pictures import (
-    SHOWN,
-    draw_source,
-    shown_in_words,
-    trajectory_frame,
-)
+from analysis.ephemeral.studies.pictures import SHOWN, draw_source, shown_in_words, trajectory_frame
 from analysis.published import printed_number
 from analysis.report import (
     COLOURS,

@@ -11,13 +11,9 @@ from analysis.ephemeral.simulation import Trajectory
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.simulation import Comparison
 from analysis.ephemeral.studies.numbers import rewards_by_run
-from analysis.ephemeral.studies.pictures import (
-    SHOWN,
-    draw_source,
-    shown_in_words,
-    trajectory_frame,
-)
-from analysis.ephemeral.studies.stochastic_arrivals import FORMS, printed_rewards
+from analysis.ephemeral.studies.pictures import SHOWN, draw_source, shown_in_words, trajectory_frame
+from analysis.ephemeral.studies.stochastic_arrivals.experiment import FORMS
+from analysis.published import printed_number
 from analysis.report import (
     COLOURS,
     as_markdown,
@@ -33,6 +29,14 @@ from analysis.report import (
 from analysis.results import Estimate
 
 VARIABILITY = "variability of one item's utility (squared coefficient of variation)"
+
+
+def printed_rewards() -> dict[str, float]:
+    """Return the rewards that the documents print for the index, by the document's name."""
+    return {
+        "slides": printed_number("A-s-285"),
+        "2019 paper": printed_number("B-283"),
+    }
 
 
 def save_states(sources: Sources, run: Trajectory, budget: int, *, short: bool) -> None:

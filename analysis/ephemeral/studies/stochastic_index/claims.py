@@ -5,159 +5,23 @@ Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), section 7.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
-from analysis.ephemeral.stochastic.index import StochasticIndex
-from analysis.ephemeral.stochastic.values import RandomSource, discount_to_crawl
-from analysis.ephemeral.studies.stochastic_index import best_threshold, crawled_by
+from analysis.ephemeral.studies.stochastic_index.experiment import (
+    Results,
+    best_threshold,
+    crawled_by,
+)
+from analysis.ephemeral.studies.stochastic_index.numbers import shape_of_values
 from analysis.report import Claim, claim
-from analysis.results import AverageSolution, DiscountedSolution, Estimate
 
-Floats = NDArray[np.float64]
 #: How far the slopes of V may pass their bound, a lattice being no continuum.
 LATTICE_SLACK = 0.01
-
-
-@dataclass(frozen=True)
-class Results:
-    """What the page computes: source 1 on a lattice, its equations, its crawls, and all indices.
-
-    Attributes
-    ----------
-    source, dear : RandomSource
-        Source 1 at unit cost, and at another cost.
-    subsidy : float
-        lambda of the equations at unit cost; the dear source has the same C lambda.
-    average, dear_average : AverageSolution
-        Solution of the corrected (21) for each of the two.
-    raised : AverageSolution
-        The same for source 1 at 1.1 times the subsidy.
-    solutions : pandas.DataFrame
-        Rows of `printed_average`, the first at the optimal beta.
-    discounted : dict of float to DiscountedSolution
-        Solution of (20) by discount.
-    played : tuple of float and Estimate
-        V_d in one state, and what its policy earns from there on random content.
-    crawls : pandas.DataFrame
-        Crawls by the threshold of `average`, from `follow_threshold`.
-    eta : float
-        Epochs between them by (16).
-    betas : pandas.DataFrame
-        Average reward as printed and by the dynamic program, one row a subsidy.
-    check : pandas.DataFrame
-        The index on the lattice and simulated, one row a content.
-    curves : dict of float to list of StochasticIndex
-        Index of each source, by arrival rate, the largest rate first.
-    grid : ndarray, shape (G,)
-        Contents at which the closed form is held against the index, in units of u*.
-    deviation : dict of float to ndarray, shape (N, G)
-        Closed form over index, less 1, by arrival rate.
-    scale : ndarray, shape (N,)
-        u*/C of each source at the largest rate.
-    """
-
-    source: RandomSource
-    dear: RandomSource
-    subsidy: float
-    average: AverageSolution
-    dear_average: AverageSolution
-    raised: AverageSolution
-    solutions: pd.DataFrame
-    discounted: dict[float, DiscountedSolution]
-    played: tuple[float, Estimate]
-    crawls: pd.DataFrame
-    eta: float
-    betas: pd.DataFrame
-    check: pd.DataFrame
-    curves: dict[float, list[StochasticIndex]]
-    grid: Floats
-    deviation: dict[float, Floats]
-    scale: Floats
-
-    @property
-    def worst(self) -> dict[float, float]:
-        """Largest deviation of the closed form, by arrival rate."""
-        return {rate: float(np.nanmax(np.abs(d))) for rate, d in self.deviation.items()}
-
-    @property
-    def worst_busy(self) -> float:
-        """Largest deviation of the closed form at the largest rate, below u*."""
-        busy = next(iter(self.deviation.values()))
-        return float(np.nanmax(np.abs(busy[:, below_limit(self.grid)])))
-
-    @property
-    def busiest(self) -> list[StochasticIndex]:
-        """Index of each source at the largest rate."""
-        return next(iter(self.curves.values()))
-
-    @property
-    def error(self) -> float:
-        """Largest estimated error of the index at the largest rate, in units of u*/C."""
-        return max(c.error / top for c, top in zip(self.busiest, self.scale, strict=True))
-
-    @property
-    def simulation_agrees(self) -> bool:
-        """Whether each simulated index is within two half-widths of the lattice's."""
-        off = (self.check["simulated"] - self.check["lattice"]).abs()
-        return bool((off <= 2 * self.check["half-width"]).all())
-
-    @property
-    def is_closed_form(self) -> bool:
-        """Whether the closed form is the index, within ten times the error of the latter."""
-        return self.worst_busy < 10 * self.error
-
-
-def below_limit(grid: Floats) -> NDArray[np.bool_]:
-    """Return which contents, in units of u*, Theorem 1 prints an index for: at u* it has none."""
-    return np.asarray(grid < 1 - 1e-9)
 
 
 def claims(found: Results) -> list[Claim]:
     """Return what the page says to the rows of section 7 and of the slides' announcements."""
     return [*_discounted(found), *_average(found), *_between_crawls(found), *_index(found)]
-
-
-def shape_of_values(found: Results) -> dict[str, float]:
-    """Return what the second Lemma 5 says of V_d, in numbers, over all discounts.
-
-    The outer half of the lattice, where its end is felt, is left out.
-    """
-    x, source = found.source.state, found.source
-    inside = x <= 0.5 * (x[-1] + source.mean / (1 - source.alpha))
-    values = {d: solution.values[inside] for d, solution in found.discounted.items()}
-    slopes = {d: np.diff(value) / np.diff(x[inside]) for d, value in values.items()}
-    fading = {
-        d: discount_to_crawl(source, solution.policy, source.alpha * d)[inside]
-        for d, solution in found.discounted.items()
-    }
-    return {
-        "smallest slope": min(float(s.min()) for s in slopes.values()),
-        "largest slope": max(float(s.max()) for s in slopes.values()),
-        "least second difference": min(float(np.diff(v, 2).min()) for v in values.values()),
-        "slope above the bound, at most": max(
-            float((slopes[d] - fading[d][1:]).max()) for d in slopes
-        ),
-        "slope above the printed bound": max(
-            _steepest_beyond(x[inside], values[d], fading[d]) for d in values
-        ),
-        "V above the content, at least": min(
-            float((v.values - x).min()) for v in found.discounted.values()
-        ),
-    }
-
-
-def _steepest_beyond(x: Floats, values: Floats, fading: Floats) -> float:
-    """Return by how much a chord of V exceeds the bound with a control optimal from its left end.
-
-    Chords join each tenth content to the last one of the grid.
-    """
-    left = np.arange(0, x.size - 1, 10)
-    chords = (values[-1] - values[left]) / (x[-1] - x[left])
-    return float((chords - fading[left]).max())
 
 
 def _discounted(found: Results) -> list[Claim]:

@@ -86,7 +86,7 @@ def save_rewards(table: pd.DataFrame, budget: int, law: str, replications: int) 
     Parameters
     ----------
     table : pandas.DataFrame
-        As `analysis.ephemeral.studies.stochastic_index.reward_table` returns it.
+        As `analysis.ephemeral.studies.stochastic_index.numbers.reward_table` returns it.
     budget : int
         Sources crawled at each epoch.
     law : str

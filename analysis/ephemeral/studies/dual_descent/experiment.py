@@ -17,26 +17,8 @@ from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.optimum.dual import DualRun, dual_descent
 from analysis.ephemeral.optimum.relaxed import RelaxedSolution, relaxed_problem
 from analysis.ephemeral.sources import Sources
-from analysis.report import (
-    COLOURS,
-    Claim,
-    apart,
-    as_mathtext,
-    claim,
-    figure,
-    save_data,
-    save_figure,
-    save_table,
-)
-from analysis.results import student_band
 
 Step = tuple[float, float]
-
-#: How near the last price and the reward have to come to the relaxed problem's.
-PRICE_TOLERANCE = 0.1
-REWARD_TOLERANCE = 1e-3
-#: By what share of the budget runs may overspend and still count as keeping it.
-_OVERSPENT = 5e-3
 
 
 def step_name(rule: Step) -> str:
@@ -79,11 +61,6 @@ def bound_of_late(sources: Sources, run: DualRun) -> float:
     begins = run.spent.size - spent.size
     held = float((sources.u_star * -np.expm1(-sources.decay * (begins + 1))).sum())
     return bound_of_cost(sources, spent.mean()) + held / spent.size if spent.any() else np.nan
-
-
-def without_bound(bounds: pd.Series) -> str:
-    """Say why some runs have no bound, if some have none."""
-    return "; there is none where nothing is spent" if bounds.isna().any() else ""
 
 
 def second_half(sources: Sources, runs: Mapping[str, DualRun]) -> pd.DataFrame:
@@ -135,11 +112,6 @@ def cases_of(sources: Sources) -> list[tuple[str, Sources, float]]:
 def distance(price: float, solution: RelaxedSolution) -> float:
     """Return how far a price lies from the interval of the relaxed problem's multipliers."""
     return max(solution.smallest_subsidy - price, price - solution.subsidy, 0.0)
-
-
-def keeps_budget(spent: float, budget: float) -> bool:
-    """Tell whether the low end of an interval of spending lies within the budget, or very near."""
-    return bool(spent <= budget * (1 + _OVERSPENT))
 
 
 def has_one_multiplier(solution: RelaxedSolution) -> bool:
@@ -243,160 +215,3 @@ class Results:
 
     by_budget: pd.DataFrame
     rule: str
-
-
-def claims(found: Results) -> list[Claim]:
-    """Return what the page says to the row that announces the method."""
-    rows = found.by_budget.xs(found.rule, level="steps")
-    price = float(rows["distance"].max())
-    reward = float(rows["reward / bound of the budget"].sub(1).abs().max())
-    return [
-        claim(
-            "A-s-dev-dual",
-            price <= PRICE_TOLERANCE and reward <= REWARD_TOLERANCE,
-            numbers={"price": PRICE_TOLERANCE, "reward": REWARD_TOLERANCE},
-        )
-    ]
-
-
-def save_steps(runs: Mapping[str, DualRun], budget: float, relaxed: RelaxedSolution) -> None:
-    """Draw the price against time for several step rules, and the multiplier.
-
-    Parameters
-    ----------
-    runs : mapping of str to DualRun
-        Runs by the name of their steps, the recommended ones first.
-    budget : float
-        Cost per epoch.
-    relaxed : RelaxedSolution
-        Of the same budget.
-    """
-    horizon = next(iter(runs.values())).subsidy.size
-    shown = np.unique(np.round(np.geomspace(1, horizon, 400)).astype(int)) - 1
-    fig, axis = figure(height=3.8)
-    for colour, style, (name, run) in zip(
-        COLOURS, ("-", "--", ":", "-."), runs.items(), strict=False
-    ):
-        label = f"$a_t$ = {as_mathtext(name)}"
-        axis.plot(shown + 1, run.subsidy[shown], linestyle=style, color=colour, label=label)
-    axis.axhspan(relaxed.smallest_subsidy - 1e-9, relaxed.subsidy + 1e-9, color="grey", alpha=0.35)
-    axis.axhline(relaxed.subsidy, color="black", linewidth=0.9)
-    axis.set(xscale="log", xlabel="epoch", ylabel="price (units of the index)")
-    axis.legend()
-    chosen = next(iter(runs))
-    spread = {name: float(run.subsidy[late(run)].std()) for name, run in runs.items()}
-    last = runs[chosen].subsidy[-1]
-    low, high = relaxed.smallest_subsidy, relaxed.subsidy
-    one = has_one_multiplier(relaxed)
-    marked = (
-        f"the multiplier of the relaxed problem ({high:.2f}) as a line"
-        if one
-        else f"the multipliers of the relaxed problem ({low:.2f} to {high:.2f}) in grey"
-    )
-    truth = f"multiplier is {high:.2f}" if one else f"multipliers go from {low:.2f} to {high:.2f}"
-    save_figure(
-        "dual-descent-steps",
-        fig,
-        pd.DataFrame({"epoch": shown + 1, **{n: run.subsidy[shown] for n, run in runs.items()}}),
-        caption=f"Price against time for {len(runs)} step rules at a budget of {budget:g}, with "
-        f"{marked}. In the second half of the run the price varies by {spread[chosen]:.3f} "
-        f"(standard deviation) with steps of {chosen}{and_most(spread, chosen)}.",
-        alt=f"{len(runs)} price paths on a logarithmic time axis. With steps of {chosen} the "
-        f"price ends at {last:.2f}, where the {truth}, and varies by {spread[chosen]:.3f} in the "
-        f"second half of the run{and_most(spread, chosen)}.",
-    )
-
-
-def and_most(spread: Mapping[str, float], chosen: str) -> str:
-    """Say with which steps the price varies most, if not with the chosen ones.
-
-    Parameters
-    ----------
-    spread : mapping of str to float
-        Standard deviation of the price, by the name of the steps.
-    chosen : str
-        One of them.
-    """
-    widest = max(spread, key=lambda name: spread[name])
-    if not apart(spread[chosen], spread[widest], ".3f"):
-        return ", and by no more with any other"
-    return f", and by {spread[widest]:.3f} with {widest}"
-
-
-def save_half(steps: pd.DataFrame, budget: float) -> None:
-    """Save the table of the step rules.
-
-    Parameters
-    ----------
-    steps : pandas.DataFrame
-        As `second_half` returns it.
-    budget : float
-        Cost per epoch.
-    """
-    save_table(
-        "dual-descent-half",
-        steps,
-        f"Price, spending and reward of {len(steps)} step rules at a budget of {budget:g}, in the "
-        "second half of the run. The bound is the relaxed one for what is spent, and what the "
-        f"sources may hold when that half begins{without_bound(steps['bound'])}.",
-        formats=".3f",
-    )
-
-
-def save_by_budget(by_budget: pd.DataFrame) -> None:
-    """Save the table of every budget.
-
-    Parameters
-    ----------
-    by_budget : pandas.DataFrame
-        As `descend_by_budget` returns it.
-    """
-    farthest = by_budget["distance"].max()
-    shown = by_budget.drop(columns="reward / bound of the budget")
-    save_table(
-        "dual-descent-budgets",
-        shown,
-        "Where the price ends for several budgets and two step rules, and what is spent and earned "
-        "in the second half of the run, the bound being that of what is spent, and what the "
-        f"sources may hold when that half begins{without_bound(shown['reward / bound'])}. The "
-        f"largest distance from a multiplier is {farthest:.3f}.",
-        formats=dict.fromkeys(map(str, shown), ".4f") | {"reward / bound": ".3f"},
-    )
-
-
-def save_random(outcome: Sequence[tuple[float, float, float]], budget: float) -> None:
-    """Save every run of random content, and the table of their averages.
-
-    Parameters
-    ----------
-    outcome : sequence of (spent, reward, price)
-        As `random_run` returns them, one a replication.
-    budget : float
-        Cost per epoch.
-    """
-    columns = {
-        "cost": "cost per epoch, average over the second half of the run",
-        "reward": "reward per epoch, corrected by the control variate",
-        "price": "average price in the second half, in units of the index",
-    }
-    runs = pd.DataFrame(np.asarray(outcome), columns=pd.Index(columns))
-    runs.insert(0, "replication", range(len(runs)))
-    save_data(
-        "dual-descent-runs",
-        runs,
-        f"One row a run of dual descent on random content, at a budget of {budget:g}.",
-        {"replication": "number of the run", **columns},
-    )
-    mean, low, high = student_band(outcome)
-    differ = [apart(*ends, ".4f") for ends in zip(low, high, strict=True)]  # between the runs
-    rows = {"mean": mean, "95% from": np.where(differ, low, np.nan)}
-    rows["95% to"] = np.where(differ, high, np.nan)
-    index = pd.Index(["cost per epoch", "reward per epoch", "price"], name="quantity")
-    save_table(
-        "dual-descent-random",
-        pd.DataFrame(rows, index=index),
-        f"Dual descent on random content at a budget of {budget:g}: averages over {len(runs)} runs "
-        "and their 95% confidence intervals.",
-        formats=".4f",
-        instances="dual-descent-runs",
-    )

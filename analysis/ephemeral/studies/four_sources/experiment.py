@@ -1,0 +1,146 @@
+"""What the printed average of four sources is the average of.
+
+A document that prints an average reward without saying from which state, over how many epochs and
+divided by what leaves three choices. `scan_averages` lays them all out, so that a printed value can
+be traced to the choices that give it, and `chance_of_a_hit` says what such a trace is worth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.checks import check_integer, check_number
+from analysis.ephemeral.policies import Policy
+from analysis.ephemeral.simulation import INITIAL_STATES, Cycle, simulate
+from analysis.ephemeral.sources import Sources
+
+Floats = NDArray[np.float64]
+#: What the sum of n terms is divided by: their number, or the last epoch as in (4) of the report.
+DIVISORS = {"epochs": 0, "epochs - 1": -1}
+
+
+def scan_averages(
+    sources: Sources, policy: Policy | str, budget: int, longest: int
+) -> pd.DataFrame:
+    """Average reward over the first n epochs, for every initial state, n and divisor.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    policy : Policy or str
+        A policy or the name of a built-in one.
+    budget : int
+        Sources crawled at each epoch.
+    longest : int
+        Largest n, at least 2.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns initial_state, epochs, divisor and average.
+    """
+    longest = check_integer("longest", longest, 2)
+    epochs = np.arange(2, longest + 1)
+    parts = []
+    for initial_state in INITIAL_STATES:
+        run = simulate(sources, policy, budget, longest, initial_state=initial_state)
+        sums = np.cumsum(run.reward)[1:]
+        for divisor, shift in DIVISORS.items():
+            columns = {"initial_state": initial_state, "epochs": epochs, "divisor": divisor}
+            parts.append(pd.DataFrame(columns | {"average": sums / (epochs + shift)}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def rounding_to(averages: pd.DataFrame, printed: float, digits: int = 2) -> pd.DataFrame:
+    """Return the rows of a scan whose average rounds to a printed number.
+
+    Parameters
+    ----------
+    averages : pandas.DataFrame
+        As `scan_averages` returns it.
+    printed : float
+        The printed number.
+    digits : int
+        Its decimals.
+    """
+    near = (averages["average"] - printed).abs() <= 0.5 * 10.0**-digits
+    return averages[near].reset_index(drop=True)
+
+
+def chance_of_a_hit(
+    averages: pd.DataFrame, printed: float, half_width: float, digits: int = 2
+) -> float:
+    """Return the share of numbers around a print that some row of a scan would have rounded to.
+
+    Parameters
+    ----------
+    averages : pandas.DataFrame
+        As `scan_averages` returns it.
+    printed : float
+        The printed number, centre of the numbers that are tried.
+    half_width : float
+        How far they reach on each side, above 0.
+    digits : int
+        Decimals of the numbers that are tried.
+    """
+    half_width = check_number("half_width", half_width, 0, low_open=True)
+    unit = 10.0**-digits
+    tried = np.rint(printed / unit) + np.arange(-np.rint(half_width / unit), half_width / unit + 1)
+    return float(np.isin(tried, np.rint(averages["average"] / unit)).mean())
+
+
+def greedy_content(sources: Sources, ages: Floats) -> Floats:
+    """Return what the slides' greedy policy ranks by, as they print it, at ages in epochs.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    ages : ndarray, shape (ages, 1)
+        Epochs since the last crawl.
+    """
+    elapsed = ages * sources.period
+    worth = sources.arrival_rate * sources.mean_utility / sources.decay_rate
+    return np.asarray(worth * -np.expm1(-sources.decay_rate * elapsed))
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the page computes: the sources, the cycles, and the scan behind the printed average.
+
+    Attributes
+    ----------
+    sources : Sources
+    budgets : tuple of int
+        The two budgets.
+    first, second : Cycle
+        Long run of the index policy with each budget.
+    alone : Cycle
+        Long run of a crawler that stays with the source of largest u.
+    epoch_rewards : ndarray, shape (period,)
+        Reward of each epoch of the first cycle.
+    fits : pandas.DataFrame
+        The rows of the scan that round to the printed average.
+    scanned : int
+        Number of averages in the scan.
+    chance : float
+        Share of the numbers within 1.5 of the print that the scan would have hit.
+    optimum : float
+        Largest long-run reward of all policies with the first budget, by a search over cycles.
+    """
+
+    sources: Sources
+    budgets: tuple[int, int]
+    first: Cycle
+    second: Cycle
+    alone: Cycle
+    epoch_rewards: Floats
+    fits: pd.DataFrame
+    scanned: int
+    chance: float
+    optimum: float

@@ -1,0 +1,220 @@
+"""Random arrivals: the three rewards of the slides, and the state evolution of Figure 4.
+
+The documents print neither the law of the utilities nor the form of the index nor the horizon
+behind the reward 285 and behind "source 1 is crawled from time to time". What a policy earns that
+never looks at the content does not depend on the law; all else does, and the study says by how
+much.
+
+References: report 8702, sections 7 and 8; slides, stochastic setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.checks import check_integer
+from analysis.ephemeral.arrivals import Utility
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.stochastic.index import stochastic_bound, stochastic_index
+from analysis.ephemeral.stochastic.simulation import Comparison
+from analysis.ephemeral.studies.four_sources.experiment import scan_averages
+from analysis.results import Estimate, NotConverged
+
+Floats = NDArray[np.float64]
+#: How the two ways to play Theorem 1 are called, by their rule in `analysis.ephemeral.kernels`.
+FORMS = {"whittle": "Theorem 1, x/C above u*", "remark": "the Remark's short form"}
+RULES = ("round-robin", "greedy", "whittle", "theorem", "remark")
+
+
+def items_one_by_one(
+    sources: Sources, arm: int, epochs: int, rng: np.random.Generator, shift: float = 0.0
+) -> pd.DataFrame:
+    """Follow one source item by item, and beside it the recursion (19) with U(k).
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources; utilities are exponential.
+    arm : int
+        Which one, from 0.
+    epochs : int
+        How many, at least 2; it is crawled at three in ten, at random.
+    rng : numpy.random.Generator
+        Source of randomness.
+    shift : float
+        Added to the age of an item in U(k), to falsify it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Content before the crawl of epochs 1, 2, ...: ``by items``, each item faded since it
+        appeared, and ``by recursion``.
+    """
+    epochs = check_integer("epochs", epochs, 2)
+    mu, period = float(sources.decay_rate[arm]), sources.period
+    items = rng.poisson(float(sources.arrival_rate[arm]) * period * epochs)
+    time = np.sort(rng.uniform(0, period * epochs, items))
+    utility = sources.mean_utility[arm] * rng.standard_exponential(items)
+    crawled = rng.random(epochs) < 0.3
+    rows, last, state = [], 0.0, 0.0
+    for k in range(1, epochs):
+        age = k * period - time
+        there = age > 0
+        fresh = there & (age <= period)
+        arrived = (utility * np.exp(-mu * (age + shift)))[fresh].sum()  # U(k)
+        state = np.exp(-mu * period) * state + arrived
+        rows.append(((utility * np.exp(-mu * age))[there & (time >= last)].sum(), state))
+        if crawled[k]:
+            state, last = 0.0, k * period
+    return pd.DataFrame(rows, columns=["by items", "by recursion"])
+
+
+def bound_of_law(sources: Sources, utility: Utility, budget: int, tolerance: float) -> float:
+    """Return the relaxed bound on every policy that sees the content, under a law of the utilities.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    utility : Utility
+        Law with a finite variance.
+    budget : int
+        Sources crawled at each epoch.
+    tolerance : float
+        Largest estimated error of the index curves, in units of u*/C.
+
+    Raises
+    ------
+    NotConverged
+        Naming the source whose curve errs by more.
+    """
+    found = sources.subset(np.flatnonzero(sources.u > 0))  # others add nothing and are left alone
+    curves = []
+    for i, name in enumerate(found.names or ()):
+        try:
+            curve = stochastic_index(found, i, utility, tolerance=tolerance, points=100)
+        except NotConverged:
+            raise NotConverged(
+                f"sources must forget faster: source {name!r} keeps exp(-{found.decay[i]:.3g}) of "
+                f"its content in an epoch, and with {utility.law} values the error of its index "
+                f"exceeds {tolerance:g}"
+            ) from None
+        curves.append(curve)
+    return stochastic_bound(found, curves, min(budget, len(found)))[0]
+
+
+def where_it_reaches(variations: Sequence[float], rewards: Sequence[Estimate], at: float) -> float:
+    """Interpolate the variability at which a rising curve of rewards reaches a value."""
+    values = np.maximum.accumulate([reward.value for reward in rewards])
+    return float(np.interp(at, values, variations))
+
+
+def needed_variability(
+    variations: Sequence[float], rewards: Sequence[Estimate], at: float
+) -> tuple[float, float, float]:
+    """Return the variability at which a curve of rewards reaches a value, and its range.
+
+    Parameters
+    ----------
+    variations, rewards : sequence
+        Squared coefficients of variation, increasing, and the reward at each.
+    at : float
+        The value.
+
+    Returns
+    -------
+    least, needed, most : float
+        Where the curve reaches the value less the largest half-width, the value, and the value
+        with the largest half-width added.
+    """
+    half = max(reward.half_width for reward in rewards)
+    least, needed, most = (
+        where_it_reaches(variations, rewards, at + change) for change in (-half, 0.0, half)
+    )
+    return least, needed, most
+
+
+def short_runs(sources: Sources, budget: int, longest: int) -> pd.DataFrame:
+    """Return all averages of fluid runs up to a length, with those of the other two policies.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    budget, longest : int
+        Sources crawled at each epoch; largest number of epochs.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `scan_averages`, with columns index, round-robin and greedy for the averages.
+    """
+    scans = {r: scan_averages(sources, r, budget, longest) for r in ("whittle", *RULES[:2])}
+    others = {rule: scans[rule]["average"] for rule in RULES[:2]}
+    return scans["whittle"].assign(**others).rename(columns={"average": "index"})
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the page computes.
+
+    Attributes
+    ----------
+    sources : Sources
+    budget, second_budget : int
+    items : pandas.DataFrame
+        As `items_one_by_one` returns it.
+    round_robin : ndarray, shape (N,)
+        Expected reward of round robin at each epoch of one round.
+    constraint : tuple of float
+        The constraint's left side after some epochs, as printed and with a sum over time.
+    exact : dict of str to float
+        Long-run reward of round robin and greedy, whatever the law.
+    results : dict of str to Comparison
+        Five policies with the first budget, by law; exponential among them.
+    laws : dict of str to Utility
+        These laws.
+    wild : str
+        The gamma law among them.
+    curve : tuple of Estimate
+        Reward of the index under gamma laws, by rising variability.
+    frequency : dict of str to Estimate
+        Crawls of source 1 per epoch with the second budget: exponential utilities under each of
+        `FORMS`, and "wildest", Theorem 1 with the most variable gamma utilities.
+    bounds : dict of str to float
+        Most that any policy can earn under some of the laws.
+    """
+
+    sources: Sources
+    budget: int
+    second_budget: int
+    items: pd.DataFrame
+    round_robin: Floats
+    constraint: tuple[float, float]
+    exact: dict[str, float]
+    results: dict[str, Comparison]
+    laws: dict[str, Utility]
+    wild: str
+    curve: Sequence[Estimate]
+    frequency: dict[str, Estimate]
+    bounds: dict[str, float]
+
+    def index_reward(self, law: str) -> Estimate:
+        """Reward of the index under a law, with greedy as control variate."""
+        return self.results[law].controlled("whittle", "greedy", self.exact["greedy"])
+
+
+def sides_of_the_constraint(spent: Floats) -> tuple[float, float]:
+    """Return the constraint of section 7 after a run, as printed and with a sum over time.
+
+    Parameters
+    ----------
+    spent : ndarray, shape (epochs,)
+        Cost of each epoch's crawls.
+    """
+    return float(spent[-1] / spent.size), float(spent.mean())

@@ -1,0 +1,330 @@
+"""Section 7 of the report, line by line: what it prints against what random content does.
+
+Between two crawls at epochs eta_m and eta_{m+1} a source gathers
+
+    X(eta_{m+1}) = sum from t = eta_m + 1 to eta_{m+1} of alpha^(eta_{m+1} - t) U(t),
+
+while the report prints the sum from eta_m to eta_{m+1} - 1; and the epochs between two crawls,
+which the report takes from (16) as one fixed number, are a random first passage.
+
+Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), section 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.checks import check_array, check_integer, check_number
+from analysis.ephemeral.index import whittle_index
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.stochastic.index import StochasticIndex
+from analysis.ephemeral.stochastic.values import RandomSource, stopping_value
+from analysis.results import AverageSolution, DiscountedSolution, Estimate
+
+Floats = NDArray[np.float64]
+#: Policies of the page beside the true index, by label: rules of `analysis.ephemeral.kernels`.
+RULES = {
+    "closed form": "whittle",
+    "to the letter": "theorem",
+    "largest content": "myopic",
+    "greedy": "greedy",
+}
+
+
+def printed_average(source: RandomSource, subsidy: float, beta: float) -> dict[str, float]:
+    """Solve the report's (21) as printed for a given beta, by V = W_g - beta, g = C lambda - beta.
+
+    Parameters
+    ----------
+    source : RandomSource
+        One source.
+    subsidy : float
+        lambda.
+    beta : float
+        Above C lambda.
+
+    Returns
+    -------
+    dict
+        ``beta``; ``residual of (21)``, the largest violation of the printed equation; ``integral
+        of V`` over the law of U.
+    """
+    value = stopping_value(source, source.cost * subsidy - beta) - beta
+    right = right_of_21(source, subsidy, value)
+    return {
+        "beta": beta,
+        "residual of (21)": float(np.abs(value + beta - right).max()),
+        "integral of V": float(source.ahead(value)[0]),
+    }
+
+
+def right_of_21(source: RandomSource, subsidy: float, value: Floats) -> Floats:
+    """Return the right side of (21) as printed, shape (points,), for a value of each content."""
+    return np.maximum(source.cost * subsidy + source.ahead(value), source.state)
+
+
+def crawled_by(source: RandomSource, value: Floats, subsidy: float) -> NDArray[np.int64]:
+    """Return 1 where crawling is at least as good as waiting for so much: x >= subsidy + E V."""
+    return (source.state >= subsidy + source.ahead(value)).astype(np.int64)
+
+
+def best_threshold(curve: StochasticIndex, subsidy: float) -> float:
+    """Return the threshold of largest average reward, by renewal rewards alone.
+
+    The threshold x earns r(x) + lambda (1 - f(x)) per epoch, with f its crawls per epoch and
+    r = gamma f - g, as follows from the tie at lambda = gamma(x). No value function is used.
+
+    Parameters
+    ----------
+    curve : StochasticIndex
+        Index, waiting and frequency of each threshold, at unit cost.
+    subsidy : float
+        lambda.
+    """
+    rate = curve.index * curve.frequency - curve.waiting + subsidy * (1.0 - curve.frequency)
+    return float(curve.state[np.argmax(rate)])
+
+
+def discounted_reward(
+    content: ArrayLike,
+    alpha: float,
+    threshold: float,
+    initial: float,
+    subsidy: float,
+    discount: float,
+) -> Estimate:
+    """Estimate what a threshold policy earns on random content, discounted.
+
+    Parameters
+    ----------
+    content : array_like, shape (runs, epochs)
+        What each epoch of each run brings.
+    alpha : float
+        Share of content that is left after an epoch.
+    threshold, initial : float
+        Content from which on the source is crawled; content at the first epoch.
+    subsidy : float
+        C lambda, earned at an epoch without a crawl.
+    discount : float
+        In (0, 1).
+
+    Returns
+    -------
+    Estimate
+        Over the runs; the epochs beyond the last are left out.
+    """
+    arrived = check_array("content", content, 0)
+    discount = check_number("discount", discount, 0, 1, low_open=True, high_open=True)
+    state, earned = np.full(len(arrived), float(initial)), np.zeros(len(arrived))
+    for epoch, more in enumerate(arrived.T):
+        crawl = state >= threshold
+        earned += discount**epoch * np.where(crawl, state, subsidy)
+        state = np.where(crawl, 0.0, alpha * state) + more
+    return Estimate.of(earned)
+
+
+def follow_threshold(
+    content: ArrayLike, alpha: float, threshold: float, first: int = 0
+) -> pd.DataFrame:
+    """Crawl one source whenever its content reaches a threshold, and note every crawl.
+
+    Parameters
+    ----------
+    content : array_like, shape (epochs,)
+        What each epoch brings.
+    alpha : float
+        Share of content that is left after an epoch, in (0, 1).
+    threshold : float
+        Content from which on it is crawled, positive.
+    first : int
+        Where the sum for the content begins, counted from the crawl before: 0 as printed, 1 as it
+        should be. It has as many terms as there are epochs between the crawls.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a crawl but the first: the ``content`` found, the ``printed`` sum for it, and the
+        ``gap`` in epochs since the crawl before.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
+    threshold = check_number("threshold", threshold, 0, low_open=True)
+    alpha = check_number("alpha", alpha, 0, 1, low_open=True, high_open=True)
+    arrived = check_array("content", content, 0)
+    rows, state, last = [], 0.0, -1
+    for epoch, more in enumerate(arrived):
+        state = alpha * state + more
+        if state < threshold:
+            continue
+        if last >= 0:
+            terms = np.arange(last, epoch) + first
+            printed = float(alpha ** (epoch - terms) @ arrived[terms])
+            rows.append((state, printed, epoch - last))
+        state, last = 0.0, epoch
+    return pd.DataFrame(rows, columns=["content", "printed", "gap"])
+
+
+def printed_average_reward(
+    alpha: float, u_star: float, subsidy: float, epochs_between: int
+) -> float:
+    """Average reward of section 7 with one fixed number of epochs between crawls.
+
+    Parameters
+    ----------
+    alpha, u_star : float
+        Share of content left after an epoch, in (0, 1); limit of the expected content.
+    subsidy : float
+        C lambda, reward of an epoch without a crawl.
+    epochs_between : int
+        Eta, at least 1.
+
+    Returns
+    -------
+    float
+        (C lambda (eta - 1) + (1 - alpha^eta) u*) / eta.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
+    alpha = check_number("alpha", alpha, 0, 1, low_open=True, high_open=True)
+    eta = check_integer("epochs_between", epochs_between, 1)
+    return (subsidy * (eta - 1) + (1.0 - alpha**eta) * u_star) / eta
+
+
+def closed_form_deviation(
+    sources: Sources, curves: Sequence[StochasticIndex], share: ArrayLike
+) -> Floats:
+    """Compare Theorem 1, continued by x/C, with the true index of random content.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    curves : sequence of StochasticIndex
+        True index of each.
+    share : array_like, shape (K,)
+        Contents in units of u*, positive.
+
+    Returns
+    -------
+    ndarray, shape (N, K)
+        Closed form over index, less 1; ``nan`` beyond the end of a curve.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
+    if len(curves) != len(sources):
+        raise ValueError(f"curves must number {len(sources)}, one a source, got {len(curves)}")
+    contents = check_array("share", share, 0, low_open=True)[:, None] * sources.u_star
+    closed = whittle_index(sources, contents).T
+    true = [
+        np.interp(column, curve.state, curve.index, right=np.nan)
+        for column, curve in zip(contents.T, curves, strict=True)
+    ]
+    return closed / np.array(true) - 1
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the page computes: source 1 on a lattice, its equations, its crawls, and all indices.
+
+    Attributes
+    ----------
+    source, dear : RandomSource
+        Source 1 at unit cost, and at another cost.
+    subsidy : float
+        lambda of the equations at unit cost; the dear source has the same C lambda.
+    average, dear_average : AverageSolution
+        Solution of the corrected (21) for each of the two.
+    raised : AverageSolution
+        The same for source 1 at 1.1 times the subsidy.
+    solutions : pandas.DataFrame
+        Rows of `printed_average`, the first at the optimal beta.
+    discounted : dict of float to DiscountedSolution
+        Solution of (20) by discount.
+    played : tuple of float and Estimate
+        V_d in one state, and what its policy earns from there on random content.
+    crawls : pandas.DataFrame
+        Crawls by the threshold of `average`, from `follow_threshold`.
+    eta : float
+        Epochs between them by (16).
+    betas : pandas.DataFrame
+        Average reward as printed and by the dynamic program, one row a subsidy.
+    check : pandas.DataFrame
+        The index on the lattice and simulated, one row a content.
+    curves : dict of float to list of StochasticIndex
+        Index of each source, by arrival rate, the largest rate first.
+    grid : ndarray, shape (G,)
+        Contents at which the closed form is held against the index, in units of u*.
+    deviation : dict of float to ndarray, shape (N, G)
+        Closed form over index, less 1, by arrival rate.
+    scale : ndarray, shape (N,)
+        u*/C of each source at the largest rate.
+    """
+
+    source: RandomSource
+    dear: RandomSource
+    subsidy: float
+    average: AverageSolution
+    dear_average: AverageSolution
+    raised: AverageSolution
+    solutions: pd.DataFrame
+    discounted: dict[float, DiscountedSolution]
+    played: tuple[float, Estimate]
+    crawls: pd.DataFrame
+    eta: float
+    betas: pd.DataFrame
+    check: pd.DataFrame
+    curves: dict[float, list[StochasticIndex]]
+    grid: Floats
+    deviation: dict[float, Floats]
+    scale: Floats
+
+    @property
+    def worst(self) -> dict[float, float]:
+        """Largest deviation of the closed form, by arrival rate."""
+        return {rate: float(np.nanmax(np.abs(d))) for rate, d in self.deviation.items()}
+
+    @property
+    def worst_busy(self) -> float:
+        """Largest deviation of the closed form at the largest rate, below u*."""
+        busy = next(iter(self.deviation.values()))
+        return float(np.nanmax(np.abs(busy[:, below_limit(self.grid)])))
+
+    @property
+    def busiest(self) -> list[StochasticIndex]:
+        """Index of each source at the largest rate."""
+        return next(iter(self.curves.values()))
+
+    @property
+    def error(self) -> float:
+        """Largest estimated error of the index at the largest rate, in units of u*/C."""
+        return max(c.error / top for c, top in zip(self.busiest, self.scale, strict=True))
+
+    @property
+    def simulation_agrees(self) -> bool:
+        """Whether each simulated index is within two half-widths of the lattice's."""
+        off = (self.check["simulated"] - self.check["lattice"]).abs()
+        return bool((off <= 2 * self.check["half-width"]).all())
+
+    @property
+    def is_closed_form(self) -> bool:
+        """Whether the closed form is the index, within ten times the error of the latter."""
+        return self.worst_busy < 10 * self.error
+
+
+def below_limit(grid: Floats) -> NDArray[np.bool_]:
+    """Return which contents, in units of u*, Theorem 1 prints an index for: at u* it has none."""
+    return np.asarray(grid < 1 - 1e-9)
