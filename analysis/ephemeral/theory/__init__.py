@@ -1,1 +1,1 @@
-"""The index by its definition, value functions, and the documents' formulas as printed."""
+"""The index by its definition, value functions, and how far the printed formulas hold."""

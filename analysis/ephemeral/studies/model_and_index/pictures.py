@@ -9,12 +9,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.studies.model_and_index.formula import KINDS, Cases
+from analysis.ephemeral.studies.model_and_index.experiment import KINDS, Cases
 from analysis.ephemeral.theory.printed import printed_eta
 from analysis.report import COLOURS, figure, rounded, save_figure
 
 Floats = NDArray[np.float64]
-
 _STYLES = ("-", "--", "-.", ":")
 _FLOOR = 2e-17  # where an error of exactly zero is drawn
 

@@ -25,7 +25,7 @@ def test_the_code_comes_with_the_constants_that_it_reads():
 
 
 def test_constants_of_another_module_of_the_package_are_found():
-    code = predicate_source("analysis.ephemeral.studies.model_and_index.theory:_average")
+    code = predicate_source("analysis.ephemeral.studies.model_and_index.claims:_average")
     assert "ROUNDING = 1e-9" in code.partition("def ")[0]
 
 

@@ -131,7 +131,7 @@ def worst_duality_gap(sets: int, rng: np.random.Generator) -> float:
 
 @dataclass(frozen=True)
 class RelaxationChecks:
-    """What the constraint, the Lagrangian and the policy come to on the sources of the page.
+    """What the constraint, the Lagrangian and the policy come to on given sources.
 
     Attributes
     ----------

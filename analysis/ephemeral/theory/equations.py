@@ -1,7 +1,7 @@
 """The report's sections 4, 5 and 6 line by line: how far each equation is from holding.
 
-Every function measures residuals or counts on the grid or the random cases it is given; the
-verdicts are drawn where the numbers are shown. Values and contents are in units of u*, costs are 1.
+Every function measures residuals or counts on the grid or the random cases that it is given. Values
+and contents are in units of u*, costs are 1.
 
 Reference: report 8702, (7) to (18).
 """

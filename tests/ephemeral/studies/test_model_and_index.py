@@ -12,14 +12,11 @@ import pytest
 from analysis.ephemeral import Sources, four_sources, long_run_cycle
 from analysis.ephemeral.optimum.costs import exact_sets
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
-from analysis.ephemeral.studies import model_and_index as study
-from analysis.ephemeral.studies.model_and_index import equations as equations
-from analysis.ephemeral.studies.model_and_index import formula as formula
-from analysis.ephemeral.studies.model_and_index import model as model
-from analysis.ephemeral.studies.model_and_index import relaxation as relaxation
+from analysis.ephemeral.studies.model_and_index.claims import claims
+from analysis.ephemeral.studies.model_and_index.experiment import Results, random_cases
+from analysis.ephemeral.studies.model_and_index.numbers import of_grid
 from analysis.ephemeral.studies.model_and_index.pictures import thresholds, where_lost
-from analysis.ephemeral.studies.model_and_index.results import Results
-from analysis.ephemeral.theory import structure
+from analysis.ephemeral.theory import equations, formula, growth, relaxation, structure
 from analysis.ephemeral.theory.derivation import run_from_above
 from tests.support import assert_all_turn, verdicts
 
@@ -46,7 +43,7 @@ def falsified_sources(sources, **changes):
 
 def modelled(**changes):
     periods = {t: replace(FOUR, period=t) for t in (0.5, 1.0, 2.0)}
-    return model.model_checks({t: falsified_sources(s, **changes) for t, s in periods.items()})
+    return growth.model_checks({t: falsified_sources(s, **changes) for t, s in periods.items()})
 
 
 def relaxed(policy="whittle", sources=FOUR):
@@ -54,7 +51,7 @@ def relaxed(policy="whittle", sources=FOUR):
 
 
 def transients():
-    return model.transient_checks(60, 20, np.random.default_rng(2))
+    return growth.transient_checks(60, 20, np.random.default_rng(2))
 
 
 def residuals():
@@ -91,7 +88,7 @@ def fall(value=structure.average_value):
 
 @pytest.fixture(scope="module")
 def true():
-    cases = formula.random_cases(20, np.random.default_rng(4))
+    cases = random_cases(20, np.random.default_rng(4))
     index = formula.whittle_index(cases.sources, cases.state)
     difference = index / formula.index_by_definition(cases.sources, cases.state) - 1
     return Results(
@@ -169,7 +166,7 @@ def test_every_computed_verdict_turns_on_a_falsified_model(true, falsified):
         "a crawl that takes nothing": (
             *falsified(
                 "transients",
-                model,
+                growth,
                 "step",
                 lambda x, crawl: 0.7 * x + 0.3 + 0.1 * crawl,
                 transients,
@@ -178,7 +175,7 @@ def test_every_computed_verdict_turns_on_a_falsified_model(true, falsified):
         "content that grows beyond u*": (
             *falsified(
                 "transients",
-                model,
+                growth,
                 "step",
                 lambda x, crawl: np.where(crawl, 0, x) + 0.3,
                 transients,
@@ -402,11 +399,11 @@ def test_every_computed_verdict_turns_on_a_falsified_model(true, falsified):
             replace(true, solved=true.solved.rename(columns={"low": "high", "high": "low"})),
         ),
     }
-    assert_all_turn(study.claims, (true,), falsified_models, overwritten)
+    assert_all_turn(claims, (true,), falsified_models, overwritten)
 
 
 def test_the_verdicts_of_the_documents_own_model(true):
-    found = verdicts(study.claims(true))
+    found = verdicts(claims(true))
     assert "refused" not in found.values()
     wrong = {id for id, verdict in found.items() if verdict == "does not hold"}
     assert wrong == {
@@ -423,20 +420,12 @@ def test_the_verdicts_of_the_documents_own_model(true):
     assert {found[id] for id in under} == {"holds under"}
 
 
-def test_the_two_readings_of_a_sum():
-    state, once = np.tile([0.0, 4.0], 500), np.ones(1000)
-    assert relaxation.as_printed(state, once) == pytest.approx(4, rel=3e-3)
-    assert relaxation.as_meant(state, once) == pytest.approx(2, rel=5e-3)
-    action = np.tile([1.0, 0.0], 500)
-    assert relaxation.as_printed(state, action) == pytest.approx(2, rel=5e-3)
-    assert relaxation.as_meant(state, action) == 0
-
-
-def test_the_linear_programme_is_the_relaxed_problem():
-    gap = relaxation.worst_duality_gap(4, np.random.default_rng(5))
-    assert gap < 1e-9
-    with pytest.raises(ValueError, match="sets must be an integer of at least 1, got 0"):
-        relaxation.worst_duality_gap(0, np.random.default_rng(5))
+def test_the_numbers_of_the_grid_are_its_size_its_ends_and_the_share_of_failures(true):
+    said = of_grid(true.checks)
+    assert (said["low-decay"], said["high-decay"]) == (DECAYS[0], DECAYS[-1])
+    assert said["grid"] == len(DECAYS) * len(PRICES)
+    fails = [row["printed_constant"] < 0 for row in true.checks.to_dict("records")]
+    assert said["constant-fails"] == pytest.approx(sum(fails) / len(fails))
 
 
 def test_a_threshold_is_where_the_advantage_changes_its_sign():

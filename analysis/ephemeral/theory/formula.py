@@ -17,62 +17,17 @@ from numpy.typing import NDArray
 from analysis.checks import check_integer
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.studies.model_and_index.equations import count_passages, tie_residuals
 from analysis.ephemeral.theory.definition import index_by_definition
 from analysis.ephemeral.theory.derivation import index_as_maximum
+from analysis.ephemeral.theory.equations import count_passages, tie_residuals
 from analysis.ephemeral.theory.printed import orbit, printed_eta, printed_index
 
 Floats = NDArray[np.float64]
 
-#: Three kinds of content: near empty, below u*, above u*.
-KINDS = ("near empty", "below u*", "above u*")
-
-
-@dataclass(frozen=True)
-class Cases:
-    """Random sources in random states.
-
-    Attributes
-    ----------
-    sources : Sources
-        Decay from 1e-10 to 50 an epoch, rates over six decades, costs from 0.2 to 5.
-    state : ndarray, shape (N,)
-        One content each.
-    kind : ndarray of int, shape (N,)
-        Place of its kind in `KINDS`.
-    """
-
-    sources: Sources
-    state: Floats
-    kind: NDArray[np.int64]
-
-
-def random_cases(instances: int, rng: np.random.Generator) -> Cases:
-    """Draw sources and states for a comparison of the index with its definition.
-
-    Parameters
-    ----------
-    instances : int
-        How many, at least 1.
-    rng : numpy.random.Generator
-        Source of randomness.
-    """
-    instances = check_integer("instances", instances, 1)
-    decay = 10 ** rng.uniform(-10, np.log10(50), instances)
-    rate = 10 ** rng.uniform(-3, 3, instances)
-    sources = Sources(rate, np.ones(instances), decay, cost=rng.uniform(0.2, 5, instances))
-    kind = rng.integers(0, 3, instances)
-    shares = [
-        10 ** rng.uniform(-12, 0, instances),
-        rng.uniform(0, 1, instances),
-        rng.uniform(1, 3, instances),
-    ]
-    return Cases(sources, np.choose(kind, shares) * sources.u_star, kind)
-
 
 @dataclass(frozen=True)
 class IndexChecks:
-    """What section 6 comes to on the sources of the page; differences are relative.
+    """How far each formula of section 6 is from holding on given sources, in relative differences.
 
     Attributes
     ----------

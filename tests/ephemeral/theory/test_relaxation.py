@@ -1,0 +1,22 @@
+"""The relaxed problem by two methods, and sums with a misplaced index."""
+
+import numpy as np
+import pytest
+
+from analysis.ephemeral.theory import relaxation
+
+
+def test_the_two_readings_of_a_sum():
+    state, once = np.tile([0.0, 4.0], 500), np.ones(1000)
+    assert relaxation.as_printed(state, once) == pytest.approx(4, rel=3e-3)
+    assert relaxation.as_meant(state, once) == pytest.approx(2, rel=5e-3)
+    action = np.tile([1.0, 0.0], 500)
+    assert relaxation.as_printed(state, action) == pytest.approx(2, rel=5e-3)
+    assert relaxation.as_meant(state, action) == 0
+
+
+def test_the_linear_programme_is_the_relaxed_problem():
+    gap = relaxation.worst_duality_gap(4, np.random.default_rng(5))
+    assert gap < 1e-9
+    with pytest.raises(ValueError, match="sets must be an integer of at least 1, got 0"):
+        relaxation.worst_duality_gap(0, np.random.default_rng(5))
