@@ -10,7 +10,7 @@ NAMES = {"__init__", "experiment", "claims", "pictures", "numbers"}
 #: Beside the packages: what the pages of a part share, and the solutions of its exercises.
 SHARED = NAMES | {"exercises"}
 #: Parts whose modules have the names of an earlier scheme.
-EARLIER = {"ephemeral", "learning"}
+EARLIER = {"ephemeral"}
 PARTS = {path.parent.name for path in ROOT.glob("analysis/*/studies")}
 
 

@@ -10,7 +10,7 @@ from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.optimum.static import random_reward
 from analysis.ephemeral.sources import Sources, four_sources
 from analysis.learning.scheme.thresholds import soft_threshold_value
-from analysis.learning.studies.learners import side_by_side
+from analysis.learning.studies.learners.experiment import side_by_side
 from analysis.report import save_table, save_value, save_values
 
 UNIT = 64.0

@@ -12,10 +12,8 @@ from analysis.ephemeral.sources import Sources, four_sources
 from analysis.learning.comparison import LearningCurves
 from analysis.learning.scheme.lspe import Lspe, LspeOptions
 from analysis.learning.scheme.thresholds import soft_threshold_value
-from analysis.learning.studies import learning_as_printed as study
-from analysis.learning.studies.learning_as_printed.by_step import by_step
+from analysis.learning.studies.learning_as_printed import experiment, numbers
 from analysis.learning.studies.learning_as_printed.claims import claims, mean_reward
-from analysis.learning.studies.learning_as_printed.pictures import steepness
 from tests.support import assert_all_turn, assert_turns, verdicts
 
 FOUR = four_sources()
@@ -28,33 +26,35 @@ RAW = LspeOptions.as_printed(kappa=2.0, scale=1.0)
 @cache
 def by_kappa():
     options = {k: LspeOptions.as_printed(kappa=k) for k in (0.5, 2.0, 10.0)}
-    return study.play_all(FOUR, options, **LENGTH)
+    return experiment.play_all(FOUR, options, **LENGTH)
 
 
 @cache
 def results():
     """What the page finds, from fewer and shorter runs."""
-    cures, raw = study.with_cures(PRINTED), study.with_cures(RAW)
+    cures, raw = experiment.with_cures(PRINTED), experiment.with_cures(RAW)
     both = ("with both cures", "with neither")
-    return study.Found(
+    return experiment.Found(
         sources=FOUR,
         kappa=2.0,
         value_step=0.05,
         horizon=10_000,
-        runs=study.play_all(FOUR, cures, **LENGTH),
-        raw=study.play_all(FOUR, {name: raw[name] for name in both}, **LENGTH),
-        by_c=by_step(FOUR, [2.0], [0.1, 1e-4], value_step=0.05, horizon=600, runs=3, seed=1),
-        divisors=study.bounds_by_divisor(FOUR, 2.0),
+        runs=experiment.play_all(FOUR, cures, **LENGTH),
+        raw=experiment.play_all(FOUR, {name: raw[name] for name in both}, **LENGTH),
+        by_c=experiment.by_step(
+            FOUR, [2.0], [0.1, 1e-4], value_step=0.05, horizon=600, runs=3, seed=1
+        ),
+        divisors=experiment.bounds_by_divisor(FOUR, 2.0),
         best=long_run_cycle(FOUR, "whittle", 1).average_reward,
         ceiling=260.4,
-        steepness=steepness(FOUR, by_kappa(), 1500),
-        free=study.free_runs(FOUR, cures["with neither"], runs=4, **ONCE),
-        free_raw=study.FreeRuns(1001.0, (), 14),
-        condition=study.conditions(FOUR, 2.0, 300, 1),
+        steepness=experiment.steepness(FOUR, by_kappa(), 1500),
+        free=experiment.free_runs(FOUR, cures["with neither"], runs=4, **ONCE),
+        free_raw=experiment.FreeRuns(1001.0, (), 14),
+        condition=experiment.conditions(FOUR, 2.0, 300, 1),
         projected=150.0,
         unprojected=200.0,
-        told_matters=study.told_matters(FOUR, PRINTED, horizon=200, seed=1),
-        estimated=study.estimated(FOUR, **ONCE),
+        decay_matters=experiment.decay_matters(FOUR, PRINTED, horizon=200, seed=1),
+        estimated=experiment.estimated(FOUR, **ONCE),
     )
 
 
@@ -70,13 +70,13 @@ def falsified(patch):
         FOUR.arrival_rate[order], FOUR.mean_utility[order], FOUR.decay_rate[order]
     )
     equal = Sources(np.full(4, 250.0), np.full(4, 0.5), np.full(4, 0.7))
-    cured, raw = dict.fromkeys(true.runs, true.runs["with both cures"]), study.with_cures(RAW)
+    cured, raw = dict.fromkeys(true.runs, true.runs["with both cures"]), experiment.with_cures(RAW)
     one = {"selection": "one-of-n", "gradient": "own arm"}
     single = {k: LspeOptions.as_printed(kappa=k, **one) for k in (0.5, 2.0, 10.0)}
-    cures = study.with_cures(PRINTED)
+    cures = experiment.with_cures(PRINTED)
     with patch.context() as only:
-        only.setattr(study, "Lspe", lambda _, options: Lspe(FOUR, options))
-        untold = study.told_matters(FOUR, PRINTED, horizon=200, seed=1)
+        only.setattr(experiment, "Lspe", lambda _, options: Lspe(FOUR, options))
+        unused = experiment.decay_matters(FOUR, PRINTED, horizon=200, seed=1)
     return {
         name: (replace(true, **changes),)
         for name, changes in {
@@ -88,16 +88,18 @@ def falsified(patch):
             "sources in another order": {"sources": reversed_sources},
             "equal sources": {"sources": equal},
             "exactly one source is drawn": {
-                "steepness": steepness(FOUR, study.play_all(FOUR, single, **LENGTH), 1500)
+                "steepness": experiment.steepness(
+                    FOUR, experiment.play_all(FOUR, single, **LENGTH), 1500
+                )
             },
             "raw states without the cures": {
-                "free": study.free_runs(FOUR, raw["with neither"], runs=4, **ONCE)
+                "free": experiment.free_runs(FOUR, raw["with neither"], runs=4, **ONCE)
             },
             "projected thresholds": {
-                "free": study.free_runs(FOUR, cures["projection alone"], runs=4, **ONCE)
+                "free": experiment.free_runs(FOUR, cures["projection alone"], runs=4, **ONCE)
             },
             "raw states": {"divisors": dict(reversed(true.divisors.items()))},
-            "decay rates that are not told": {"told_matters": untold},
+            "decay rates that are not used": {"decay_matters": unused},
         }.items()
     }
 
@@ -126,23 +128,23 @@ def test_verdicts_of_the_documents_own_model():
 
 
 def test_what_the_bounds_are_worth_depends_on_the_divisor():
-    worth = study.bounds_by_divisor(FOUR, 2.0)
+    worth = experiment.bounds_by_divisor(FOUR, 2.0)
     first = worth["the largest u*"]
     assert first.average_reward == soft_threshold_value(FOUR, FOUR.u_star, 2.0).average_reward
     assert round(first.average_reward, -1) == 160
     assert worth["nothing (raw states)"].average_reward < 100
-    table = study.shown_by_divisor(worth)
+    table = numbers.divisor_table(worth)
     assert table.loc["the largest u*", "sources crawled"] == first.engaged
 
 
 def test_thresholds_of_a_projected_run_end_on_their_bounds():
-    assert study.share_at_bounds(FOUR, PRINTED, horizon=1500, runs=2, seed=1) == 1.0
-    free = study.with_cures(PRINTED)["regularisation alone"]
-    assert study.share_at_bounds(FOUR, free, horizon=1500, runs=2, seed=1) < 0.5
+    assert experiment.share_at_bounds(FOUR, PRINTED, horizon=1500, runs=2, seed=1) == 1.0
+    free = experiment.with_cures(PRINTED)["regularisation alone"]
+    assert experiment.share_at_bounds(FOUR, free, horizon=1500, runs=2, seed=1) < 0.5
 
 
 def test_the_cures_are_those_of_the_paper():
-    cures = study.with_cures(PRINTED)
+    cures = experiment.with_cures(PRINTED)
     said = {name: (o.projected, o.regulariser != "none") for name, o in cures.items()}
     assert said == {
         "with both cures": (True, True),
@@ -158,7 +160,7 @@ def test_steepness_holds_runs_and_exact_values():
 
 
 def test_centred_features_are_better_conditioned():
-    condition = study.conditions(FOUR, 2.0, 300, 1)
+    condition = experiment.conditions(FOUR, 2.0, 300, 1)
     assert isinstance(condition, pd.DataFrame)
     assert (condition.iloc[:, 2] < 0.01 * condition.iloc[:, 1]).all()
 
@@ -175,10 +177,47 @@ def test_curves_that_all_diverged_have_no_reward():
 
 def test_a_small_step_leaves_thresholds_off_the_bounds_that_a_large_one_drives_them_to():
     length = {"value_step": 0.05, "horizon": 600, "runs": 3, "seed": 1}
-    found = by_step(FOUR, [2.0], [0.1, 1e-6], **length)
+    found = experiment.by_step(FOUR, [2.0], [0.1, 1e-6], **length)
     assert found["at_bounds"].tolist() == [1.0, 0.0]
     bounds = soft_threshold_value(FOUR, FOUR.u_star, 2.0)
     stuck, free = found.itertuples()
     assert stuck.reward_low < bounds.average_reward < stuck.reward_high
     assert stuck.engaged_low < bounds.engaged < stuck.engaged_high
     assert free.reward_low > bounds.average_reward
+
+
+@pytest.fixture(scope="module")
+def divisors():
+    return experiment.bounds_by_divisor(FOUR, 2.0)
+
+
+def points(*counts):
+    """Number of crawls at rising kappa, with a deviation of half of it."""
+    columns = {"sources crawled": counts, "their deviation": [count / 2 for count in counts]}
+    return pd.DataFrame(columns, index=range(len(counts)))
+
+
+def test_all_is_said_of_runs_that_stick_at_their_bounds(divisors):
+    said = numbers.statements(divisors, 1.0, 160.0, (175.7, 208.3), points(1.4, 0.9, 0.3))
+    assert set(said.values()) == {True}
+
+
+@pytest.mark.parametrize(
+    ("changed", "silent"),
+    [
+        ({"share": 0.5}, {"stuck", "kappa-alone"}),
+        ({"earned": 180.0}, {"simple-does-better"}),
+        ({"points": points(0.3, 0.9)}, {"kappa-alone"}),
+        ({"points": points(0.3)}, {"kappa-alone"}),
+    ],
+)
+def test_a_sentence_is_silent_where_it_is_false(divisors, changed, silent):
+    true = {"share": 1.0, "earned": 160.0, "simple": (175.7, 208.3), "points": points(1.4, 0.9)}
+    said = numbers.statements(divisors, **(true | changed))
+    assert {name for name, holds in said.items() if not holds} == silent
+
+
+def test_the_unit_does_not_decide_where_all_divisors_earn_alike(divisors):
+    one = divisors["the largest u*"]
+    same = {"one": one, "other": one}
+    assert not numbers.statements(same, 1.0, 160.0, (175.7, 208.3), points(1.0))["unit-decides"]

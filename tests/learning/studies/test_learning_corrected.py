@@ -3,13 +3,15 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from analysis.ephemeral import four_sources, long_run_cycle
+from analysis.ephemeral import Sources, four_sources, long_run_cycle
 from analysis.learning.scheme.frozen import FrozenPolicy
 from analysis.learning.scheme.lspe import LspeOptions
-from analysis.learning.studies import learning_corrected as study
-from analysis.learning.studies.learning_corrected import pictures as pictures
+from analysis.learning.studies.learning_corrected import experiment as study
+from analysis.learning.studies.learning_corrected import numbers, pictures
+from analysis.learning.studies.learning_corrected.claims import claims
 from tests.support import assert_all_turn, verdicts
 
 FOUR = four_sources()
@@ -33,8 +35,8 @@ def test_the_verdict_turns_where_the_draw_keeps_no_budget():
     drawn = experiment().play(1, study.ZERO).engaged
     alone = experiment(options=replace(OPTIONS, selection="independent"))
     free = alone.play(1, study.ZERO).engaged
-    assert verdicts(study.claims(drawn, 1)) == {"B-online-choice": "holds under"}
-    assert_all_turn(study.claims, (drawn, 1), {"each source on its own": (free, 1)})
+    assert verdicts(claims(drawn, 1)) == {"B-online-choice": "holds under"}
+    assert_all_turn(claims, (drawn, 1), {"each source on its own": (free, 1)})
 
 
 def test_runs_are_made_once_and_variants_share_their_draws():
@@ -89,7 +91,7 @@ def test_tables_hold_the_runs(monkeypatch):
     late = one.play(1, study.BAD).late()
     bad = ablation[ablation.start == study.BAD].iloc[0]
     assert (bad.reward, bad.low, bad.high) == (late.value, late.low, late.high)
-    table = pictures.ablation_table(ablation)
+    table = numbers.ablation_table(ablation)
     assert list(table.index) == list(chosen)
     assert table.loc["corrected", f"runs, {study.ZERO}"] == 3
     tuned = study.tune(one, 1, "step", [0.003, 0.1])
@@ -106,7 +108,7 @@ def test_tables_hold_the_runs(monkeypatch):
 def test_pictures_show_what_was_found(monkeypatch):
     kept, values = {}, {}
     monkeypatch.setattr(pictures, "save_figure", lambda id, *rest, **said: kept.update({id: said}))
-    monkeypatch.setattr(pictures, "save_value", lambda id, value, **_: values.update({id: value}))
+    monkeypatch.setattr(numbers, "save_value", lambda id, value, **_: values.update({id: value}))
     one = experiment()
     runs = {start: one.play(1, start) for start in one.initial}
     pictures.save_curves(runs, {"index policy": 260.4, "constant": 250.0}, 1)
@@ -115,19 +117,20 @@ def test_pictures_show_what_was_found(monkeypatch):
         f"bad start: {late.value:.1f} ± {late.half_width:.1f}, 3 runs"
         in (kept["learning-corrected-curves"]["caption"])
     )
-    monkeypatch.setattr(pictures, "keep", values.update)
-    pictures.save_learned(runs, {study.ZERO: np.ones(3), study.BAD: np.zeros(3)}, 1.0, 80.0)
+    monkeypatch.setattr(numbers, "keep", values.update)
+    numbers.save_learned(runs, {study.ZERO: np.ones(3), study.BAD: np.zeros(3)}, 1.0, 80.0)
     assert values["learns"]
     assert (values["corrected-zero-optimal"], values["corrected-bad-optimal"]) == (3, 0)
     by_step = study.tune(one, 1, "step", [0.003])
     exact = study.exact_by_kappa(FOUR, OPTIONS, 1, 3, [10.0])
     by_kappa = study.tune(one, 1, "kappa", [10.0]).join(exact)
     pictures.save_tuning(by_kappa, by_step, 1.0, 1)
+    numbers.save_safe_step(by_step, 1.0)
     assert values["corrected-safe-step"] == 0.003
     assert values["corrected-some-step-is-safe"]
 
 
-def test_a_loss_that_is_drawn_at_the_floor_is_not_told_as_the_floor():
+def test_a_loss_that_is_drawn_at_the_floor_is_not_written_as_the_floor():
     assert pictures.loss_in_words(100.0, 100.0) == "less than 0.01%"
     assert pictures.loss_in_words(101.0, 100.0) == "less than 0.01%"
     assert pictures.loss_in_words(97.5, 100.0) == "2.5%"
@@ -139,3 +142,56 @@ def test_a_gradient_that_vanishes_has_an_error_all_the_same():
     certain = FrozenPolicy(pair, replace(OPTIONS, kappa=1e6), 1, 6)
     error = study.gradient_error(certain, np.zeros((2, 3)), float(pair.u_star.max()))
     assert 0 <= error < 1e-3
+
+
+def learning(zero=257.0, bad=255.0, undrawn=260.0, at_bad=80.0):
+    kept = {study.ZERO: np.full(3, undrawn), study.BAD: np.full(3, undrawn)}
+    return numbers.of_learning(260.0, at_bad, {study.ZERO: zero, study.BAD: bad}, kept)
+
+
+def test_what_is_said_of_learning_turns():
+    assert learning() == {"learns": True, "drawing-costs": True}
+    assert not learning(bad=80.5)["learns"]
+    assert not learning(undrawn=257.5)["drawing-costs"]
+    assert not learning(zero=259.5)["drawing-costs"]
+
+
+def test_what_is_said_of_the_climbs_turns():
+    assert numbers.of_climbing(260.0, 259.9, 257.0) == {
+        "climb-is-certain": True,
+        "constant-is-less": True,
+    }
+    assert numbers.of_climbing(260.0, 250.0, 250.0) == {
+        "climb-is-certain": False,
+        "constant-is-less": False,
+    }
+
+
+def test_intervals_of_poor_and_rich_sources_may_meet():
+    assert numbers.of_the_projection(FOUR) == (0, 2, True)
+    alike = Sources([5.0, 5.0], [1.0, 1.1], [0.5, 0.5])
+    assert numbers.of_the_projection(alike) == (1, 0, False)
+
+
+def test_a_wall_costs_where_the_intervals_are_apart_and_the_reward_falls():
+    assert numbers.wall_costs(True, 200.0, 257.0, 260.0)
+    assert not numbers.wall_costs(False, 200.0, 257.0, 260.0)
+    assert not numbers.wall_costs(True, 256.5, 257.0, 260.0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "silent"),
+    [
+        ({"climbed": 340.0}, "form-lacks"),
+        ({"learned": 336.5}, "steps-too-short"),
+        ({"stuck": 337.0}, "steeper-is-stuck"),
+    ],
+)
+def test_what_is_said_of_the_second_budget_turns(changed, silent):
+    def said(climbed=337.0, learned=290.0, stuck=327.0):
+        columns = {"index policy": 340.0, "climbed off-line": climbed, "learned": learned}
+        bad = pd.Series(columns)
+        return numbers.of_what_remains(pd.Series(columns | {"climbed off-line": 330.0}), bad, stuck)
+
+    assert set(said().values()) == {True}
+    assert not said(**changed)[silent]

@@ -15,13 +15,12 @@ from analysis.ephemeral import (
     whittle_index_at_age,
 )
 from analysis.ephemeral.sources import Sources
-from analysis.learning.scheme import equations
+from analysis.learning.scheme import chains, equations
 from analysis.learning.scheme.equations import features
 from analysis.learning.scheme.lspe import LspeOptions
 from analysis.learning.scheme.thresholds import soft_threshold_value, whittle_threshold
-from analysis.learning.studies import learning_scheme as study
 from analysis.learning.studies.learning_scheme import claims as says
-from analysis.learning.studies.learning_scheme import rule as rule
+from analysis.learning.studies.learning_scheme import experiment as study
 from tests.support import assert_all_turn, verdicts
 
 FOUR = four_sources()
@@ -29,8 +28,8 @@ TWO = Sources(FOUR.arrival_rate[:2], FOUR.mean_utility[:2], FOUR.decay_rate[:2])
 FASTER = replace(FOUR, decay_rate=1.1 * FOUR.decay_rate)
 AGES = np.arange(1, 21)[:, None]
 AT = np.random.default_rng(1).normal(0, 0.2, (2, 2, 3))
-OWN = rule.readings(2.0)[rule.OWN][0]
-PRINTED = rule.readings(2.0)[rule.AS_PRINTED][0]
+OWN = study.readings(2.0)[study.OWN][0]
+PRINTED = study.readings(2.0)[study.AS_PRINTED][0]
 
 
 @cache
@@ -85,23 +84,23 @@ def features_met():
 def learning():
     phi = features_met()
     by_print, by_formula = equations.inverse_errors(phi)
-    return rule.Rule(
+    return study.Rule(
         sources=FOUR,
         kappa=2.0,
         logit=study.nearness_of_the_logit(FOUR, 2.0),
-        transitions=rule.check_transitions(TWO, AT[0], PRINTED),
-        poisson=rule.check_poisson(TWO, AT[0], OWN),
-        recursion=rule.check_recursion(TWO, AT[0], OWN),
-        gradients=rule.gradient_table(rule.check_gradients(TWO, AT[:1], 2.0)),
+        transitions=chains.check_transitions(TWO, AT[0], PRINTED),
+        poisson=chains.check_poisson(TWO, AT[0], OWN),
+        recursion=chains.check_recursion(TWO, AT[0], OWN),
+        gradients=study.gradient_table(study.check_gradients(TWO, AT[:1], 2.0)),
         points=1,
-        ranks=rule.ranks_after_two_steps(phi),
+        ranks=chains.ranks_after_two_steps(phi),
         length=phi.shape[1],
         by_print=by_print,
         by_formula=by_formula,
-        steps=rule.example_steps(10**5),
-        threshold_form=rule.threshold_form(FOUR, LspeOptions.as_printed()),
-        feature_form=rule.feature_form(FOUR, LspeOptions.as_printed()),
-        step_numbers=rule.step_numbers(),
+        steps=chains.example_steps(10**5),
+        threshold_form=chains.threshold_form(FOUR, LspeOptions.as_printed()),
+        feature_form=chains.feature_form(FOUR, LspeOptions.as_printed()),
+        step_numbers=chains.step_numbers(),
     )
 
 
@@ -136,13 +135,13 @@ def falsified(patch):
             return measure()
 
     one_draw = LspeOptions.corrected(kappa=2.0)
-    ways = rule.readings(2.0)
+    ways = study.readings(2.0)
     exchanged = ways | {
-        rule.AS_PRINTED: ways[rule.OWN],
-        rule.HARVEST: ways[rule.CORRECTED],
-        rule.OWN: ways[rule.AS_PRINTED],
+        study.AS_PRINTED: ways[study.OWN],
+        study.HARVEST: ways[study.CORRECTED],
+        study.OWN: ways[study.AS_PRINTED],
     }
-    solve, windowed = rule.ThresholdChain.solve, study.windowed_content
+    solve, windowed = chains.ThresholdChain.solve, study.windowed_content
     everything = {
         "budget": 4,
         "cycle": long_run_cycle(FOUR, "whittle", 4),
@@ -205,41 +204,43 @@ def falsified(patch):
             repeats={m: study.repetition(FOUR, m, Slower()) for m in (1, 2, 3)}
         ),
         "no constant in the logit": of_rule(
-            transitions=rule.check_transitions(TWO, AT[0], replace(PRINTED, offset=0.0))
+            transitions=chains.check_transitions(TWO, AT[0], replace(PRINTED, offset=0.0))
         ),
-        "one draw for both": of_rule(transitions=rule.check_transitions(TWO, AT[0], one_draw)),
+        "one draw for both": of_rule(transitions=chains.check_transitions(TWO, AT[0], one_draw)),
         "all content is what is crawled": of_rule(
             poisson=patched(
-                rule.ThresholdChain,
+                chains.ThresholdChain,
                 "solve",
                 lambda chain, _: solve(chain, "crawled"),
-                lambda: rule.check_poisson(TWO, AT[0], OWN),
+                lambda: chains.check_poisson(TWO, AT[0], OWN),
             )
         ),
         "readings exchanged": of_rule(
             gradients=patched(
-                rule,
+                study,
                 "readings",
                 lambda _: exchanged,
-                lambda: rule.gradient_table(rule.check_gradients(TWO, AT[:1], 2.0)),
+                lambda: study.gradient_table(study.check_gradients(TWO, AT[:1], 2.0)),
             )
         ),
         "a feature that is constant": of_rule(
             recursion=patched(
-                rule,
+                chains,
                 "features",
                 lambda x: np.column_stack([np.ones(len(x)), features(x)[:, :2]]),
-                lambda: rule.check_recursion(TWO, AT[0], OWN),
+                lambda: chains.check_recursion(TWO, AT[0], OWN),
             )
         ),
         "the first step at n = 1": of_rule(
-            ranks=patched(rule, "PRINTED_FIRST", 1, lambda: rule.ranks_after_two_steps(phi))
+            ranks=patched(chains, "PRINTED_FIRST", 1, lambda: chains.ranks_after_two_steps(phi))
         ),
-        "steps fall too slowly": of_rule(steps=rule.example_steps(10**5, falls=0.4, averages=0.4)),
-        "averages fall too fast": of_rule(steps=rule.example_steps(10**5, averages=1.2)),
+        "steps fall too slowly": of_rule(
+            steps=chains.example_steps(10**5, falls=0.4, averages=0.4)
+        ),
+        "averages fall too fast": of_rule(steps=chains.example_steps(10**5, averages=1.2)),
         "other forms": of_rule(
-            threshold_form=rule.threshold_form(FOUR, LspeOptions.corrected()),
-            feature_form=rule.feature_form(TWO, LspeOptions.corrected()),
+            threshold_form=chains.threshold_form(FOUR, LspeOptions.corrected()),
+            feature_form=chains.feature_form(TWO, LspeOptions.corrected()),
             step_numbers=(1000, 500, 2, 3, 0, 1),
         ),
     }
@@ -321,17 +322,5 @@ def test_interest_left_is_the_exponential():
     np.testing.assert_allclose(study.interest_left(FOUR), np.exp(-FOUR.decay), rtol=1e-9)
 
 
-def test_the_recursion_ends_at_the_projected_solution_only_if_a_is_set_right():
-    found = rule.check_recursion(TWO, AT[0], OWN)
-    assert found.radius < 1
-    assert found.end < 1e-9 < 1e-3 < found.printed_end
-
-
 def test_without_a_baseline_a_constant_adds_noise():
-    assert rule.noise_of_a_constant(TWO, AT[:1], 2.0) > 10
-
-
-@pytest.mark.parametrize("options", [LspeOptions.corrected(), LspeOptions.as_printed()])
-def test_the_form_of_the_thresholds_is_read_off_the_program(options):
-    form = rule.threshold_form(FOUR, options)
-    assert form == ((0, 1, 2, 2) if options.threshold == "quadratic" else (0, 1, 1, 2))
+    assert study.noise_of_a_constant(TWO, AT[:1], 2.0) > 10

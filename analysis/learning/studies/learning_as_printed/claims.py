@@ -1,4 +1,4 @@
-"""What the page on the scheme as printed says to each row of the paper that it takes up."""
+"""What the page `learning-as-printed` says to each row of the 2019 paper that it takes up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from analysis.ephemeral.sources import Sources
 from analysis.learning.comparison import LearningCurves
 from analysis.learning.scheme.thresholds import soft_threshold_value, whittle_threshold
-from analysis.learning.studies.learning_as_printed import OVERFLOW, Found
+from analysis.learning.studies.learning_as_printed.experiment import OVERFLOW, Found
 from analysis.published import printed_number
 from analysis.report import Claim, claim
 from analysis.results import Estimate
@@ -171,7 +171,7 @@ def _raw_without_cures(found: Found) -> dict[str, int]:
 
 def _known(found: Found) -> Iterable[Claim]:
     yield claim("B-intro-online")
-    yield claim("B-little-info", not found.told_matters)
+    yield claim("B-little-info", not found.decay_matters)
     error, earned = found.estimated.error, found.estimated.earned
     yield claim(
         "B-observed",

@@ -1,4 +1,4 @@
-"""Pictures and tables of the page on the scheme as printed."""
+"""Figures of the page `learning-as-printed`."""
 
 from __future__ import annotations
 
@@ -90,20 +90,46 @@ def _save_runs(whole: Floats, late: Floats, engaged: Floats) -> None:
     )
 
 
-def steepness(sources: Sources, runs: Mapping[float, LearningCurves], horizon: int) -> pd.DataFrame:
-    """Return reward and number of crawls by kappa: second halves of the runs, and exact values."""
-    half = slice(horizon // 2, None)
-    exact = {k: soft_threshold_value(sources, sources.u_star, k) for k in runs}
-    return pd.DataFrame(
-        {
-            "reward": {k: r.expected[:, half].mean() for k, r in runs.items()},
-            "reward, exact": {k: v.average_reward for k, v in exact.items()},
-            "sources crawled": {k: r.engaged[:, half].mean() for k, r in runs.items()},
-            "exact": {k: v.engaged for k, v in exact.items()},
-            "their deviation": {k: r.engaged[:, half].std(axis=1).mean() for k, r in runs.items()},
-            "deviation, exact": {k: v.engaged_std for k, v in exact.items()},
-        }
-    ).rename_axis("kappa")
+def save_by_step(sources: Sources, found: pd.DataFrame) -> None:
+    """Draw reward against kappa by c, with what the upper bounds are worth.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    found : pandas.DataFrame
+        As `by_step` returns it.
+    """
+    kappas = found["kappa"].to_numpy()
+    grid = np.geomspace(kappas.min() / 1.5, kappas.max() * 1.5, 60)
+    exact = [soft_threshold_value(sources, sources.u_star, k).average_reward for k in grid]
+    fig, axis = figure(height=3.4)
+    axis.plot(grid, exact, color=COLOURS[0], label="thresholds at their upper bounds, exact")
+    looks = zip(COLOURS[1:], "os^v", (9, 7, 6, 5), strict=False)
+    for (colour, mark, size), (step, rows) in zip(
+        looks, found.groupby("step", sort=False), strict=False
+    ):
+        spread = [rows["reward"] - rows["reward_low"], rows["reward_high"] - rows["reward"]]
+        look = {"fmt": mark, "color": colour, "markersize": size, "markerfacecolor": "none"}
+        axis.errorbar(rows["kappa"], rows["reward"], spread, label=f"$c = {step:g}$", **look)
+    axis.set(xscale="log", xlabel=r"$\kappa$ (per scaled content)", ylim=(0, None))
+    axis.set(ylabel="reward per epoch (value units)")
+    axis.set_xticks(np.unique(kappas), [f"{k:g}" for k in np.unique(kappas)])
+    axis.minorticks_off()
+    axis.legend()
+    ends = found.groupby("step", sort=False)["at_bounds"].mean()
+    told = ", ".join(f"{100 * share:.0f}% at $c = {step:g}$" for step, share in ends.items())
+    plain = ", ".join(f"{100 * share:.0f}% at c = {step:g}" for step, share in ends.items())
+    save_figure(
+        "learning-as-printed-steps",
+        fig,
+        found,
+        caption="Reward of the printed scheme over the second halves of "
+        f"{found['runs'].min()} runs or more of each $\\kappa$ and $c$, with 95% intervals, and "
+        f"what the upper bounds are worth. Of the thresholds {told} end on their bounds.",
+        alt="Reward against kappa: a curve for thresholds at their upper bounds, and marks for "
+        f"runs with several step sizes. Of the thresholds {plain} end on their bounds.",
+    )
 
 
 def save_steepness(sources: Sources, points: pd.DataFrame, runs: int) -> None:
@@ -170,40 +196,3 @@ def save_divergence(runs: Mapping[str, LearningCurves], horizon: int) -> None:
         alt=f"Four step curves. Of {total} runs diverge: {count}.",
     )
     save_value("printed-neither", len(runs["with neither"].diverged))
-
-
-def save_conditions(condition: pd.DataFrame) -> None:
-    """Save the condition numbers of `conditions` as a table."""
-    save_table(
-        "learning-as-printed-conditions",
-        condition.rename_axis("model"),
-        "Condition number of the mean of $\\phi\\phi^T$ with thresholds at their upper bounds, by "
-        "the model of content and by the scaling of the states.",
-        formats=".2g",
-    )
-
-
-def save_divergence_table(runs: Mapping[str, LearningCurves]) -> None:
-    """Save the table of `divergence_table`."""
-    total = max(len(c.diverged) + len(c.expected) for c in runs.values())
-    save_table(
-        "learning-as-printed-cures",
-        divergence_table(runs).rename_axis("cures"),
-        f"Of {total} runs each: how many diverged, when, and the mean reward per epoch of the "
-        "others.",
-    )
-
-
-def divergence_table(runs: Mapping[str, LearningCurves]) -> pd.DataFrame:
-    """Return how many runs diverged, when, and what the others earned."""
-    rows = {}
-    for name, curves in runs.items():
-        epochs = [epoch for _, epoch in curves.diverged]
-        rows[name] = {
-            "diverged": str(len(epochs)),
-            "median epoch of divergence": f"{np.median(epochs):.0f}" if epochs else "none",
-            "reward of the others": f"{curves.expected.mean():.2f}"
-            if len(curves.expected)
-            else "none",
-        }
-    return pd.DataFrame(rows).T

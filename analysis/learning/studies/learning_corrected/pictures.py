@@ -1,4 +1,4 @@
-"""Pictures, tables and quoted numbers of the page on the corrected scheme."""
+"""Figures of the page `learning-corrected`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from analysis.learning.environment import Floats
 from analysis.learning.scheme.runs import Learned
-from analysis.learning.studies.learning_corrected import BAD, ZERO
-from analysis.learning.studies.learning_corrected.statements import keep, of_learning
-from analysis.report import COLOURS, figure, plus_minus, save_figure, save_table, save_value
+from analysis.learning.studies.learning_corrected.experiment import BAD, ZERO
+from analysis.report import COLOURS, figure, plus_minus, save_figure
 from analysis.report.text import counted
 from analysis.results import student_band
 
@@ -102,27 +101,6 @@ def save_ablation(ablation: pd.DataFrame, index: float, budget: int) -> None:
         alt=f"Dots for {len(names)} variants and two starts. From the bad start, "
         f"{told.replace('$', '')}; the index policy earns {index:.0f}.",
     )
-    save_value("corrected-diverged", int(ablation.diverged.sum()))
-    save_table(
-        "learning-corrected-variants",
-        ablation_table(ablation),
-        "The corrected scheme and each variant of it, by start: reward in the last fifth of the "
-        "runs, long-run reward of the learned thresholds without draws, runs in which that is the "
-        f"index policy's ({index:.2f}), and runs in all.",
-        formats=".1f",
-    )
-
-
-def ablation_table(ablation: pd.DataFrame) -> pd.DataFrame:
-    """Return the ablation, variants by starts."""
-    kept = ["reward", "without draws", "optimal", "runs"]
-    kept += ["diverged"] if ablation.diverged.any() else []
-    wide = ablation.pivot(index="taken back", columns="start", values=kept)
-    wide = wide.loc[list(dict.fromkeys(ablation["taken back"]))].round(1)
-    wide.columns = pd.Index([", ".join(map(str, column)) for column in wide.columns])
-    counts = [name for name in map(str, wide) if not name.startswith(("reward", "without"))]
-    plain = [name.replace("$", "").replace("\\", "") for name in map(str, wide.index)]
-    return wide.fillna(0).astype(dict.fromkeys(counts, int)).set_axis(plain).rename_axis("variant")
 
 
 def save_tuning(by_kappa: pd.DataFrame, by_step: pd.DataFrame, index: float, budget: int) -> None:
@@ -173,43 +151,12 @@ def save_tuning(by_kappa: pd.DataFrame, by_step: pd.DataFrame, index: float, bud
         f"is, {' and '.join(said)}.",
         alt=f"Two panels of losses on logarithmic axes. The loss is {', and '.join(said)}.",
     )
-    safe = by_step.index[by_step[f"{ZERO}, lowest run"] > 0.97 * index]
-    save_value("corrected-safe-step", float(max(safe, default=0.0)))
-    save_value("corrected-some-step-is-safe", len(safe) > 0)
 
 
 def loss_in_words(reward: float, index: float) -> str:
     """Return the loss against the index policy, which a figure cannot show below its floor."""
     loss = 100 * (1 - reward / index)
     return f"{loss:.2g}%" if loss >= LEAST_LOSS else f"less than {LEAST_LOSS:g}%"
-
-
-def save_learned(
-    runs: Mapping[str, Learned], kept: Mapping[str, Floats], index: float, at_bad: float
-) -> None:
-    """Save what the page says of the runs at the first budget.
-
-    Parameters
-    ----------
-    runs : mapping of str to Learned
-        By start.
-    kept : mapping of str to ndarray
-        Long-run reward of the learned thresholds without draws, by start.
-    index, at_bad : float
-        Reward of the index policy, and of the draw at the bad start.
-    """
-    ends = {name: run.late().value for name, run in runs.items()}
-    keep(of_learning(index, at_bad, ends, kept))
-    for short, name in (("zero", ZERO), ("bad", BAD)):
-        late = runs[name].late()
-        save_value(
-            f"corrected-{short}-late",
-            late.value,
-            interval=late.interval,
-            replications=late.replications,
-        )
-        best = np.isclose(kept[name], index, rtol=1e-9)
-        save_value(f"corrected-{short}-optimal", int(best.sum()))
 
 
 def _in_blocks(values: Floats, block: int) -> Floats:

@@ -1,4 +1,4 @@
-"""What the page on the learning scheme says to each row of the 2019 paper that it takes up."""
+"""What the page `learning-scheme` says to each row of the 2019 paper that it takes up."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ import numpy as np
 
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats
-from analysis.learning.studies.learning_scheme import Content, Index
-from analysis.learning.studies.learning_scheme.rule import (
+from analysis.learning.studies.learning_scheme.experiment import (
     AS_PRINTED,
     CORRECTED,
     HARVEST,
     OWN,
+    Content,
+    Index,
     Rule,
 )
-from analysis.learning.studies.rounding import bound
+from analysis.learning.studies.numbers import error_bound
 from analysis.published import printed_rows
 from analysis.report import Claim, claim
 
@@ -236,21 +237,21 @@ def _gradient(found: Rule) -> Iterable[Claim]:
         condition=harvest["median cosine"] <= 0.99,
         numbers={
             "points": found.points,
-            "error": bound(own["largest relative error"]),
+            "error": error_bound(own["largest relative error"]),
             "cosine": harvest["median cosine"],
         },
     )
     yield claim(
         "B-eq8-first",
         bool(own["largest relative error"] < 1e-5),
-        numbers={"points": found.points, "error": bound(own["largest relative error"])},
+        numbers={"points": found.points, "error": error_bound(own["largest relative error"])},
     )
     yield claim(
         "B-eq8",
         bool(printed["largest relative error"] < 1e-5),
         numbers={
             "printed_error": printed["largest relative error"],
-            "error": bound(own["largest relative error"]),
+            "error": error_bound(own["largest relative error"]),
         },
     )
     yield claim(
@@ -260,7 +261,7 @@ def _gradient(found: Rule) -> Iterable[Claim]:
         numbers={
             "cosine": harvest["median cosine"],
             "best_cosine": harvest["largest cosine"],
-            "error": bound(right["largest relative error"]),
+            "error": error_bound(right["largest relative error"]),
         },
     )
 
@@ -327,7 +328,7 @@ def _steps(found: Rule) -> Iterable[Claim]:
 
 def _bound(error: Any) -> float:
     """Return the least power of ten from 1e-9 on that an error does not exceed."""
-    return bound(error, 1e-9)
+    return error_bound(error, 1e-9)
 
 
 def _over_doublings(epochs: int, terms: Floats) -> Floats:

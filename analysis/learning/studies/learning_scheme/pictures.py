@@ -1,4 +1,4 @@
-"""Pictures of the page on the learning scheme."""
+"""Figures of the page `learning-scheme`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pandas as pd
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats
 from analysis.learning.scheme.gradient import GradientCheck
-from analysis.learning.studies.learning_scheme.rule import CORRECTED, HARVEST
-from analysis.learning.studies.rounding import bound
+from analysis.learning.studies.learning_scheme.experiment import CORRECTED, HARVEST
+from analysis.learning.studies.numbers import error_bound
 from analysis.report import COLOURS, figure, save_figure
 from analysis.report.text import counted
 
@@ -93,5 +93,5 @@ def save_gradient(checks: Mapping[str, list[GradientCheck]]) -> None:
         "the corrected one agrees.",
         alt="Two scatter plots. As printed, the cosine with the true gradient is "
         f"{cosine:.2f} in the median. Corrected, all points lie on the diagonal, with a relative "
-        f"error of at most {bound(error):.0e}.",
+        f"error of at most {error_bound(error):.0e}.",
     )

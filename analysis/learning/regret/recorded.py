@@ -1,9 +1,8 @@
-"""Losses at three long horizons: ``python -m analysis.learning.studies.trap.recorded``.
+"""Losses at three long horizons: ``python -m analysis.learning.regret.recorded``.
 
-Writes ``losses.csv`` and ``cycles.csv`` beside this file, which the page on estimates that confirm
-themselves quotes: what was computed, and a hash of the code that computed it. It takes about six
-minutes of a processor. A test asks that the hash is that of the code as it stands, and plays some
-runs again.
+Writes ``losses.csv`` and ``cycles.csv`` beside this file, from which the page `learning-trap` takes
+its numbers, with a hash of the code that computed them. It takes about six minutes on one
+processor. A test compares the hash with that of the present code, and repeats some of the runs.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.files import code_hash
-from analysis.learning.studies.trap import random_sets
+from analysis.learning.regret import random_sets
 from analysis.sweep import sweep
 
 FOLDER = Path(__file__).parent
@@ -29,7 +28,7 @@ CODE = (
     "environment",
     "identification",
     "items",
-    "studies/trap/random_sets",
+    "regret/random_sets",
     "uc_whittle",
     "whittle_q",
 )
@@ -39,7 +38,7 @@ CODE = (
 @cache
 def code() -> str:
     """Return the hash of the modules that compute what is written."""
-    return code_hash(FOLDER.parents[1] / f"{name}.py" for name in CODE)
+    return code_hash(FOLDER.parent / f"{name}.py" for name in CODE)
 
 
 def is_recorded(sets: int, horizon: int, seed: int) -> bool:

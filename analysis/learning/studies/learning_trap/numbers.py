@@ -1,4 +1,4 @@
-"""Tables and numbers of the page on estimates that confirm themselves."""
+"""Values and tables of the page `learning-trap`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import numpy as np
 import pandas as pd
 
 from analysis.learning.identification import closed_loop
-from analysis.learning.studies.trap.decisions import Decisions
-from analysis.learning.studies.trap.experiment import AtPrice, Trapped, belief, example
-from analysis.learning.studies.trap.random_sets import APART, STARTS, slope, summary
+from analysis.learning.regret.random_sets import APART, STARTS, slope, summary
+from analysis.learning.studies.learning_trap.experiment import (
+    AtPrice,
+    Decisions,
+    Trapped,
+    belief,
+    example,
+)
 from analysis.report import save_data, save_table, save_value
 from analysis.results import Estimate
 

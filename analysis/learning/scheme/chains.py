@@ -1,28 +1,24 @@
-"""The soft policy of the 2019 paper, its gradient and its recursions, on chains that are solved."""
+"""The scheme's printed transition law, Poisson equation and recursions against exact chains.
+
+Reference: the 2019 paper, sections III to V.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 from scipy.special import expit
 
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats
 from analysis.learning.scheme import _kernel as kernel
 from analysis.learning.scheme.equations import features
-from analysis.learning.scheme.gradient import GradientCheck, ThresholdChain, gradient_check
+from analysis.learning.scheme.gradient import ThresholdChain
 from analysis.learning.scheme.lspe import STEP_RANGE, LspeOptions, model
 
 CAP = 8
 """Age at which the ages of the small chains stop."""
-AS_PRINTED = "as printed, for the content of all"
-OWN = "(8) with its own source only, for the content of all"
-HARVEST = "(8) with its own source only, for the harvest"
-CORRECTED = "corrected, for the harvest"
-ONE_DRAW = "corrected, exactly one source an epoch"
 PRINTED_FIRST = 0
 """The n of the first step of the printed recursions."""
 
@@ -85,108 +81,6 @@ class Recursion:
     radius: float
     end: float
     printed_end: float
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What the rows on the learning rule are judged by; see the functions of this module.
-
-    Attributes
-    ----------
-    sources, kappa : Sources, float
-        The instance and the steepness.
-    logit : pandas.DataFrame
-        As `nearness_of_the_logit` returns it.
-    transitions, poisson, recursion : Transitions, Poisson, Recursion
-        On the chain of two sources.
-    gradients : pandas.DataFrame
-        As `gradient_table` returns it, at `points` points.
-    points : int
-        Number of points.
-    ranks : tuple of int
-        Of B without and with its step at n = 0, after the steps to n = 1.
-    length : int
-        Number of features.
-    by_print, by_formula : ndarray
-        As `inverse_errors` returns them.
-    steps : mapping of str to ndarray
-        As `example_steps` returns them.
-    threshold_form, feature_form, step_numbers : tuple of number
-        What the program computes with, in the order of the print.
-    """
-
-    sources: Sources
-    kappa: float
-    logit: pd.DataFrame
-    transitions: Transitions
-    poisson: Poisson
-    recursion: Recursion
-    gradients: pd.DataFrame
-    points: int
-    ranks: tuple[int, int]
-    length: int
-    by_print: Floats
-    by_formula: Floats
-    steps: Mapping[str, Floats]
-    threshold_form: tuple[int, ...]
-    feature_form: tuple[int, ...]
-    step_numbers: tuple[float, ...]
-
-
-def readings(kappa: float) -> dict[str, tuple[LspeOptions, str]]:
-    """Return readings of (7) to (9), each with the average reward whose gradient it should be."""
-    as_printed = {"projected": False, "kappa": kappa, "threshold": "quadratic"}
-    own = as_printed | {"gradient": "own arm"}
-    right = own | {"reward": "crawled", "signal": "advantage"}
-    return {
-        AS_PRINTED: (LspeOptions.as_printed(**as_printed), "all"),
-        OWN: (LspeOptions.as_printed(**own), "all"),
-        HARVEST: (LspeOptions.as_printed(**own), "crawled"),
-        CORRECTED: (LspeOptions.as_printed(**right), "crawled"),
-        ONE_DRAW: (LspeOptions.corrected(kappa=kappa), "crawled"),
-    }
-
-
-def check_gradients(
-    sources: Sources, points: Iterable[Floats], kappa: float
-) -> dict[str, list[GradientCheck]]:
-    """Hold each reading against central differences of the exact average reward."""
-    at = list(points)
-    return {
-        name: [gradient_check(sources, q, options, cap=CAP, objective=goal) for q in at]
-        for name, (options, goal) in readings(kappa).items()
-    }
-
-
-def gradient_table(checks: Mapping[str, list[GradientCheck]]) -> pd.DataFrame:
-    """Return median and largest cosine and the largest relative error of each reading."""
-    rows = {
-        name: {
-            "median cosine": np.median([c.cosine for c in found]),
-            "largest cosine": max(c.cosine for c in found),
-            "largest relative error": max(c.relative_error for c in found),
-        }
-        for name, found in checks.items()
-    }
-    return pd.DataFrame(rows).T.rename_axis("formula, and the average reward that it is for")
-
-
-def noise_of_a_constant(sources: Sources, points: Iterable[Floats], kappa: float) -> float:
-    """Return by what a step's second moment is multiplied if 1 is added to V, without baseline."""
-    options, goal = readings(kappa)[OWN]
-    at = list(points)
-    moment = [
-        np.mean(
-            [
-                gradient_check(
-                    sources, q, options, cap=CAP, objective=goal, value_shift=shift
-                ).second_moment
-                for q in at
-            ]
-        )
-        for shift in (0.0, 1.0)
-    ]
-    return float(moment[1] / moment[0])
 
 
 def check_transitions(sources: Sources, q: Floats, options: LspeOptions) -> Transitions:

@@ -5,7 +5,7 @@ import pytest
 from analysis.ephemeral import Arrivals, Utility, long_run_cycle, relaxed_bound
 from analysis.ephemeral.studies.how_good.cycles import random_set
 from analysis.learning import CertaintyEquivalence, mean_items, sample_items
-from analysis.learning.studies.trap import random_sets, recorded
+from analysis.learning.regret import random_sets, recorded
 
 
 def test_losses_of_rules_on_the_same_sets():
@@ -70,7 +70,7 @@ def test_the_default_learner_learns_on_fifty_new_sets(law, items, most, most_med
 
 
 def test_the_files_were_written_by_the_code_as_it_is():
-    # Run `python -m analysis.learning.studies.trap.recorded` after a change of that code.
+    # Run `python -m analysis.learning.regret.recorded` after a change of that code.
     for path in (recorded.LOSSES, recorded.CYCLES):
         assert set(pd.read_csv(path)["code"]) == {recorded.code()}, path.name
 

@@ -1,4 +1,4 @@
-"""What the page says of its runs in words: each sentence bound to a predicate of the results."""
+"""Values, tables and predicates of the page `learning-corrected`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pandas as pd
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats
 from analysis.learning.scheme.runs import Learned
-from analysis.learning.studies.learning_corrected import BAD, ZERO
+from analysis.learning.studies.learning_corrected.experiment import BAD, ZERO, differences
+from analysis.learning.studies.numbers import error_text
 from analysis.report import save_data, save_table, save_value
 
 CLEAR = 0.005
@@ -153,3 +154,84 @@ def save_runs(runs: Mapping[str, Learned], kept: Mapping[str, Floats]) -> None:
             "without_draws": "long-run reward per epoch of the learned thresholds without draws",
         },
     )
+
+
+def save_learned(
+    runs: Mapping[str, Learned], kept: Mapping[str, Floats], index: float, at_bad: float
+) -> None:
+    """Save what the page says of the runs at the first budget.
+
+    Parameters
+    ----------
+    runs : mapping of str to Learned
+        By start.
+    kept : mapping of str to ndarray
+        Long-run reward of the learned thresholds without draws, by start.
+    index, at_bad : float
+        Reward of the index policy, and of the draw at the bad start.
+    """
+    ends = {name: run.late().value for name, run in runs.items()}
+    keep(of_learning(index, at_bad, ends, kept))
+    for short, name in (("zero", ZERO), ("bad", BAD)):
+        late = runs[name].late()
+        save_value(
+            f"corrected-{short}-late",
+            late.value,
+            interval=late.interval,
+            replications=late.replications,
+        )
+        best = np.isclose(kept[name], index, rtol=1e-9)
+        save_value(f"corrected-{short}-optimal", int(best.sum()))
+
+
+def save_differences() -> None:
+    """Save the table of `differences`."""
+    save_table(
+        "learning-corrected-options",
+        differences(),
+        "The options in which the printed and the corrected scheme differ.",
+    )
+
+
+def save_gradients(gradients: pd.DataFrame) -> None:
+    """Save the table of `gradient_table`; errors that are rounding are said to be."""
+    errors = gradients["largest relative error"].map(error_text)
+    save_table(
+        "learning-corrected-gradients",
+        gradients.assign(**{"largest relative error": errors}).rename_axis("formula"),
+        "Two sources, one an epoch: the gradient by each formula against central differences of "
+        "the exact average reward, at random points.",
+        formats=".3f",
+    )
+
+
+def save_variants(ablation: pd.DataFrame, index: float) -> None:
+    """Save the table of `ablation_table`, and how many runs diverged."""
+    save_value("corrected-diverged", int(ablation.diverged.sum()))
+    save_table(
+        "learning-corrected-variants",
+        ablation_table(ablation),
+        "The corrected scheme and each variant of it, by start: reward in the last fifth of the "
+        "runs, long-run reward of the learned thresholds without draws, runs in which that is the "
+        f"index policy's ({index:.2f}), and runs in all.",
+        formats=".1f",
+    )
+
+
+def ablation_table(ablation: pd.DataFrame) -> pd.DataFrame:
+    """Return the ablation, variants by starts."""
+    kept = ["reward", "without draws", "optimal", "runs"]
+    kept += ["diverged"] if ablation.diverged.any() else []
+    wide = ablation.pivot(index="taken back", columns="start", values=kept)
+    wide = wide.loc[list(dict.fromkeys(ablation["taken back"]))].round(1)
+    wide.columns = pd.Index([", ".join(map(str, column)) for column in wide.columns])
+    counts = [name for name in map(str, wide) if not name.startswith(("reward", "without"))]
+    plain = [name.replace("$", "").replace("\\", "") for name in map(str, wide.index)]
+    return wide.fillna(0).astype(dict.fromkeys(counts, int)).set_axis(plain).rename_axis("variant")
+
+
+def save_safe_step(by_step: pd.DataFrame, index: float) -> None:
+    """Save the largest c at which all runs from zero earn over 97% of the index reward."""
+    safe = by_step.index[by_step[f"{ZERO}, lowest run"] > 0.97 * index]
+    save_value("corrected-safe-step", float(max(safe, default=0.0)))
+    save_value("corrected-some-step-is-safe", len(safe) > 0)

@@ -1,11 +1,11 @@
-"""Figures of the page on estimates that confirm themselves."""
+"""Figures of the page `learning-trap`."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
-from analysis.learning.studies.trap.experiment import AtPrice
+from analysis.learning.studies.learning_trap.experiment import AtPrice
 from analysis.report import COLOURS, figure, save_figure
 from analysis.results import student_band
 

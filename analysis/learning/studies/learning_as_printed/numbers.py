@@ -1,4 +1,4 @@
-"""What the page says of its runs in words: each sentence bound to a predicate of the results."""
+"""Values, tables and predicates of the page `learning-as-printed`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,31 @@ from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
 from analysis.learning.comparison import LearningCurves
 from analysis.learning.scheme.thresholds import ThresholdValue
-from analysis.report import save_value, save_values
+from analysis.report import save_table, save_value, save_values
 
 APART = 0.05
 """Relative difference of two rewards from which on a choice is said to decide."""
+
+
+def divisor_table(divisors: Mapping[str, ThresholdValue]) -> pd.DataFrame:
+    """Return reward and number of crawls as a table."""
+    return pd.DataFrame(
+        {
+            "reward per epoch": {name: v.average_reward for name, v in divisors.items()},
+            "sources crawled": {name: v.engaged for name, v in divisors.items()},
+        }
+    ).rename_axis("states divided by")
+
+
+def save_by_divisor(divisors: Mapping[str, ThresholdValue]) -> None:
+    """Save the table of `divisor_table`."""
+    save_table(
+        "learning-as-printed-divisors",
+        divisor_table(divisors),
+        "Thresholds at their upper bounds, by what states are divided by before $\\kappa$ "
+        "multiplies them: reward per epoch and sources crawled at an epoch, by renewal theory.",
+        formats=".3f",
+    )
 
 
 def keep_raw(raw: Mapping[str, LearningCurves]) -> None:
@@ -32,6 +53,43 @@ def keep_raw(raw: Mapping[str, LearningCurves]) -> None:
         save_value("printed-raw-low", np.floor(rewards.min()))
         save_value("printed-raw-high", np.ceil(rewards.max()))
         save_value("printed-raw-engaged", cured.engaged.mean())
+
+
+def save_conditions(condition: pd.DataFrame) -> None:
+    """Save the condition numbers of `conditions` as a table."""
+    save_table(
+        "learning-as-printed-conditions",
+        condition.rename_axis("model"),
+        "Condition number of the mean of $\\phi\\phi^T$ with thresholds at their upper bounds, by "
+        "the model of content and by the scaling of the states.",
+        formats=".2g",
+    )
+
+
+def save_divergence_table(runs: Mapping[str, LearningCurves]) -> None:
+    """Save the table of `divergence_table`."""
+    total = max(len(c.diverged) + len(c.expected) for c in runs.values())
+    save_table(
+        "learning-as-printed-cures",
+        divergence_table(runs).rename_axis("cures"),
+        f"Of {total} runs each: how many diverged, when, and the mean reward per epoch of the "
+        "others.",
+    )
+
+
+def divergence_table(runs: Mapping[str, LearningCurves]) -> pd.DataFrame:
+    """Return how many runs diverged, when, and what the others earned."""
+    rows = {}
+    for name, curves in runs.items():
+        epochs = [epoch for _, epoch in curves.diverged]
+        rows[name] = {
+            "diverged": str(len(epochs)),
+            "median epoch of divergence": f"{np.median(epochs):.0f}" if epochs else "none",
+            "reward of the others": f"{curves.expected.mean():.2f}"
+            if len(curves.expected)
+            else "none",
+        }
+    return pd.DataFrame(rows).T
 
 
 def statements(

@@ -1,0 +1,288 @@
+"""Values, tables and sentences of the page `learners`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from analysis.ephemeral.policies import RoundRobinPolicy
+from analysis.ephemeral.simulation import long_run_cycle
+from analysis.ephemeral.sources import Sources
+from analysis.learning.baselines import JointQOptions
+from analysis.learning.comparison import LearningCurves
+from analysis.learning.environment import Floats
+from analysis.learning.regret.hard_cases import CASES, INFORMED, LEARNERS
+from analysis.learning.studies.learners.experiment import (
+    ONE_AGE,
+    SHORT,
+    WAYS,
+    Runs,
+    difference,
+    groups,
+    holding,
+    late_loss,
+    late_losses,
+    memory_costs,
+    most_robust,
+    rows_of,
+    within,
+)
+from analysis.learning.uc_whittle import UcWhittleOptions
+from analysis.learning.whittle_q import WhittleQOptions
+from analysis.report import listed, plus_minus, save_table, save_value
+from analysis.results import Estimate, least_for_median
+
+
+def save_losses(id: str, runs: Mapping[str, LearningCurves], size: int, budget: int) -> None:
+    """Save the table of `loss_table`; `size` is the number of sources."""
+    save_table(
+        id,
+        loss_table(runs),
+        f"Loss against the index policy, {size} sources, $M = {budget}$: over all epochs with half "
+        "a 95% interval, over the last fifth, epochs to 95% and 99% of its long-run reward (median "
+        f"and 95% interval, which takes {least_for_median()} runs), and runs that diverged.",
+        formats={"loss (%)": ".3f", "± (95%)": ".2g", "last fifth (%)": ".3f"},
+    )
+
+
+def loss_table(runs: Mapping[str, LearningCurves]) -> pd.DataFrame:
+    """Return loss, late loss, epochs to 95% and 99%, and divergence of each learner.
+
+    Parameters
+    ----------
+    runs : mapping of str to LearningCurves
+        At one budget.
+    """
+    rows: dict[str, dict[str, float | str]] = {}
+    for name, curves in runs.items():
+        rows[name] = {}
+        if len(curves.expected) > 1:
+            loss = curves.loss
+            rows[name] |= {
+                "loss (%)": 100 * loss.value,
+                "± (95%)": 100 * loss.half_width,
+                "last fifth (%)": late_loss(curves),
+                "epochs to 95%": _steps(curves.steps_to(0.95)),
+                "epochs to 99%": _steps(curves.steps_to(0.99)),
+            }
+        rows[name]["diverged"] = len(curves.diverged)
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner")
+
+
+def save_within(runs: Runs, limit: float) -> None:
+    """Save the table of `within`."""
+    save_table(
+        "learners-within",
+        within(runs, limit),
+        "Whether the loss of each way to explore, the start included, lies within "
+        f"{limit:g}% of the index policy's reward at the upper end of its 95% interval.",
+        formats=".4f",
+    )
+
+
+def leaders(runs: Mapping[str, Runs]) -> str:
+    """Say, in Markdown, who loses least in each comparison.
+
+    Parameters
+    ----------
+    runs : mapping
+        Curves by name of the set of sources, budget and learner.
+    """
+    lines = []
+    for sources, budgets in runs.items():
+        for budget, learners in budgets.items():
+            whole = {n: c for n, c in learners.items() if len(c.expected) > 1}
+            first = min(whole, key=lambda name: whole[name].loss.value)
+            rivals = [
+                name
+                for name in whole
+                if name != first and difference(whole[name], whole[first]).low <= 0
+            ]
+            tied = f"; {' and '.join(rivals)} not significantly more" if rivals else ""
+            lines.append(
+                f"- {sources}, $M = {budget}$: **{first}** loses least, "
+                f"{100 * whole[first].loss.value:.2g}%{tied}."
+            )
+    return "\n".join(lines)
+
+
+def save_comparisons(few: Sources, few_runs: Runs, larger: Sources, many_runs: Runs) -> None:
+    """Save the numbers that the page quotes."""
+    for arms, runs, prefix in ((few, few_runs, ""), (larger, many_runs, "many-")):
+        budgets = sorted(runs)
+        for budget, place in ((budgets[0], ""), (budgets[-1], "second-")):
+            _save_losses(runs[budget], prefix, place)
+            _save_yardsticks(arms, budget, prefix, place)
+    counted = [c for runs in (few_runs, many_runs) for row in runs.values() for c in row.values()]
+    save_value("learners-all-runs", sum(len(c.expected) + len(c.diverged) for c in counted))
+    save_value("learners-all-diverged", sum(len(c.diverged) for c in counted))
+    _save_leaders([*few_runs.values(), *many_runs.values()])
+    save_value("learners-first-budget", min(few_runs))
+    save_value("learners-last-budget", max(few_runs))
+    ran = all(len(row[SHORT["lspe"]].expected) > 1 for row in few_runs.values())
+    save_value("learners-lspe-ran", ran)
+    save_value("learners-few", len(few))
+    save_value("learners-many", len(larger))
+    save_value("learners-rarest", float(larger.arrival_rate.min()))
+    save_value("learners-most", float(larger.arrival_rate.max()))
+    oldest, ages = WhittleQOptions().oldest, JointQOptions().oldest
+    save_value("learners-wq-numbers", 2 * oldest**2 + oldest)
+    save_value("learners-ucw-ages", UcWhittleOptions().oldest)
+    save_value("learners-joint-ages", ages)
+    save_value("learners-joint-states", ages ** len(few))
+    save_value("learners-joint-digits", len(str(ages ** len(larger))))
+
+
+def save_repeated(few: Sources, runs: Mapping[str, LearningCurves]) -> None:
+    """Save which share of the late crawls at a budget of one follow a crawl of the same source."""
+    blind = runs["age-blind UCB1"]
+    late = slice(-(blind.reference.size // 5), None)
+    save_value("learners-blind-late", late_loss(blind))
+    # a reward of u_i is a crawl one epoch after another of the same source
+    for name, earned in (("blind", blind.expected[:, late]), ("index", blind.reference[late])):
+        again = np.isclose(earned[..., None], few.u, rtol=1e-9).any(axis=-1).mean()
+        save_value(f"learners-{name}-again", float(again))
+
+
+def _save_losses(runs: Mapping[str, LearningCurves], prefix: str, place: str) -> None:
+    for short, name in SHORT.items():
+        if name not in runs or len(runs[name].expected) < 2:
+            continue
+        loss, key = runs[name].loss, f"learners-{prefix}{short}-{place}"
+        ends = (100 * loss.low, 100 * loss.high)
+        save_value(f"{key}loss", 100 * loss.value, interval=ends, replications=loss.replications)
+        save_value(f"{key}half", 100 * loss.half_width)
+    change = difference(runs[SHORT["ce"]], runs[SHORT["thompson"]])
+    save_value(f"learners-{prefix}thompson-{place}gain", 100 * change.value)
+    save_value(f"learners-{prefix}thompson-{place}gain-half", 100 * change.half_width)
+
+
+def _save_yardsticks(arms: Sources, budget: int, prefix: str, place: str) -> None:
+    """Save what policies that know the parameters, or need none, lose in the long run."""
+    index = long_run_cycle(arms, "whittle", budget)
+    save_value(f"learners-{prefix}{place}used", int(np.count_nonzero(index.frequency)))
+    for name, policy in (("robin", RoundRobinPolicy()), ("myopic", "greedy")):
+        earned = long_run_cycle(arms, policy, budget).average_reward
+        lost = max(100 * (1 - earned / index.average_reward), 0.0)
+        save_value(f"learners-{prefix}{name}-{place}loss", lost)
+
+
+def _save_leaders(comparisons: list[Mapping[str, LearningCurves]]) -> None:
+    least = []
+    for learners in comparisons:
+        whole = {name: c.loss.value for name, c in learners.items() if len(c.expected) > 1}
+        least.append(min(whole, key=whole.__getitem__))
+    save_value("learners-comparisons", len(least))
+    save_value("learners-ce-ahead", least.count(SHORT["ce"]))
+    save_value("learners-adaptive-leads", all(name.startswith("certainty") for name in least))
+
+
+def _steps(values: Floats) -> str:
+    """Write the median, with its 95% interval where there are enough runs for one."""
+    if values.size < least_for_median():
+        median = float(np.median(values))
+        return f"{median:.0f}" if np.isfinite(median) else "never"
+    found = Estimate.median_of(values)
+    middle, low, high = (
+        f"{v:.0f}" if np.isfinite(v) else "never" for v in (found.value, found.low, found.high)
+    )
+    return f"{middle} ({low}, {high})" if low != "never" else "never"
+
+
+def hard_case_sentences(table: pd.DataFrame, limit: float) -> str:
+    """Say, in Markdown, who loses least in each case, and who holds where."""
+    lines = []
+    for case, rows in groups(table[table.learner != INFORMED], "case"):
+        best = rows.loc[rows.regret.idxmin()]
+        rivals = [
+            row.learner
+            for row in rows_of(rows)
+            if row.learner != best.learner and row.low <= best.high
+        ]
+        shared = f"; the intervals of {listed(rivals)} overlap with its own" if rivals else ""
+        fails = list(rows.learner[~rows.holds])
+        whole = len(fails) == len(rows)
+        verdict = (
+            "none holds" if whole else f"all hold but {listed(fails)}" if fails else "all hold"
+        )
+        lines.append(
+            f"- *{case}*: {best.learner} loses least, {100 * best.regret:.1f}% of the "
+            f"bound{shared}. Within {100 * limit:.0f}% of the informed index policy, "
+            f"{verdict}."
+        )
+    robust = most_robust(table)
+    held = holding(table)[robust]
+    lost = [case for case in CASES if case not in held]
+    end = f"It does not hold in: {listed(lost)}." if lost else "It holds in every case."
+    lines.append(f"\nThe smallest loss in the worst case has **{robust}**. {end}")
+    return "\n".join(lines)
+
+
+def regret_table(table: pd.DataFrame) -> pd.DataFrame:
+    """Return regret in % of the bound with half the interval, learners by cases."""
+    text = [
+        plus_minus(100 * row.regret, 50 * (row.high - row.low), 1)
+        + ("" if row.holds else " (does not hold)")
+        for row in rows_of(table)
+    ]
+    wide = table.assign(text=text).pivot(index="learner", columns="case", values="text")
+    return wide.loc[[INFORMED, *LEARNERS], list(CASES)].rename_axis(None, axis=1)
+
+
+def save_regrets(table: pd.DataFrame, limit: float) -> None:
+    """Save the table of `regret_table`."""
+    save_table(
+        "learners-hard-regrets",
+        regret_table(table).rename_axis("learner"),
+        "Regret in % of the relaxed bound, with half a 95% interval. A learner does not "
+        f"hold in a case if it may lose more than {100 * limit:.0f}% of the bound to the index "
+        "policy that knows the rates.",
+    )
+
+
+def save_hard_cases(table: pd.DataFrame, replications: int, limit: float) -> None:
+    """Save the numbers that the page quotes."""
+    save_value("learners-hard-limit", limit)
+    save_value("learners-memory-costs", memory_costs(table))
+    save_value("learners-hard-replications", replications)
+    for row in rows_of(table):
+        name = f"learners-hard-{_slug(row.case)}-{_slug(row.learner)}"
+        save_value(name, 100 * row.regret, interval=(100 * row.low, 100 * row.high),
+                   replications=replications)  # fmt: skip
+
+
+def _slug(name: str) -> str:
+    return name.lower().replace(",", "").replace(" ", "-")
+
+
+def one_age_table(found: dict[str, LearningCurves]) -> pd.DataFrame:
+    """Return the losses over the last fifth of the epochs in %, over the streams."""
+    rows = {}
+    for key, name in WAYS.items():
+        late = 100 * late_losses(found[key])
+        rows[name] = {
+            "least (%)": late.min(),
+            "mean (%)": late.mean(),
+            "largest (%)": late.max(),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("exploration")
+
+
+def save_one_age(found: dict[str, LearningCurves]) -> None:
+    """Save the table and the numbers that the page quotes."""
+    rows = one_age_table(found)
+    replications, horizon = found["ucb"].expected.shape
+    save_value("learners-locked-rarest", float(ONE_AGE.arrival_rate.min()))
+    save_value("learners-locked-most", float(ONE_AGE.arrival_rate.max()))
+    for key, name in WAYS.items():
+        save_value(f"learners-locked-{key}", float(rows["mean (%)"][name]))
+        save_value(f"learners-locked-{key}-worst", float(rows["largest (%)"][name]))
+    save_table(
+        "learners-locked",
+        rows,
+        "Loss against the index policy on three sources with $M = 1$, over the last fifth of "
+        f"{horizon} epochs, in {replications} streams of arrivals.",
+        formats={"least (%)": ".3f", "mean (%)": ".3f", "largest (%)": ".3f"},
+    )

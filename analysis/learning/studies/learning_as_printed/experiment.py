@@ -1,0 +1,309 @@
+"""What the page `learning-as-printed` computes: reward and divergence of the scheme of 2019.
+
+The paper does not print by what a state is divided before kappa multiplies it. With the largest u*
+the printed 160 comes out; `bounds_by_divisor` gives what other choices would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from analysis.ephemeral.arrivals import Arrivals, Utility
+from analysis.ephemeral.simulation import long_run_cycle
+from analysis.ephemeral.sources import Sources
+from analysis.learning.certainty_equivalence import CertaintyEquivalence
+from analysis.learning.comparison import LearningCurves, compare_learners
+from analysis.learning.environment import Floats, mean_content
+from analysis.learning.scheme.equations import feature_condition
+from analysis.learning.scheme.lspe import Lspe, LspeOptions
+from analysis.learning.scheme.thresholds import ThresholdValue, soft_threshold_value
+from analysis.results import Estimate
+
+OVERFLOW = float(np.log(np.finfo(np.float64).max))
+"""Size of an exponent beyond which exp leaves the range of double precision."""
+
+
+@dataclass(frozen=True)
+class FreeRuns:
+    """Runs without the cures.
+
+    Attributes
+    ----------
+    exponent : float
+        Largest size of an exponent of the logit, with the thresholds at the end of a run, where all
+        states are u_i or all are u*_i.
+    ranks : tuple of int
+        Rank of the matrix in each run that diverged.
+    features : int
+        Rows of that matrix.
+    """
+
+    exponent: float
+    ranks: tuple[int, ...]
+    features: int
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """One run of certainty equivalence on random arrivals.
+
+    Attributes
+    ----------
+    error : float
+        Largest relative error of u* or mu of the sources crawled more than 1000 times.
+    earned : float
+        Expected reward as a share of the index policy's with known parameters.
+    """
+
+    error: float
+    earned: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """All that the page's rows are judged by.
+
+    Attributes
+    ----------
+    sources, kappa, value_step, horizon : Sources, float, float, int
+        The instance and the printed settings.
+    runs : mapping of str to LearningCurves
+        By the cures: "with both cures", "projection alone", "regularisation alone", "with neither".
+    raw : mapping of str to LearningCurves
+        "with both cures" and "with neither" where states are not divided.
+    by_c : pandas.DataFrame
+        Rows of `by_step`: reward and engaged sources by c, at kappa.
+    divisors : mapping of str to ThresholdValue
+        Thresholds at their upper bounds, by what states are divided by, the page's first.
+    best, ceiling : float
+        Long-run reward of the index policy, and the relaxed bound.
+    steepness : pandas.DataFrame
+        By kappa: ``sources crawled`` and ``their deviation``.
+    free, free_raw : FreeRuns
+        With neither cure, states divided or raw.
+    condition : pandas.DataFrame
+        As `conditions` returns it.
+    projected, unprojected : float
+        Reward of the best constant thresholds, inside the projection's bounds and free.
+    decay_matters : bool
+        Whether wrong decay rates change what is crawled.
+    estimated : Estimated
+        Estimates of a learner that knows no parameter.
+    """
+
+    sources: Sources
+    kappa: float
+    value_step: float
+    horizon: int
+    runs: Mapping[str, LearningCurves]
+    raw: Mapping[str, LearningCurves]
+    by_c: pd.DataFrame
+    divisors: Mapping[str, ThresholdValue]
+    best: float
+    ceiling: float
+    steepness: pd.DataFrame
+    free: FreeRuns
+    free_raw: FreeRuns
+    condition: pd.DataFrame
+    projected: float
+    unprojected: float
+    decay_matters: bool
+    estimated: Estimated
+
+
+def with_cures(options: LspeOptions) -> dict[str, LspeOptions]:
+    """Return the scheme with both cures, one, or neither, from its options with both."""
+    changed = partial(_changed, options)
+    return {
+        "with both cures": options,
+        "projection alone": changed(regulariser="none"),
+        "regularisation alone": changed(projected=False),
+        "with neither": changed(projected=False, regulariser="none"),
+    }
+
+
+def play_all(
+    sources: Sources,
+    options: Mapping[str, LspeOptions],
+    *,
+    horizon: int,
+    replications: int,
+    seed: int,
+) -> dict[str, LearningCurves]:
+    """Run the scheme with each of several options, one crawl an epoch on average contents."""
+    made = {name: partial(Lspe, sources, option) for name, option in options.items()}
+    return compare_learners(sources, made, 1, horizon=horizon, replications=replications, seed=seed)
+
+
+def bounds_by_divisor(sources: Sources, kappa: float) -> dict[str, ThresholdValue]:
+    """Return what thresholds at their upper bounds are worth, by what states are divided by."""
+    divisors = {
+        "the largest u*": sources.u_star.max(),
+        "the largest u": sources.u.max(),
+        "the mean u*": sources.u_star.mean(),
+        "the largest arrival rate": sources.arrival_rate.max(),
+        "the sum of u*": sources.u_star.sum(),
+        "nothing (raw states)": 1.0,
+    }
+    return {
+        name: soft_threshold_value(sources, sources.u_star, kappa, scale=float(scale))
+        for name, scale in divisors.items()
+    }
+
+
+def by_step(
+    sources: Sources,
+    kappas: Sequence[float],
+    steps: Sequence[float],
+    *,
+    value_step: float,
+    horizon: int,
+    runs: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Run the scheme with both cures for every kappa and c.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources; the runs follow their mean content.
+    kappas, steps : sequence of float
+        Values of kappa and of c.
+    value_step : float
+        Step of r.
+    horizon, runs, seed : int
+        Epochs of a run, runs that must not diverge of each pair, and the root of their streams.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a pair: ``kappa``, ``step``; ``reward`` and ``engaged``, per epoch over the second
+        half of a run, each with ``_low`` and ``_high`` of its 95% interval; ``at_bounds``, the
+        share of thresholds that end on their upper bounds; ``runs``.
+    """
+    content = mean_content(sources, horizon)
+    rows = []
+    for step, kappa in product(steps, kappas):
+        options = LspeOptions.as_printed(kappa=kappa, step=step, value_step=value_step)
+        rewards, engaged, ends = [], [], []
+        for stream in np.random.default_rng(seed).spawn(runs):
+            learner = Lspe(sources, options)
+            run = learner.play(sources, content, 1, stream)
+            if run.diverged_at is not None:
+                continue
+            rewards.append(run.expected[horizon // 2 :].mean())
+            engaged.append(run.engaged[horizon // 2 :].mean())
+            ends.append(np.isclose(learner.thresholds(sources.u), sources.u_star).mean())
+        row = {"kappa": kappa, "step": step}
+        for name, sample in (("reward", rewards), ("engaged", engaged)):
+            found = Estimate.of(np.array(sample))
+            row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+        rows.append(row | {"at_bounds": float(np.mean(ends)), "runs": len(rewards)})
+    return pd.DataFrame(rows)
+
+
+def steepness(sources: Sources, runs: Mapping[float, LearningCurves], horizon: int) -> pd.DataFrame:
+    """Return reward and number of crawls by kappa: second halves of the runs, and exact values."""
+    half = slice(horizon // 2, None)
+    exact = {k: soft_threshold_value(sources, sources.u_star, k) for k in runs}
+    return pd.DataFrame(
+        {
+            "reward": {k: r.expected[:, half].mean() for k, r in runs.items()},
+            "reward, exact": {k: v.average_reward for k, v in exact.items()},
+            "sources crawled": {k: r.engaged[:, half].mean() for k, r in runs.items()},
+            "exact": {k: v.engaged for k, v in exact.items()},
+            "their deviation": {k: r.engaged[:, half].std(axis=1).mean() for k, r in runs.items()},
+            "deviation, exact": {k: v.engaged_std for k, v in exact.items()},
+        }
+    ).rename_axis("kappa")
+
+
+def share_at_bounds(
+    sources: Sources, options: LspeOptions, *, horizon: int, runs: int, seed: int
+) -> float:
+    """Return the share of thresholds that end on their upper bounds."""
+    content, ends = mean_content(sources, horizon), []
+    for stream in np.random.default_rng(seed).spawn(runs):
+        learner = Lspe(sources, options)
+        learner.play(sources, content, 1, stream)
+        ends.append(np.isclose(learner.thresholds(sources.u), sources.u_star))
+    return float(np.mean(ends))
+
+
+def free_runs(
+    sources: Sources, options: LspeOptions, *, horizon: int, runs: int, seed: int
+) -> FreeRuns:
+    """Run the scheme without cures and look at exponents and at the matrix where it diverged."""
+    content, exponents, ranks, size = mean_content(sources, horizon), [], [], 0
+    scale = sources.u_star.max() if options.scale is None else options.scale
+    for stream in np.random.default_rng(seed).spawn(runs):
+        learner = Lspe(sources, options)
+        learner.play(sources, content, 1, stream)
+        for state in (sources.u, sources.u_star):
+            away = (state - learner.thresholds(state)) / scale - options.offset
+            exponents.append(float(np.abs(options.kappa * away).max()))
+        size = len(learner.r)
+        if learner.diverged_at is not None:
+            ranks.append(int(np.linalg.matrix_rank(learner.matrix)))
+    return FreeRuns(max(exponents), tuple(ranks), size)
+
+
+def conditions(sources: Sources, kappa: float, epochs: int, seed: int) -> pd.DataFrame:
+    """Condition number of the mean of phi phi^T, by the model and by the scaling of the states."""
+    mean = np.repeat(sources.u[None, :], epochs, axis=0)
+    random = np.random.default_rng(seed).exponential(mean)
+    rows = {}
+    for name, content in (("mean content", mean), ("random content", random)):
+        x = _states_at_bounds(sources, kappa, content, np.random.default_rng(seed))
+        rows[name] = {
+            "states in content": feature_condition(sources, x, scale=1.0),
+            "divided by the largest u*": feature_condition(sources, x),
+            "centred and standardised": feature_condition(sources, x, centred=True),
+        }
+    return pd.DataFrame(rows).T.rename_axis("condition number of the mean of phi phi^T")
+
+
+def decay_matters(sources: Sources, options: LspeOptions, *, horizon: int, seed: int) -> bool:
+    """Return whether the scheme crawls differently if it is given 1.5 times the decay rates."""
+    wrong = Sources(sources.arrival_rate, sources.mean_utility, 1.5 * sources.decay_rate)
+    content = mean_content(sources, horizon)
+    one, other = (
+        Lspe(known, options).play(sources, content, 1, np.random.default_rng(seed))
+        for known in (sources, wrong)
+    )
+    return bool((one.crawls != other.crawls).any())
+
+
+def estimated(sources: Sources, *, horizon: int, seed: int) -> Estimated:
+    """Let certainty equivalence learn from what one crawl an epoch finds."""
+    arrivals = Arrivals(sources, Utility("exponential"))
+    content = arrivals.sample(horizon, np.random.default_rng(seed))
+    learner = CertaintyEquivalence(len(sources))
+    run = learner.play(sources, content, 1, np.random.default_rng(seed))
+    often = run.crawls > horizon / 10
+    ratios = np.column_stack([learner.u_star / sources.u_star, learner.decay / sources.decay])
+    best = long_run_cycle(sources, "whittle", 1).average_reward
+    return Estimated(float(np.abs(ratios[often] - 1).max()), float(run.expected.mean() / best))
+
+
+def _changed(options: LspeOptions, **changes: object) -> LspeOptions:
+    return LspeOptions(**{**options.__dict__, **changes})
+
+
+def _states_at_bounds(
+    sources: Sources, kappa: float, content: Floats, rng: np.random.Generator
+) -> Floats:
+    """Return the states met with thresholds at their upper bounds, epoch by epoch."""
+    x, visited = sources.u.copy(), np.empty_like(content)
+    for epoch, arrived in enumerate(content):
+        visited[epoch] = x
+        away = (x - sources.u_star) / sources.u_star.max()
+        crawl = rng.random(x.size) < 1 / (1 + np.exp(-kappa * (away - 0.5)))
+        x = np.where(crawl, 0.0, sources.alpha * x) + arrived
+    return visited

@@ -1,0 +1,22 @@
+"""What the page `learning-corrected` says to its row of the 2019 paper."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.learning.environment import Floats
+from analysis.report import Claim, claim
+
+
+def claims(engaged: Floats, budget: int) -> list[Claim]:
+    """Return what the page says to its row; `engaged` counts the sources of each epoch and run."""
+    drawn = np.asarray(engaged)
+    return [
+        claim(
+            "B-online-choice",
+            True,
+            basis="judged",
+            outcome="kept" if (drawn == budget).all() else "broken",
+            numbers={"budget": budget, "epochs": drawn.size},
+        )
+    ]

@@ -1,0 +1,249 @@
+"""What the page `learning-corrected` computes: the corrected scheme and variants of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.ephemeral.simulation import long_run_cycle
+from analysis.ephemeral.sources import Sources
+from analysis.learning.environment import Floats
+from analysis.learning.scheme.frozen import FrozenPolicy
+from analysis.learning.scheme.gradient import gradient_check
+from analysis.learning.scheme.lspe import GreedyThresholdPolicy, LspeOptions
+from analysis.learning.scheme.runs import Learned, learned
+
+ZERO, BAD = "all thresholds 0", "bad start"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One instance, the corrected options, and the starts; runs are made once and kept.
+
+    Attributes
+    ----------
+    sources, options : Sources, LspeOptions
+        N sources; the corrected scheme.
+    initial : mapping of str to ndarray
+        First thresholds by name of the start, in units of content.
+    horizon, replications, of_variants, seed : int
+        Epochs; runs with `options`, and of each variant of them; root of the draws.
+    """
+
+    sources: Sources
+    options: LspeOptions
+    initial: Mapping[str, Floats]
+    horizon: int
+    replications: int
+    of_variants: int
+    seed: int
+    _kept: dict[Any, Learned] = field(default_factory=dict, repr=False)
+
+    def play(self, budget: int, start: str, options: LspeOptions | None = None) -> Learned:
+        """Run the corrected scheme, or other options, from a start."""
+        chosen = options or self.options
+        key = (budget, start, chosen)
+        if key not in self._kept:
+            count = self.replications if chosen == self.options else self.of_variants
+            length = {"horizon": self.horizon, "replications": count, "seed": self.seed}
+            self._kept[key] = learned(
+                self.sources, chosen, budget, **length, initial_thresholds=self.initial[start]
+            )
+        return self._kept[key]
+
+    def first_q(self, start: str) -> Floats:
+        """Threshold coefficients at a start, in content over the largest u*; shape (N, 3)."""
+        q = np.zeros((len(self.sources), 3))
+        q[:, 0] = self.initial[start] / self.sources.u_star.max()
+        return q
+
+
+def starts(sources: Sources, budget: int, handicap: float) -> dict[str, Floats]:
+    """Return zero thresholds, and a bad start for the sources that the index policy crawls most.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources; half of them are put back.
+    budget : int
+        Sources crawled at each epoch.
+    handicap : float
+        Threshold of those at the bad start, in units of the largest u*.
+    """
+    often = np.argsort(-long_run_cycle(sources, "whittle", budget).frequency, kind="stable")
+    bad = np.zeros(len(sources))
+    bad[often[: max(len(sources) // 2, 1)]] = handicap * sources.u_star.max()
+    return {ZERO: np.zeros(len(sources)), BAD: bad}
+
+
+def differences() -> pd.DataFrame:
+    """Return the options in which the printed and the corrected scheme differ."""
+    one, other = LspeOptions.as_printed(), LspeOptions.corrected()
+    rows = {
+        f.name: (str(getattr(one, f.name)), str(getattr(other, f.name)))
+        for f in fields(one)
+        if getattr(one, f.name) != getattr(other, f.name)
+    }
+    frame = pd.DataFrame(rows, index=["as printed", "corrected"])
+    return frame.T.rename_axis("option")
+
+
+def gradient_table(
+    sources: Sources, points: Iterable[Floats], options: LspeOptions
+) -> pd.DataFrame:
+    """Hold the gradient formula, whole and with the printed parts, against finite differences."""
+    at = list(points)
+    readings = {
+        "corrected": options,
+        "V(x') alone as the weight": replace(options, signal="next value"),
+        "the content of all as the reward": replace(options, reward="all"),
+        "both, as printed": replace(options, signal="next value", reward="all"),
+    }
+    checks = {name: [gradient_check(sources, q, o) for q in at] for name, o in readings.items()}
+    rows = {
+        name: {
+            "median cosine with the true gradient": np.median([c.cosine for c in found]),
+            "largest relative error": max(c.relative_error for c in found),
+        }
+        for name, found in checks.items()
+    }
+    return pd.DataFrame(rows).T.rename_axis("two sources, one an epoch")
+
+
+def gradient_error(policy: FrozenPolicy, q: Floats, unit: float, width: float = 1e-5) -> float:
+    """Return the relative error of the exact gradient against central differences at q.
+
+    `unit` is the content by which the policy divides states. Where the draw is as good as certain
+    there is no gradient to speak of: an error is then held against a millionth of the reward.
+    """
+    least = 1e-6 * policy.evaluate(q) / unit
+    numeric = np.zeros_like(q)
+    for entry in np.ndindex(q.shape):
+        shift = np.zeros_like(q)
+        shift[entry] = width
+        up, down = (policy.evaluate(q + sign * shift) / unit for sign in (1, -1))
+        numeric[entry] = (up - down) / (2 * width)
+    size = max(float(np.linalg.norm(numeric)), least)
+    return float(np.linalg.norm(policy.gradient(q) - numeric) / size)
+
+
+def variants(options: LspeOptions, unit: float) -> dict[str, LspeOptions]:
+    """Return the corrected options, and these with one correction taken back; `unit` is u*'s."""
+    changes: dict[str, dict[str, Any]] = {
+        "corrected": {},
+        "reward of all content": {"reward": "all"},
+        "weight V(x') alone": {"signal": "next value"},
+        "$q_1$ twice": {"threshold": "shared"},
+        "projection": {"projected": True},
+        "slower averages": {"averaging": "step"},
+        "Tikhonov": {"regulariser": "tikhonov"},
+        "no regularisation": {"regulariser": "none"},
+        "$\\kappa$ = 2": {"kappa": 2.0},
+        "c = 0.1": {"step": 0.1},
+        "states in content": {"scale": 1.0, "kappa": options.kappa / unit},
+    }
+    return {name: replace(options, **change) for name, change in changes.items()}
+
+
+def ablate(experiment: Experiment, budget: int, options: Mapping[str, LspeOptions]) -> pd.DataFrame:
+    """Run each variant from each start.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each variant and start with two runs or more that did not diverge: late reward
+        with its 95% interval, long-run reward of the learned thresholds without draws, runs whose
+        thresholds earn the index policy's reward, runs, and runs that diverged.
+    """
+    best = long_run_cycle(experiment.sources, "whittle", budget).average_reward
+    rows = []
+    for (name, chosen), start in (
+        ((n, o), s) for n, o in options.items() for s in experiment.initial
+    ):
+        run = experiment.play(budget, start, chosen)
+        if len(run.q) < 2:
+            continue
+        kept = run.greedy_rewards(experiment.sources, chosen, budget)
+        late = run.late()
+        rows.append(
+            {
+                "taken back": name,
+                "start": start,
+                "reward": late.value,
+                "low": late.low,
+                "high": late.high,
+                "without draws": kept.mean(),
+                "optimal": int(np.isclose(kept, best).sum()),
+                "runs": len(run.q),
+                "diverged": len(run.diverged),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def tune(experiment: Experiment, budget: int, option: str, values: Iterable[float]) -> pd.DataFrame:
+    """Run the scheme with several values of one option, from each start.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By value: the late reward for each start, with its interval, and the lowest of any run.
+    """
+    rows = {}
+    for value in sorted(values):
+        row: dict[str, float] = {}
+        for start in experiment.initial:
+            change: dict[str, Any] = {option: value}
+            run = experiment.play(budget, start, replace(experiment.options, **change))
+            late = run.late()
+            row |= {start: late.value, f"{start}, low": late.low, f"{start}, high": late.high}
+            row[f"{start}, lowest run"] = float(run.late_rewards().min())
+        rows[value] = row
+    return pd.DataFrame(rows).T.rename_axis(option)
+
+
+def exact_by_kappa(
+    sources: Sources, options: LspeOptions, budget: int, cap: int, kappas: Iterable[float]
+) -> pd.DataFrame:
+    """Return by kappa what zero thresholds and the best constant ones earn, by exact chains."""
+    zero = np.zeros((len(sources), 3))
+    rows = {}
+    for kappa in sorted(kappas):
+        steep = replace(options, kappa=kappa)
+        constant = FrozenPolicy(sources, replace(steep, threshold="constant"), budget, cap)
+        rows[kappa] = {
+            "thresholds held at 0": FrozenPolicy(sources, steep, budget, cap).evaluate(zero),
+            "best constant thresholds": constant.climb(zero)[1],
+        }
+    return pd.DataFrame(rows).T.rename_axis("kappa")
+
+
+def remains(experiment: Experiment, budgets: Iterable[int], cap: int) -> pd.DataFrame:
+    """Return what stands between the scheme and the index policy, by budget and start."""
+    rows, sources, options = {}, experiment.sources, experiment.options
+    for budget in budgets:
+        policy = FrozenPolicy(sources, options, budget, cap)
+        for start in experiment.initial:
+            first = experiment.first_q(start)
+            climbed, value = policy.climb(first)
+            run = experiment.play(budget, start)
+            undrawn = GreedyThresholdPolicy(sources, climbed, options)
+            rows[f"M = {budget}, {start}"] = {
+                "at the start": policy.evaluate(first),
+                "learned": run.late().value,
+                "± (95%)": run.late().half_width,
+                "learned, without draws": run.greedy_rewards(sources, options, budget).mean(),
+                "climbed off-line": value,
+                "the same, without draws": _long_run(sources, undrawn, budget),
+                "largest content first": _long_run(sources, "greedy", budget),
+                "index policy": _long_run(sources, "whittle", budget),
+            }
+    return pd.DataFrame(rows).rename_axis("reward per epoch")
+
+
+def _long_run(sources: Sources, policy: Any, budget: int) -> float:
+    return long_run_cycle(sources, policy, budget).average_reward

@@ -1,0 +1,362 @@
+"""What the page `learning-scheme` computes: the equations of the 2019 paper, as printed.
+
+Three groups of results: `Content` (section II, up to the index), `Index` (the index and its
+thresholds) and `Rule` (sections III and IV: the soft policy, its gradient and the recursions).
+`claims` derives the verdicts from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
+
+from analysis.ephemeral.index import whittle_index
+from analysis.ephemeral.policies import Observation, Policy
+from analysis.ephemeral.simulation import Cycle, long_run_cycle, simulate
+from analysis.ephemeral.sources import Sources
+from analysis.learning.environment import Floats, Ints
+from analysis.learning.scheme.chains import CAP, Poisson, Recursion, Transitions
+from analysis.learning.scheme.equations import ThresholdFit, index_as_printed, windowed_content
+from analysis.learning.scheme.gradient import GradientCheck, gradient_check
+from analysis.learning.scheme.lspe import LspeOptions
+from analysis.learning.scheme.thresholds import (
+    hard_threshold_value,
+    soft_threshold_value,
+    whittle_threshold,
+)
+
+AS_PRINTED = "as printed, for the content of all"
+OWN = "(8) with its own source only, for the content of all"
+HARVEST = "(8) with its own source only, for the harvest"
+CORRECTED = "corrected, for the harvest"
+ONE_DRAW = "corrected, exactly one source an epoch"
+
+
+@dataclass(frozen=True)
+class Content:
+    """What the rows on content and objective are judged by.
+
+    Attributes
+    ----------
+    sources, budget, lifetime : Sources, int, int
+        The instance, N_0, and M_i of the check with content that is dropped.
+    thinning : float
+        As `thinning_error` returns it.
+    left : ndarray, shape (N,)
+        Share of interest that an epoch leaves, by `interest_left`.
+    draws : ndarray, shape (T,)
+        Z of source 1.
+    misses : pandas.DataFrame
+        As `content_misses` returns it.
+    orbit : ndarray, shape (A, N)
+        Content at ages 1, 2, ...
+    cycle : Cycle
+        Of the index policy.
+    met : ndarray, shape (N, T)
+        Contents before a crawl under the index policy, in the long run.
+    engaged : ndarray, shape (N + 1,)
+        Law of the number of sources crawled at an epoch in the learning run, with the thresholds at
+        their upper bounds.
+    """
+
+    sources: Sources
+    budget: int
+    lifetime: int
+    thinning: float
+    left: Floats
+    draws: Floats
+    misses: pd.DataFrame
+    orbit: Floats
+    cycle: Cycle
+    met: Floats
+    engaged: Floats
+
+
+@dataclass(frozen=True)
+class Index:
+    """What the rows on the index and its thresholds are judged by.
+
+    Attributes
+    ----------
+    sources, budget : Sources, int
+        The instance and N_0.
+    exceeding, ceil, closed : ndarray, shape (A, N)
+        (4) with the two readings of (5)'s bracket, and the closed form, at ages 1, 2, ...
+    defined : float
+        Largest difference of the closed form to the index by its definition.
+    outside : ndarray, shape (N,)
+        (4) above u*.
+    same_crawls : bool
+        As `ranks_as_the_index` returns it.
+    reward, ceiling : float
+        Long-run reward of the index policy, and the relaxed bound.
+    agreement : mapping of int to float
+        As `threshold_agreement` returns it, by N_0.
+    least_change : float
+        As `least_change` returns it.
+    fit : ThresholdFit
+        Forms of section V fitted to the thresholds.
+    repeats : mapping of int to (int, float)
+        As `repetition` returns it, by N_0.
+    """
+
+    sources: Sources
+    budget: int
+    exceeding: Floats
+    ceil: Floats
+    closed: Floats
+    defined: float
+    outside: Floats
+    same_crawls: bool
+    reward: float
+    ceiling: float
+    agreement: dict[int, float]
+    least_change: float
+    fit: ThresholdFit
+    repeats: dict[int, tuple[int, float]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Results that decide the verdicts on the learning rule; see `analysis.learning.scheme.chains`.
+
+    Attributes
+    ----------
+    sources, kappa : Sources, float
+        The instance and the steepness.
+    logit : pandas.DataFrame
+        As `nearness_of_the_logit` returns it.
+    transitions, poisson, recursion : Transitions, Poisson, Recursion
+        On the chain of two sources.
+    gradients : pandas.DataFrame
+        As `gradient_table` returns it, at `points` points.
+    points : int
+        Number of points.
+    ranks : tuple of int
+        Of B without and with its step at n = 0, after the steps to n = 1.
+    length : int
+        Number of features.
+    by_print, by_formula : ndarray
+        As `inverse_errors` returns them.
+    steps : mapping of str to ndarray
+        As `example_steps` returns them.
+    threshold_form, feature_form, step_numbers : tuple of number
+        What the program computes with, in the order of the print.
+    """
+
+    sources: Sources
+    kappa: float
+    logit: pd.DataFrame
+    transitions: Transitions
+    poisson: Poisson
+    recursion: Recursion
+    gradients: pd.DataFrame
+    points: int
+    ranks: tuple[int, int]
+    length: int
+    by_print: Floats
+    by_formula: Floats
+    steps: Mapping[str, Floats]
+    threshold_form: tuple[int, ...]
+    feature_form: tuple[int, ...]
+    step_numbers: tuple[float, ...]
+
+
+def interest_left(sources: Sources) -> Floats:
+    """Integrate w' = -c w over an epoch from w = 1, by Runge and Kutta's method; shape (N,)."""
+    found = solve_ivp(
+        lambda _, w: -sources.decay * w, (0.0, 1.0), np.ones(len(sources)), rtol=1e-11, atol=1e-13
+    )
+    return np.asarray(found.y[:, -1], dtype=np.float64)
+
+
+def content_misses(
+    arrivals: Floats, decay: float, lifetimes: Iterable[int], crawls: Iterable[int]
+) -> pd.DataFrame:
+    """Return the most by which (1) misses the content by its definition, without and with crawls.
+
+    Parameters
+    ----------
+    arrivals : ndarray, shape (T,)
+        Z.
+    decay : float
+        c per epoch.
+    lifetimes : iterable of int
+        M, a row each; one of T epochs or more is infinite.
+    crawls : iterable of int
+        Epochs at whose end all content is taken, in the second column.
+    """
+    ways = {"never crawled": (), "crawled": tuple(crawls)}
+    rows = {
+        str(life) if life < arrivals.size else "infinity": {
+            way: np.abs(windowed_content(arrivals, decay, life, epochs)[1]).max()
+            for way, epochs in ways.items()
+        }
+        for life in lifetimes
+    }
+    return pd.DataFrame(rows).T.rename_axis("M")
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Crawl the sources of largest index by (4) and (5), as printed.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    """
+
+    sources: Sources
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Ints:
+        """Return the `budget` sources of largest index; ties go to the smaller number."""
+        values = index_as_printed(self.sources, self.sources.state_at_age(observation.age))
+        return np.sort(np.argsort(-values, kind="stable")[:budget])
+
+
+def ranks_as_the_index(sources: Sources, horizon: int) -> bool:
+    """Say whether (4), as printed, crawls as the index policy does, at every budget below N."""
+    return all(
+        np.array_equal(
+            _crawled(sources, Ranked(sources), budget, horizon),
+            _crawled(sources, "whittle", budget, horizon),
+        )
+        for budget in range(1, len(sources))
+    )
+
+
+def _crawled(
+    sources: Sources, policy: Policy | str, budget: int, horizon: int
+) -> NDArray[np.bool_]:
+    return simulate(sources, policy, budget, horizon, initial_state="fresh").crawled
+
+
+def thresholds_at(sources: Sources, states: Floats) -> Floats:
+    """Return the thresholds of section III at each of several states, shape (S, N)."""
+    return np.array([whittle_threshold(sources, x) for x in states])
+
+
+def threshold_agreement(
+    sources: Sources, states: Floats, levels: Floats, budgets: Iterable[int]
+) -> dict[int, float]:
+    """Return in which share of states "x_i >= T_i" crawls as the index policy does, by budget."""
+    ranks = np.argsort(-whittle_index(sources, states), axis=1, kind="stable")
+    above = states >= levels - 1e-9 * sources.u_star.max()
+    return {
+        budget: float(
+            np.mean(
+                [
+                    set(np.flatnonzero(crawled)) == set(rank[:budget])
+                    for crawled, rank in zip(above, ranks, strict=True)
+                ]
+            )
+        )
+        for budget in budgets
+    }
+
+
+def least_change(
+    sources: Sources, states: Floats, levels: Floats, rng: np.random.Generator
+) -> float:
+    """Raise one state half the way to u*; return the least change of the other thresholds."""
+    rows = np.arange(len(states))
+    raised, which = states.copy(), rng.integers(0, len(sources), len(states))
+    raised[rows, which] += 0.5 * (sources.u_star[which] - raised[rows, which])
+    change = thresholds_at(sources, raised) - levels
+    change[rows, which] = np.inf
+    return float(change.min())
+
+
+def repetition(
+    sources: Sources, budget: int, policy: Policy | str = "whittle", epochs: int = 400
+) -> tuple[int, float]:
+    """Return the index policy's period, and by how much contents of a run differ one period on.
+
+    The period is found on integer ages; the run is another computation, of contents, and may be
+    that of another policy.
+    """
+    period = long_run_cycle(sources, "whittle", budget).period
+    met = simulate(sources, policy, budget, epochs, initial_state="fresh").state[:, epochs // 2 :]
+    return period, float(np.abs(met[:, period:] - met[:, :-period]).max())
+
+
+def nearness_of_the_logit(sources: Sources, kappa: float) -> pd.DataFrame:
+    """Compare the soft policy with the step that it stands for, by what states are divided by.
+
+    Each threshold lies halfway between the contents at ages 2 and 3, so that the step has no ties.
+    """
+    levels = 0.5 * (sources.state_at_age(2) + sources.state_at_age(3))
+    step = hard_threshold_value(sources, levels)
+    rows = {}
+    for name, scale in (("nothing", 1.0), ("the largest u*", float(sources.u_star.max()))):
+        soft = soft_threshold_value(sources, levels, kappa, scale=scale)
+        rows[name] = {
+            "reward of the draw": soft.average_reward,
+            "reward of the step": step.average_reward,
+            "0.5 in value units": 0.5 * scale,
+        }
+    return pd.DataFrame(rows).T.rename_axis("states divided by")
+
+
+def readings(kappa: float) -> dict[str, tuple[LspeOptions, str]]:
+    """Return readings of (7) to (9), each with the average reward whose gradient it should be."""
+    as_printed = {"projected": False, "kappa": kappa, "threshold": "quadratic"}
+    own = as_printed | {"gradient": "own arm"}
+    right = own | {"reward": "crawled", "signal": "advantage"}
+    return {
+        AS_PRINTED: (LspeOptions.as_printed(**as_printed), "all"),
+        OWN: (LspeOptions.as_printed(**own), "all"),
+        HARVEST: (LspeOptions.as_printed(**own), "crawled"),
+        CORRECTED: (LspeOptions.as_printed(**right), "crawled"),
+        ONE_DRAW: (LspeOptions.corrected(kappa=kappa), "crawled"),
+    }
+
+
+def check_gradients(
+    sources: Sources, points: Iterable[Floats], kappa: float
+) -> dict[str, list[GradientCheck]]:
+    """Hold each reading against central differences of the exact average reward."""
+    at = list(points)
+    return {
+        name: [gradient_check(sources, q, options, cap=CAP, objective=goal) for q in at]
+        for name, (options, goal) in readings(kappa).items()
+    }
+
+
+def gradient_table(checks: Mapping[str, list[GradientCheck]]) -> pd.DataFrame:
+    """Return median and largest cosine and the largest relative error of each reading."""
+    rows = {
+        name: {
+            "median cosine": np.median([c.cosine for c in found]),
+            "largest cosine": max(c.cosine for c in found),
+            "largest relative error": max(c.relative_error for c in found),
+        }
+        for name, found in checks.items()
+    }
+    return pd.DataFrame(rows).T.rename_axis("formula, and the average reward that it is for")
+
+
+def noise_of_a_constant(sources: Sources, points: Iterable[Floats], kappa: float) -> float:
+    """Return by what a step's second moment is multiplied if 1 is added to V, without baseline."""
+    options, goal = readings(kappa)[OWN]
+    at = list(points)
+    moment = [
+        np.mean(
+            [
+                gradient_check(
+                    sources, q, options, cap=CAP, objective=goal, value_shift=shift
+                ).second_moment
+                for q in at
+            ]
+        )
+        for shift in (0.0, 1.0)
+    ]
+    return float(moment[1] / moment[0])
