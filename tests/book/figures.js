@@ -1,6 +1,7 @@
 // Run in a page that shows one drawing of the book, at a width in pixels: say which of its texts overlap, are cut off
-// at its edge, are too small, or too faint for what lies behind them. Matplotlib writes a text as a group `text_N`
-// of glyphs, drawn in units of a hundredth of the letter size, with its words in a comment.
+// at its edge, are too small, too faint for what lies behind them, or crossed by a curve; and which axes have ticks
+// without labels. Matplotlib writes a text as a group `text_N` of glyphs, drawn in units of a hundredth of the letter
+// size, with its words in a comment.
 (width) => {
   const svg = document.querySelector("svg");
   const view = svg.viewBox.baseVal;
@@ -38,8 +39,58 @@
     }, [255, 255, 255]);
   };
 
+  // Curves, and lines across a panel, as points of the screen; lines of the grid, ticks and keys of legends are none.
+  const curves = [...svg.querySelectorAll("g[id^=line2d_] > path, g[id^=LineCollection_] > path")]
+    .filter((e) => !e.closest("g[id^=xtick_], g[id^=ytick_], g[id^=legend_]") && getComputedStyle(e).stroke !== "none")
+    .map((e) => {
+      const { a, d, e: left, f: top } = e.getScreenCTM();
+      const clip = e.closest("g[id^=axes_]")?.querySelector("g[id^=patch_]").getBoundingClientRect() ?? frame;
+      const points = [...e.getAttribute("d").matchAll(/([ML]) (\S+) (\S+)/g)]
+        .map(([, move, x, y]) => ({ move: move === "M", x: a * x + left, y: d * y + top }));
+      return { points, clip };
+    });
+  // Whether a piece of a line from p to q runs through a box.
+  const runsThrough = (p, q, box) => {
+    const [wide, high] = [q.x - p.x, q.y - p.y];
+    let [from, to] = [0, 1];
+    for (const [step, low, top] of [[wide, box.left - p.x, box.right - p.x], [high, box.top - p.y, box.bottom - p.y]]) {
+      if (step === 0 && (low > 0 || top < 0)) return false;
+      const ends = step === 0 ? [0, 1] : [low / step, top / step].sort((one, other) => one - other);
+      [from, to] = [Math.max(from, ends[0]), Math.min(to, ends[1])];
+    }
+    return from < to;
+  };
+  // A ground of its own, or that of its legend, hides what lies behind a text.
+  const hasGround = ({ group }) => [...(group.closest("g[id^=legend_]") ?? group).querySelectorAll("g[id^=patch_] > path")]
+    .some((e) => getComputedStyle(e).fill !== "none" && Number(getComputedStyle(e).fillOpacity) > 0.7);
+  const crossed = (text) => !text.slanted && !hasGround(text) && curves.some(({ points, clip }) => {
+    const box = {
+      left: Math.max(text.box.left + 1, clip.left), right: Math.min(text.box.right - 1, clip.right),
+      top: Math.max(text.box.top + 1, clip.top), bottom: Math.min(text.box.bottom - 1, clip.bottom),
+    };
+    return box.left < box.right && box.top < box.bottom
+      && points.some((q, i) => i && !q.move && runsThrough(points[i - 1], q, box));
+  });
+
+  // The axes of panels: their ticks, and how many of these have a label. Panels of a row or a column share labels.
+  const panels = [...svg.querySelectorAll("g[id^=axes_]")].map((panel) => {
+    const box = panel.querySelector("g[id^=patch_]").getBoundingClientRect();
+    const axis = (name) => {
+      const ticks = [...panel.querySelectorAll(`g[id^=${name}tick_]`)];
+      return { ticks: ticks.length, labels: ticks.filter((tick) => tick.querySelector("g[id^=text_] use")).length };
+    };
+    return { name: panel.id, box, x: axis("x"), y: axis("y") };
+  });
+  const near = (a, b) => Math.abs(a - b) < 2;
+  const mates = {
+    x: (one, other) => near(one.box.left, other.box.left) && near(one.box.right, other.box.right),
+    y: (one, other) => near(one.box.top, other.box.top) && near(one.box.bottom, other.box.bottom),
+  };
+  const bare = panels.flatMap((one) => ["x", "y"].filter((axis) => one[axis].ticks && !panels.some((other) =>
+    other[axis].labels && (other === one || mates[axis](one, other)))).map((axis) => `${one.name}: ${axis}`));
+
   const texts = [...svg.querySelectorAll("g[id^=text_]")].flatMap(read);
-  const said = { texts: texts.length, overlapping: [], cut: [], small: [], faint: [] };
+  const said = { texts: texts.length, overlapping: [], cut: [], small: [], faint: [], crossed: [], bare };
   texts.forEach((one, i) => {
     const { box } = one;
     if (one.size < 8) said.small.push(`${one.name}: ${one.size.toFixed(1)} px`);
@@ -51,6 +102,7 @@
       const high = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top);
       if (wide > 1.5 && high > 1.5) said.overlapping.push(`${one.name} and ${other.name}`);
     }
+    if (crossed(one)) said.crossed.push(one.name);
     const [high, low] = [luminance(one.colour), luminance(ground(one))].sort((a, b) => b - a);
     const ratio = (high + 0.05) / (low + 0.05);
     if (ratio < 4.5) said.faint.push(`${one.name}: ${ratio.toFixed(1)}`);

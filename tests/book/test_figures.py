@@ -12,7 +12,7 @@ from analysis.report.publishing.dark_figures import dark_svg
 #: Width in pixels of a figure in the column of a page, and on a telephone.
 WIDE, NARROW = 700, 358
 LOOK = Path(__file__).with_name("figures.js").read_text(encoding="utf-8")
-FAULTS = ("overlapping", "cut", "small", "faint")
+FAULTS = ("overlapping", "cut", "small", "faint", "crossed", "bare")
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def look(browser):
     tab.close()
 
 
-def test_the_texts_of_every_figure_can_be_read(site, look):
+def test_every_figure_can_be_read(site, look):
     read, found = 0, {}
     for path in sorted((site.html / "figures").glob("*.svg")):
         said = look(path.read_text(encoding="utf-8"), NARROW if ".narrow." in path.name else WIDE)
@@ -69,11 +69,37 @@ def faulty(said):
         ("faint", lambda axis: axis.text(0.5, 0.5, "faint", color="#bbbbbb")),
         ("faint", lambda axis: [axis.axvspan(0, 1, color="#0072B2"), axis.text(0.5, 0.5, "x")]),
         ("faint", lambda axis: axis.set_xlabel("yellow", color="#E69F00")),
+        ("crossed", lambda axis: [axis.plot([0, 1], [0, 1]), axis.text(0.4, 0.5, "on the curve")]),
+        ("crossed", lambda axis: [axis.axvline(0.5), axis.text(0.4, 0.5, "on the line")]),
+        ("bare", lambda axis: axis.set_yticks([0, 0.5, 1], [])),
     ],
 )
-def test_a_text_that_cannot_be_read_would_be_seen(look, drawing, fault, draw):
+def test_a_fault_of_a_drawing_would_be_seen(look, drawing, fault, draw):
     assert faulty(look(drawing(lambda axis: None))) == set()
     assert faulty(look(drawing(draw))) == {fault}
+
+
+def test_a_curve_behind_the_ground_of_a_text_or_in_a_legend_crosses_nothing(look, drawing):
+    ground = {"facecolor": "white", "edgecolor": "none"}
+
+    def draw(axis):
+        axis.plot([0, 1], [0, 1], label="curve")
+        axis.text(0.4, 0.5, "on the curve", bbox=ground)
+        axis.legend(loc="upper left")
+
+    assert faulty(look(drawing(draw))) == set()
+
+
+def test_panels_may_share_the_labels_of_a_row_or_a_column(look):
+    file = io.StringIO()
+    fig, axes = figure(2, 2, sharex=True, sharey=True)
+    fig.savefig(file, format="svg")
+    assert look(file.getvalue())["bare"] == []
+    file = io.StringIO()
+    axes[1, 1].set_visible(False)  # the panel above it is now the last of its column
+    fig.savefig(file, format="svg")
+    plt.close(fig)
+    assert look(file.getvalue())["bare"] == ["axes_2: x"]
 
 
 def test_ink_that_stays_dark_on_a_dark_page_would_be_seen(look, drawing):

@@ -17,7 +17,12 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pandas as pd
 from fontTools.subset import Options  # type: ignore[import-untyped]
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.path import Path
+from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from analysis.report.run import FORMATS, NARROW, by_hand, run_folder, show_by_hand
@@ -83,11 +88,13 @@ def save_figure(
     write_csv(frame, folder / f"{id}.csv")
     with mpl.rc_context({"svg.hashsalt": id}), _warn_once_of_missing_glyphs():
         freeze_layout(figure)
+        uncover_texts(figure)
         for suffix in FORMATS:
             figure.savefig(folder / f"{id}.{suffix}", metadata=_METADATA[suffix])
         if not by_hand():
             reflow(figure)
             freeze_layout(figure)
+            uncover_texts(figure)
             figure.savefig(folder / f"{id}.{NARROW}", metadata=_METADATA["svg"])
     words = {"caption": " ".join(caption.split()), "alt": " ".join(alt.split())}
     write_provenance("figure", folder, {"id": id, **words, "instances": instances})
@@ -129,3 +136,33 @@ def freeze_layout(figure: Figure) -> None:
     for axes in figure.axes:
         place = axes.get_position(original=True)
         axes._set_position(Bbox(place.get_points().round(9)))  # type: ignore[attr-defined]
+
+
+def uncover_texts(figure: Figure) -> None:
+    """Give the texts and legends of panels that a curve crosses a white ground, which hides it.
+
+    A layout must have been computed: where a text lies depends on it. On a colour map, whose text
+    shows what lies below it, nothing is changed.
+    """
+    for axes in figure.axes:
+        curves = [
+            line.get_path().transformed(line.get_transform())
+            for line in axes.lines
+            if line.get_linestyle() != "None"
+        ]
+        if any(isinstance(one, QuadMesh) for one in axes.collections):
+            continue
+
+        def is_crossed(part: Text | Legend, axes: Axes = axes, curves: list[Path] = curves) -> bool:
+            shown = Bbox.intersection(part.get_window_extent(), axes.bbox)
+            return shown is not None and any(
+                curve.intersects_bbox(shown, filled=False) for curve in curves
+            )
+
+        for text in axes.texts:
+            if text.get_text() and text.get_bbox_patch() is None and is_crossed(text):
+                text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5})
+        legend = axes.get_legend()
+        if legend is not None and is_crossed(legend):
+            legend.set_frame_on(True)
+            legend.get_frame().set(facecolor="white", edgecolor="none", alpha=1.0)

@@ -209,13 +209,14 @@ def _visible_text(words: str) -> str:
 
 
 def _separate_tick_labels(axis: Axis) -> None:
-    """Separate tick labels that overlap: rotate words, hide some of the numbers."""
+    """Separate tick labels that overlap: rotate words and names, hide some of the numbers."""
     labels = [label for label in axis.get_ticklabels() if label.get_text()]
     boxes = {label: label.get_window_extent() for label in labels}
     labels.sort(key=lambda label: boxes[label].x0)
     if all(boxes[right].x0 > boxes[left].x1 + 2 for left, right in pairwise(labels)):
         return
-    if any(re.search("[a-z]{2}", label.get_text().replace("mathdefault", "")) for label in labels):
+    words = [label.get_text().replace("mathdefault", "") for label in labels]
+    if any(re.search("[a-z]{2}|, ", word) for word in words):
         for label in labels:
             label.set(rotation=35, horizontalalignment="right", rotation_mode="anchor")
         return

@@ -17,6 +17,7 @@ from pypdf import PdfReader
 from analysis.report import figure, save_figure
 from analysis.report.run import FORMATS, NARROW, VARIABLE, run_facts
 from analysis.report.saving import figures
+from analysis.report.saving.figures import freeze_layout, uncover_texts
 
 DATA = pd.DataFrame({"epoch": [0, 1, 2], "reward": [0.1, 1 / 3, 2.5e-9]})
 
@@ -204,3 +205,16 @@ class Loud(Artist):
 
     def draw(self, renderer):
         warnings.warn("a warning of its own", stacklevel=1)
+
+
+def test_a_text_that_a_curve_crosses_gets_a_ground_and_no_other():
+    fig, axis = figure()
+    axis.plot([0, 1], [0, 1], label="a curve")
+    crossed, free = axis.text(0.4, 0.5, "on the curve"), axis.text(0.1, 0.8, "beside it")
+    legend = axis.legend(loc="upper right")
+    freeze_layout(fig)
+    uncover_texts(fig)
+    assert crossed.get_bbox_patch() is not None
+    assert free.get_bbox_patch() is None
+    assert legend.get_frame_on()
+    plt.close(fig)

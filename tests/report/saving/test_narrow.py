@@ -121,3 +121,16 @@ def test_an_empty_panel_goes_and_a_drawing_without_axes_stays():
     reflow(fig)
     assert fig.axes == [drawing]
     plt.close(fig)
+
+
+def test_names_on_an_axis_are_turned_and_none_is_hidden():
+    fig, axis = figure()
+    names = [f"{10**n}, {n}0000" for n in range(9)]
+    axis.plot(range(9), range(9))
+    axis.set_xticks(range(9), names)
+    fig.draw_without_rendering()
+    reflow(fig)
+    labels = axis.get_xticklabels()
+    assert [label.get_text() for label in labels if label.get_visible()] == names
+    assert {label.get_rotation() for label in labels} == {35}
+    plt.close(fig)

@@ -12,6 +12,8 @@ from analysis.report import COLOURS, figure, save_figure, save_table
 
 POLICIES = ("blind", "throttled", "priced", "frozen queue")
 
+LINES = ("-", "--", "-.", ":")
+
 
 def save_four(found: Mapping[str, Solved]) -> None:
     """Tabulate bound, optimum and policies of the four sources, by what crawls take."""
@@ -44,11 +46,11 @@ def save_random(frame: pd.DataFrame) -> None:
     """
     fig, axes = figure(1, 2, height=3.8)
     share = 100 * (np.arange(len(frame)) + 0.5) / len(frame)
-    for name, colour in zip(POLICIES, COLOURS, strict=False):
-        axes[0].plot(share, np.sort(frame[name]), color=colour, label=name)
-    for name, colour in zip(("delay", "phases"), COLOURS[4:], strict=False):
+    for name, colour, style in zip(POLICIES, COLOURS, LINES, strict=False):
+        axes[0].plot(share, np.sort(frame[name]), style, color=colour, label=name)
+    for name, colour, style in zip(("delay", "phases"), COLOURS[4:], LINES, strict=False):
         label = {"delay": "bound, one price", "phases": "bound of phases"}[name]
-        axes[1].semilogy(share, np.sort(frame[name]), color=colour, label=label)
+        axes[1].semilogy(share, np.sort(frame[name]), style, color=colour, label=label)
     axes[0].set(xlabel="systems up to here (%)", ylabel="reward / optimum", ylim=(0, 1.02))
     axes[1].set(xlabel="systems up to here (%)", ylabel="bound / optimum")
     axes[1].yaxis.set_major_formatter("{x:g}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import pandas as pd
 
 from analysis.joint.studies.orders.experiment import estimates
@@ -23,11 +25,11 @@ def save_by_places(frame: pd.DataFrame, bound: float, rate: float) -> None:
     means = estimates(frame, ["policy", "order", "places"])
     fig, axis = figure(height=4.2)
     lines = means.groupby(["order", "policy"], sort=False)
-    for ((order, policy), rows), colour in zip(lines, COLOURS, strict=False):
+    for ((order, policy), rows), colour, mark in zip(lines, COLOURS, cycle("os^Dv"), strict=False):
         style = "-" if order == "first come" else "--"
         axis.fill_between(rows["places"], rows["low"], rows["high"], color=colour, alpha=0.2)
         axis.plot(
-            rows["places"], rows["reward"], style, marker="o", color=colour,
+            rows["places"], rows["reward"], style, marker=mark, color=colour,
             label=f"{policy}, {order}",
         )  # fmt: skip
     axis.axhline(bound, color="black", linewidth=0.8, linestyle=":", label="bound of phases")

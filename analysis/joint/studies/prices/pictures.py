@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import pandas as pd
 
 from analysis.report import COLOURS, figure, save_figure
+
+MARKS = "os^D"
 
 
 def save_indices(frame: pd.DataFrame, price: float) -> None:
@@ -19,9 +23,12 @@ def save_indices(frame: pd.DataFrame, price: float) -> None:
     """
     fig, axes = figure(1, 2, height=3.6, sharey=True)
     for axis, name, title in zip(axes, ("all", "fresh"), ("fetch all", "fresh only"), strict=True):
-        for (source, rows), colour in zip(frame.groupby("source"), COLOURS, strict=False):
-            axis.plot(rows["age"], rows["free"], ":", color=colour)
-            axis.plot(rows["age"], rows[name], color=colour, label=f"source {source}")
+        for (source, rows), colour, mark in zip(
+            frame.groupby("source"), COLOURS, cycle(MARKS), strict=False
+        ):
+            look = {"color": colour, "marker": mark, "markersize": 4}
+            axis.plot(rows["age"], rows["free"], ":", **look)
+            axis.plot(rows["age"], rows[name], **look, label=f"source {source}")
         axis.set(xlabel="age (epochs)", title=title)
     axes[0].set(ylabel="index (content)")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import pandas as pd
 
 from analysis.report import COLOURS, figure, save_figure
+
+MARKS, LINES = "os^D", ("-", "--", "-.", ":")
 
 
 def save_by_queue(frame: pd.DataFrame, age: int, price: float) -> None:
@@ -20,9 +24,11 @@ def save_by_queue(frame: pd.DataFrame, age: int, price: float) -> None:
         Price of a page.
     """
     fig, axes = figure(1, 2, height=3.6, sharey=True)
-    for (source, rows), colour in zip(frame.groupby("source"), COLOURS, strict=False):
+    for (source, rows), colour, style in zip(
+        frame.groupby("source"), COLOURS, cycle(LINES), strict=False
+    ):
         for axis, name in zip(axes, ("index", "priced"), strict=True):
-            axis.plot(rows["queue"], rows[name], color=colour, label=f"source {source}")
+            axis.plot(rows["queue"], rows[name], style, color=colour, label=f"source {source}")
     for axis, title in zip(axes, ("no price", f"price {price:.3g}, fresh only"), strict=True):
         axis.set(xlabel="pages waiting, q", title=title)
     axes[0].set(ylabel="index (content)")
@@ -44,8 +50,8 @@ def save_fast(frame: pd.DataFrame) -> None:
     """Draw the distance to the index without an engine against the engine's speed."""
     fig, axis = figure(height=3.4)
     labels = {"room": "with room", "priced": "with room, at a price", "crowded": "few places"}
-    for (name, label), colour in zip(labels.items(), COLOURS, strict=False):
-        axis.loglog(frame["rate"], frame[name], marker="o", color=colour, label=label)
+    for (name, label), colour, mark in zip(labels.items(), COLOURS, MARKS, strict=False):
+        axis.loglog(frame["rate"], frame[name], marker=mark, color=colour, label=label)
     axis.set(xlabel="speed of the engine, s (pages per unit of time)", ylabel="relative distance")
     fig.legend(loc="outside lower center", ncols=3)
     last = frame.iloc[-1]

@@ -57,7 +57,8 @@ def draw_costs(found: pd.DataFrame, budget: int) -> None:
         axis.plot(column, places, "o", color=COLOURS[0])
         axis.axvline(column["optimum"], color="black", linewidth=0.8, linestyle=":")
         axis.set(yticks=places, xlabel="cost per epoch", title=name)
-        axis.set_yticklabels(column.index if name == "machines" else [])
+        axis.set_yticklabels(column.index)
+        axis.tick_params(labelleft=name == "machines")
     losses = {name: loss(found[name], "index policy") for name in found}
     save_figure(
         "restart-applications-costs",

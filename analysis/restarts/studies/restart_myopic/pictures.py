@@ -35,6 +35,8 @@ def draw_histogram(
         axis.set_title(said, fontsize="small")
     for axis in axes.flat[len(names) :]:
         axis.set_visible(False)
+    for axis in axes.flat[max(0, len(names) - 3) : len(names)]:  # the last of each column
+        axis.tick_params(labelbottom=True)
     first = axes[0, 0]
     first.set(xlim=(bins[0], bins[-1]), xticks=ticks, ylim=(0, 104), yticks=counts)
     fig.supxlabel(rf"$\varepsilon_{{\rm myp}}$ (%), bins of {BIN:g}", fontsize="medium")

@@ -36,6 +36,8 @@ def draw_histogram(
         axis.set_title(f"{name} ({' and '.join(below)} below)", fontsize="small")
     for axis in axes.flat[len(names) :]:
         axis.set_visible(False)
+    for axis in axes.flat[max(0, len(names) - 3) : len(names)]:  # the last of each column
+        axis.tick_params(labelbottom=True)
     first = axes[0, 0]
     first.set(xlim=(ticks[0] - 0.1, ticks[-1] + 0.1), xticks=ticks)
     first.set(ylim=(0, 1.04 * instances), yticks=counts * instances / counts[-1])

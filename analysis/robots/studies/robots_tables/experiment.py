@@ -282,7 +282,7 @@ def is_printed(key: Key, column: str, value: float) -> bool:
     return abs(value - printed_number(id)) <= unit / 2 * (1 + 1e-9)
 
 
-TABLES = {"t1": "at most N_s robots (Table 1)", "t2": "no cap that binds (Table 2)"}
+TABLES = {"t1": "at most $N_s$ robots (Table 1)", "t2": "no cap that binds (Table 2)"}
 #: Decimals of the columns that are no whole numbers, as the draft prints them.
 DECIMALS = {"C_s": 5, "C_d": 5, "Nbar": 1}
 
