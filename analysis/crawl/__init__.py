@@ -1,7 +1,7 @@
 """A crawler on the scheduler: a site of feeds, the state of a crawl, and its way into Scrapy.
 
-Nothing here needs Scrapy but `analysis.crawl.scheduler` and what imports it (`transport`, `local`,
-`live`): ``pip install .[crawl]``.
+Only `scheduler`, `settings`, `fetching`, `cluster` and the crawls of `local` need Scrapy:
+``pip install .[crawl]``.
 """
 
 import lazy_loader

@@ -1,12 +1,14 @@
-from .due import due_dates, export, write_dates
-from .feeds import Reply, Site, random_faults, random_site
-from .frontier import CrawlState, Frontier, Outcome, SourceState
-from .listing import listed_ages, listing_window
+from .feeds.listing import listed_ages, listing_window
+from .feeds.reader import FeedReader, Reading, Unreadable, read_feed
+from .feeds.reply import Reply
+from .frontier.due import due_dates, export, write_dates
+from .frontier.frontier import Frontier
+from .frontier.state import CrawlState, Outcome, SourceState
+from .frontier.turn import TurnPolicy
+from .local.server import FeedServer, check_local
+from .local.site import Site, random_faults, random_site
 from .policies import IndexPolicy, ListingIndex
-from .reader import FeedReader, Reading, Unreadable, read_feed
-from .server import FeedServer, check_local
-from .store import Store
-from .turn import TurnPolicy
+from .storage.store import Store
 
 __all__ = [
     "CrawlState",

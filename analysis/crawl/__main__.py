@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command == "cluster":
         return _crawl_on_cluster(options)
     try:
-        from analysis.crawl.live import Demonstration, live, report
+        from analysis.crawl.local.live import Demonstration, live, report
     except ModuleNotFoundError as error:
         print(f"error: {error.name} is missing: pip install .[crawl]", file=sys.stderr)
         return 1
@@ -49,8 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _look(options: argparse.Namespace) -> int:
     """Show the progress of a crawl, or schedule sources for another attempt."""
-    from analysis.crawl.progress import Progress
-    from analysis.crawl.store import ask_again
+    from analysis.crawl.storage.progress import Progress
+    from analysis.crawl.storage.store import ask_again
 
     try:
         if options.command == "ask":
@@ -96,11 +96,11 @@ def _crawl_on_cluster(options: argparse.Namespace) -> int:
 
 
 def run_scrapy(crawls: list[dict[str, Any]]) -> int:
-    """Run crawls side by side in this process; `analysis.crawl.transport` starts it."""
+    """Run crawls side by side in this process; `analysis.crawl.local.transport` starts it."""
     from scrapy.crawler import CrawlerProcess
 
+    from analysis.crawl.local.transport import LOCAL_SETTINGS
     from analysis.crawl.scheduler import FeedSpider
-    from analysis.crawl.transport import LOCAL_SETTINGS
 
     process = CrawlerProcess(LOCAL_SETTINGS)
     failures: list[Any] = []

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_integer, check_kind, check_number
-from analysis.crawl.frontier import Outcome
-from analysis.crawl.listing import contradict, listing_window, mean_rate, time_to, weight_at
-from analysis.crawl.turn import TurnPolicy
+from analysis.crawl.feeds.listing import contradict, listing_window, mean_rate, time_to, weight_at
+from analysis.crawl.frontier.state import Outcome
+from analysis.crawl.frontier.turn import TurnPolicy
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import Observation
@@ -92,7 +92,7 @@ class ListingIndex(IndexPolicy):
     seconds : float
         Length of an epoch; positive.
     memory : float
-        H in epochs, as in `analysis.crawl.listing`; ``inf`` to forget nothing.
+        H in epochs, as in `analysis.crawl.feeds.listing`; ``inf`` to forget nothing.
     shape : float
         a of the gamma prior, whose mean is fitted to all sources; positive.
     dates : bool

@@ -3,8 +3,8 @@
 ``make_reader("db.sqlite", plugins=[schedule(budget=20, half_life=86_400)])`` gives a reader whose
 ``update_feeds(scheduled=True)`` fetches each feed as often as the relaxed problem says, so that all
 feeds together ask for the budget. Rates are learned from the dates of the entries in the reader's
-own database (`analysis.crawl.listing`); what servers ask for (``Retry-After`` and the like) is the
-library's business as before.
+own database (`analysis.crawl.feeds.listing`); what servers ask for (``Retry-After`` and the like)
+is handled by the library, as before.
 
 The library knows one setting a feed, a whole number of minutes between updates, counted from a
 fixed date: the plugin writes it before each round of updates. The library is no dependency of this
@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from analysis.checks import check_number
-from analysis.crawl.frontier import FOUND, Outcome
-from analysis.crawl.listing import listed_ages
+from analysis.crawl.feeds.listing import listed_ages
+from analysis.crawl.feeds.reader import HALF_LIFE
+from analysis.crawl.frontier.state import FOUND, Outcome
 from analysis.crawl.policies import ListingIndex
-from analysis.crawl.reader import HALF_LIFE
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
 

@@ -50,10 +50,10 @@ from scrapy.utils.job import job_dir
 from twisted.python.failure import Failure
 
 from analysis.checks import check_integer
-from analysis.crawl.exchange import MOVED, MOVED_FOR_GOOD, Memory, fresh_for, retry_after
-from analysis.crawl.feeds import Reply
-from analysis.crawl.frontier import FAILED, FORBIDDEN, FOUND, GONE, Frontier, Outcome
-from analysis.crawl.hosts import (
+from analysis.crawl.feeds.reader import Unreadable
+from analysis.crawl.feeds.reply import Reply
+from analysis.crawl.fetching.headers import MOVED, MOVED_FOR_GOOD, Memory, fresh_for, retry_after
+from analysis.crawl.fetching.hosts import (
     MOST_ROBOTS,
     Network,
     Robots,
@@ -61,11 +61,12 @@ from analysis.crawl.hosts import (
     host_of,
     plain_address,
 )
-from analysis.crawl.reader import Unreadable
-from analysis.crawl.server import TIME_HEADER
+from analysis.crawl.fetching.virtual_time import TIME_HEADER
+from analysis.crawl.frontier.frontier import Frontier
+from analysis.crawl.frontier.state import FAILED, FORBIDDEN, FOUND, GONE, Outcome
 from analysis.crawl.settings import SourceList, crawl_settings, file_version, read_sources
-from analysis.crawl.status import Summary
-from analysis.crawl.store import Log, Store
+from analysis.crawl.storage.store import Log, Store
+from analysis.crawl.storage.summary import Summary
 
 BLOCK = 64 * 1024
 """Bytes that are read at once in search of a line break."""

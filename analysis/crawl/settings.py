@@ -40,10 +40,11 @@ from scrapy.utils.misc import load_object
 
 from analysis.checks import check_choice, check_integer, check_number
 from analysis.crawl import policies
-from analysis.crawl.feeds import START, Reply
-from analysis.crawl.frontier import LONGEST, NEVER
-from analysis.crawl.hosts import plain_address
-from analysis.crawl.reader import HALF_LIFE, FeedReader, Reading
+from analysis.crawl.feeds.reader import HALF_LIFE, FeedReader, Reading
+from analysis.crawl.feeds.reply import Reply
+from analysis.crawl.fetching.hosts import plain_address
+from analysis.crawl.fetching.virtual_time import START
+from analysis.crawl.frontier.state import LONGEST, NEVER
 from analysis.ephemeral.policies import BUILT_IN, named_policy
 from analysis.ephemeral.sources import Sources
 

@@ -13,16 +13,17 @@ from analysis.crawl import FeedServer, Frontier, IndexPolicy, TurnPolicy
 from analysis.crawl.cluster.part import FetchingPart, PartScheduler
 from analysis.crawl.cluster.run import CrawlCluster, FetchingParts
 from analysis.crawl.cluster.shares import Hosts, share
-from analysis.crawl.feeds import Reply, random_faults
-from analysis.crawl.hosts import host_of
-from analysis.crawl.scheduler import FeedSpider
-from analysis.crawl.transport import (
+from analysis.crawl.feeds.reply import Reply
+from analysis.crawl.fetching.hosts import host_of
+from analysis.crawl.local.site import random_faults
+from analysis.crawl.local.transport import (
     LOCAL_SETTINGS,
     _fetch,
     crawl_in_process,
     in_process_urls,
     write_sources,
 )
+from analysis.crawl.scheduler import FeedSpider
 
 from .support import POLICY, crawl_log, some_site, some_sources
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from analysis.crawl import FeedServer
-from analysis.crawl.feeds import SILENCE
+from analysis.crawl.local.site import SILENCE
+from analysis.crawl.local.transport import crawl_in_process, crawl_over_http, write_sources
 from analysis.crawl.policies import constant_gaps
-from analysis.crawl.transport import crawl_in_process, crawl_over_http, write_sources
 from analysis.ephemeral import Observation, four_sources, timetable
 from tests.crawl.support import crawl_log, some_settings, some_site
 

@@ -6,7 +6,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from analysis.crawl.transport import crawl_in_process
+from analysis.crawl.local.transport import crawl_in_process
 from analysis.ephemeral import Arrivals, Sources, compare, simulate, simulate_random
 from analysis.ephemeral.policies import BUILT_IN, named_policy
 from analysis.trace.experiment import Experiment

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.crawl import Frontier, IndexPolicy, Outcome, TurnPolicy, policies
-from analysis.crawl.frontier import FAILED, FORBIDDEN, FOUND
+from analysis.crawl.frontier.state import FAILED, FORBIDDEN, FOUND
 from analysis.ephemeral import WhittlePolicy
 from tests.crawl.support import some_sources
 

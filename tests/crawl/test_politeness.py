@@ -9,8 +9,8 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.settings import Settings
 
-from analysis.crawl.exchange import Memory, fresh_for, retry_after
-from analysis.crawl.hosts import (
+from analysis.crawl.fetching.headers import Memory, fresh_for, retry_after
+from analysis.crawl.fetching.hosts import (
     MOST_ROBOTS,
     UNREACHABLE_AGAIN,
     Network,
@@ -20,9 +20,9 @@ from analysis.crawl.hosts import (
     is_public,
     plain_address,
 )
+from analysis.crawl.local.transport import write_sources
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider, cut_torn_line
 from analysis.crawl.settings import read_sources
-from analysis.crawl.transport import write_sources
 from analysis.report.paths import ROOT
 from tests.crawl.support import some_sources
 
@@ -497,6 +497,6 @@ def test_every_standard_of_the_page_has_a_test_by_name():
     page = (ROOT / "book" / "crawl" / "crawler.md").read_text(encoding="utf-8")
     lines = [line for line in page.splitlines() if line.startswith("| ") and "`test_" in line]
     assert len(lines) == 16
-    text = "".join(file.read_text() for file in (ROOT / "tests" / "crawl").glob("test_*.py"))
+    text = "".join(file.read_text() for file in (ROOT / "tests" / "crawl").rglob("test_*.py"))
     for name in re.findall(r"`(test_\w+)`", "".join(lines)):
         assert f"def {name}(" in text, name

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from analysis.crawl.feeds import Site
+from analysis.crawl.local.server import FeedServer
+from analysis.crawl.local.site import Site
 from analysis.crawl.reader_plugin import intervals, schedule
-from analysis.crawl.server import FeedServer
 from analysis.ephemeral import Sources, relaxed_problem
 
 HOUR = 3600

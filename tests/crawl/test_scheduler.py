@@ -8,9 +8,9 @@ import pytest
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from analysis.crawl.feeds import CUT, ERROR, SILENCE
+from analysis.crawl.local.site import CUT, ERROR, SILENCE
+from analysis.crawl.local.transport import crawl_in_process, write_sources
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider
-from analysis.crawl.transport import crawl_in_process, write_sources
 from analysis.ephemeral import simulate
 from tests.crawl.support import contents, crawl_log, some_settings, some_site
 

@@ -28,7 +28,7 @@ from analysis.crawl import (
     random_site,
     read_feed,
 )
-from analysis.crawl.feeds import CUT, FINE
+from analysis.crawl.local.site import CUT, FINE
 from analysis.ephemeral import Observation, Sources, relaxed_problem, whittle_index_at_age
 
 NOW = pd.Timestamp("2026-03-01 12:00:00", tz="UTC")
@@ -304,13 +304,13 @@ FAMILIES = {
 
 NOT_COMPUTED = {
     "CrawlState": "a record, which Frontier.restore is held to",
-    "FeedServer": "a server; tests/crawl/test_transport.py",
-    "Outcome": "a record; its bounds in tests/crawl/test_frontier.py",
+    "FeedServer": "a server; tests/crawl/local/test_transport.py",
+    "Outcome": "a record; its bounds in tests/crawl/frontier/test_frontier.py",
     "Reading": "a record",
     "Reply": "a record",
     "SourceState": "a record",
-    "Store": f"a file; kills and damage in tests/crawl/test_store.py ({Store.__name__})",
+    "Store": f"a file; kills and damage in tests/crawl/storage/test_store.py ({Store.__name__})",
     "Unreadable": "an error",
-    "check_local": "a rule of addresses; tests/crawl/test_local.py",
-    "write_dates": "a file of what export returns; tests/crawl/test_due.py",
+    "check_local": "a rule of addresses; tests/crawl/local/test_middleware.py",
+    "write_dates": "a file of what export returns; tests/crawl/frontier/test_due.py",
 }

@@ -12,8 +12,8 @@ from scrapy.crawler import Crawler, CrawlerProcess
 from scrapy.utils.reactor import install_reactor
 from twisted.internet.threads import blockingCallFromThread
 
-from analysis.crawl.frontier import SourceState
-from analysis.crawl.hosts import host_of
+from analysis.crawl.fetching.hosts import host_of
+from analysis.crawl.frontier.state import SourceState
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider, Job
 
 HostState = tuple[float | None, int]

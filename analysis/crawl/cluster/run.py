@@ -15,7 +15,7 @@ from scrapy.settings import Settings
 from analysis.checks import check_integer, check_number
 from analysis.crawl.cluster.part import FetchingPart
 from analysis.crawl.cluster.shares import Hosts, share
-from analysis.crawl.hosts import host_of, plain_address
+from analysis.crawl.fetching.hosts import host_of, plain_address
 from analysis.crawl.settings import crawl_settings, file_version, read_sources
 from analysis.ephemeral.scheduler.cluster import Actors
 

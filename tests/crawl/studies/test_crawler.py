@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.crawl.feeds import random_site
+from analysis.crawl.local.site import random_site
 from analysis.crawl.studies.crawler.experiment import (
     crawl_sites,
     drawn_reward,

@@ -13,11 +13,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.checks import check_integer
-from analysis.crawl.feeds import ERROR, SILENCE, random_faults, random_site
-from analysis.crawl.frontier import FOUND
-from analysis.crawl.server import FeedServer
-from analysis.crawl.store import Store, fetches_since_state
-from analysis.crawl.transport import child, crawl_in_process, crawl_over_http, write_sources
+from analysis.crawl.frontier.state import FOUND
+from analysis.crawl.local.server import FeedServer
+from analysis.crawl.local.site import ERROR, SILENCE, random_faults, random_site
+from analysis.crawl.local.transport import child, crawl_in_process, crawl_over_http, write_sources
+from analysis.crawl.storage.store import Store, fetches_since_state
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.policies import Policy

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_integer, check_number
-from analysis.crawl.frontier import FOUND, Outcome
-from analysis.crawl.listing import listed_ages
+from analysis.crawl.feeds.listing import listed_ages
+from analysis.crawl.frontier.state import FOUND, Outcome
+from analysis.crawl.frontier.turn import TurnPolicy
 from analysis.crawl.policies import IndexPolicy, ListingIndex
-from analysis.crawl.turn import TurnPolicy
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.learning.certainty_equivalence import (

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.crawl.listing import listing_window
+from analysis.crawl.feeds.listing import listing_window
 from analysis.crawl.studies.listing.experiment import LEARNERS, Floats, shares
 from analysis.report import save_data, save_value, within
 from analysis.report.saving.records import saved_numbers

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.crawl import Frontier, Outcome, TurnPolicy, read_feed
-from analysis.crawl.frontier import DAY, FAILED, FORBIDDEN, FOUND, GONE, NEVER
+from analysis.crawl.frontier.state import DAY, FAILED, FORBIDDEN, FOUND, GONE, NEVER
 from analysis.crawl.policies import index, round_robin
 from analysis.ephemeral import (
     RoundRobinPolicy,

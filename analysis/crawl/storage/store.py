@@ -26,8 +26,9 @@ import pandas as pd
 from filelock import FileLock, Timeout
 
 from analysis.checks import check_kind
-from analysis.crawl.frontier import CrawlState, Frontier, Outcome, SourceState
-from analysis.crawl.status import Summary
+from analysis.crawl.frontier.frontier import Frontier
+from analysis.crawl.frontier.state import CrawlState, Outcome, SourceState
+from analysis.crawl.storage.summary import Summary
 
 COLUMNS = ("epoch", "source", "kind", "status", "reward", "items")
 """What the log says of a fetch; a source is given by its name."""

@@ -10,9 +10,9 @@ import urllib.request
 import numpy as np
 import pytest
 
-from analysis.crawl import live
 from analysis.crawl.__main__ import main
-from analysis.crawl.live import Clock, Demonstration, batch_ratio, expected_value, report
+from analysis.crawl.local import live
+from analysis.crawl.local.live import Clock, Demonstration, batch_ratio, expected_value, report
 from analysis.ephemeral import simulate
 
 
@@ -116,7 +116,7 @@ def test_a_port_that_is_taken_is_said(capsys):
 
 
 def test_the_page_loads_nothing_from_elsewhere():
-    html = (live.files("analysis.crawl") / "live.html").read_text(encoding="utf-8")
+    html = (live.files("analysis.crawl.local") / "live.html").read_text(encoding="utf-8")
     urls = [word for word in html.split('"') if "://" in word]
     assert urls == ["http://www.w3.org/2000/svg"]  # a name, not an address
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.crawl import Site, random_faults, random_site, read_feed
-from analysis.crawl.feeds import CUT, ERROR, SILENCE
+from analysis.crawl.local.site import CUT, ERROR, SILENCE
 from analysis.ephemeral import Sources
 
 ONE = Sources([1.0], [1.0], [0.5])

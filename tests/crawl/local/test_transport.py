@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from analysis.crawl import FeedServer
-from analysis.crawl.feeds import CUT, ERROR, SILENCE
-from analysis.crawl.store import fetches_since_state, read_log
-from analysis.crawl.transport import (
+from analysis.crawl.local.site import CUT, ERROR, SILENCE
+from analysis.crawl.local.transport import (
     child,
     crawl_in_process,
     crawl_over_http,
     write_sources,
 )
+from analysis.crawl.storage.store import fetches_since_state, read_log
 from tests.crawl.support import contents, some_settings, some_site, some_sources
 
 pytestmark = pytest.mark.process

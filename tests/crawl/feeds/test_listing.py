@@ -5,11 +5,11 @@ import pytest
 from scipy import integrate, stats
 
 from analysis.crawl import Frontier, ListingIndex, Outcome, Reply, listed_ages, listing_window
-from analysis.crawl.feeds import random_site
+from analysis.crawl.feeds.reader import FeedReader
+from analysis.crawl.local.site import random_site
+from analysis.crawl.local.transport import crawl_in_process
 from analysis.crawl.policies import listing_index
-from analysis.crawl.reader import FeedReader
-from analysis.crawl.store import Store
-from analysis.crawl.transport import crawl_in_process
+from analysis.crawl.storage.store import Store
 from analysis.ephemeral import Sources
 
 DAY = 86_400.0

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from analysis.crawl.frontier import FAILED, FORBIDDEN, FOUND, GONE, Frontier
+from analysis.crawl.frontier.frontier import Frontier
+from analysis.crawl.frontier.state import FAILED, FORBIDDEN, FOUND, GONE
 
 
 @dataclass(frozen=True)

@@ -29,167 +29,39 @@ from the list are kept aside until they come back.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import (
-    check_array,
     check_choice,
     check_integer,
     check_integers,
     check_kind,
     check_number,
-    set_fields,
     shown,
 )
-from analysis.crawl.turn import TurnPolicy
+from analysis.crawl.frontier.places import Places, take_in_order
+from analysis.crawl.frontier.state import (
+    DAY,
+    FORBIDDEN,
+    FOUND,
+    GONE,
+    KINDS,
+    LONGEST,
+    NEVER,
+    CrawlState,
+    Outcome,
+    SourceState,
+)
+from analysis.crawl.frontier.turn import TurnPolicy
 from analysis.ephemeral.policies import Observation, Policy, RoundRobinPolicy
 from analysis.learning.items import ItemSums
 
 Arms = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-FOUND, FAILED, FORBIDDEN, GONE = KINDS = "found", "failed", "forbidden", "gone"
-"""How a fetch can end."""
-DAY = 86_400.0
-LONGEST = 7 * DAY
-"""Seconds of rest that a site can ask for at most, unless said otherwise."""
-NEVER = 2**62
-"""An age that no source reaches."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How the fetch of one source ended.
-
-    Attributes
-    ----------
-    source : int
-        Number of the source.
-    kind : {"found", "failed", "forbidden", "gone"}
-        Whether anything was learned.
-    status : int
-        HTTP status, 0 where no answer came.
-    reward : float
-        Worth of the new items.
-    items : int
-        Number of new items.
-    memory : str
-        What is remembered of the source from now on, if anything was found.
-    delay : float or None
-        Crawl delay that robots.txt of its host states, in seconds, 0 for none; None if unknown.
-    rest, host_rest : float
-        Seconds for which the source, or all of its host, asks to be left alone.
-    known : int
-        Number of listed items that had been listed before.
-    ages : tuple of float
-        Ages of all listed items in seconds, in increasing order; empty where dates are not to be
-        believed.
-    aged : float or None
-        Sum of worth times age in seconds over the new items; None where an age is not known.
-
-    Raises
-    ------
-    ValueError
-        If a number is negative or not finite.
-
-    Examples
-    --------
-    >>> from analysis.crawl import Outcome
-    >>> Outcome(3, "found", reward=1.5).items
-    0
-    """
-
-    source: int
-    kind: str
-    status: int = 0
-    reward: float = 0.0
-    items: int = 0
-    memory: str = ""
-    delay: float | None = None
-    rest: float = 0.0
-    host_rest: float = 0.0
-    known: int = 0
-    ages: tuple[float, ...] = ()
-    aged: float | None = None
-
-    def __post_init__(self) -> None:
-        check_choice("kind", self.kind, KINDS)
-        check_kind("memory", self.memory, str)
-        for name in ("source", "status", "items", "known"):
-            set_fields(self, **{name: check_integer(name, getattr(self, name), 0)})
-        for name in ("reward", "delay", "rest", "host_rest", "aged"):
-            if name not in ("delay", "aged") or getattr(self, name) is not None:
-                number = check_number(name, getattr(self, name), 0, high_open=True)
-                set_fields(self, **{name: number})
-        if not isinstance(self.ages, tuple) or self.ages:
-            ages = check_array("ages", self.ages, 0)
-            if ages.ndim != 1:
-                raise ValueError(f"ages must have one axis, got shape {ages.shape}")
-            set_fields(self, ages=tuple(ages.tolist()))
-
-
-@dataclass(frozen=True)
-class SourceState:
-    """What a frontier knows of one source.
-
-    Attributes
-    ----------
-    last : int
-        Epoch of the last fetch; negative for fetches before the first epoch.
-    failures : int
-        Failures in a row.
-    rest_until : int
-        Epoch before which it is left alone.
-    kind : str
-        How the last fetch ended, empty before the first.
-    memory : str
-        What is remembered of it.
-    learned : bytes
-        Its share of what the policy has learned.
-    """
-
-    last: int
-    failures: int = 0
-    rest_until: int = 0
-    kind: str = ""
-    memory: str = ""
-    learned: bytes = b""
-
-
-@dataclass(frozen=True)
-class CrawlState:
-    """All that the next epoch of a crawl depends on.
-
-    Attributes
-    ----------
-    epoch : int
-        Number of the next epoch.
-    seconds : float
-        Length of an epoch.
-    rng : dict
-        State of the random numbers.
-    policy : str
-        Name of the policy's class.
-    learned : bytes
-        What the policy has learned of no source in particular.
-    sources : dict of str to SourceState
-        By name, those that have left the list among them.
-    hosts : dict of str to (float or None, int)
-        Crawl delay in seconds, None while unknown, and the epoch from which on a host may be asked.
-    """
-
-    epoch: int
-    seconds: float
-    rng: dict[str, Any]
-    policy: str
-    learned: bytes
-    sources: dict[str, SourceState]
-    hosts: dict[str, tuple[float | None, int]]
 
 
 class Frontier:
@@ -536,12 +408,12 @@ class Frontier:
                 answers[count] = np.asarray(self.policy.select(seen, count, self.rng), np.int64)
             return answers[count]
 
-        places = _Places(budget, self._host, self._room(), self.available, self.age)
+        places = Places(budget, self._host, self._room(), self.available, self.age)
         overdue = np.flatnonzero(self.age >= self._most)
         places.take(overdue[np.argsort((self._most - self.age)[overdue], kind="stable")])
         few, many = 0, places.left
         while places.left and few < size:
-            _take_in_order(places, first, few, many)
+            take_in_order(places, first, few, many)
             if first(many).size < many:
                 break  # the policy wants no more
             few, many = many, min(2 * many, size)
@@ -619,53 +491,6 @@ class Frontier:
         if outcome.kind != FORBIDDEN:  # else nothing but robots.txt was asked for
             rest = max(rest, self._epochs(self._delay.get(host, 0.0)), 1)
         self._free[host] = max(self._free.get(host, 0), self.epoch + rest)
-
-
-@dataclass
-class _Places:
-    """The places of an epoch: so many in all, so many on each host, for sources that are free."""
-
-    left: int
-    host: list[str]
-    room: dict[str, int]
-    free: NDArray[np.bool_]
-    age: Arms
-    taken: list[int] = field(default_factory=list)
-
-    def among(self, arms: Arms) -> Arms:
-        """Return those of some sources for which there may be a place."""
-        open_ = [i for i in arms[self.free[arms]].tolist() if self.room[self.host[i]] > 0]
-        return np.array(open_, dtype=np.int64)
-
-    def hold(self, arms: Arms) -> bool:
-        """Return whether there are places for all of some sources."""
-        count: dict[str, int] = {}
-        for i in arms.tolist():
-            count[self.host[i]] = count.get(self.host[i], 0) + 1
-        return arms.size <= self.left and all(self.room[h] >= n for h, n in count.items())
-
-    def take(self, arms: Arms) -> None:
-        """Give places to sources in their order, as long as there are any."""
-        for i in arms.tolist():
-            if self.left and self.free[i] and self.room[self.host[i]] > 0:
-                self.taken.append(i)
-                self.free[i] = False
-                self.left -= 1
-                self.room[self.host[i]] -= 1
-
-
-def _take_in_order(places: _Places, first: Callable[[int], Arms], few: int, many: int) -> None:
-    """Give places to the sources that are among the first `many` and not among the first `few`.
-
-    Where there is no place for all of them, those in the first half come before the others.
-    """
-    new = places.among(np.setdiff1d(first(many), first(few), assume_unique=True))
-    if many - few <= 1 or places.hold(new):
-        places.take(new[np.argsort(-places.age[new], kind="stable")])
-        return
-    middle = (few + many) // 2
-    _take_in_order(places, first, few, middle)
-    _take_in_order(places, first, middle, many)
 
 
 def _ages(name: str, ages: int | ArrayLike, size: int) -> Arms:

@@ -2,7 +2,7 @@
 
 The site is a function: a request (host, path, headers, time) has one reply, whatever was asked
 before, so that several crawlers can crawl it side by side and a run repeats to the byte. What a
-crawler has taken is the crawler's own memory. `analysis.crawl.server` puts the site on HTTP.
+crawler has taken is the crawler's own memory. `analysis.crawl.local.server` puts the site on HTTP.
 
 A feed is RSS 2.0 with the newest items first. Each item states its time and what it is worth *at
 the time of the request*, xi exp(-mu (t - s)) for an item of utility xi published at s; a feed
@@ -15,7 +15,6 @@ What can go wrong, per source and epoch: an error (503), silence (a time-out), o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from email.utils import formatdate
 from functools import cached_property
 
@@ -28,62 +27,17 @@ from analysis.checks import (
     check_integers,
     check_kind,
     check_number,
-    set_fields,
     shown,
 )
+from analysis.crawl.feeds.reply import SPACE, Reply
+from analysis.crawl.fetching.virtual_time import START
 from analysis.ephemeral.sources import Sources
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-START = 1_704_067_200
-"""Unix time at which sites start by default: 2024-01-01, 00:00 UTC."""
-SPACE = "urn:which-source-next"
-"""Namespace of the element that states an item's present value."""
 FINE, ERROR, SILENCE, CUT = range(4)
 """What a source does in an epoch: answer, answer 503, not answer, answer half a feed."""
-
-
-@dataclass(frozen=True)
-class Reply:
-    """An HTTP reply of the site.
-
-    Attributes
-    ----------
-    status : int
-        HTTP status.
-    headers : dict
-        Names in lower case.
-    body : bytes
-        Content.
-    delay : float
-        Seconds that pass before the answer; ``inf`` for none at all.
-    time : float or None
-        Unix time of the answer by the crawler's clock, None where nobody says.
-
-    Examples
-    --------
-    >>> from analysis.crawl import Reply
-    >>> Reply(304, {"etag": "x"}).status
-    304
-    """
-
-    status: int
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes = b""
-    delay: float = 0.0
-    time: float | None = None
-
-    def __post_init__(self) -> None:
-        check_kind("headers", self.headers, Mapping)
-        check_kind("body", self.body, bytes)
-        set_fields(
-            self,
-            status=check_integer("status", self.status, 100, 999),
-            delay=check_number("delay", self.delay, 0),
-        )
-        if self.time is not None:
-            set_fields(self, time=check_number("time", self.time, low_open=True, high_open=True))
 
 
 class Site:

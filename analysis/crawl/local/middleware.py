@@ -8,7 +8,7 @@ from __future__ import annotations
 from scrapy import Request, Spider
 from scrapy.exceptions import IgnoreRequest
 
-from analysis.crawl.server import check_local
+from analysis.crawl.local.server import check_local
 
 
 class LocalOnly:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.crawl.frontier import FOUND
-from analysis.crawl.store import read_tables
+from analysis.crawl.frontier.state import FOUND
+from analysis.crawl.storage.store import read_tables
 
 EPOCHS = 10
 """Last epochs that are shown."""

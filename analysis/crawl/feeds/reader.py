@@ -33,8 +33,8 @@ from lxml import etree
 from w3lib.encoding import html_to_unicode
 
 from analysis.checks import check_kind, check_number, set_fields, shown
-from analysis.crawl.feeds import SPACE, Reply
-from analysis.crawl.listing import believed_ages
+from analysis.crawl.feeds.listing import believed_ages
+from analysis.crawl.feeds.reply import SPACE, Reply
 
 HALF_LIFE = 86_400.0
 """Seconds in which an item loses half of its worth, unless said otherwise."""
@@ -75,7 +75,7 @@ class Reading:
         Number of listed items that had been listed before.
     ages : tuple of float
         Ages of all listed items in seconds, in increasing order; empty where dates are not to be
-        believed (`analysis.crawl.listing`).
+        believed (`analysis.crawl.feeds.listing`).
     aged : float or None
         Sum of worth times age in seconds over the new items, by their dates; None where one has no
         date, or dates are not to be believed.
@@ -107,8 +107,8 @@ class FeedReader:
     An item is new if the source has not listed it before. It is known by its id, by its link where
     it has none, or else by its title and date; an item that leaves the listing is still known while
     fewer than `REMEMBERED` others have left it since. An item is worth what its ``value`` element
-    (namespace `analysis.crawl.feeds.SPACE`) says; without one 2^(-age/h), by its date and the time
-    of the reply, for a half-life h, and 1 if it has no date or lies in the future.
+    (namespace `SPACE` of `analysis.crawl.feeds.reply`) says; without one 2^(-age/h), by its date
+    and the time of the reply, for a half-life h, and 1 if it has no date or lies in the future.
 
     Parameters
     ----------

@@ -27,14 +27,15 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from analysis.checks import check_number
-from analysis.crawl.feeds import Site
+from analysis.crawl.fetching.virtual_time import TIME_HEADER
+from analysis.crawl.local.server import ADDRESS
+from analysis.crawl.local.site import Site
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider, plain_headers
-from analysis.crawl.server import ADDRESS, TIME_HEADER
 from analysis.ephemeral.sources import Sources
 
 LOCAL_SETTINGS: dict[str, Any] = {
     "SCHEDULER": "analysis.crawl.scheduler.EpochScheduler",
-    "DOWNLOADER_MIDDLEWARES": {"analysis.crawl.local.LocalOnly": 1},
+    "DOWNLOADER_MIDDLEWARES": {"analysis.crawl.local.middleware.LocalOnly": 1},
     "ROBOTSTXT_OBEY": True,
     "USER_AGENT": "which-source-next",
     "TELNETCONSOLE_ENABLED": False,

@@ -5,7 +5,7 @@ from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
 
 from analysis.crawl import check_local
-from analysis.crawl.local import LocalOnly
+from analysis.crawl.local.middleware import LocalOnly
 
 AWAY = [
     "http://192.0.2.1/feed",

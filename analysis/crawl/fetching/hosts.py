@@ -21,7 +21,7 @@ from twisted.internet.interfaces import IResolutionReceiver
 from w3lib.url import safe_url_string
 from zope.interface import implementer
 
-from analysis.crawl.frontier import DAY
+from analysis.crawl.frontier.state import DAY
 
 PORTS = {"http": 80, "https": 443}
 MOST_ROBOTS = 512 * 1024

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from analysis.crawl import Frontier, Outcome
-from analysis.crawl.frontier import FOUND
-from analysis.crawl.store import FILE, Store, read_log
-from analysis.crawl.transport import crawl_in_process
+from analysis.crawl.frontier.state import FOUND
+from analysis.crawl.local.transport import crawl_in_process
+from analysis.crawl.storage.store import FILE, Store, read_log
 from analysis.learning import CertaintyEquivalence
 from tests.crawl.support import contents, some_settings, some_site
 
@@ -181,7 +181,7 @@ def test_what_an_earlier_version_left_is_refused(tmp_path):
 @pytest.mark.process
 def test_a_folder_belongs_to_one_process(tmp_path):
     code = (
-        "import sys; from analysis.crawl.store import Store; store = Store(sys.argv[1]); "
+        "import sys; from analysis.crawl.storage.store import Store; store = Store(sys.argv[1]); "
         "print(flush=True); input()"
     )
     other = subprocess.Popen(

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from analysis.checks import check_kind, shown
-from analysis.crawl.feeds import Reply, Site
+from analysis.crawl.feeds.reply import Reply
+from analysis.crawl.fetching.virtual_time import TIME_HEADER
+from analysis.crawl.local.site import Site
 
 ADDRESS = "127.0.0.1"
-TIME_HEADER = "X-Time"
 
 
 class Served(NamedTuple):

@@ -1,0 +1,58 @@
+"""Division of an epoch's budget among sources whose hosts limit the fetches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Arms = NDArray[np.int64]
+
+
+@dataclass
+class Places:
+    """The places of an epoch: so many in all, so many on each host, for sources that are free."""
+
+    left: int
+    host: list[str]
+    room: dict[str, int]
+    free: NDArray[np.bool_]
+    age: Arms
+    taken: list[int] = field(default_factory=list)
+
+    def among(self, arms: Arms) -> Arms:
+        """Return those of some sources for which there may be a place."""
+        open_ = [i for i in arms[self.free[arms]].tolist() if self.room[self.host[i]] > 0]
+        return np.array(open_, dtype=np.int64)
+
+    def hold(self, arms: Arms) -> bool:
+        """Return whether there are places for all of some sources."""
+        count: dict[str, int] = {}
+        for i in arms.tolist():
+            count[self.host[i]] = count.get(self.host[i], 0) + 1
+        return arms.size <= self.left and all(self.room[h] >= n for h, n in count.items())
+
+    def take(self, arms: Arms) -> None:
+        """Give places to sources in their order, as long as there are any."""
+        for i in arms.tolist():
+            if self.left and self.free[i] and self.room[self.host[i]] > 0:
+                self.taken.append(i)
+                self.free[i] = False
+                self.left -= 1
+                self.room[self.host[i]] -= 1
+
+
+def take_in_order(places: Places, first: Callable[[int], Arms], few: int, many: int) -> None:
+    """Give places to the sources that are among the first `many` and not among the first `few`.
+
+    Where there is no place for all of them, those in the first half come before the others.
+    """
+    new = places.among(np.setdiff1d(first(many), first(few), assume_unique=True))
+    if many - few <= 1 or places.hold(new):
+        places.take(new[np.argsort(-places.age[new], kind="stable")])
+        return
+    middle = (few + many) // 2
+    take_in_order(places, first, few, middle)
+    take_in_order(places, first, middle, many)

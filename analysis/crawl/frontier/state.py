@@ -1,0 +1,153 @@
+"""How fetches end, and what a crawl knows of its sources and hosts between two epochs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.checks import (
+    check_array,
+    check_choice,
+    check_integer,
+    check_kind,
+    check_number,
+    set_fields,
+)
+
+FOUND, FAILED, FORBIDDEN, GONE = KINDS = "found", "failed", "forbidden", "gone"
+"""How a fetch can end."""
+DAY = 86_400.0
+LONGEST = 7 * DAY
+"""Seconds of rest that a site can ask for at most, unless said otherwise."""
+NEVER = 2**62
+"""An age that no source reaches."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the fetch of one source ended.
+
+    Attributes
+    ----------
+    source : int
+        Number of the source.
+    kind : {"found", "failed", "forbidden", "gone"}
+        Whether anything was learned.
+    status : int
+        HTTP status, 0 where no answer came.
+    reward : float
+        Worth of the new items.
+    items : int
+        Number of new items.
+    memory : str
+        What is remembered of the source from now on, if anything was found.
+    delay : float or None
+        Crawl delay that robots.txt of its host states, in seconds, 0 for none; None if unknown.
+    rest, host_rest : float
+        Seconds for which the source, or all of its host, asks to be left alone.
+    known : int
+        Number of listed items that had been listed before.
+    ages : tuple of float
+        Ages of all listed items in seconds, in increasing order; empty where dates are not to be
+        believed.
+    aged : float or None
+        Sum of worth times age in seconds over the new items; None where an age is not known.
+
+    Raises
+    ------
+    ValueError
+        If a number is negative or not finite.
+
+    Examples
+    --------
+    >>> from analysis.crawl import Outcome
+    >>> Outcome(3, "found", reward=1.5).items
+    0
+    """
+
+    source: int
+    kind: str
+    status: int = 0
+    reward: float = 0.0
+    items: int = 0
+    memory: str = ""
+    delay: float | None = None
+    rest: float = 0.0
+    host_rest: float = 0.0
+    known: int = 0
+    ages: tuple[float, ...] = ()
+    aged: float | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("kind", self.kind, KINDS)
+        check_kind("memory", self.memory, str)
+        for name in ("source", "status", "items", "known"):
+            set_fields(self, **{name: check_integer(name, getattr(self, name), 0)})
+        for name in ("reward", "delay", "rest", "host_rest", "aged"):
+            if name not in ("delay", "aged") or getattr(self, name) is not None:
+                number = check_number(name, getattr(self, name), 0, high_open=True)
+                set_fields(self, **{name: number})
+        if not isinstance(self.ages, tuple) or self.ages:
+            ages = check_array("ages", self.ages, 0)
+            if ages.ndim != 1:
+                raise ValueError(f"ages must have one axis, got shape {ages.shape}")
+            set_fields(self, ages=tuple(ages.tolist()))
+
+
+@dataclass(frozen=True)
+class SourceState:
+    """What a frontier knows of one source.
+
+    Attributes
+    ----------
+    last : int
+        Epoch of the last fetch; negative for fetches before the first epoch.
+    failures : int
+        Failures in a row.
+    rest_until : int
+        Epoch before which it is left alone.
+    kind : str
+        How the last fetch ended, empty before the first.
+    memory : str
+        What is remembered of it.
+    learned : bytes
+        Its share of what the policy has learned.
+    """
+
+    last: int
+    failures: int = 0
+    rest_until: int = 0
+    kind: str = ""
+    memory: str = ""
+    learned: bytes = b""
+
+
+@dataclass(frozen=True)
+class CrawlState:
+    """All that the next epoch of a crawl depends on.
+
+    Attributes
+    ----------
+    epoch : int
+        Number of the next epoch.
+    seconds : float
+        Length of an epoch.
+    rng : dict
+        State of the random numbers.
+    policy : str
+        Name of the policy's class.
+    learned : bytes
+        What the policy has learned of no source in particular.
+    sources : dict of str to SourceState
+        By name, those that have left the list among them.
+    hosts : dict of str to (float or None, int)
+        Crawl delay in seconds, None while unknown, and the epoch from which on a host may be asked.
+    """
+
+    epoch: int
+    seconds: float
+    rng: dict[str, Any]
+    policy: str
+    learned: bytes
+    sources: dict[str, SourceState]
+    hosts: dict[str, tuple[float | None, int]]

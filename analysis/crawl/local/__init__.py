@@ -1,0 +1,1 @@
+"""A site of feeds on this machine, and crawls of it."""

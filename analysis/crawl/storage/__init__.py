@@ -1,0 +1,1 @@
+"""What a crawl keeps on disk, and its progress read from there."""
