@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.joint.studies.orders.experiment import Check, estimates, gain
-from analysis.report import save_value
+from analysis.report import apart, save_value
 from analysis.results import Estimate
 
 
@@ -38,10 +38,18 @@ def save_by_order(frame: pd.DataFrame, bound: float) -> None:
     first = means.xs("first come", level="order")
     aware = str(first.drop("blind").idxmax())
     blind = ("blind", "first come")
-    save_estimate("gain-order", gain(frame, ("blind", "worth"), blind))
-    save_estimate("gain-aware", gain(frame, (aware, "first come"), blind))
-    save_estimate("gain-held", gain(frame, ("queue, half price", "worth"), ("blind", "worth")))
-    save_estimate("gain-price", gain(frame, ("queue, dual price", "first come"), blind))
+    gains = {
+        "order": gain(frame, ("blind", "worth"), blind),
+        "aware": gain(frame, (aware, "first come"), blind),
+        "held": gain(frame, ("queue, half price", "worth"), ("blind", "worth")),
+        "price": gain(frame, ("queue, dual price", "first come"), blind),
+    }
+    for name, found in gains.items():
+        save_estimate(f"gain-{name}", found)
+    runs_differ = {name: apart(found.low, found.high, "z.1f") for name, found in gains.items()}
+    save_value("orders-gains-differ", runs_differ["order"] and runs_differ["aware"])
+    save_value("orders-held-differs", runs_differ["held"])
+    save_value("orders-price-differs", runs_differ["price"])
     priced = float(means["queue, dual price", "first come"])
     save_value("orders-priced", priced)
     save_value("orders-priced-share", priced / bound)
@@ -53,7 +61,7 @@ def save_by_order(frame: pd.DataFrame, bound: float) -> None:
         gain(frame, ("blind", order), ("blind", "last come"))
         for order in ("last come, pre-emptive", "worth")
     ]
-    save_value("orders-gains-have-width", all(round(g.low, 2) < round(g.high, 2) for g in small))
+    save_value("orders-gains-have-width", all(apart(g.low, g.high, "z.2f") for g in small))
     idle = frame[frame["policy"] == "queue, dual price"]["idle"].mean()
     save_value("orders-idle", float(idle))
     save_value("orders-best", float(means.max()))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import cycle
 
+import numpy as np
 import pandas as pd
 
 from analysis.joint.studies.orders.experiment import estimates
-from analysis.report import COLOURS, figure, save_figure, save_table
+from analysis.report import COLOURS, apart, figure, save_figure, save_table
 
 
 def save_by_places(frame: pd.DataFrame, bound: float, rate: float) -> None:
@@ -52,7 +53,7 @@ def save_by_places(frame: pd.DataFrame, bound: float, rate: float) -> None:
 
 
 def save_by_order(frame: pd.DataFrame, bound: float) -> None:
-    """Tabulate reward by policy and order.
+    """Tabulate reward by policy and order; no interval is given where all runs earn the same.
 
     Parameters
     ----------
@@ -63,6 +64,10 @@ def save_by_order(frame: pd.DataFrame, bound: float) -> None:
     """
     means = estimates(frame, ["policy", "order"])
     means["share"] = means["reward"] / bound
+    same = [
+        not apart(low, high, ".1f") for low, high in zip(means["low"], means["high"], strict=True)
+    ]
+    means.loc[same, ["low", "high"]] = np.nan
     save_table(
         "orders-orders",
         means.drop(columns=["idle"]).set_index(["policy", "order"]),

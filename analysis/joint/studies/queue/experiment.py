@@ -35,7 +35,8 @@ def fast_engine(sources: Sources, rates: list[float], places: int, price: float)
     -------
     pandas.DataFrame
         Columns rate; room, priced and crowded: largest relative difference over ages 1 to 6 with
-        `places`, at a price with as many, and with a tenth of the pages of one crawl.
+        `places`, at a price with as many (nan where no page is worth the price), and with a tenth
+        of the pages of one crawl.
     """
     age = np.arange(1, 7)[:, None] * np.ones(len(sources))
     crowded = max(1, int(0.1 * float((sources.arrival_rate * sources.period).min())))
@@ -43,16 +44,13 @@ def fast_engine(sources: Sources, rates: list[float], places: int, price: float)
     rows = []
     for rate in rates:
         room, tight = Engine(rate, places), Engine(rate, crowded)
+        paid = frozen_index(sources, room, age, 0, price=price, fresh=True)
+        distance = float(np.abs(paid - capped).max())
         rows.append(
             (
                 rate,
                 float(np.abs(frozen_index(sources, room, age, 0) / free - 1).max()),
-                float(
-                    np.abs(
-                        frozen_index(sources, room, age, 0, price=price, fresh=True) - capped
-                    ).max()
-                    / capped.max()
-                ),
+                distance / capped.max() if capped.any() else np.nan,
                 float(np.abs(frozen_index(sources, tight, age, 0) / free - 1).max()),
             )
         )

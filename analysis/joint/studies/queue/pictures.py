@@ -50,7 +50,8 @@ def save_fast(frame: pd.DataFrame) -> None:
     """Draw the distance to the index without an engine against the engine's speed."""
     fig, axis = figure(height=3.4)
     labels = {"room": "with room", "priced": "with room, at a price", "crowded": "few places"}
-    for (name, label), colour, mark in zip(labels.items(), COLOURS, MARKS, strict=False):
+    drawn = {name: label for name, label in labels.items() if frame[name].notna().all()}
+    for (name, label), colour, mark in zip(drawn.items(), COLOURS, MARKS, strict=False):
         axis.loglog(frame["rate"], frame[name], marker=mark, color=colour, label=label)
     axis.set(xlabel="speed of the engine, s (pages per unit of time)", ylabel="relative distance")
     fig.legend(loc="outside lower center", ncols=3)
@@ -61,6 +62,7 @@ def save_fast(frame: pd.DataFrame) -> None:
         frame,
         caption="Largest relative distance of the index with a frozen queue from the index without "
         "an engine, at ages 1 to 6. Without room it stays.",
-        alt=f"Two curves fall to {last['room']:.0e} and {last['priced']:.0e} as the engine grows "
-        f"faster; with few places the distance stays at {last['crowded']:.2f}.",
+        alt=f"As the engine grows faster, the distance falls to {last['room']:.0e} with room"
+        + (f" and to {last['priced']:.0e} at a price" if "priced" in drawn else "")
+        + f"; with few places it stays at {last['crowded']:.2f}.",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.report import COLOURS, counted, figure, save_figure
+from analysis.report import COLOURS, counted, figure, moves, save_figure
 
 
 def save_curves(optimum: pd.DataFrame, rule: pd.DataFrame) -> None:
@@ -29,7 +29,6 @@ def save_curves(optimum: pd.DataFrame, rule: pd.DataFrame) -> None:
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=1)
     data = optimum.merge(rule, on="age", suffixes=(", optimum", ", rule"))
     first, last = optimum.iloc[0], optimum.iloc[-1]
-    alone = counted(int(first["alone"]), "page")
     save_figure(
         "robots-and-sources-curves",
         fig,
@@ -37,10 +36,15 @@ def save_curves(optimum: pd.DataFrame, rule: pd.DataFrame) -> None:
         caption="Longest queue at which a robot is sent to a source, by the age of the source, "
         "where the other source has just been crawled; -1 where none is sent at any queue.",
         alt="Two panels, optimum and rule, with two curves of a longest queue against age. In the "
-        f"optimum a robot alone is sent up to {alone} at age 0 and up to "
-        f"{last['alone']} at age {last['age']}; one beside another in flight up to "
-        f"{first['second']} and {last['second']}.",
+        f"optimum a robot alone is sent {_queues(first['alone'])} at age 0 and "
+        f"{_queues(last['alone'])} at age {last['age']}; one beside another in flight "
+        f"{_queues(first['second'])} and {_queues(last['second'])}.",
     )
+
+
+def _queues(longest: int) -> str:
+    """Return the queues at which a robot is sent, by the longest of them; -1 for none."""
+    return f"up to {counted(int(longest), 'page')}" if longest >= 0 else "at no queue"
 
 
 def save_scan(scan: pd.DataFrame) -> None:
@@ -72,9 +76,10 @@ def save_scan(scan: pd.DataFrame) -> None:
         fig,
         scan,
         caption="What is earned, and how many robots are in flight, by what a robot costs.",
-        alt=f"The gain of the optimum goes from {first['optimum']:.2f} to {last['optimum']:.2f} as "
-        f"robots become dearer, that of the rule from {first['rule']:.2f} to {last['rule']:.2f}; "
-        f"robots in flight go from {first['robots']:.2f} to {last['robots']:.2f}.",
+        alt="As robots become dearer, the gain of the optimum "
+        f"{moves(first['optimum'], last['optimum'], 'z.2f')}, that of the rule "
+        f"{moves(first['rule'], last['rule'], 'z.2f')}, and the mean number of robots in flight "
+        f"{moves(first['robots'], last['robots'], 'z.2f')}.",
     )
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.ephemeral import Sources
 from analysis.joint import Engine
-from analysis.report import save_value
+from analysis.report import apart, save_value
 
 
 def save_question(sources: Sources, engine: Engine) -> None:
@@ -40,6 +40,9 @@ def save_robots(frame: pd.DataFrame, best: int) -> None:
             replications=int(frame.attrs["runs"]),
         )
         save_value(f"together-{name}-half", (row[f"{name} high"] - row[f"{name} low"]) / 2)
+    halves = [(row[f"{name} high"] - row[f"{name} low"]) / 2 for name in ("aware", "blind")]
+    save_value("together-runs-differ", all(apart(0.0, half, ".1f") for half in halves))
+    save_value("together-several-limits", len(frame) > 1)
     save_value("together-bound", row["bound"])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.report import COLOURS, figure, save_figure
+from analysis.report import COLOURS, figure, moves, save_figure
 
 
 def save_robots(frame: pd.DataFrame) -> None:
@@ -36,9 +36,10 @@ def save_robots(frame: pd.DataFrame) -> None:
         frame,
         caption="What is earned per epoch, first come first served, by the number of crawls per "
         "epoch, with 95% intervals.",
-        alt=f"From one crawl an epoch to {last['robots']:.0f} the policy that sees the queue goes "
-        f"from {first['aware']:.0f} to {last['aware']:.0f}, the index of part I from "
-        f"{first['blind']:.0f} to {last['blind']:.0f}; the bound ends at {last['bound']:.0f}.",
+        alt=f"As crawls an epoch go up to {last['robots']:.0f}, what the policy that sees the "
+        f"queue earns {moves(first['aware'], last['aware'], '.0f')}, what the index of part I "
+        f"earns {moves(first['blind'], last['blind'], '.0f')}; the bound ends at "
+        f"{last['bound']:.0f}.",
     )
 
 
