@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from analysis.ephemeral import relaxed_bound, timetable
-from analysis.ephemeral.studies.timetable.experiment import lognormal_set
+from analysis.ephemeral.instances import even_decay_sources
 from benchmarks._timing import best, row
 
 SIZES = (10**4, 10**5, 10**6)
@@ -22,7 +22,7 @@ CRAWLED = 10  # one source in so many is crawled in an epoch
 def rows() -> Iterator[dict[str, Any]]:
     """Yield one comparison a size: gaps, phases and certificate, and the check of all of them."""
     for size in SIZES:
-        sources, budget = lognormal_set(size, np.random.default_rng(0)), size // CRAWLED
+        sources, budget = even_decay_sources(size, np.random.default_rng(0)), size // CRAWLED
         runs = 3 if size < SIZES[-1] else 1
         bound, _ = best(lambda s=sources, m=budget: relaxed_bound(s, m), runs)
         ours, table = best(lambda s=sources, m=budget: timetable(s, m), runs)

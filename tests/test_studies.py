@@ -9,8 +9,6 @@ ROOT = Path(__file__).parents[1]
 NAMES = {"__init__", "experiment", "claims", "pictures", "numbers"}
 #: Beside the packages: what the pages of a part share, and the solutions of its exercises.
 SHARED = NAMES | {"exercises"}
-#: Parts whose modules have the names of an earlier scheme.
-EARLIER = {"ephemeral"}
 PARTS = {path.parent.name for path in ROOT.glob("analysis/*/studies")}
 
 
@@ -29,7 +27,7 @@ def pages(part):
     return {path.stem.replace("-", "_") for path in ROOT.glob(f"book/{part}/*.md")}
 
 
-@pytest.mark.parametrize("part", sorted(PARTS - EARLIER))
+@pytest.mark.parametrize("part", sorted(PARTS))
 def test_studies_follow_the_scheme(part):
     assert misnamed(ROOT / "analysis" / part / "studies", pages(part)) == []
 

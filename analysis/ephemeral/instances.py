@@ -7,10 +7,11 @@ that it is given, so that a study owns its stream.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from analysis.checks import check_integer
+from analysis.checks import check_integer, check_number
 from analysis.ephemeral.sources import Sources
 
 #: Costs from which `random_sources` draws.
@@ -76,6 +77,99 @@ def random_set(instance: int, seed: int, size: int = 4) -> tuple[Sources, int]:
     size = check_integer("size", size, 2)
     rng = np.random.default_rng([seed, 7, instance])
     return random_sources(size, rng), 1 + instance % (size - 1)
+
+
+def wide_set(instance: int, seed: int) -> tuple[Sources, np.random.Generator]:
+    """Draw three to eight sources: rates over two decades, decay on (0.05, 2), utilities of 1.
+
+    Parameters
+    ----------
+    instance : int
+        Number of the set, from 0.
+    seed : int
+        Seed of all sets.
+
+    Returns
+    -------
+    sources : Sources
+    rng : numpy.random.Generator
+        For what else is drawn of this set.
+
+    Examples
+    --------
+    >>> len(wide_set(0, seed=1)[0])
+    6
+    """
+    rng = np.random.default_rng([seed, 21, check_integer("instance", instance, 0)])
+    size = int(rng.integers(3, 9))
+    rate = np.exp(rng.uniform(np.log(0.2), np.log(20.0), size))
+    return Sources(rate, np.ones(size), np.exp(rng.uniform(np.log(0.05), np.log(2.0), size))), rng
+
+
+def lognormal_sources(size: int, rng: np.random.Generator) -> Sources:
+    """Draw sources that differ from each other by orders of magnitude.
+
+    Arrival rates and utilities have median 1, decay rates median exp(-3); all are lognormal with
+    unit variance of the logarithm.
+
+    Parameters
+    ----------
+    size : int
+        Number of sources, at least 1.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    Sources
+    """
+    size = check_integer("size", size, 1)
+    rate, utility = rng.lognormal(0, 1, size), rng.lognormal(0, 1, size)
+    return Sources(rate, utility, rng.lognormal(-3, 1, size))
+
+
+def even_decay_sources(size: int, rng: np.random.Generator) -> Sources:
+    """Draw sources with lognormal rates and utilities, and decay rates uniform on (0.02, 0.5).
+
+    Arrival rates and utilities have median 1; the logarithms have variance 1 and 1/4.
+
+    Parameters
+    ----------
+    size : int
+        Number of sources, at least 1.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    Sources
+    """
+    size = check_integer("size", size, 1)
+    rate, utility = rng.lognormal(0, 1, size), rng.lognormal(0, 0.5, size)
+    return Sources(rate, utility, rng.uniform(0.02, 0.5, size))
+
+
+def bunched(sources: Sources, factor: float) -> Sources:
+    """Return sources whose items are so many times rarer and worth as much more.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    factor : float
+        Positive; 1 leaves them as they are.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the allowed range.
+    """
+    factor = check_number("factor", factor, 0, low_open=True)
+    return replace(
+        sources,
+        arrival_rate=sources.arrival_rate / factor,
+        mean_utility=sources.mean_utility * factor,
+    )
 
 
 def hard_sets() -> dict[str, tuple[Sources, int]]:

@@ -77,7 +77,7 @@
   const OPENED = { delay: 2, budget: 2 };
 
   book.define("explore-calendar", ({ values }) => {
-    const rates = book.rateColumns(values, "at-scale-few");
+    const rates = book.rateColumns(values, "many-machines-few");
     const sources = rates[0].map((_, i) => math.makeSource(...rates.map((column) => column[i]), 1));
     return {
       title: `Drive it: the calendar of ${sources.length} sources`,

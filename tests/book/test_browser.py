@@ -384,7 +384,7 @@ def test_a_link_to_a_row_unfolds_the_table_that_holds_it(tab, site):
         ("LSPE", "learning/learning-scheme.html"),
         ("robots", "robots/robots-static.html"),
         ("M/M/1/K", "robots/robots-static.html"),
-        ("politeness", "ephemeral/at-scale.html"),
+        ("politeness", "ephemeral/many-machines.html"),
         ("lambdacrawl", "trace/publications.html"),
         ("thompson sampling", "learning/learners.html"),
         ("switching curve", "robots/robots-curve.html"),

@@ -1,7 +1,15 @@
 import numpy as np
 import pytest
 
-from analysis.ephemeral.instances import COSTS, random_set, random_sources
+from analysis.ephemeral.instances import (
+    COSTS,
+    bunched,
+    even_decay_sources,
+    lognormal_sources,
+    random_set,
+    random_sources,
+    wide_set,
+)
 
 
 def test_drawn_sources_lie_within_their_ranges_and_fill_them():
@@ -25,11 +33,40 @@ def test_a_random_set_is_the_same_whenever_it_is_asked_for():
     assert {random_set(i, seed=2, size=3)[1] for i in range(4)} == {1, 2}
 
 
+def test_logarithms_have_the_mean_and_the_variance_that_are_said():
+    one = lognormal_sources(4000, np.random.default_rng(1))
+    other = even_decay_sources(4000, np.random.default_rng(1))
+    for values, mean, deviation in (
+        (one.arrival_rate, 0, 1),
+        (one.mean_utility, 0, 1),
+        (one.decay_rate, -3, 1),
+        (other.arrival_rate, 0, 1),
+        (other.mean_utility, 0, 0.5),
+    ):
+        assert np.log(values).mean() == pytest.approx(mean, abs=0.07)
+        assert np.log(values).std() == pytest.approx(deviation, rel=0.05)
+    assert 0.02 <= other.decay_rate.min() < 0.03
+    assert 0.49 < other.decay_rate.max() <= 0.5
+
+
+def test_a_wide_set_is_the_same_whenever_it_is_asked_for():
+    one, again = wide_set(6, seed=1)[0], wide_set(6, seed=1)[0]
+    np.testing.assert_array_equal(one.arrival_rate, again.arrival_rate)
+    assert {len(wide_set(i, seed=1)[0]) for i in range(40)} == {3, 4, 5, 6, 7, 8}
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda rng: random_sources(0, rng), "size must be an integer of at least 1, got 0"),
         (lambda rng: random_set(-1, 1), "instance must be an integer of at least 0, got -1"),
+        (lambda rng: wide_set(-1, 1), "instance must be an integer of at least 0, got -1"),
+        (lambda rng: lognormal_sources(0, rng), "size must be an integer of at least 1, got 0"),
+        (lambda rng: even_decay_sources(0, rng), "size must be an integer of at least 1, got 0"),
+        (
+            lambda rng: bunched(random_sources(2, rng), 0),
+            r"factor must be a number in \(0, inf\), got 0",
+        ),
         (lambda rng: random_set(0, 1, size=1), "size must be an integer of at least 2, got 1"),
     ],
 )

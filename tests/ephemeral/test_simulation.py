@@ -13,8 +13,8 @@ from analysis.ephemeral import (
     relaxed_bound,
     simulate,
 )
+from analysis.ephemeral.instances import wide_set
 from analysis.ephemeral.policies import SingleSourcePolicy, named_policy
-from analysis.ephemeral.studies.how_good.cycles import random_set
 
 
 @pytest.mark.parametrize("policy", ["whittle", "myopic", "greedy", "round-robin"])
@@ -149,7 +149,7 @@ def test_a_cycle_that_is_not_found_is_said():
 
 def test_cycles_entered_from_other_ages():
     """From its own ages a cycle is entered at once; a set has two cycles of unlike reward."""
-    sources, rng = random_set(6, 1)
+    sources, rng = wide_set(6, 1)
     size, earned = len(sources), []
     plain = long_run_cycle(sources, "whittle", 1)
     same = long_run_cycle(sources, "whittle", 1, initial_age=np.zeros(size, int))

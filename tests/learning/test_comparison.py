@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.ephemeral import Utility, four_sources, long_run_cycle, simulate
-from analysis.ephemeral.studies.how_good import random_sources
+from analysis.ephemeral.instances import random_sources
 from analysis.learning import (
     AgeBlindUcb,
     CertaintyEquivalence,

@@ -10,16 +10,17 @@ from numpy.typing import ArrayLike
 from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.environment import Environment
 from analysis.ephemeral.index import whittle_index_at_age
+from analysis.ephemeral.instances import lognormal_sources
 from analysis.ephemeral.optimum.costs import simulate_costs
 from analysis.ephemeral.optimum.dual import dual_descent
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.policies import SingleSourcePolicy, WhittlePolicy
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.core import Scheduler
+from analysis.ephemeral.scheduler.runs import rewards
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources, four_sources
 from analysis.ephemeral.stochastic.replicas import simulate_replicas
-from analysis.ephemeral.studies.at_scale import lognormal_sources, rewards
 from analysis.ephemeral.theory.printed import printed_index
 
 
@@ -133,31 +134,43 @@ def of_how_good() -> dict[str, float]:
     -------
     dict
         The ``multiplier`` of two sources of which one is crawled with gaps 1 and 2 in turn, and the
-        relative loss of that ``cycle``; with six copies each of two types with due ages 2 and 3,
-        the relative loss of the index policy from equal ages (``equal``) and its ``period``; the
-        ``period-split`` of two copies of the four sources at M = 3/2, and the share of crawls of
-        both copies of source 2 at once (``both``); the reward of a policy that takes the decay of
-        source 3 for half of what it is, if it observes nothing (``blind``) and if it observes
-        sources 3 and 4 (``seeing``), and of one that knows (``knowing``).
+        relative loss of that ``cycle``; the reward of a policy that takes the decay of source 3 for
+        half of what it is, if it observes nothing (``blind``) and if it observes sources 3 and 4
+        (``seeing``), and of one that knows (``knowing``).
     """
     four, pair = four_sources(), _sources([1.0, 0.4], 0.7)
-    types = _sources([1.0, 0.5], 0.5)
-    copies = simulate_replicas(types, 5 / 6, 6)
-    twice = four.subset(np.repeat(np.arange(4), 2))
-    split = long_run_cycle(twice, "whittle", 3)
     wrong = replace(four, decay_rate=four.decay_rate * np.array([1.0, 1.0, 0.5, 1.0]))
     content = [Arrivals(four).sample(600, np.random.default_rng([7, run])) for run in range(2)]
     observed = np.array([False, False, True, True])
     return {
         "solution-multiplier": relaxed_problem(pair, 1).subsidy,
         "solution-cycle": _loss(pair, 1, long_run_cycle(pair, "whittle", 1).average_reward),
+        "solution-blind": _reward(four, wrong, content, False),
+        "solution-seeing": _reward(four, wrong, content, observed),
+        "solution-knowing": _reward(four, four, content, observed),
+    }
+
+
+def of_newer_policies() -> dict[str, float]:
+    """Return the numbers behind the solutions of the page of this name.
+
+    Returns
+    -------
+    dict
+        With six copies each of two types with due ages 2 and 3, the relative loss of the index
+        policy from equal ages (``equal``) and its ``period``; the ``period-split`` of two copies of
+        the four sources at M = 3/2, and the share of crawls of both copies of source 2 at once
+        (``both``).
+    """
+    types = _sources([1.0, 0.5], 0.5)
+    copies = simulate_replicas(types, 5 / 6, 6)
+    twice = four_sources().subset(np.repeat(np.arange(4), 2))
+    split = long_run_cycle(twice, "whittle", 3)
+    return {
         "solution-equal": _loss(types, 5 / 6, copies.average_reward),
         "solution-period": copies.period,
         "solution-period-split": split.period,
         "solution-both": float(np.mean([{2, 3} <= set(arms) for arms in split.crawls])),
-        "solution-blind": _reward(four, wrong, content, False),
-        "solution-seeing": _reward(four, wrong, content, observed),
-        "solution-knowing": _reward(four, four, content, observed),
     }
 
 
@@ -191,8 +204,7 @@ def of_at_scale() -> dict[str, float]:
         ``waiting``, sources of 20,000 whose index is between half of the multiplier and all of it
         in the long run, when the index of one that is never crawled is at its limit u*;
         standard deviation of the reward in epochs 100 to 300, relative to its mean, if all were
-        crawled at once, with one decay rate (``alike``) and with lognormal ones (``spread``); and
-        ``regained``, the multiplier times the budget over the relaxed bound.
+        crawled at once, with one decay rate (``alike``) and with lognormal ones (``spread``).
     """
     size, budget, rng = 20_000, 200, np.random.default_rng(1)
     sources = lognormal_sources(size, rng)
@@ -206,10 +218,20 @@ def of_at_scale() -> dict[str, float]:
     }
     swings = {f"solution-{name}": float(path.std() / path.mean()) for name, path in paths.items()}
     half = (index >= relaxed.subsidy / 2) & (index < relaxed.subsidy)
-    return swings | {
-        "solution-waiting": int(half.sum()),
-        "solution-regained": relaxed.subsidy * budget / relaxed.bound,
-    }
+    return swings | {"solution-waiting": int(half.sum())}
+
+
+def of_many_machines() -> dict[str, float]:
+    """Return the number behind a solution of the page of this name.
+
+    Returns
+    -------
+    dict
+        ``regained``, the multiplier times the budget over the relaxed bound, for 20,000 sources.
+    """
+    size, budget = 20_000, 200
+    relaxed = relaxed_problem(lognormal_sources(size, np.random.default_rng(1)), budget)
+    return {"solution-regained": relaxed.subsidy * budget / relaxed.bound}
 
 
 def of_costs_and_budgets() -> dict[str, float]:

@@ -16,9 +16,9 @@ from analysis.ephemeral import (
     relaxed_bound,
     whittle_index_at_age,
 )
+from analysis.ephemeral.instances import lognormal_sources
 from analysis.ephemeral.optimum.relaxed import due_ages
 from analysis.ephemeral.studies import exercises
-from analysis.ephemeral.studies.at_scale import lognormal_sources
 
 
 def test_source_2_is_left_alone_below_the_ratio_of_the_solution():
@@ -60,16 +60,20 @@ def test_a_price_that_is_sent_seldom_still_keeps_the_budget():
     assert found["solution-a2-p10"] > 10 > 0.1 > found["solution-a20-p10"]
 
 
-def test_solutions_on_copies_and_on_a_wrong_decay():
+def test_solutions_on_two_sources_and_on_a_wrong_decay():
     found = exercises.of_how_good()
     assert found["solution-cycle"] == 0.0
     pair = Sources([250, 250], [1.0, 0.4], [0.7, 0.7])
     assert sorted(long_run_cycle(pair, "whittle", 1).gaps(0)) == [1, 2]
     assert found["solution-multiplier"] == pytest.approx((1 - pair.alpha[0]) * pair.u[0])
-    assert found["solution-equal"] > 0.005
-    assert found["solution-both"] == 0.0
     assert found["solution-blind"] < found["solution-seeing"] - 3
     assert found["solution-knowing"] == pytest.approx(found["solution-seeing"], abs=1)
+
+
+def test_solutions_on_copies_keep_a_gap_and_never_meet_again():
+    found = exercises.of_newer_policies()
+    assert found["solution-equal"] > 0.005
+    assert found["solution-both"] == 0.0
 
 
 def test_solutions_on_costs_and_on_limits():
@@ -111,7 +115,8 @@ def test_solutions_at_scale_agree_with_other_ways_to_them():
     sources = lognormal_sources(20_000, np.random.default_rng(1))
     (less, price), (more, _) = (relaxed_bound(sources, budget) for budget in (200, 202))
     # The multiplier is the slope of the bound.
-    assert found["solution-regained"] == pytest.approx((more - less) / 2 * 200 / less, rel=1e-2)
+    regained = exercises.of_many_machines()["solution-regained"]
+    assert regained == pytest.approx((more - less) / 2 * 200 / less, rel=1e-2)
     # A source waits from its due age under half the multiplier on, until it is crawled or for ever.
     half, whole = (due_ages(sources, level) for level in (price / 2, price))
     for ages, level in ((half, price / 2), (whole, price)):

@@ -5,6 +5,7 @@ import pytest
 
 from analysis.ephemeral import four_sources, timetable
 from analysis.ephemeral.studies.many_copies import experiment as copies
+from analysis.ephemeral.studies.many_copies.numbers import of_losses
 from analysis.ephemeral.studies.timetable import experiment, numbers, pictures
 
 
@@ -37,7 +38,7 @@ def test_blocks_fill_the_line():
 
 def test_copies_earn_the_bound_and_the_index_policy_does_not():
     frame = copies.losses([1, 13], 12, seed=1)
-    found = copies.numbers(frame)
+    found = of_losses(frame)
     assert found["exact"] == found["sets"] == 12
     assert found["index-exact"] < 12
     assert frame[frame.copies == 1]["two-level"].max() > 1e-3

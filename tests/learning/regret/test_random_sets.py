@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from analysis.ephemeral import Arrivals, Utility, long_run_cycle, relaxed_bound
-from analysis.ephemeral.studies.how_good.cycles import random_set
+from analysis.ephemeral.instances import wide_set
 from analysis.learning import CertaintyEquivalence, mean_items, sample_items
 from analysis.learning.regret import random_sets, recorded
 
@@ -29,7 +29,7 @@ def test_cycles_of_the_index_policy_are_not_above_its_relaxed_bound():
 
 def test_a_jolt_by_right_estimates_leads_to_the_best_cycle_of_those_tried():
     """A run with items and without noise, on a set of several cycles."""
-    sources, rng = random_set(6, 1)
+    sources, rng = wide_set(6, 1)
     ages = rng.integers(1, 13, (5, len(sources)))
     earned = random_sets.cycles(sources, sources, 1, ages)
     assert earned.max() > 1.001 * earned.min()

@@ -1,1 +1,1 @@
-"""Study of many copies of a few sources: the two-level policy beside the index policy."""
+"""Study of the page `many-copies`."""

@@ -13,7 +13,6 @@ from analysis.ephemeral.instances import random_set
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.replicas import simulate_replicas
 from analysis.ephemeral.timetables.copies import (
-    LONGEST_PERIOD,
     common_period,
     enough_copies,
     two_level,
@@ -73,27 +72,3 @@ def losses(copies: Sequence[int], instances: int, seed: int) -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(rows)
-
-
-def numbers(frame: pd.DataFrame) -> dict[str, float]:
-    """Return what the page says of the losses."""
-    first = frame.groupby("instance").first()
-    last = frame[frame.copies == frame.copies.max()]
-    later = frame[frame.copies > 1]
-    return {
-        "sets": len(first),
-        "fractional": int(first.enough.notna().sum()),
-        "median": float(np.nan_to_num(np.ceil(first.enough).median())),
-        "most": float(np.nan_to_num(np.ceil(first.enough).max())),
-        "largest": int(last.copies.iloc[0]),
-        "exact": int((last["two-level"] < EXACT).sum()),
-        "index-exact": int((last["index"] < 1e-9).sum()),
-        "index-mean": float(last["index"].mean()),
-        "index-worst": float(last["index"].max()),
-        "two-worst": float(last["two-level"].max()),
-        "early": float((later["two-level"] < EXACT).mean()) if len(later) else 0.0,
-        "one-two": float(frame[frame.copies == frame.copies.min()]["two-level"].mean()),
-        "one-index": float(frame[frame.copies == frame.copies.min()]["index"].mean()),
-        "fewest": int(frame.copies.min()),
-        "longest-period": LONGEST_PERIOD,
-    }

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.checks import check_integer
-from analysis.ephemeral.instances import hard_sets, random_set
+from analysis.ephemeral.instances import even_decay_sources, hard_sets, random_set
 from analysis.ephemeral.optimum.relaxed import relaxed_bound, relaxed_problem
 from analysis.ephemeral.optimum.schedules import schedule_reward, spread_schedule
 from analysis.ephemeral.scheduler.admission import spread_ages
@@ -23,12 +23,6 @@ SIZES = ((4, 1), (10, 1), (10, 2), (30, 1), (30, 3), (100, 10), (300, 30), (1000
 #: Budgets at which ten times as many sources are planned.
 BUDGETS = (1, 3, 10, 30, 100, 300, 1000, 3000)
 _WARM_UP, _EPOCHS = 500, 2500
-
-
-def lognormal_set(size: int, rng: np.random.Generator) -> Sources:
-    """Draw sources: lognormal rates and utilities, decay on (0.02, 0.5)."""
-    return Sources(rng.lognormal(0, 1, size), rng.lognormal(0, 0.5, size),
-                   rng.uniform(0.02, 0.5, size))  # fmt: skip
 
 
 def index_reward(sources: Sources, budget: int, rng: np.random.Generator) -> float:
@@ -59,7 +53,7 @@ def losses(replications: int, seed: int) -> pd.DataFrame:
     for size, budget in SIZES:
         for replication in range(replications if size < 1000 else min(replications, 3)):
             rng = np.random.default_rng([seed, size, budget, replication])
-            sources = lognormal_set(size, rng)
+            sources = even_decay_sources(size, rng)
             table = timetable(sources, budget)
             rewards = {
                 "timetable": table.average_reward,
@@ -90,7 +84,7 @@ def losses_by_budget(budgets: Sequence[int], seed: int) -> pd.DataFrame:
     rows = []
     for budget in budgets:
         rng = np.random.default_rng([seed, budget])
-        sources = lognormal_set(10 * budget, rng)
+        sources = even_decay_sources(10 * budget, rng)
         best = timetable(sources, budget)
         plain = timetable(sources, budget, odd_parts=(1,))
         rows.append(

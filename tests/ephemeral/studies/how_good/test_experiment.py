@@ -5,9 +5,13 @@ import pytest
 
 from analysis.ephemeral import four_sources, long_run_cycle
 from analysis.ephemeral.arrivals import Utility
-from analysis.ephemeral.studies.how_good.observation import (
+from analysis.ephemeral.instances import bunched
+from analysis.ephemeral.studies.how_good import numbers
+from analysis.ephemeral.studies.how_good.experiment import (
     INFORMED,
-    bunched,
+    cycles_of_random_sets,
+    joint_ages,
+    periods_of_random_sets,
     reward_by_observation,
     self_tuning,
     visits_by_content,
@@ -55,10 +59,35 @@ def test_a_change_is_noticed_where_it_is_seen():
     assert rewards[INFORMED].mean() >= rewards["third"].mean() - 1
 
 
+def test_joint_ages_grow_with_the_sources():
+    three, four = (joint_ages(size, 2, seed=1) for size in (3, 4))
+    assert len(three) == len(four) == 2
+    assert 0 < max(three) < max(four)
+    assert joint_ages(3, 1, seed=1) == three[:1]
+    with pytest.raises(ValueError, match="sets must be an integer of at least 1, got 0"):
+        joint_ages(2, 0, seed=1)
+
+
+def test_all_sources_crawled_at_each_epoch_have_period_one():
+    periods = periods_of_random_sets(3, 2, seed=1)
+    assert len(periods) == 6
+    full = periods[periods.budget == 3]
+    assert (full.period == 1).all()
+    assert full.trivial.all()
+    assert periods.period.max() > 1
+
+
+def test_some_set_has_cycles_of_unlike_rewards():
+    found = cycles_of_random_sets(7, 1)
+    assert (found.worst <= found.start).all()
+    assert (found.start <= found.best).all()
+    assert found.spread[6] > 1e-3
+    assert (found.spread < numbers.APART).any()
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda s: bunched(s, 0), r"factor must be a number in \(0, inf\), got 0"),
         (lambda s: visits_by_content(s, LAW, 4, 40, 1, 1), r"popular .* in \[1, 3\], got 4"),
         (lambda s: visits_by_content(s, LAW, 2, 3, 1, 1), "horizon must be .* at least 4, got 3"),
         (lambda s: visits_by_content(s, LAW, 2, 40, 0, 1), "runs must be .* at least 1, got 0"),

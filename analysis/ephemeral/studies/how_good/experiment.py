@@ -1,36 +1,54 @@
-"""Studies of observation: what seeing some of the contents is worth.
+"""How good the index policy is: against the exact optimum on random sets, and where it observes.
 
-`bunched` makes items rarer and dearer by one factor, which leaves every expected content, and so
-every static list, as it is: what a policy then gains, it gains by observing. Three questions of the
-report's introduction and conclusion follow: how the reward depends on which sources are observed;
-whether less popular sources are crawled when the popular ones hold little; and whether an index
-that is fed with wrong rates tunes itself where it sees contents.
+With expected contents every policy comes into a cycle, whose reward is exact; `optimality_row`
+compares all of them with the optimum. What observation is worth takes random contents: `bunched`
+sources have the same expected contents, and so the same static lists, so that what a policy then
+gains, it gains by observing.
 
-Reference: report 8702, introduction, section 7 (mixed case) and conclusion.
+Reference: report 8702, sections 1, 7 and 9.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import check_integer, check_number
+from analysis.checks import check_integer
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.environment import Environment
+from analysis.ephemeral.index import whittle_index_at_age
+from analysis.ephemeral.instances import bunched, random_sources, wide_set
+from analysis.ephemeral.optimum.exact import optimal_cycle
+from analysis.ephemeral.optimum.relaxed import relaxed_problem
+from analysis.ephemeral.optimum.schedules import (
+    best_periods,
+    constant_gaps,
+    schedule_reward,
+    spread_schedule,
+)
+from analysis.ephemeral.optimum.static import fluid_frequencies, random_frequencies
 from analysis.ephemeral.policies import WhittlePolicy
+from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.simulation import compare, simulate_random
-from analysis.results import Estimate
+from analysis.ephemeral.theory.definition import index_by_definition
+from analysis.results import Estimate, NotConverged
 
 Floats = NDArray[np.float64]
 ObservedSets = Mapping[str, ArrayLike]
 
-_WARM_UP = 50
-INFORMED = "told the truth"
+#: Sizes of the random sets, (sources, budget).
+SIZES = ((3, 1), (4, 1), (4, 2), (4, 3))
+#: Epochs of a list that spreads frequencies.
+LIST_EPOCHS = 2520
+#: Relative difference from the optimum, or from the bound, that counts as rounding.
+EXACT = 1e-9
+#: Starts of each set, beside empty sources; ages are drawn from 1 to 12.
+STARTS = 8
 #: Which of four sources are observed, by name.
 OBSERVED = {
     "all observed": np.ones(4, bool),
@@ -38,29 +56,160 @@ OBSERVED = {
     "3 and 4 observed": np.array([False, False, True, True]),
     "none observed": np.zeros(4, bool),
 }
+#: Name of the policy that knows the true rates and observes all sources.
+INFORMED = "told the truth"
+_WARM_UP = 50
 
 
-def bunched(sources: Sources, factor: float) -> Sources:
-    """Return sources whose items are so many times rarer and worth as much more.
+def optimality_row(point: tuple[int, int], rng: np.random.Generator) -> dict[str, Any]:
+    """Compare policies with the exact optimum on one random set of a size, (sources, budget).
+
+    Sources are drawn again if their optimum needs too many joint ages.
+
+    Returns
+    -------
+    dict
+        Rewards per epoch in units of the optimum (``whittle``, ``myopic``, ``round-robin``,
+        ``spread``, ``periodic``, ``draws``, ``fluid``, ``bound``), and of the index policy's cycle
+        the ``period``, whether its gaps are ``constant`` and whether the multipliers form an
+        ``interval``; ``redrawn``, how often sources were drawn again.
+    """
+    size, budget = point
+    redrawn = 0
+    while True:
+        sources = random_sources(size, rng)
+        relaxed = relaxed_problem(sources, budget)
+        cycle = long_run_cycle(sources, "whittle", budget)
+        try:
+            optimum = _optimum(sources, budget, cycle.average_reward, relaxed.bound)
+            break
+        except NotConverged:
+            redrawn += 1
+    spread = spread_schedule(relaxed.frequency, budget, LIST_EPOCHS)
+    rewards = {
+        "whittle": cycle.average_reward,
+        "myopic": long_run_cycle(sources, "myopic", budget).average_reward,
+        "round-robin": long_run_cycle(sources, "round-robin", budget).average_reward,
+        "spread": schedule_reward(sources, spread),
+        "periodic": best_periods(sources, budget)[1],
+        "draws": random_frequencies(sources, budget).average_reward,
+        "fluid": fluid_frequencies(sources, budget).average_reward,
+        "bound": relaxed.bound,
+    }
+    return {
+        "sources": size,
+        "budget": budget,
+        **{name: value / optimum for name, value in rewards.items()},
+        "period": cycle.period,
+        "constant": constant_gaps(cycle),
+        "interval": relaxed.subsidy > relaxed.smallest_subsidy * (1 + 1e-9),
+        "redrawn": redrawn,
+    }
+
+
+def _optimum(sources: Sources, budget: int, reached: float, bound: float) -> float:
+    """Best average reward: what is reached if that is the bound, else by dynamic programming."""
+    if reached >= bound * (1 - 1e-10):
+        return reached
+    return optimal_cycle(sources, budget, tolerance=1e-8, max_states=400_000).average_reward
+
+
+def is_optimal(instances: pd.DataFrame) -> pd.Series:
+    """Tell on which sets, rows of `optimality_row`, the index policy earns the exact optimum."""
+    return 1 - instances["whittle"] < EXACT
+
+
+def formula_error(sources: Sources) -> float:
+    """Return the largest relative difference of the index from its definition, at ages 1 to 20."""
+    ages = np.arange(1, 21)[:, None] * np.ones(len(sources))
+    defined = np.array([index_by_definition(sources, sources.state_at_age(age)) for age in ages])
+    return float(np.abs(whittle_index_at_age(sources, ages) / defined - 1).max())
+
+
+def joint_ages(size: int, sets: int, seed: int) -> list[int]:
+    """Count the joint ages that bracket the optimum of random sets to six digits, at M = 1.
 
     Parameters
     ----------
-    sources : Sources
-        N sources.
-    factor : float
-        Positive; 1 leaves them as they are.
+    size : int
+        Sources in a set, at most 5.
+    sets : int
+        Number of sets, at least 1. Sets that need more than a million are drawn again, and those
+        that need none, because the index policy earns the relaxed bound.
+    seed : int
+        Seed of the sets.
 
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    Returns
+    -------
+    list of int
+        One number a set.
     """
-    factor = check_number("factor", factor, 0, low_open=True)
-    return replace(
-        sources,
-        arrival_rate=sources.arrival_rate / factor,
-        mean_utility=sources.mean_utility * factor,
-    )
+    sets = check_integer("sets", sets, 1)
+    needed: list[int] = []
+    for number in range(sets):
+        rng = np.random.default_rng([seed, size, number])
+        while len(needed) == number:
+            try:
+                optimum = optimal_cycle(random_sources(size, rng), 1, tolerance=1e-6)
+            except NotConverged:
+                continue
+            if optimum.states:
+                needed.append(optimum.states)
+    return needed
+
+
+def periods_of_random_sets(size: int, sets: int, seed: int) -> pd.DataFrame:
+    """Find the period of the index policy's cycle on random sets at every budget.
+
+    Parameters
+    ----------
+    size, sets : int
+        Sources in a set, and number of sets, each at least 1.
+    seed : int
+        Seed of the sets.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``instance``, ``budget``, ``period`` and ``trivial``: constant gaps.
+    """
+    sets = check_integer("sets", sets, 1)
+    rows = []
+    for instance in range(sets):
+        sources = random_sources(size, np.random.default_rng([seed, 5, instance]))
+        for budget in range(1, size + 1):
+            cycle = long_run_cycle(sources, "whittle", budget)
+            rows.append((instance, budget, cycle.period, constant_gaps(cycle)))
+    return pd.DataFrame(rows, columns=["instance", "budget", "period", "trivial"])
+
+
+def cycles_of_random_sets(count: int, seed: int) -> pd.DataFrame:
+    """Follow the index policy from many ages on random sets of sources, M = 1.
+
+    Parameters
+    ----------
+    count : int
+        Number of sets, at least 2.
+    seed : int
+        Seed of sets and ages.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a set: ``set``, ``sources``, ``start``, ``worst`` and ``best`` (rewards per epoch of
+        the cycle from empty sources and of the worst and the best found), ``spread`` (relative).
+    """
+    rows = []
+    for instance in range(check_integer("count", count, 2)):
+        sources, rng = wide_set(instance, seed)
+        empty = long_run_cycle(sources, "whittle", 1).average_reward
+        ages = rng.integers(1, 13, (STARTS, len(sources)))
+        earned = [empty] + [
+            long_run_cycle(sources, "whittle", 1, initial_age=age).average_reward for age in ages
+        ]
+        worst, best = min(earned), max(earned)
+        rows.append((instance, len(sources), empty, worst, best, best / worst - 1))
+    return pd.DataFrame(rows, columns=["set", "sources", "start", "worst", "best", "spread"])
 
 
 def reward_by_observation(

@@ -1,0 +1,82 @@
+"""What the page `newer-policies` says to the rows on quality and on many copies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.ephemeral.studies.how_good.experiment import EXACT, is_optimal
+from analysis.ephemeral.studies.newer_policies.experiment import closes
+from analysis.report import Claim, claim
+
+#: A cut-off of our own: the mean loss up to which a policy passes for near-optimal.
+_NEAR = 0.01
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the page computes.
+
+    Attributes
+    ----------
+    instances : pandas.DataFrame
+        Rows of `how_good.experiment.optimality_row`.
+    stuck : float
+        Gap to the relaxed bound of the index policy on Table 1 at M = 2, with expected contents.
+    alike : list of float
+        `experiment.alike_gaps` of one source.
+    copies : pandas.DataFrame
+        As `experiment.gaps_against_copies` returns it, with the set's name as ``sources``.
+    kept : float
+        Share of random sets that keep a gap from random ages, with expected contents.
+    """
+
+    instances: pd.DataFrame
+    stuck: float
+    alike: list[float]
+    copies: pd.DataFrame
+    kept: float
+
+
+def claims(found: Results) -> list[Claim]:
+    """Return what the page says to the rows on quality and on many copies."""
+    optimal, loss = is_optimal(found.instances), 1 - found.instances["whittle"]
+    random = found.copies[(found.copies.content == "random") & (found.copies.start == "together")]
+    largest = random[random.copies == random.copies.max()]
+    gaps = [{"gap": row.gap, "set": row.sources.replace("$", "")} for row in largest.itertuples()]
+    fails = found.stuck > EXACT or found.kept > 0
+    copies = {
+        "copies": int(random.copies.max()),
+        "gaps": gaps,
+        "stuck": found.stuck,
+        "kept": found.kept,
+    }
+    quality = {
+        "cut": _NEAR,
+        "mean": loss.mean(),
+        "most": loss.max(),
+        "sets": len(optimal),
+        "optimal": optimal.mean(),
+    }
+    return [
+        claim(
+            "A-r-intro-asym",
+            closes(found.copies) and not optimal.all() and bool(loss.mean() < _NEAR),
+            outcome="stays" if fails else "closes",
+            numbers=quality | copies,
+        ),
+        claim(
+            "A-s-asym-ww",
+            bool(np.max(np.abs(found.alike)) < EXACT),
+            proof="newer-symmetric",
+            numbers={"numbers_of_copies": len(found.alike)},
+        ),
+        claim(
+            "A-s-asym-verloop",
+            closes(found.copies),
+            outcome="stays" if fails else "closes",
+            numbers=copies,
+        ),
+    ]
