@@ -1,4 +1,4 @@
-"""Sources with random content, one decision at a time: what a policy or a learner plays against.
+"""Sources with random content, one decision at a time, for policies and learners.
 
 The content follows (19) of the report; what each epoch brings is drawn beforehand, so that several
 policies can face the same arrivals (common random numbers). Two refinements that the documents name
@@ -186,7 +186,7 @@ def random_trajectory(
     *,
     initial_state: str | ArrayLike = "empty",
 ) -> Trajectory:
-    """Run a policy against given random content and keep every state and crawl, as for a figure.
+    """Run a policy against given random content and return every state and crawl.
 
     Parameters
     ----------

@@ -124,9 +124,9 @@ def _priority(
 
 @njit(cache=True)
 def next_in_turn(age: Ints, crawls: int) -> int:
-    """Return the source after those crawled last: the first older one after one of least age.
+    """Return the next source of round robin: the first older one after one of least age.
 
-    Ages that are all equal tell nothing; after so many crawls in turn it is then `crawls` modulo N.
+    If all ages are equal it is `crawls` modulo N, the next after so many crawls in turn.
     """
     youngest = age[0]
     for i in range(age.size):

@@ -65,7 +65,7 @@ class Trajectory:
 @brief
 @dataclass(frozen=True)
 class Cycle:
-    """What a deterministic run repeats for ever.
+    """The cycle of crawls that a deterministic run repeats for ever.
 
     Attributes
     ----------

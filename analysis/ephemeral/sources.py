@@ -39,7 +39,7 @@ ROUNDING = 1e-12
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array that no one may write to any more."""
+    """Mark an array as read-only and return it."""
     array.setflags(write=False)
     return array
 

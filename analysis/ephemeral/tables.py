@@ -1,4 +1,4 @@
-"""Tables of sources: what pandas and pyarrow read, checked row by row.
+"""Tables of sources, read by pandas and pyarrow and checked row by row.
 
 Apart from `sources`, so that the model itself needs no more than NumPy.
 """
@@ -73,7 +73,7 @@ def _check_names(names: pd.Series) -> None:
         Naming the row, the name and the reason.
     """
     trimmed = names.astype(str).str.strip()
-    bad = unfit_names(names) | {"must be unlike all others": trimmed.duplicated().to_numpy()}
+    bad = unfit_names(names) | {"must differ from all others": trimmed.duplicated().to_numpy()}
     for reason, mask in bad.items():
         if mask.any():
             row = int(np.argmax(mask))
@@ -88,7 +88,7 @@ def _check_header(names: pd.Index) -> None:
     """Refuse a header that names a column twice."""
     trimmed = names.map(lambda name: str(name).strip())
     if not trimmed.is_unique:
-        raise ValueError(f"column {trimmed[trimmed.duplicated()][0]!r:.80} stands there twice")
+        raise ValueError(f"column {trimmed[trimmed.duplicated()][0]!r:.80} occurs twice")
 
 
 def read_careful_csv(path: str | PathLike[str], *, skip_blank_lines: bool = True) -> pd.DataFrame:
@@ -104,7 +104,7 @@ def read_careful_csv(path: str | PathLike[str], *, skip_blank_lines: bool = True
     Raises
     ------
     ValueError
-        If the file is empty, cannot be read, a column stands there twice, or a row has too many
+        If the file is empty, cannot be read, a column occurs twice, or a row has too many
         fields.
     """
     text = _decoded(_unpacked(path))
@@ -175,7 +175,7 @@ def read_plain_csv(path: str | PathLike[str]) -> pd.DataFrame:
         raise ValueError(str(error)) from None
     trimmed = {name.strip() for name in table.column_names}
     if len(trimmed) < table.num_columns or "name" not in table.column_names:
-        raise ValueError("the header needs more care")
+        raise ValueError("the header has no column name, or a column twice")
     place = table.column_names.index("name")
     names = pyarrow.compute.utf8_ltrim(table.column(place), " ")
     return table.set_column(place, "name", names).to_pandas()

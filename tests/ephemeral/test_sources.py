@@ -281,19 +281,19 @@ GOOD = "name,arrival_rate,mean_utility,decay_rate\na,1,1,1\n"
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (GOOD + "b,1,1,1\na,2,2,2\n", "row 3 .* 'name': must be unlike all others, got 'a'$"),
-        (GOOD + "b,1,1,1\nb ,2,2,2\n", "row 3 .* 'name': must be unlike all others, got 'b '$"),
+        (GOOD + "b,1,1,1\na,2,2,2\n", "row 3 .* 'name': must differ from all others, got 'a'$"),
+        (GOOD + "b,1,1,1\nb ,2,2,2\n", "row 3 .* 'name': must differ from all others, got 'b '$"),
         (GOOD + ",1,1,1\n", "row 2 below the header, column 'name': must not be empty, got ''"),
         (GOOD + "\u00a0\u200b,1,1,1\n", "row 2 .* must not be empty"),
         (GOOD + '"two\nlines",1,1,1\n', r"row 2 .* one line .*, got 'two\\nlines'"),
         (GOOD + "\x1b[2J,1,1,1\n", "row 2 .* control characters"),
         (GOOD + "\u2028x,1,1,1\n", "row 2 .* control characters"),
         (GOOD + "x" * 201 + ",1,1,1\n", "row 2 .* at most 200 letters, got 'x{79}$"),
-        (GOOD.replace("name,", "name,name,", 1), "column 'name' stands there twice"),
+        (GOOD.replace("name,", "name,name,", 1), "column 'name' occurs twice"),
         (GOOD.replace("rate\n", "rate, mean_utility\n").replace(",1\n", ",1,2\n"),
-         "column 'mean_utility' stands there twice"),
-        (GOOD.replace("rate\n", "rate,cost,cost \n").replace(",1\n", ",1,2,3\n"), "'cost' stands"),
-        (GOOD.replace("rate\n", "rate,x,x\n").replace(",1\n", ",1,2,3\n"), "column 'x' stands"),
+         "column 'mean_utility' occurs twice"),
+        (GOOD.replace("rate\n", "rate,cost,cost \n").replace(",1\n", ",1,2,3\n"), "'cost' occurs"),
+        (GOOD.replace("rate\n", "rate,x,x\n").replace(",1\n", ",1,2,3\n"), "column 'x' occurs"),
         (GOOD.replace(",", ";"), "divided by semicolons: save the file with commas .* points"),
         (GOOD.replace(",", "\t"), "divided by tabs"),
         ((GOOD + "é,1,1,1\n").encode("latin-1"), "line 3 has the byte 0xe9, not UTF-8: save it as"),
@@ -316,9 +316,9 @@ def test_a_table_in_memory_is_held_to_the_same_names():
     frame = pd.DataFrame({"name": ["a", None], **dict.fromkeys(COLUMNS[1:], 1.0)})
     with pytest.raises(ValueError, match=r"row 2 .* must not be empty"):
         Sources.from_frame(frame)
-    with pytest.raises(ValueError, match=r"row 2 .* unlike all others"):
+    with pytest.raises(ValueError, match=r"row 2 .* differ from all others"):
         Sources.from_frame(frame.assign(name=[1, 1]))
-    with pytest.raises(ValueError, match="column 'cost' stands there twice"):
+    with pytest.raises(ValueError, match="column 'cost' occurs twice"):
         Sources.from_frame(
             pd.concat([frame.assign(cost=1.0), frame.assign(cost=2.0)["cost"]], axis=1)
         )

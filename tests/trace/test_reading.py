@@ -110,7 +110,7 @@ def test_other_columns_are_ignored(read):
          r"5 of 45: time that cannot be read, left out: 5 \(row 42, 43, 44, 45, 46\)"),
         ([*good(), "s0,2021-03-01T00:15Z,more"], "source,utc", "line 42, saw 3"),
         ([], "source;utc", "divided by semicolons: save the file with commas"),
-        (good(), "source,utc,utc", "column 'utc' stands there twice"),
+        (good(), "source,utc,utc", "column 'utc' occurs twice"),
         (["s0,2021-03-01T00:15Z,more", *good()], "source,utc", "more fields than the header"),
     ],
 )  # fmt: skip

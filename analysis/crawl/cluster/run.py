@@ -214,7 +214,7 @@ class FetchingParts(Actors):
     Raises
     ------
     WorkerLost
-        If the cluster has no worker, or a part cannot be begun anew.
+        If the cluster has no worker, or a part cannot be restarted.
     """
 
     def __init__(self, client: Any, crawl: CrawlCluster, patience: float = 60.0) -> None:
@@ -264,7 +264,7 @@ def crawl_on_cluster(
     ValueError
         If a setting is out of range.
     WorkerLost
-        If the cluster has no worker, or a part cannot be begun anew.
+        If the cluster has no worker, or a part cannot be restarted.
     """
     crawl = CrawlCluster(settings, folder, parts)
     actors = FetchingParts(client, crawl, patience)

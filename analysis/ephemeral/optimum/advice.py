@@ -391,4 +391,4 @@ def _single(sources: Sources, budget: int) -> tuple[int, SingleSourcePolicies]:
 
 def _check_costs(sources: Sources) -> None:
     if (sources.cost != 1.0).any():
-        raise ValueError("sources must have costs of 1")
+        raise ValueError(f"sources must have costs of 1, got {sources.cost}")

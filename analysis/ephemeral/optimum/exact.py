@@ -228,7 +228,7 @@ def optimal_average_reward(sources: Sources, budget: float) -> float:
 
 @dataclass(frozen=True)
 class _CutOff:
-    """Where ages end, and how.
+    """The last age of each source in a problem with finitely many ages, and what follows it.
 
     Attributes
     ----------
@@ -242,7 +242,7 @@ class _CutOff:
     waiting: Bools
 
     def grow(self, crawled: Bools, ages: Ints, oldest: Floats) -> _CutOff | None:
-        """Return later last ages for those that a cycle made use of; None if there are none.
+        """Return later last ages for the sources whose last age a cycle reached; None if none did.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class _CutOff:
         ages : ndarray of int, shape (period, N)
             Ages before each of these crawls.
         oldest : ndarray, shape (N,)
-            Ages at which u* is reached as nearly as is asked for.
+            Ages at which the content is u* within the tolerance.
         """
         last = ages == self.age
         used = np.where(self.waiting, (last & ~crawled).any(axis=0), (last & crawled).any(axis=0))
@@ -265,7 +265,7 @@ class _CutOff:
 
 
 def _index_cycle(sources: Sources, budget: float) -> tuple[float, Crawls]:
-    """Reward and crawls of the index policy; nothing where crawls have unequal costs."""
+    """Reward and crawls of the index policy; 0 and no crawls where costs are unequal."""
     if (sources.cost != sources.cost[0]).any():
         return 0.0, ((),)
     places = min(len(sources), int(budget * (1.0 + ROUNDING) / float(sources.cost[0])))

@@ -206,15 +206,20 @@ def age_limits(sources: Sources, low: ArrayLike, high: ArrayLike) -> tuple[Float
     """Return least and greatest ages, one a source, or raise naming `min_age` or `max_age`."""
     size = len(sources)
     least, most = _one_or_each("min_age", low, size), _one_or_each("max_age", high, size)
-    if not ((least >= 1) & (least <= most) & (least < np.inf)).all():
-        raise ValueError("min_age must be at least 1 and not above max_age")
-    if not ((least == np.floor(least)) & (most == np.floor(most))).all():
-        raise ValueError("min_age and max_age must be whole numbers, or max_age inf")
+    outside = (least < 1) | (least > most) | (least == np.inf)
+    broken = (least != np.floor(least)) | (most != np.floor(most))
+    for bad, wanted in (
+        (outside, "min_age must be at least 1 and not above max_age"),
+        (broken, "min_age and max_age must be whole numbers, or max_age inf"),
+    ):
+        if bad.any():
+            i = int(np.argmax(bad))
+            raise ValueError(f"{wanted}, got {least[i]:g} and {most[i]:g} for source {i}")
     return least.copy(), most.copy()
 
 
 def _one_or_each(name: str, ages: ArrayLike, size: int) -> Floats:
-    """Return ages, one number for all sources or one each; infinite ones are left alone."""
+    """Return one age a source, from one number for all or one each; ages may be infinite."""
     array = check_array(name, ages, finite=False)
     if array.shape not in {(), (size,)}:
         raise ValueError(f"{name} must be one number or have shape ({size},), got {array.shape}")

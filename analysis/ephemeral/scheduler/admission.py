@@ -11,7 +11,7 @@ from analysis.ephemeral.scheduler.calendar import NEVER, Floats, Ints, Limits
 from analysis.ephemeral.sources import Sources
 
 CHUNK = 2**16
-"""Sources taken in, or looked at, at a time."""
+"""Sources that are added, or read, at a time."""
 
 
 def spread_ages(sources: Sources, budget: float, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -69,13 +69,14 @@ def whole_numbers(name: str, values: ArrayLike, count: int, low: int) -> NDArray
 
 
 def limits(min_age: int | ArrayLike, max_age: int | ArrayLike | None, count: int) -> Limits:
-    """Check limits on ages that come together; return them, an empty array for no maximal ages."""
+    """Check minimal against maximal ages; `most` is an empty array where there are none."""
     least = whole_numbers("min_age", min_age, count, 0)
     if max_age is None:
         return Limits(least, np.empty(0, np.int32))
     most = whole_numbers("max_age", max_age, count, 1)
-    if (least > most).any():
-        raise ValueError("min_age must not be above max_age")
+    if (above := least > most).any():
+        pair = [np.broadcast_to(ages, above.shape)[above][0] for ages in (least, most)]
+        raise ValueError(f"min_age must not be above max_age, got {pair[0]} and {pair[1]}")
     return Limits(least, most)
 
 

@@ -1,4 +1,4 @@
-"""The parts of a crawler on a Dask cluster: an actor each, saved now and then, restarted if lost.
+"""The parts of a crawler as actors on a Dask cluster, restarted from a saved state if lost.
 
 A part begins from a saved state in a folder that all machines see, and saves itself there before
 every `save_every`-th epoch. When its worker dies, it begins anew from that state on a worker that
@@ -24,15 +24,15 @@ from analysis.ephemeral.scheduler.partition import Crawl, Floats, Part
 from analysis.sweep import RETRIES, WorkerLost
 
 POLL = 0.5
-"""Seconds after which it is looked whether a machine that has not answered is still there."""
+"""Seconds between two checks that the worker of an unanswered call is alive."""
 
 
 class Loss(NamedTuple):
-    """What was forgotten with a worker that died.
+    """The crawls of a part that were lost with its worker.
 
-    `part` was lost at `epoch` and begun anew from a saved state. Forgotten are the last `epochs`,
-    in which it had a budget of `spent`; with crawls that cost 1, so many crawls. What it forgot
-    when it was lost before is not counted again.
+    `part` was lost at `epoch` and restarted from a saved state, without the crawls of the last
+    `epochs`, whose budget was `spent` in all. Crawls lost with an earlier worker are not counted
+    again.
     """
 
     part: int
@@ -42,14 +42,14 @@ class Loss(NamedTuple):
 
 
 class SavedPart(Part):
-    """A part that begins from its saved state; lives on a worker as an actor.
+    """A part that starts from its saved state, as an actor on a worker.
 
     Parameters
     ----------
     path : Path
         Where its state was saved, and is saved.
     epoch : int
-        The epoch that is to come; those since it was saved have passed without a crawl.
+        The next epoch; the epochs since the state was saved pass without a crawl.
     """
 
     def __init__(self, path: Path, epoch: int) -> None:
@@ -107,7 +107,7 @@ class Cluster:
 
 
 class Actors:
-    """One actor a part, spread over the workers of a cluster; begun anew where a worker dies.
+    """One actor a part, spread over the workers of a cluster and restarted when a worker dies.
 
     Parameters
     ----------
@@ -121,22 +121,22 @@ class Actors:
     Raises
     ------
     WorkerLost
-        If the cluster has no worker; from `ask` where a part cannot be begun anew.
+        If the cluster has no worker; from `ask` if a part cannot be restarted.
     """
 
     def __init__(self, client: Any, count: int, patience: float) -> None:
         self._client, self._patience = client, patience
         workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
         if not workers:
-            raise WorkerLost("the cluster has no worker to begin on")
+            raise WorkerLost("the cluster has no worker to start on")
         self._futures = [self._begin(p, [workers[p % len(workers)]]) for p in range(count)]
 
     def actor(self, part: int) -> tuple[Any, ...]:
-        """Return the class of a part's actor and the arguments with which it begins, or again."""
+        """Return the class of a part's actor and the arguments to start or restart it with."""
         raise NotImplementedError
 
     def begun_anew(self, part: int) -> None:
-        """Take notice of a part that was lost and has begun anew."""
+        """Record that a lost part was restarted; does nothing here."""
 
     def ask(self, method: str, arguments: list[tuple[Any, ...]]) -> list[Any]:
         """Call a method of every part at once and wait for all answers, none of which is None."""
@@ -156,7 +156,7 @@ class Actors:
         return str(where[self._futures[part].key][0])
 
     def _begin(self, part: int, workers: list[str] | None = None) -> Any:
-        """Let a part begin, or begin anew, on one of these workers or on any."""
+        """Start or restart a part, on one of these workers if possible, else on any."""
         submit: Callable[..., Any] = self._client.submit
         where = {"workers": workers, "allow_other_workers": True} if workers else {}
         return submit(*self.actor(part), actor=True, pure=False, **where)
@@ -170,7 +170,7 @@ class Actors:
             return None
 
     def _answer(self, part: int, call: Any, method: str, given: tuple[Any, ...]) -> Any:
-        """Wait for an answer; begin a part that is lost anew, and call it again."""
+        """Wait for an answer; if the part is lost, restart it and call it again."""
         for _ in range(RETRIES):
             if (answer := self._wait(part, call)) is not None:
                 return answer
@@ -178,7 +178,7 @@ class Actors:
             self._futures[part] = self._begin(part)
             self.begun_anew(part)
             call = self._call(part, method, given)
-        raise WorkerLost(f"part {part} could not be begun anew after {RETRIES} trials")
+        raise WorkerLost(f"part {part} could not be restarted in {RETRIES} trials")
 
     def _wait(self, part: int, call: Any) -> Any:
         """Return the answer of a part; None if it is lost."""
@@ -199,7 +199,7 @@ class ClusterMachines(Actors):
     Attributes
     ----------
     losses : list of Loss
-        What was forgotten with workers that died, in order.
+        Crawls lost with workers that died, in order.
     """
 
     def __init__(self, cluster: Cluster, paths: list[Path]) -> None:
@@ -227,17 +227,17 @@ class ClusterMachines(Actors):
         return self.ask("crawled", [()] * len(self._paths))
 
     def actor(self, part: int) -> tuple[Any, ...]:
-        """Let a part begin from its saved state."""
+        """Return the class and arguments that start a part from its saved state."""
         return SavedPart, self._paths[part], self._epoch
 
     def begun_anew(self, part: int) -> None:
-        """Ask a part how much it missed."""
+        """Record the epochs that a restarted part has missed."""
         missed = self._wait(part, self._call(part, "missed", ()))
         if missed is not None:
             self._count(part, missed)
 
     def _count(self, part: int, missed: int) -> None:
-        """Note what a part forgot: what it spent since it was saved, or begun anew last."""
+        """Record a loss: the budget of a part since it was saved, or last restarted."""
         anew = max((loss.epoch for loss in self.losses if loss.part == part), default=0)
         forgotten = min(missed, self._epoch - anew)
         recent = list(self._spent)[len(self._spent) - forgotten :]

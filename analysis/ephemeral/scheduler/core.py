@@ -159,7 +159,7 @@ class Scheduler:
         self.add(sources, ages, min_age=min_age, max_age=max_age)
 
     def _have_room(self, room: int) -> None:
-        """Make arrays for what is known of so many sources of a bucket."""
+        """Allocate the number, rank and content of so many sources of a bucket."""
         self._number, self._rank = np.empty(room, np.int32), np.empty(room)
         self._content = np.empty(room)
 
@@ -194,7 +194,7 @@ class Scheduler:
 
     @property
     def threshold(self) -> float:
-        """Index from which on sources are looked at; moves by itself."""
+        """Least index of the sources that are ranked at an epoch; the scheduler moves it."""
         return self._threshold.level
 
     @property

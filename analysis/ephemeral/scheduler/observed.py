@@ -1,4 +1,4 @@
-"""Sources whose content is seen before a crawl: one pass over all of them, and no index for most.
+"""Sources whose content is observed before a crawl, most of them without computing an index.
 
 With random content the index depends on what is there, X_i(t+1) = alpha_i X_i(t) + U_i(t), so every
 source has to be looked at in every epoch. It need not be ranked: the index rises with the content,
@@ -37,7 +37,7 @@ SAFETY = 1.0 + 1e-6
 
 
 class ObservedScheduler:
-    """Crawl in order of the Whittle index of what is there.
+    """Crawl in order of the Whittle index of the observed content.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class ObservedScheduler:
     state : ndarray, shape (N,)
         Content of each source now, before the crawl of the epoch to come.
     threshold : float
-        Index from which on sources are ranked; moves by itself.
+        Least index of the sources that are ranked; the scheduler moves it.
     rebuilds : int
         How often all sources were ranked.
 
@@ -136,7 +136,7 @@ class ObservedScheduler:
         return candidates[choice.taken(candidates, rank)].astype(np.int64), choice.cut
 
     def _set_threshold(self, lowest: float) -> None:
-        """Put the threshold a little below an index that has been the lowest crawled."""
+        """Set the threshold to a margin below the lowest index crawled."""
         self.threshold = lowest * (1.0 - self._margin) if 0 < lowest < np.inf else 0.0
         self._level = content_at_index(self.sources, self.threshold) * (1.0 - 1e-9)
 
@@ -174,7 +174,7 @@ def content_at_index(sources: Sources, index: float) -> Floats:
 def rank_found(
     found: Ints, state: Floats, u_star: Floats, decay: Floats, cost: Floats, rank: Floats
 ) -> None:
-    """Whittle index of some of the sources, from what is there."""
+    """Write the Whittle index of the `found` sources at their contents into `rank`."""
     for j in range(found.size):
         i = found[j]
         rank[j] = state[i] / cost[i]
@@ -185,7 +185,7 @@ def rank_found(
 
 @njit(cache=True)
 def advance(state: Floats, alpha: Floats, arrived: Floats, level: Floats, found: Ints) -> int:
-    """Move the content on by an epoch and find who has reached the level; return how many."""
+    """Let one epoch pass; write the numbers of sources at their level or above, return how many."""
     count = 0
     for i in range(state.size):
         state[i] = alpha[i] * state[i] + arrived[i]

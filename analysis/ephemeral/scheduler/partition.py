@@ -51,7 +51,7 @@ STEPS = (1.01, 1.1, 2.0)
 
 
 class Machines(Protocol):
-    """The parts of a crawler, wherever they are; a row or an entry a part."""
+    """The parts of a crawler; arrays have one row or entry a part."""
 
     def demand(self, subsidies: Floats, most_cost: float) -> Floats:
         """Return the demand of each part at some subsidies, shape (parts, subsidies)."""
@@ -64,10 +64,10 @@ class Machines(Protocol):
 
 
 class Place(Protocol):
-    """Where machines can be had."""
+    """Starts the machines of a crawler."""
 
     def start(self, parts: Iterator[Scheduler]) -> Machines:
-        """Take one part after another and let each wait for its first epoch."""
+        """Start a machine for each part, and return them before their first epoch."""
 
 
 class Part:
@@ -194,7 +194,7 @@ class PartitionedScheduler:
         self.subsidy = np.nan
 
     def advance(self) -> None:
-        """Crawl on every machine, and leave what was crawled there."""
+        """Crawl on every machine without collecting the crawls."""
         if not self.unit:
             self.quotas, self.subsidy = self._quotas_of_one()
             self.machines.crawl(self.quotas, self.subsidy)

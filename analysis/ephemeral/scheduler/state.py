@@ -31,7 +31,7 @@ class QueuedEngine(NamedTuple):
 
 
 class State(NamedTuple):
-    """All that a scheduler goes on from.
+    """The whole state of a scheduler.
 
     `entries` are those of its calendar, in any order; `cost` and `limits` hold one number for all
     sources or one a number; `epoch` is that to come, `total` the numbers given so far, `level` the
@@ -53,7 +53,7 @@ class State(NamedTuple):
 
 
 def write_state(path: str | PathLike[str], state: State) -> None:
-    """Write a state to a NumPy archive, in place of one that may be there."""
+    """Write a state to a NumPy archive, which replaces an earlier one."""
     arrays = {
         "entries": state.entries,
         "cost": state.cost,

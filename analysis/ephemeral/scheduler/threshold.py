@@ -1,4 +1,4 @@
-"""The threshold of a scheduler: a matter of speed alone, so that it may follow the crawls loosely.
+"""The threshold of a scheduler, which changes its speed and not its crawls.
 
 The epoch's bucket of the calendar holds every source whose index is at least the threshold. Just
 below the lowest index crawled few sources are ranked but not crawled; above it the calendar has to
@@ -16,19 +16,19 @@ from analysis.ephemeral.scheduler import epoch as epoch_kernel
 from analysis.ephemeral.scheduler.calendar import Calendar, Floats, Limits
 
 MEMORY = 16
-"""Epochs over which the threshold looks back before it rises."""
+"""Epochs of crawls whose lowest index decides how far the threshold rises."""
 MARGIN = 0.0015
 """How far the threshold stays below the lowest index crawled; doubles when it was too little."""
 CROWDED = 8
-"""So many times the crawls in the epoch's bucket are too many to look at."""
+"""The threshold rises early if a bucket holds more than so many times the epoch's crawls."""
 SAMPLE = 1000
-"""So many sources above a level are enough to place the threshold; a bad guess costs a sorting."""
+"""About so many sources due at a threshold are sampled to find one; a bad one is sorted again."""
 SAFETY = 1.0 + 1e-9
 """An index this much above the threshold is above it beyond rounding."""
 
 
 class Threshold:
-    """Index from which on sources are looked at.
+    """Least index of the sources that are ranked at an epoch.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Threshold:
         self._cuts: deque[float] = deque(maxlen=MEMORY)
 
     def above(self, index: float) -> bool:
-        """Say whether an index is too close to the threshold, or below it."""
+        """Tell whether the threshold is above an index, or equal to it up to rounding."""
         return index < self.level * SAFETY
 
     def follow(self, cut: float, crawls: int, looked_at: int, epoch: int) -> None:
@@ -80,7 +80,7 @@ class Threshold:
         total = totals[0]
         if total == 0.0:
             return False
-        # Sources that are due at the level, of which one in `every` is looked at.
+        # One source in `every` is counted.
         every = max(1, int(want / total * calendar.pool.size / SAMPLE))
         want *= 1.0 if every == 1 else 1.1
         low = 0.0

@@ -291,7 +291,9 @@ def stochastic_bound(
     budget = check_budget(sources, budget)
     check_kind("indices", indices, Sequence)
     if len(indices) != len(sources):
-        raise ValueError(f"indices must be one for each of {len(sources)} sources")
+        raise ValueError(
+            f"indices must be {len(sources)} curves, one for each source, got {len(indices)}"
+        )
     for number, curve in enumerate(indices):
         check_kind(f"indices[{number}]", curve, StochasticIndex)
     subsidies = np.unique(np.concatenate([curve.index for curve in indices]))

@@ -206,7 +206,7 @@ def simulate_random_replicas(
 
 
 def _whole_budget(sources: Sources, budget: float, copies: int) -> int:
-    """Crawls per epoch, after checking the arguments."""
+    """Check the arguments; return the crawls per epoch."""
     budget = check_number("budget", budget, 0, len(sources), low_open=True)
     copies = check_integer("copies", copies, 1)
     if (sources.cost != 1.0).any():

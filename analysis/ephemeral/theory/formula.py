@@ -81,7 +81,7 @@ class IndexChecks:
 def index_checks(
     sources: Sources, decays: Sequence[float], cases: int, rng: np.random.Generator
 ) -> IndexChecks:
-    """Hold the formulas of section 6 against counts, recursions and the dynamic program.
+    """Compare the formulas of section 6 with counts, recursions and the dynamic program.
 
     Parameters
     ----------

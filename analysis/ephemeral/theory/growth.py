@@ -49,7 +49,7 @@ class ModelChecks:
 
 
 def model_checks(by_period: Mapping[float, Sources]) -> ModelChecks:
-    """Hold the model's equations against the growth of content.
+    """Compare the model's equations with the growth of content, integrated numerically.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def growth_error(sources: Sources, share: float) -> float:
 
 @dataclass(frozen=True)
 class TransientChecks:
-    """Whether the statements on contents before and after the first crawl held in every run.
+    """Whether the statements on contents before and after the first crawl hold in every run.
 
     Attributes
     ----------

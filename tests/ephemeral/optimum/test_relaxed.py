@@ -209,3 +209,16 @@ def test_wrong_sizes_are_named():
         due_ages(four_sources(), -1.0)
     with pytest.raises(NotConverged, match="max_states = 10"):
         optimal_cycle(four_sources(), 2, max_states=10)
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "message"),
+    [
+        (0, 5, "min_age must be at least 1 and not above max_age, got 0 and 5 for source 0"),
+        ([1, 1, 7, 1], 5, "not above max_age, got 7 and 5 for source 2"),
+        (1, [5, 2.5, 5, 5], "whole numbers, or max_age inf, got 1 and 2.5 for source 1"),
+    ],
+)
+def test_wrong_limits_on_ages_are_named_with_their_source(least, most, message):
+    with pytest.raises(ValueError, match=message):
+        relaxed_problem(four_sources(), 2, min_age=least, max_age=most)

@@ -112,7 +112,7 @@ def test_a_part_without_a_saved_state_is_given_up(client, model, tmp_path):
     scheduler.advance()
     scheduler.machines._futures[1] = client.submit(gone)
     (tmp_path / "part-1.npz").unlink()
-    with pytest.raises(WorkerLost, match="part 1 could not be begun anew after 3 trials"):
+    with pytest.raises(WorkerLost, match="part 1 could not be restarted in 3 trials"):
         scheduler.advance()
     assert scheduler.machines.losses == []
 

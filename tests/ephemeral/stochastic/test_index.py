@@ -182,6 +182,8 @@ def test_errors_are_named():
         stochastic_index(Sources([0.0], [1.0], [1.0]), 0, Utility())
     with pytest.raises(ValueError, match=r"budget must be a number in \(0, 2\]"):
         stochastic_bound(few_items(), [], 3)
+    with pytest.raises(ValueError, match="indices must be 2 curves, one for each source, got 0"):
+        stochastic_bound(few_items(), [], 1)
     with pytest.raises(ValueError, match="items must be"):
         content_law(-1.0, 1.0, Utility(), 0.1, 10)
 
