@@ -81,12 +81,12 @@ logger = logging.getLogger(__name__)
 
 
 class FeedSpider(Spider):
-    """A spider without requests of its own: all of them come from the scheduler."""
+    """A spider that yields no requests; the scheduler makes all of them."""
 
     name = "feeds"
 
     async def start(self) -> Any:
-        """Bring no requests."""
+        """Yield no requests."""
         return
         yield
 
@@ -156,7 +156,7 @@ class EpochScheduler(BaseScheduler):
         return cls(crawler)
 
     def open(self, spider: Spider) -> None:
-        """Go on where the crawl was stopped, if there is a state in ``JOBDIR``.
+        """Prepare the crawl; continue from the state in ``JOBDIR`` if there is one.
 
         Raises
         ------
@@ -173,9 +173,9 @@ class EpochScheduler(BaseScheduler):
         self._crawler.signals.connect(self._mend_files, signals.spider_opened)
 
     def _mend_files(self) -> None:
-        """Cut off what a kill has left of a last line: its items come again, in lines of their own.
+        """Truncate an incomplete last line, left by a kill, in files of ``FEEDS``.
 
-        Of the files of ``FEEDS`` in JSON Lines, to which this crawl appends.
+        This concerns JSON Lines to which the crawl appends; the items are exported again.
         """
         exporter = self._crawler.get_extension(FeedExporter)
         for slot in exporter.slots if exporter else ():
@@ -212,7 +212,7 @@ class EpochScheduler(BaseScheduler):
         self._resume()
 
     def _resume(self) -> None:
-        """Begin with what a kill has left of an epoch."""
+        """Continue an epoch that a kill has interrupted."""
         if self._before and not self._done:
             self._begin()
 
@@ -305,16 +305,16 @@ class EpochScheduler(BaseScheduler):
                 self._begin()
 
     def _revive(self) -> None:
-        """Take in which sources a person wants to be asked again."""
+        """Make sources available again that were named with the command ``ask``."""
         for name in self.store.asked_again():
             if name in self.frontier.number:
                 self.frontier.revive(self.frontier.number[name])
                 self._closed.pop(name, None)
 
     def _look_for_changes(self) -> None:
-        """Take over a list of sources that has changed; keep the old one where it cannot be read.
+        """Read the list of sources again if it has changed; keep the old one where it is invalid.
 
-        What is known of a source stays with it; one that is new is as never crawled.
+        The state of a source is kept by its address; a new source has never been fetched.
         """
         version = file_version(self._given.sources)
         if version == self._version:
@@ -457,7 +457,7 @@ class EpochScheduler(BaseScheduler):
                 raise StopDownload(fail=False)
 
     def _rules_arrived(self, response: Response) -> Iterator[Any]:
-        """Take in a robots.txt, or follow its redirect; then the pages that wait for it go on."""
+        """Parse a robots.txt or follow its redirect; then queue the pages that wait for it."""
         job = response.meta["job"]
         target = _target(response)
         if target and job.hops < ROBOTS_HOPS:
@@ -479,7 +479,7 @@ class EpochScheduler(BaseScheduler):
                 self._push(job, self._now())
 
     def _arrived(self, response: Response) -> Iterator[dict[str, Any]]:
-        """Read a feed or follow its redirect; hand new items on."""
+        """Read a feed or follow its redirect; yield new items."""
         job, now = response.meta["job"], self._now()
         if response.status in MOVED:
             self._follow(job, response)
@@ -506,7 +506,7 @@ class EpochScheduler(BaseScheduler):
     def _read(
         self, job: Job, reply: Reply, failed: dict[str, Any]
     ) -> tuple[dict[str, Any], Iterable[dict[str, Any]]]:
-        """Return what a reply brings: how the fetch ended, and new items."""
+        """Read a reply; return the fields of the fetch's `Outcome`, and new items."""
         memory = Memory.read(self.frontier.memory[self.frontier.number[job.source]])
         try:
             reading = self._given.reader(reply, memory.reader)
@@ -535,7 +535,7 @@ class EpochScheduler(BaseScheduler):
         return failed, ()
 
     def _follow(self, job: Job, response: Response) -> None:
-        """Ask the target of a redirect in its turn."""
+        """Queue a request for the target of a redirect."""
         target = _target(response)
         if target is None or job.hops >= self._hops:
             self._settle(job.source, kind=FAILED, status=response.status)
@@ -569,7 +569,7 @@ class EpochScheduler(BaseScheduler):
             self._settle(source, **found)
 
     def _settle(self, name: str, **found: Any) -> None:
-        """Write down how the fetch of a source ended, and tell the frontier."""
+        """Log how the fetch of a source ended, and pass it to the frontier."""
         frontier = self.frontier
         if name not in frontier.number:
             return  # it has left the list
@@ -585,7 +585,7 @@ class EpochScheduler(BaseScheduler):
             self._save()
 
     def _save(self) -> None:
-        """Let an epoch end: keep the state, and say how it went."""
+        """Save the state at the end of an epoch, and log its summary."""
         self._place(outcome.source for outcome in self.frontier.outcomes)
         self.store.save(self.frontier, self._began)
         if self._crawler.crawling:
@@ -595,7 +595,7 @@ class EpochScheduler(BaseScheduler):
                 self._crawler.stats.set_value(f"crawl/{name}", value)
 
     def _wait(self) -> None:
-        """Come back when there is something to do: Scrapy asks every five seconds only."""
+        """Set a timer for the next request: Scrapy calls `next_request` every five seconds only."""
         if self._given.virtual:
             return
         due = min(self._next_epoch(), self._queue[0][0] if self._queue else np.inf)
@@ -620,12 +620,12 @@ class EpochScheduler(BaseScheduler):
 
 
 def _check_no_proxy() -> None:
-    """Refuse to check addresses that a proxy looks up anew."""
+    """Raise where a proxy resolves names, so that checks of addresses here have no effect."""
     used = sorted(getproxies().keys() & {"http", "https"})
     if used:
         raise ValueError(
             f"CRAWL_LOCAL_ADDRESSES must be True behind a proxy (here {used[0]}_proxy), which "
-            f"looks up names itself, so that local addresses cannot be told here; let the proxy "
+            f"resolves names itself, so that local addresses are not detected here; let the proxy "
             f"refuse them, or set HTTPPROXY_ENABLED to False to do without it"
         )
 
@@ -677,7 +677,7 @@ def cut_torn_line(path: str | PathLike[str]) -> None:
 
 
 def _flush(crawler: Crawler) -> None:
-    """Hand what the exporters of ``FEEDS`` have taken to the operating system."""
+    """Flush the files of ``FEEDS``."""
     exporter = crawler.get_extension(FeedExporter)
     for slot in exporter.slots if exporter else ():
         if slot.file is not None:

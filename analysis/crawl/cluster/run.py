@@ -102,7 +102,7 @@ class CrawlCluster:
         return [host for host in self.hosts.of_part(part) if host not in self._named]
 
     def step(self, parts: Parts) -> None:
-        """Let the next epoch begin; in virtual time, when the one before it is over."""
+        """Begin the next epoch; in virtual time, after the one before it has ended."""
         each, epoch = range(self.parts), self.epoch
         self._await_end(parts)
         told = [(epoch, self.began, self.granted(part)) for part in each]
@@ -128,18 +128,18 @@ class CrawlCluster:
         self._await_end(parts)
 
     def _sleep(self) -> None:
-        """Let time pass until the next epoch is to begin."""
+        """Sleep until the next epoch begins."""
         if not self.given.virtual:
             due = self.began + self.epoch * self.given.period
             time.sleep(max(due - time.time(), 0.0))
 
     def _await_end(self, parts: Parts) -> None:
-        """Let an epoch of virtual time end, however long it takes."""
+        """Wait until an epoch of virtual time has ended in all parts."""
         while self.given.virtual and not all(parts.ask("over", [()] * self.parts)):
             time.sleep(POLL)
 
     def _join(self, parts: Parts, home: str, target: str) -> None:
-        """Let two hosts belong to one part, and hand over what is known of those that move."""
+        """Assign two hosts to one part, and transfer the state of the sources that move."""
         old = self.hosts.part(home)
         moving = self.hosts.join(home, target)
         logger.info("%s redirects to %s: one process asks both", home, target)
@@ -152,7 +152,7 @@ class CrawlCluster:
         self._write_lists()
 
     def _take_list(self) -> None:
-        """Share out the list of sources, if it has changed; keep the old one if it is none."""
+        """Divide a list of sources that has changed among the parts; ignore an invalid one."""
         version = file_version(self.given.sources)
         if version == self._version:
             return
@@ -224,11 +224,11 @@ class FetchingParts(Actors):
         self.ask("start", [self._told(part) for part in range(crawl.parts)])
 
     def actor(self, part: int) -> tuple[Any, ...]:
-        """Let a part wait to be started."""
+        """Return the class of the actor, which does nothing until `start`."""
         return (FetchingPart,)
 
     def begun_anew(self, part: int) -> None:
-        """Let a part go on from its ``JOBDIR``, with its share of the epoch that is under way."""
+        """Restart a part from its ``JOBDIR``, with its share of the current epoch."""
         self._wait(part, self._call(part, "start", self._told(part)))
 
     def _told(self, part: int) -> tuple[Any, ...]:

@@ -85,7 +85,7 @@ class Rules:
     Attributes
     ----------
     parser : RobotParser
-        Scrapy's face of its parser.
+        Parser, by Scrapy's interface.
     delay : float
         Crawl delay in seconds, 0 for none.
     expires : float
@@ -125,7 +125,7 @@ class Robots:
         return bool(rules.parser.allowed(url, self._agent))
 
     def take(self, authority: str, status: int, body: bytes, now: float) -> Rules | None:
-        """Take in an answer for robots.txt: None where nothing of the authority may be asked.
+        """Store the rules of a reply for robots.txt; None where the authority may not be fetched.
 
         4xx allows everything; 429, 5xx and no answer (status 0) forbid everything unless older
         rules are known, which then hold for another hour (sections 2.3.1.3, 2.3.1.4 and 2.4).

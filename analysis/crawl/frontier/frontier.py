@@ -1,18 +1,19 @@
 """Which sources to fetch in which epoch, whatever fetches them: the state of a crawl.
 
-The frontier asks a policy (or a learner) for as many sources as the budget allows and tells it what
-was found. Beyond the model it knows what a real crawler meets:
+The frontier asks a policy (or a learner) for as many sources as the budget allows and passes the
+results of their fetches to it. It handles what the model does not have:
 
 * A *crawl delay* of D seconds on a host: with an epoch of T seconds, D > T, the host's sources rest
   until ceil(D / T) epochs after a fetch of any of them; with D <= T at most floor(T / D) of them
   are fetched in an epoch. A host of unknown rules is asked once in an epoch.
-* A *failed* fetch (an error, a time-out, no feed) has cost its place in the budget and taught
-  nothing. The source's age goes on, for what is there is still there; the source is left alone for
+* A *failed* fetch (an error, a time-out, no feed) has used one fetch of the budget and gives no
+  observation. The source's age keeps increasing; the source is not fetched for
   1, 2, 4, ... epochs after the first, second, third, ... failure in a row, at most `patience`.
-* A source that robots.txt *forbids* is left alone in the same way, and for a day at least
+* A source that robots.txt *forbids* is not fetched for as long, and for a day at least
   (RFC 9309, section 2.4: rules are not used for longer).
-* A source that is *gone* (HTTP status 410) is not asked again until `revive` is called.
-* A fetch or its host may ask for *rest*; what is asked for counts up to `longest` seconds.
+* A source that is *gone* (HTTP status 410) is not fetched again until `revive` is called.
+* A reply may state a *rest*: seconds in which its source, or the whole host, is not to be fetched
+  (``Retry-After``, ``Cache-Control``); at most `longest` seconds are kept.
 * A fetch that is still under way when its epoch is closed is *late*: its source is not chosen
   again before it ends, and what it finds counts for the epoch in which it ends.
 
@@ -70,10 +71,10 @@ class Frontier:
     Parameters
     ----------
     policy : Policy
-        What chooses. If it has a method ``observe`` it is told the outcomes of successful fetches,
-        or else, if it has a method ``update``, what they found, as `ItemSums` where it has a true
-        ``sees_items`` and new items have ages; if it has a method ``asked``, which
-        sources are fetched. `RoundRobinPolicy` is replaced by `TurnPolicy`.
+        What chooses. Optional methods are called: ``observe`` with the outcomes of
+        successful fetches or, without it, ``update`` with their rewards (as `ItemSums` where its
+        attribute ``sees_items`` is true and new items have ages); ``asked`` with the sources that
+        are fetched. `RoundRobinPolicy` is replaced by `TurnPolicy`.
     hosts : sequence
         Host of each of the N sources, by any name.
     budget : int
@@ -250,7 +251,7 @@ class Frontier:
                 self._delay[host] = delay
 
     def settle(self, outcome: Outcome) -> None:
-        """Take in how the fetch of one source ended; the last one ends the epoch.
+        """Record how the fetch of one source ended; the last one ends the epoch.
 
         Raises
         ------
@@ -276,14 +277,14 @@ class Frontier:
             )
 
     def close(self) -> None:
-        """End the epoch although fetches are under way: these are late."""
+        """End the epoch; fetches that have not ended are late."""
         if self._waiting:
             self._end(self._outcomes)
             self._late |= self._waiting
             self._waiting = set()
 
     def expect(self, source: int) -> None:
-        """Take a source for late: something is under way that no epoch of this frontier began."""
+        """Count a source as late: its fetch was begun by another process or before a restart."""
         self._late.add(check_integer("source", source, 0, self.age.size - 1))
 
     @property
@@ -292,7 +293,7 @@ class Frontier:
         return sorted(self._outcomes, key=lambda outcome: outcome.source)
 
     def skip(self, epochs: int) -> None:
-        """Let epochs pass in which nothing is fetched: real time does not wait."""
+        """Advance the epoch and all ages by a number of epochs in which nothing is fetched."""
         if self._waiting:
             raise RuntimeError(f"epoch {self.epoch} is not over")
         epochs = check_integer("epochs", epochs, 0, NEVER)
@@ -300,12 +301,12 @@ class Frontier:
         self.age += epochs
 
     def revive(self, source: int) -> None:
-        """Ask a source again that is gone, forbidden or resting."""
+        """Make a source that is gone, forbidden or resting available again."""
         self.failures[source] = self.rest_until[source] = 0
         self.kind[source] = ""
 
     def move(self, source: int, host: Hashable) -> None:
-        """Count a source for another host from now on."""
+        """Assign a source to another host."""
         self._host[source] = str(host)
 
     def state(self) -> CrawlState:
@@ -342,7 +343,7 @@ class Frontier:
         )
 
     def restore(self, state: CrawlState) -> None:
-        """Go back to a state, that of another list of sources if need be.
+        """Restore a state; its list of sources may differ from this one's.
 
         Raises
         ------
@@ -369,7 +370,7 @@ class Frontier:
         self._aside = {n: s for n, s in state.sources.items() if n not in self.number}
 
     def _restore_policy(self, state: CrawlState, known: Mapping[str, SourceState]) -> None:
-        """Hand the policy what it had learned; of new sources it knows what it knew at first."""
+        """Restore the policy's estimates; those of new sources keep their initial values."""
         each, whole = _learned(self.policy, self.age.size)
         row = sum(array[0].nbytes for array in each.values())
         sizes = {len(source.learned) for source in known.values()}
@@ -432,7 +433,7 @@ class Frontier:
         return math.ceil(min(min(seconds, self.longest) / self.seconds * (1 - 1e-12), NEVER // 2))
 
     def _end(self, outcomes: list[Outcome]) -> None:
-        """Take in what was found, move all ages on, and go to the next epoch.
+        """Update the policy and the sources, increase all ages by one, and begin the next epoch.
 
         Where the policy raises, nothing has changed.
         """
@@ -441,7 +442,7 @@ class Frontier:
         self.epoch += 1
 
     def _learn(self, outcomes: list[Outcome]) -> None:
-        """Tell the policy what was found; note ages, delays, failures and rests."""
+        """Pass the results to the policy; update ages, crawl delays, failures and rests."""
         found = [outcome for outcome in outcomes if outcome.kind == FOUND]
         if hasattr(self.policy, "observe") and found:
             self.policy.observe(found)
@@ -464,7 +465,7 @@ class Frontier:
             self.rest_until[source] = self.epoch + rest
 
     def _update(self, outcomes: list[Outcome], items: bool) -> None:
-        """Tell a learner what fetches found: its worth, and of items also worth times age."""
+        """Pass the rewards to a learner; with `items`, the sums of worth times age too."""
         if not outcomes:
             return
         arms = np.array([outcome.source for outcome in outcomes], dtype=np.int64)
@@ -473,7 +474,7 @@ class Frontier:
         self.policy.update(arms, ItemSums(worth, aged) if items else worth)  # type: ignore[attr-defined]
 
     def _shows_items(self, outcome: Outcome) -> bool:
-        """Whether a learner is told of the ages of items.
+        """Whether the ages of items are passed to a learner.
 
         Items that are on average older than the source's age were there before its last fetch; the
         estimates suppose that they were not.

@@ -13,7 +13,7 @@ Arms = NDArray[np.int64]
 
 @dataclass
 class Places:
-    """The places of an epoch: so many in all, so many on each host, for sources that are free."""
+    """Fetches left in an epoch, in all and on each host, and the sources that may still get one."""
 
     left: int
     host: list[str]
@@ -23,19 +23,19 @@ class Places:
     taken: list[int] = field(default_factory=list)
 
     def among(self, arms: Arms) -> Arms:
-        """Return those of some sources for which there may be a place."""
+        """Return those of some sources that are free and whose host allows another fetch."""
         open_ = [i for i in arms[self.free[arms]].tolist() if self.room[self.host[i]] > 0]
         return np.array(open_, dtype=np.int64)
 
     def hold(self, arms: Arms) -> bool:
-        """Return whether there are places for all of some sources."""
+        """Return whether the budget and the hosts allow a fetch of all of some sources."""
         count: dict[str, int] = {}
         for i in arms.tolist():
             count[self.host[i]] = count.get(self.host[i], 0) + 1
         return arms.size <= self.left and all(self.room[h] >= n for h, n in count.items())
 
     def take(self, arms: Arms) -> None:
-        """Give places to sources in their order, as long as there are any."""
+        """Choose sources in their order while the budget and their hosts allow it."""
         for i in arms.tolist():
             if self.left and self.free[i] and self.room[self.host[i]] > 0:
                 self.taken.append(i)
@@ -45,9 +45,9 @@ class Places:
 
 
 def take_in_order(places: Places, first: Callable[[int], Arms], few: int, many: int) -> None:
-    """Give places to the sources that are among the first `many` and not among the first `few`.
+    """Choose from the sources that are among the first `many` and not among the first `few`.
 
-    Where there is no place for all of them, those in the first half come before the others.
+    Where not all of them can be fetched, those of the first half are preferred.
     """
     new = places.among(np.setdiff1d(first(many), first(few), assume_unique=True))
     if many - few <= 1 or places.hold(new):

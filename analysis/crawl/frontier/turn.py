@@ -17,8 +17,8 @@ Arms = NDArray[np.int64]
 class TurnPolicy:
     """Fetch the sources in turn: those that were chosen longest ago come first.
 
-    The turn is kept here and not read off the ages, as `RoundRobinPolicy` reads it: the age of a
-    source goes on when its fetch fails, or when it may not be fetched at all. Without such trouble
+    The order is stored here and not derived from the ages, as in `RoundRobinPolicy`: the age of a
+    source keeps increasing when its fetch fails or is not allowed. Without failures and refusals
     the two policies choose the same sources.
 
     Parameters
@@ -51,7 +51,7 @@ class TurnPolicy:
         return np.sort(np.argsort(self._chosen, kind="stable")[:budget])
 
     def asked(self, arms: Arms) -> None:
-        """Take in which sources are fetched; in their turn they come after all others."""
+        """Move the sources that are fetched to the end of the order."""
         order = arms[np.argsort(self._chosen[arms], kind="stable")]
         self._chosen[order] = self._choices[0] + np.arange(order.size)
         self._choices += order.size

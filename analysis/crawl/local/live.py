@@ -338,7 +338,7 @@ class _Page:
 
 
 def report(state: dict[str, Any]) -> Sequence[str]:
-    """Return the last words of the demonstration, line by line."""
+    """Return the results of the demonstration as lines of text."""
     lines = [
         f"{row['name']}: found {row['value']:.1f} in {row['fetches']} fetches "
         f"({row['unchanged']} unchanged, {row['failed']} failed, {row['skipped']} epochs fell out)"

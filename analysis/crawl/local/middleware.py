@@ -1,6 +1,6 @@
-"""A Scrapy downloader middleware that lets nothing leave this machine.
+"""A Scrapy downloader middleware that drops requests to other machines.
 
-Redirects, robots.txt and whatever a page asks for pass through it as well: every request does.
+Every request passes through it, redirects and robots.txt included.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Served(NamedTuple):
 
 
 class _Server(ThreadingHTTPServer):
-    """A server that does not mind a crawler that goes away: it may have been killed."""
+    """A server that ignores lost connections: a crawler may have been killed."""
 
     daemon_threads = True
     block_on_close = False
@@ -88,7 +88,7 @@ class FeedServer:
         return [f"http://{ADDRESS}:{ports[host]}/feed/{i}.xml" for i, host in enumerate(hosts)]
 
     def answer(self, host: int, path: str, headers: dict[str, str]) -> Reply:
-        """Answer a request and note it down."""
+        """Answer a request and record it in `served`."""
         sent = headers.get(TIME_HEADER.lower(), "")
         try:
             now = self.clock() if self.clock else float(sent)

@@ -26,11 +26,12 @@ class Progress:
     Attributes
     ----------
     facts : dict of str to str
-        What there is to say in a word each, by its name.
+        Single facts, such as epochs and policy, by name.
     epochs : pandas.DataFrame
         The last epochs: fetches by how they ended, items and what they are worth.
     troubled : pandas.DataFrame
-        Sources whose last fetch found nothing out: failures in a row, epochs of rest that are left.
+        Sources whose last fetch failed, or that are forbidden or gone: failures in a row, epochs of
+        rest that are left.
     """
 
     facts: dict[str, str]

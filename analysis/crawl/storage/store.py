@@ -61,11 +61,11 @@ class Log:
         self._rows: list[tuple[Any, ...]] = []
 
     def restore(self, frontier: Frontier) -> float | None:
-        """Say that the crawl is new."""
+        """Return None: the crawl is new."""
         return None
 
     def finished(self, frontier: Frontier) -> list[Outcome]:
-        """Return nothing: no epoch is ever taken up again."""
+        """Return no outcomes: a log in memory is never continued."""
         return []
 
     def note(self, frontier: Frontier, outcome: Outcome) -> None:
@@ -74,14 +74,14 @@ class Log:
         self._rows.append((frontier.epoch, name, *(getattr(outcome, c) for c in COLUMNS[2:])))
 
     def save(self, frontier: Frontier, began: float) -> None:
-        """Let an epoch end: nothing of it is to be kept."""
+        """Do nothing: a log in memory has no state to save."""
 
     def asked_again(self) -> list[str]:
-        """Return nothing: nobody can ask for a source."""
+        """Return no sources: the command ``ask`` needs a folder."""
         return []
 
     def close(self) -> None:
-        """Let the crawl end."""
+        """Do nothing: no file is open."""
 
     def frame(self) -> pd.DataFrame:
         """Return the log: one row a fetch, by epoch and source."""
@@ -132,7 +132,7 @@ class Store(Log):
             raise self._refused(error) from error
 
     def restore(self, frontier: Frontier) -> float | None:
-        """Bring a frontier to the state on disk; return when the crawl began, or None if it is new.
+        """Restore a frontier from disk; return when the crawl began, or None if it is new.
 
         Raises
         ------
@@ -268,7 +268,7 @@ def read_log(folder: str | PathLike[str]) -> pd.DataFrame:
 
 
 def ask_again(folder: str | PathLike[str], names: Iterable[str]) -> None:
-    """Let a crawl ask sources again that are gone, forbidden or resting, from its next epoch on.
+    """Make sources that are gone, forbidden or resting available again from the next epoch on.
 
     Parameters
     ----------
