@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numba.extending import register_jitable
+from numba.extending import overload, register_jitable
 
 #: Error of an elimination in floating point, relative to the terms that it adds up.
 ROUNDING = 16 * float(np.finfo(float).eps)
@@ -17,6 +17,34 @@ ROUNDING = 16 * float(np.finfo(float).eps)
 CLOSE = 1e-11
 #: In place of a number of states: it is not known which state comes first.
 UNDECIDED = -1
+
+
+def subtract(a, den, k, pivot):  # type: ignore[no-untyped-def]
+    """Eliminate state k from the rows and columns after it, and from `den`.
+
+    In whole arrays, where neither factor is 0: balls take ten times as long one by one.
+    """
+    factors = a[k + 1 :, k] / pivot
+    rows, columns = (np.flatnonzero(~(x == 0)) for x in (factors, a[k, k + 1 :]))
+    factors, rows, columns = factors[rows], k + 1 + rows, k + 1 + columns
+    den[rows] -= factors * den[k]
+    a[np.ix_(rows, columns)] -= np.multiply.outer(factors, a[k, columns])
+
+
+@overload(subtract)
+def _compiled_subtract(a, den, k, pivot):  # type: ignore[no-untyped-def]
+    """Return what `subtract` is where it is compiled: the same, entry by entry."""
+
+    def one_by_one(a, den, k, pivot):  # type: ignore[no-untyped-def]
+        states = a.shape[0]
+        for i in range(k + 1, states):
+            f = a[i, k] / pivot
+            if f != 0.0:
+                den[i] -= f * den[k]
+                for j in range(k + 1, states):
+                    a[i, j] -= f * a[k, j]
+
+    return one_by_one
 
 
 @register_jitable
@@ -30,7 +58,7 @@ def eliminate_in_place(  # type: ignore[no-untyped-def]
     The second number is `states` if none closed, and `UNDECIDED` if terms of the size of 1 - b
     decide what comes first: where a state ties with a class that it leads into by way of others.
 
-    Critical values that differ by up to `close` count as tied.
+    Critical values count as tied unless they differ for certain by more than `close`.
 
     On entry `a` is A = I - b P (its diagonal is not read), `visits` is Q, `den` is 1, excess[0] is
     r and cost[0], length[0] and ends[0] are those of no passive state. The k-th state raises the
@@ -75,9 +103,9 @@ def eliminate_in_place(  # type: ignore[no-untyped-def]
             cost[k + 1], length[k + 1], ends[k + 1] = cost[k], length[k], ends[k]
             if visits[k] > 0:
                 cost[k + 1], length[k + 1], ends[k + 1] = np.nan, np.inf, 0.0
-            near = k > 0 and abs(rise) <= close
+            near = k > 0 and not abs(rise) > close
             for i in range(k + 1, states):
-                near = near or (a[i, k] == 0.0 and abs(excess[0, i]) <= close * den[i])
+                near = near or (a[i, k] == 0.0 and not abs(excess[0, i]) > close * den[i])
                 den[i] = -a[i, k]
             closing, leak, weight = k, 1.0, visits[k]
             undecided = undecided or near
@@ -97,12 +125,7 @@ def eliminate_in_place(  # type: ignore[no-untyped-def]
             visits[j] -= first * a[k, j]
             total += visits[j]
         ends[k + 1] = total
-        for i in range(k + 1, states):
-            f = a[i, k] / pivot
-            if f != 0.0:
-                den[i] -= f * here
-                for j in range(k + 1, states):
-                    a[i, j] -= f * a[k, j]
+        subtract(a, den, k, pivot)
     weights[states] = weight
     return states, UNDECIDED if undecided else closing
 

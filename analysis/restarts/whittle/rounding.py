@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
 
 from analysis.display import brief
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.whittle.elimination_steps import (
-    CLOSE,
     UNDECIDED,
     add_up,
     count_in_full,
@@ -30,6 +31,7 @@ from analysis.restarts.whittle.elimination_steps import (
     eliminate_in_place,
     start,
 )
+from analysis.results import NotConverged
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +40,7 @@ TOLERANCE = 1e-9
 #: Errors that are sown at a time.
 PROBES = 4
 #: Bits of the first elimination in balls, and of the last.
-LEAST_BITS, MOST_BITS = 256, 16384
+LEAST_BITS, MOST_BITS = 256, 65536
 NO_SIGNS, NOTHING_LOST = np.empty((0, 0)), np.empty(0)
 
 
@@ -53,7 +55,8 @@ class Elimination:
     critical, crossings : ndarray, shape (states,)
         nu and w along the order.
     cost, length : ndarray, shape (states + 1,)
-        L(k) and M(k); at discount 1, nan and infinite where the arm is never active again.
+        L(k) and M(k); at discount 1, nan and infinite where the arm is never active again. Lengths
+        above 1e308, the largest float, are infinite too.
     activity : ndarray, shape (states + 1,)
         N(k), the normalised discounted number of active epochs.
     rising : bool
@@ -137,18 +140,55 @@ def in_balls(
     while True:
         with ctx.workprec(bits):
             found = _one_in_balls(arm, arb(discount), adaptive)
+        # More bits tell apart what differs; what may tie even then is left to the limit.
         if isinstance(found, int):
-            return _limit_in_balls(arm, adaptive, tolerance)
-        if found is None or found.residual <= tolerance or bits >= MOST_BITS:
+            negligible = _negligible(arm)
+            if bits >= min(negligible, MOST_BITS):
+                return _limit_in_balls(arm, adaptive, tolerance, negligible)
+        elif found is None or found.residual <= tolerance or bits >= MOST_BITS:
             return found
         bits *= 2
 
 
-def _limit_in_balls(arm: RestartArm, adaptive: bool, tolerance: float) -> Elimination:
-    """Eliminate at discounts 1 - 2^-bits until the crossings of two of them agree."""
+def _negligible(arm: RestartArm) -> int:
+    """Return bits such that 1 - b = 2^-bits is negligible at whatever pace the passive chain moves.
+
+    A state that can be reached is reached by a path of probability 2^-d or more, d being the
+    longest of all shortest paths in the lengths -log2 P. A set of n states that can be left is
+    therefore left within n 2^d epochs on average, whose square is short beside 1/(1 - b).
+    """
+    there = arm.passive > 0
+    steps = np.zeros_like(arm.passive)
+    # A step that is certain has a length too, as no entry stands for no step.
+    steps[there] = 1e-9 - np.log2(arm.passive[there])
+    paths = csgraph.shortest_path(sparse.csr_array(steps))
+    longest = float(paths[np.isfinite(paths)].max()) + np.log2(arm.states)
+    bits = LEAST_BITS
+    while bits < 2 * longest + LEAST_BITS / 2:
+        bits *= 2
+    return bits
+
+
+def _limit_in_balls(arm: RestartArm, adaptive: bool, tolerance: float, bits: int) -> Elimination:
+    """Eliminate at discounts 1 - 2^-bits until the crossings of two of them agree.
+
+    Begun with the bits of `_negligible`, a cycle of more than 2^(bits/2) epochs is one that does
+    not end at discount 1.
+
+    Raises
+    ------
+    NotConverged
+        If the first two discounts already take more than `MOST_BITS`.
+    """
     from flint import arb, ctx
 
-    bits, before = LEAST_BITS, np.full(arm.states, np.inf)
+    if 8 * bits > MOST_BITS:
+        raise NotConverged(
+            f"states of an arm of {arm.states} states tie at discount 1, and which comes first is "
+            f"decided by terms of the size of 1 - discount; its passive chain is so slow that a "
+            f"discount of 1 - 2^-{bits} would be needed to tell: take a discount below 1"
+        )
+    before = np.full(arm.states, np.inf)
     spread = max(np.ptp(arm.passive_cost), np.ptp(arm.active_cost))
     while True:
         with ctx.workprec(4 * bits):
@@ -159,8 +199,8 @@ def _limit_in_balls(arm: RestartArm, adaptive: bool, tolerance: float) -> Elimin
         with np.errstate(invalid="ignore"):
             apart = np.abs(crossings - before) / (np.abs(crossings) + spread)
         residual = max(found.residual, float(np.nan_to_num(apart, nan=0.0, posinf=np.inf).max()))
-        if residual <= tolerance or 4 * bits >= MOST_BITS:
-            endless = found.length > 2.0 ** (LEAST_BITS // 2)
+        if residual <= tolerance or 8 * bits > MOST_BITS:
+            endless = np.log2(found.length) > bits / 2
             return replace(
                 found,
                 cost=np.where(endless, np.nan, found.cost),
@@ -189,11 +229,11 @@ def _one_in_balls(arm: RestartArm, b: Any, adaptive: bool) -> Elimination | int 
     a, excess, rises = (np.empty((rows, states), dtype=object) for rows in (states, 1, 1))
     den, visits, dens, critical, crossings = np.empty((5, states), dtype=object)
     weights, cost, length, activity = np.empty((4, states + 1), dtype=object)
-    begin, reach, spread = start(
+    begin, _, spread = start(
         passive, reset, idle, repair, b, a, visits, excess, den, cost, length, activity
     )
     done, closing = eliminate_in_place(
-        a, visits, excess, den, b, np.empty((0, states)), adaptive, reach * CLOSE,
+        a, visits, excess, den, b, np.empty((0, states)), adaptive, 0,
         order, critical, rises, weights, dens, cost, length, activity,
     )  # fmt: skip
     if done < states:

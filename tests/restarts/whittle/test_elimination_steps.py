@@ -229,6 +229,27 @@ def test_cycles_whose_square_no_float_can_hold_are_told():
     found = in_balls(tied, 1.0, adaptive=True, tolerance=1e-10)
     true = precise_index(tied, 1.0, 3000)[found.order]
     np.testing.assert_allclose(found.crossings, true, rtol=1e-9)
+    # Costs do not enter the lengths: of a cycle that ends, however late.
+    untied = in_balls(arm, 1.0, adaptive=True, tolerance=1e-10)
+    assert untied.order.tolist() == found.order.tolist() == list(range(26))
+    np.testing.assert_allclose(found.length, untied.length, rtol=1e-12)
+    assert found.length[-2] > 1e190
+
+
+def test_a_state_is_eliminated_alike_entry_by_entry_and_in_whole_arrays():
+    passive = plain(3).passive.copy()
+    passive[1, 3] = passive[4, 1] = 0.0  # entries and factors of 0 are passed over
+    found, expected, rest = [], np.eye(5) - 0.9 * passive, slice(2, None)
+    for way in (steps.subtract, steps._compiled_subtract(None, None, None, None)):
+        a, den = np.eye(5) - 0.9 * passive, np.arange(1.0, 6.0)
+        way(a, den, 1, 0.7)
+        found.append(np.column_stack([a, den]))
+    factors = expected[rest, 1] / 0.7
+    expected[rest, rest] -= np.outer(factors, expected[1, rest])
+    expected = np.column_stack([expected, np.arange(1.0, 6.0)])
+    expected[rest, -1] -= factors * 2.0
+    for one in found:
+        np.testing.assert_allclose(one, expected, rtol=1e-14, atol=1e-16)
 
 
 def test_errors_are_sown_in_every_term_and_carried_on():

@@ -10,6 +10,7 @@ from analysis.restarts import RestartArm
 from analysis.restarts.whittle import elimination_steps as steps
 from analysis.restarts.whittle import rounding
 from analysis.restarts.whittle.rounding import Elimination, in_balls
+from analysis.results import NotConverged
 from tests.restarts.adversarial import FAMILIES, draw
 from tests.restarts.whittle.test_elimination_steps import EPSILON, plain, policies
 
@@ -123,12 +124,12 @@ def test_discounts_tend_to_one_until_two_agree_on_every_state(monkeypatch):
         answer(0.0, (1.0, 2.1)),
         answer(1e-9, (1.0, 2.1)),
         answer(0.0, (2.1, 1.0 + 2 * near), (1, 0)),
-        answer(0.0, (1.0 + 2.99 * near, 2.1), length=(1.0, 2.0**100, 2.0**200)),
+        answer(0.0, (1.0 + 2.99 * near, 2.1), length=(1.0, 2.0**300, np.inf)),
     ]
     asked = answering(monkeypatch, answers)
     found = in_balls(arm, 1.0, adaptive=True, tolerance=1e-10)
     np.testing.assert_array_equal(found.crossings, answers[-1].crossings)
-    np.testing.assert_array_equal(found.length, [1.0, 2.0**100, np.inf])
+    np.testing.assert_array_equal(found.length, [1.0, 2.0**300, np.inf])
     np.testing.assert_array_equal(found.cost, [0.0, 1.0, np.nan])
     np.testing.assert_array_equal(found.activity, [0.25, 0.25, 0.0])
     assert found.residual == pytest.approx(0.99 * 1e-10, rel=1e-5)
@@ -137,6 +138,60 @@ def test_discounts_tend_to_one_until_two_agree_on_every_state(monkeypatch):
         with ctx.workprec(bits):
             assert 1 - discount == arb(2) ** -power
         assert bits >= 2 * power  # terms of the size of 1 - b keep half of their bits
+
+
+def test_a_cycle_is_endless_where_it_lasts_as_long_as_the_discount_lets_it(monkeypatch):
+    """Not where it is merely long: that of 2^128 epochs ends, with 1 - b = 2^-512."""
+    long = answer(0.0, length=(2.0**128, 2.0**256, 2.0**257))
+    answering(monkeypatch, [long])
+    found = rounding._limit_in_balls(plain(0, 2), True, 1e-10, 256)
+    np.testing.assert_array_equal(found.length, [2.0**128, 2.0**256, np.inf])
+    np.testing.assert_array_equal(found.cost, [0.0, 1.0, np.nan])
+    np.testing.assert_array_equal(found.activity, [0.25, 0.25, 0.0])
+
+
+def climbing(states, seldom):
+    """A chain that climbs once in 1/seldom epochs, and else falls to where it began."""
+    passive = seldom * np.eye(states, k=1)
+    passive[:, 0] += 1 - passive.sum(axis=1)
+    return RestartArm(passive, np.eye(states)[0], np.arange(states) * 1.0, np.ones(states))
+
+
+@pytest.mark.parametrize(
+    ("states", "seldom", "bits"),
+    [(2, 0.5, 256), (8, 2.0**-8, 256), (8, 2.0**-9, 512), (8, 2.0**-26, 512), (8, 2.0**-27, 1024)],
+)
+def test_a_discount_is_negligible_beside_the_slowest_path(states, seldom, bits):
+    """Beside the square of what seven steps up and eight states take, and 2^128 more."""
+    assert rounding._negligible(climbing(states, seldom)) == bits
+
+
+def test_no_path_is_longest_where_none_leads():
+    arm = RestartArm(np.eye(3), [1, 0, 0], np.arange(3.0), np.ones(3))
+    assert rounding._negligible(arm) == rounding.LEAST_BITS
+
+
+def test_what_may_tie_is_looked_at_more_closely_before_the_limit_is_taken(monkeypatch):
+    answers = [steps.UNDECIDED, steps.UNDECIDED, steps.UNDECIDED, answer(0.0)]
+    asked = answering(monkeypatch, answers)
+    arm = climbing(8, 2.0**-28)
+    assert in_balls(arm, 1.0, adaptive=True, tolerance=1e-10).residual == 0
+    assert [bits for bits, _ in asked] == [256, 512, 1024, 4096, 8192]
+    assert [b == 1 for _, b in asked] == [True, True, True, False, False]
+    asked = answering(monkeypatch, [steps.UNDECIDED, answer(0.0)])
+    assert in_balls(arm, 1.0, adaptive=True, tolerance=1e-10) is not None
+    assert [b == 1 for _, b in asked] == [True, True]
+
+
+def test_a_tie_that_no_discount_tried_can_decide_is_refused(monkeypatch):
+    asked = answering(monkeypatch, [steps.UNDECIDED])
+    arm = climbing(16, 2.0**-300)  # seldom enough for 1 - b = 2^-16384, in 2^16 bits
+    with pytest.raises(
+        NotConverged, match=r"16 states tie at discount 1.*1 - 2\^-16384 .* below 1"
+    ):
+        in_balls(arm, 1.0, adaptive=True, tolerance=1e-10)
+    assert asked[-1][0] == 16384
+    assert all(b == 1 for _, b in asked)
 
 
 def test_discounts_that_never_agree_end_with_what_they_are_apart(monkeypatch):
