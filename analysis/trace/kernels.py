@@ -8,15 +8,25 @@ come out as an array of shape (horizon, budget), in increasing order at each epo
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from analysis.ephemeral.kernels import h, mark_top, relative_index
 
-NUTCH, STORM, ENTRY, AUTO = range(4)
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+class Schedule(IntEnum):
+    """Rules of `analysis.trace.deployed` for the next visit of a source."""
+
+    NUTCH = 0
+    STORM = 1
+    ENTRY = 2
+    AUTO = 3
 
 
 @njit(cache=True)
@@ -162,18 +172,18 @@ def follow_due(
             while following[i] < place[i + 1] and item[following[i]] <= second:
                 following[i] += 1
                 new = True
-            if rule in (ENTRY, AUTO):
+            if rule == Schedule.ENTRY or rule == Schedule.AUTO:
                 while oldest[i] < following[i] and item[oldest[i]] <= second - constants[2]:
                     oldest[i] += 1
                 late = following[i] - oldest[i]
                 wait = longest
-                if late > 0 and rule == ENTRY:
+                if late > 0 and rule == Schedule.ENTRY:
                     wait = np.rint(constants[3] / late) * 60.0 / period
                 elif late > 0:
                     gap = (item[following[i] - 1] - item[oldest[i]]) // late
                     wait = gap / period if gap > 0 else longest
                 due[i] = epoch + min(max(wait, shortest), longest)
-            elif rule == STORM:
+            elif rule == Schedule.STORM:
                 minutes = period / 60.0
                 if interval[i] == 0.0:
                     interval[i] = constants[2] * minutes

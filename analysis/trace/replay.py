@@ -298,14 +298,21 @@ def _rule(policy: NutchAdaptive | StormCrawler | EntryFrequency) -> tuple[int, F
     interval = np.zeros(policy.due.size)
     if isinstance(policy, NutchAdaptive):
         shift = policy.longest / seconds if policy.mended else np.inf
-        rule, rest = kernels.NUTCH, [policy.INCREASE, policy.DECREASE, policy.SYNC, shift]
+        rule, rest = (
+            int(kernels.Schedule.NUTCH),
+            [policy.INCREASE, policy.DECREASE, policy.SYNC, shift],
+        )
         interval = policy.interval.copy()
     elif isinstance(policy, StormCrawler):
-        rule, rest, interval = kernels.STORM, [policy.first / seconds], policy.interval.copy()
+        rule, rest, interval = (
+            int(kernels.Schedule.STORM),
+            [policy.first / seconds],
+            policy.interval.copy(),
+        )
     elif isinstance(policy, AutoTtl):
-        rule, rest = kernels.AUTO, [policy.MEMORY]
+        rule, rest = int(kernels.Schedule.AUTO), [policy.MEMORY]
     else:
-        rule, rest = kernels.ENTRY, [policy.MEMORY, WEEK / 60.0 / policy.factor]
+        rule, rest = int(kernels.Schedule.ENTRY), [policy.MEMORY, WEEK / 60.0 / policy.factor]
     return rule, np.array([policy.shortest / seconds, policy.longest / seconds, *rest]), interval
 
 
