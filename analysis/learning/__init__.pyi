@@ -1,9 +1,10 @@
 from .baselines import AgeBlindUcb, JointQ, JointQOptions
 from .certainty_equivalence import CertaintyEquivalence, CertaintyEquivalenceOptions
 from .comparison import LearningCurves, compare_learners
-from .environment import CompiledLearner, Fixed, Learner, Run, mean_content, play
+from .environment import Fixed, Learner, Run, mean_content, play
 from .identification import ClosedLoop, closed_loop, index_range
 from .items import ItemSums, mean_items, sample_items
+from .loop import CompiledLearner
 from .scheme.frozen import FrozenPolicy
 from .scheme.gradient import GradientCheck, ThresholdChain, gradient_check
 from .scheme.lspe import GreedyThresholdPolicy, Lspe, LspeOptions

@@ -5,6 +5,7 @@ See `analysis.learning.certainty_equivalence` for the equations.
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,16 @@ from analysis.learning.environment import compiled
 
 #: Gaps are searched for up to so many epochs.
 LONGEST = 1 << 16
+
+
+class Exploration(IntEnum):
+    """Rules of `CertaintyEquivalenceOptions`."""
+
+    FORCED = 0
+    UCB = 1
+    THOMPSON = 2
+    GAIN = 3
+    ESTIMATE = 4
 
 
 class Model(NamedTuple):
@@ -141,22 +152,22 @@ def _estimate(model, state, i):  # type: ignore[no-untyped-def]
 def learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
     """Add what crawls found to the running sums and estimate anew.
 
-    `aged` is the sum of worth times age of the items found, ``nan`` where only their sum of worths
-    is seen. A crawl at age 0 must find nothing and says nothing. The sums of an arm fade by the
-    epochs since its last crawl, which is its age.
+    `age` is of all arms. `aged` is the sum of worth times age of the items found, ``nan`` where
+    only their sum of worths is seen. A crawl at age 0 must find nothing and says nothing. The sums
+    of an arm fade by the epochs since its last crawl, which is its age.
     """
     state.epoch[0] += 1
     for m in range(arms.size):
-        i = arms[m]
-        if age[m] < 1:
+        i, since = arms[m], age[arms[m]]
+        if since < 1:
             continue
-        keep, content, items = np.exp(-age[m] / model.memory), found[m], not np.isnan(aged[m])
+        keep, content, items = np.exp(-since / model.memory), found[m], not np.isnan(aged[m])
         state.pairs[i] += 2 if items else 1
         state.weight[i] = keep * state.weight[i] + 1.0
-        state.young[i] = keep * state.young[i] + (1.0 if items or age[m] == 1 else 0.0)
-        state.older[i] = keep * state.older[i] + (1.0 if items or age[m] > 1 else 0.0)
+        state.young[i] = keep * state.young[i] + (1.0 if items or since == 1 else 0.0)
+        state.older[i] = keep * state.older[i] + (1.0 if items or since > 1 else 0.0)
         state.total[i] = keep * state.total[i] + content
-        g, log_g = _reach(model, age[m])
+        g, log_g = _reach(model, since)
         weighted, exposure, squares = state.weighted[i], state.exposure[i], state.squares[i]
         # each loop without a branch, so that it runs on several points at once
         if items:
@@ -171,6 +182,7 @@ def learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
             squares[point] = keep * squares[point] + content * content / g[point]
         _estimate(model, state, i)
         state.looked[i] = -1
+    return True
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Compiled choices of the certainty-equivalent learner: whom to crawl next, and the loop of a run.
+"""Compiled choices of the certainty-equivalent learner: which arms to crawl next.
 
 See `analysis.learning.certainty_equivalence` for the rules.
 """
@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.ephemeral.kernels import one_minus_short_exp, pass_epoch
 from analysis.learning._certainty_kernel import (
+    Exploration,
     at_estimate,
     drawn_index,
     hope,
     index,
-    learn,
     optimistic,
 )
-from analysis.learning.environment import collect, compiled, fresh, largest
+from analysis.learning.environment import compiled
+from analysis.learning.loop import largest
 
-FORCED, UCB, THOMPSON, GAIN, ESTIMATE = range(5)
 #: "forced" crawls an arm again once so much of the time watched has passed since its last crawl.
 OVERDUE = 0.75
 #: The running price moves by this share of its distance from the index of the last arm crawled.
@@ -133,21 +132,21 @@ def priorities(model, state, age, rng, values, budget):  # type: ignore[no-untyp
         if count < model.forced:
             again = model.forced if count % 2 == 1 else 0
             values[i] = 1e200 * (2 * model.forced + again - count)
-        elif model.exploration == ESTIMATE or model.exploration == FORCED:
-            overdue = model.exploration == FORCED and age[i] > OVERDUE * watched
+        elif model.exploration == Exploration.ESTIMATE or model.exploration == Exploration.FORCED:
+            overdue = model.exploration == Exploration.FORCED and age[i] > OVERDUE * watched
             values[i] = 1e190 if overdue else index(state.log_mu[i], state.u_star[i], age[i])
         else:
             phi = _dispersion(model, state, i, age[i], pooled, unseen)
             slack[i] = phi * confidence
-            if model.exploration == UCB:
+            if model.exploration == Exploration.UCB:
                 values[i] = at_estimate(state, i, age[i], slack[i])
-            elif model.exploration == GAIN:
+            elif model.exploration == Exploration.GAIN:
                 values[i] = _hoped(model, state, i, age[i], slack[i])
             else:
                 within = phi * np.log1p(watched)
                 values[i] = drawn_index(model, state, i, age[i], model.spread * phi, within, rng)
         _enter(estimated, values[i])
-    if model.exploration == UCB:
+    if model.exploration == Exploration.UCB:
         for i in range(values.size):
             if state.pairs[i] >= model.forced:
                 aim = max(estimated[-1], best[-1])
@@ -155,38 +154,12 @@ def priorities(model, state, age, rng, values, budget):  # type: ignore[no-untyp
             _enter(best, values[i])
     if model.floor > 0.0:
         _by_floor(model, state, age, needed, budget, values)
-    if model.exploration == GAIN:
+    if model.exploration == Exploration.GAIN:
         _move_price(state, values, budget)
 
 
 @compiled
-def play(model, state, alpha, decay, u_star, content, grown, age, budget, rng):  # type: ignore[no-untyped-def]
-    """Meet a stream of arrivals; `grown` is its worth times age, ``nan`` where none is seen.
-
-    The ages at the end are left in `age`.
-    """
-    horizon, size = content.shape
-    held, aged = np.empty(size), np.empty(size)
-    arms, ages = np.empty(budget, dtype=np.int64), np.empty(budget, dtype=np.int64)
-    found, older, values = np.empty(budget), np.empty(budget), np.empty(size)
-    reward, expected = np.zeros(horizon), np.zeros(horizon)
-    crawls = np.zeros(size, dtype=np.int64)
-    fresh(decay, u_star, held, age)
-    for i in range(size):
-        aged[i] = u_star[i] * one_minus_short_exp(decay[i]) / decay[i]
-        if np.isnan(grown[0, i]):
-            aged[i] = np.nan
-    for epoch in range(horizon):
-        priorities(model, state, age, rng, values, budget)
-        largest(values, arms)
-        for m in range(budget):
-            ages[m], older[m] = age[arms[m]], aged[arms[m]]
-            aged[arms[m]] -= older[m]
-        reward[epoch], expected[epoch] = collect(
-            decay, u_star, held, age, arms, budget, found, crawls
-        )
-        learn(model, state, arms, ages, found, older)
-        for i in range(size):
-            aged[i] = alpha[i] * (aged[i] + held[i]) + grown[epoch, i]
-        pass_epoch(alpha, content[epoch], held, age)
-    return reward, expected, crawls
+def choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-untyped-def]
+    """Return the arms of largest estimated, optimistic or drawn index."""
+    priorities(model, state, age, rng, values, budget)
+    return largest(values, arms[:budget])

@@ -24,21 +24,11 @@ from numpy.typing import NDArray
 
 from analysis.checks import check_integer, check_kind, check_number, set_fields
 from analysis.display import brief
-from analysis.ephemeral.kernels import pass_epoch
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import (
-    Floats,
-    Ints,
-    Run,
-    by_epoch,
-    collect,
-    compiled,
-    constant_run,
-    fresh,
-    largest,
-)
+from analysis.learning.environment import Floats, Ints, Run, compiled
 from analysis.learning.items import ItemSums
+from analysis.learning.loop import CompiledLearner, compiled_loop, largest
 
 LARGEST_TABLE = 10_000_000
 
@@ -72,17 +62,84 @@ class JointQOptions:
         )
 
 
+class _JointModel(NamedTuple):
+    oldest: int
+    step: float
+    patience: float
+    explore: float
+
+
 class _JointState(NamedTuple):
-    """Q and visits, shape (A^N, sets); the sets of arms, shape (sets, M); n."""
+    """Q and visits, shape (A^N, sets); the sets of arms, shape (sets, M); the last set; n."""
 
     q: NDArray[np.float64]
     visits: NDArray[np.int64]
     sets: NDArray[np.int64]
+    action: NDArray[np.int64]
     epoch: NDArray[np.int64]
 
 
+@compiled
+def _row(oldest, age):  # type: ignore[no-untyped-def]
+    """Return the number of a joint state."""
+    row = 0
+    for i in range(age.size):
+        row = row * oldest + min(age[i], oldest) - 1
+    return row
+
+
+@compiled
+def _row_after(oldest, age, arms):  # type: ignore[no-untyped-def]
+    """Return the number of the joint state one epoch after arms were crawled."""
+    row, crawled = 0, 0
+    for i in range(age.size):
+        later = min(age[i] + 1, oldest)
+        if crawled < arms.size and arms[crawled] == i:
+            later = 1
+            crawled += 1
+        row = row * oldest + later - 1
+    return row
+
+
+@compiled
+def _best(state, row):  # type: ignore[no-untyped-def]
+    """Return the action of the largest value, the first of them."""
+    best = 0
+    for action in range(1, state.q.shape[1]):
+        if state.q[row, action] > state.q[row, best]:
+            best = action
+    return best
+
+
+@compiled
+def _joint_choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-untyped-def]
+    """Return the best set of arms by the table, or a random one, and keep its number."""
+    if rng.random() * (1.0 + state.epoch[0] / model.explore) < 1.0:
+        state.action[0] = int(rng.random() * state.q.shape[1])
+    else:
+        state.action[0] = _best(state, _row(model.oldest, age))
+    for m in range(budget):
+        arms[m] = state.sets[state.action[0], m]
+    return budget
+
+
+@compiled
+def _joint_learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
+    """Change the one entry of the table that was visited."""
+    state.epoch[0] += 1
+    action, reward = state.action[0], 0.0
+    for m in range(arms.size):
+        reward += found[m]
+    now, after = _row(model.oldest, age), _row_after(model.oldest, age, arms)
+    state.visits[now, action] += 1
+    alpha = model.step / (1.0 + state.visits[now, action] / model.patience) ** 0.6
+    change = reward + state.q[after, _best(state, after)] - state.q[0, 0] - state.q[now, action]
+    state.q[now, action] += alpha * change
+    return True
+
+
 @brief
-class JointQ:
+class JointQ(CompiledLearner):
     """Relative Q-learning on joint ages, for few arms.
 
     Parameters
@@ -106,6 +163,9 @@ class JointQ:
     ValueError: arms must be few: 12 arms of 4 ages make 201326592 entries, above 10000000; ...
     """
 
+    choose, learn = staticmethod(_joint_choose), staticmethod(_joint_learn)
+    loop = compiled_loop("JointQ", _joint_choose, _joint_learn)
+
     def __init__(self, arms: int, budget: int, options: JointQOptions | None = None) -> None:
         check_kind("options", options, JointQOptions, None)
         arms = check_integer("arms", arms, 1)
@@ -118,42 +178,29 @@ class JointQ:
                 f"arms must be few: {arms} arms of {self.options.oldest} ages make {entries} "
                 f"entries, above {LARGEST_TABLE}; lower oldest or use WhittleQ"
             )
-        shape = (self.options.oldest**arms, len(sets))
-        self._state = _JointState(
-            np.zeros(shape), np.zeros(shape, dtype=np.int64), sets, np.zeros(1, dtype=np.int64)
-        )
-        self._age = np.zeros(arms, dtype=np.int64)
-        self._action = 0
-
-    @property
-    def _constants(self) -> tuple[int, float, float, float]:
-        o = self.options
-        return o.oldest, o.step, o.patience, o.explore
+        shape, o = (self.options.oldest**arms, len(sets)), self.options
+        numbers = np.zeros((2, 1), dtype=np.int64)
+        state = _JointState(np.zeros(shape), np.zeros(shape, dtype=np.int64), sets, *numbers)
+        super().__init__(arms, _JointModel(o.oldest, o.step, o.patience, o.explore), state)
 
     def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
-        """Return the best set of arms by the table, or a random one."""
-        budget = check_integer(
-            "budget", budget, self._state.sets.shape[1], self._state.sets.shape[1]
-        )
-        self._age[:] = observation.age
-        self._action = _joint_choose(self._constants, self._state, self._age, rng)
-        return self._state.sets[self._action].copy()
+        """Return the best set of arms by the table, or a random one; `budget` is that of the table.
 
-    def update(self, arms: Ints, rewards: Floats) -> None:
-        """Update the one entry that was visited."""
-        _joint_learn(self._constants, self._state, self._age, self._action, float(np.sum(rewards)))
+        Raises
+        ------
+        ValueError
+            If the budget is not that of the table.
+        """
+        return super().select(observation, self._check_budget(budget), rng)
 
     def play(
         self, sources: Sources, content: Floats | ItemSums, budget: int, rng: np.random.Generator
     ) -> Run:
-        """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""
-        stream, budget = by_epoch(sources, content, budget)
-        check_integer("the number of sources", len(sources), self._age.size, self._age.size)
-        budget = check_integer(
-            "budget", budget, self._state.sets.shape[1], self._state.sets.shape[1]
-        )
-        known = (sources.alpha, sources.decay, sources.u_star)
-        return constant_run(_joint_play(self._constants, self._state, *known, stream, rng), budget)
+        """Run on a stream of arrivals, as `CompiledLearner.play`, with the budget of the table."""
+        return super().play(sources, content, self._check_budget(budget), rng)
+
+    def _check_budget(self, budget: int) -> int:
+        return check_integer("budget", budget, *(self._state.sets.shape[1],) * 2)
 
 
 class _UcbState(NamedTuple):
@@ -165,8 +212,31 @@ class _UcbState(NamedTuple):
     epoch: NDArray[np.int64]
 
 
+@compiled
+def _ucb_choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-untyped-def]
+    """Return the arms of largest upper confidence bound."""
+    scale = state.highest[0] if state.highest[0] > 0.0 else 1.0  # any, while nothing was found
+    for i in range(values.size):
+        values[i] = np.inf
+        if state.pairs[i] > 0:
+            radius = np.sqrt(2.0 * np.log(state.epoch[0]) / state.pairs[i])
+            values[i] = state.total[i] / state.pairs[i] + scale * radius
+    return largest(values, arms[:budget])
+
+
+@compiled
+def _ucb_learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
+    """Add what was found to the means."""
+    state.epoch[0] += 1
+    for m in range(arms.size):
+        state.pairs[arms[m]] += 1
+        state.total[arms[m]] += found[m]
+        state.highest[0] = max(state.highest[0], found[m])
+    return True
+
+
 @brief
-class AgeBlindUcb:
+class AgeBlindUcb(CompiledLearner):
     """UCB1 on the content that crawls found, ages ignored.
 
     Parameters
@@ -185,140 +255,12 @@ class AgeBlindUcb:
     True
     """
 
+    choose, learn = staticmethod(_ucb_choose), staticmethod(_ucb_learn)
+    loop = compiled_loop("AgeBlindUcb", _ucb_choose, _ucb_learn)
+
     def __init__(self, arms: int) -> None:
         arms = check_integer("arms", arms, 1)
-        self._state = _UcbState(
+        state = _UcbState(
             np.zeros(arms, dtype=np.int64), np.zeros(arms), np.zeros(1), np.zeros(1, dtype=np.int64)
         )
-
-    def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
-        """Return the `budget` arms of largest upper confidence bound."""
-        arms = np.empty(budget, dtype=np.int64)
-        _ucb_choose(self._state, np.empty(self._state.pairs.size), arms)
-        return arms
-
-    def update(self, arms: Ints, rewards: Floats) -> None:
-        """Add what was found to the means."""
-        _ucb_learn(self._state, np.asarray(arms), np.asarray(rewards))
-
-    def play(
-        self, sources: Sources, content: Floats | ItemSums, budget: int, rng: np.random.Generator
-    ) -> Run:
-        """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""
-        stream, budget = by_epoch(sources, content, budget)
-        check_integer("the number of sources", len(sources), *(self._state.pairs.size,) * 2)
-        known = (sources.alpha, sources.decay, sources.u_star)
-        return constant_run(_ucb_play(self._state, *known, stream, budget), budget)
-
-
-@compiled
-def _row(oldest, age):  # type: ignore[no-untyped-def]
-    """Return the number of a joint state."""
-    row = 0
-    for i in range(age.size):
-        row = row * oldest + min(age[i], oldest) - 1
-    return row
-
-
-@compiled
-def _row_after(oldest, age, sets, action):  # type: ignore[no-untyped-def]
-    """Return the number of the joint state one epoch after a set of arms was crawled."""
-    row, crawled = 0, 0
-    for i in range(age.size):
-        later = min(age[i] + 1, oldest)
-        if crawled < sets.shape[1] and sets[action, crawled] == i:
-            later = 1
-            crawled += 1
-        row = row * oldest + later - 1
-    return row
-
-
-@compiled
-def _best(state, row):  # type: ignore[no-untyped-def]
-    """Return the action of the largest value, the first of them."""
-    best = 0
-    for action in range(1, state.q.shape[1]):
-        if state.q[row, action] > state.q[row, best]:
-            best = action
-    return best
-
-
-@compiled
-def _joint_choose(constants, state, age, rng):  # type: ignore[no-untyped-def]
-    oldest, _, _, explore = constants
-    if rng.random() * (1.0 + state.epoch[0] / explore) < 1.0:
-        return int(rng.random() * state.q.shape[1])
-    return _best(state, _row(oldest, age))
-
-
-@compiled
-def _joint_learn(constants, state, age, action, reward):  # type: ignore[no-untyped-def]
-    oldest, step, patience, _ = constants
-    state.epoch[0] += 1
-    now, after = _row(oldest, age), _row_after(oldest, age, state.sets, action)
-    state.visits[now, action] += 1
-    alpha = step / (1.0 + state.visits[now, action] / patience) ** 0.6
-    change = reward + state.q[after, _best(state, after)] - state.q[0, 0] - state.q[now, action]
-    state.q[now, action] += alpha * change
-
-
-@compiled
-def _joint_play(constants, state, alpha, decay, u_star, content, rng):  # type: ignore[no-untyped-def]
-    horizon, size = content.shape
-    held, age, before = (
-        np.empty(size),
-        np.empty(size, dtype=np.int64),
-        np.empty(size, dtype=np.int64),
-    )
-    found = np.empty(state.sets.shape[1])
-    reward, expected = np.zeros(horizon), np.zeros(horizon)
-    crawls = np.zeros(size, dtype=np.int64)
-    fresh(decay, u_star, held, age)
-    for epoch in range(horizon):
-        action = _joint_choose(constants, state, age, rng)
-        for i in range(size):
-            before[i] = age[i]
-        reward[epoch], expected[epoch] = collect(
-            decay, u_star, held, age, state.sets[action], found.size, found, crawls
-        )
-        _joint_learn(constants, state, before, action, reward[epoch])
-        pass_epoch(alpha, content[epoch], held, age)
-    return reward, expected, crawls
-
-
-@compiled
-def _ucb_choose(state, values, arms):  # type: ignore[no-untyped-def]
-    scale = state.highest[0] if state.highest[0] > 0.0 else 1.0  # any, while nothing was found
-    for i in range(values.size):
-        values[i] = np.inf
-        if state.pairs[i] > 0:
-            radius = np.sqrt(2.0 * np.log(state.epoch[0]) / state.pairs[i])
-            values[i] = state.total[i] / state.pairs[i] + scale * radius
-    largest(values, arms)
-
-
-@compiled
-def _ucb_learn(state, arms, found):  # type: ignore[no-untyped-def]
-    state.epoch[0] += 1
-    for m in range(arms.size):
-        state.pairs[arms[m]] += 1
-        state.total[arms[m]] += found[m]
-        state.highest[0] = max(state.highest[0], found[m])
-
-
-@compiled
-def _ucb_play(state, alpha, decay, u_star, content, budget):  # type: ignore[no-untyped-def]
-    horizon, size = content.shape
-    held, age = np.empty(size), np.empty(size, dtype=np.int64)
-    arms, found, values = np.empty(budget, dtype=np.int64), np.empty(budget), np.empty(size)
-    reward, expected = np.zeros(horizon), np.zeros(horizon)
-    crawls = np.zeros(size, dtype=np.int64)
-    fresh(decay, u_star, held, age)
-    for epoch in range(horizon):
-        _ucb_choose(state, values, arms)
-        reward[epoch], expected[epoch] = collect(
-            decay, u_star, held, age, arms, budget, found, crawls
-        )
-        _ucb_learn(state, arms, found)
-        pass_epoch(alpha, content[epoch], held, age)
-    return reward, expected, crawls
+        super().__init__(arms, (), state)

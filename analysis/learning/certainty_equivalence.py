@@ -73,14 +73,12 @@ from numpy.typing import NDArray
 
 from analysis.checks import check_choice, check_integer, check_kind, check_number, set_fields
 from analysis.display import brief
-from analysis.ephemeral.policies import Observation
-from analysis.ephemeral.sources import Sources
 from analysis.learning import _certainty_kernel as kernel
 from analysis.learning import _exploration_kernel as choices
-from analysis.learning.environment import Floats, Ints, Run, by_epoch, constant_run, largest
-from analysis.learning.items import ItemSums
+from analysis.learning.environment import Floats, Ints
+from analysis.learning.loop import CompiledLearner, compiled_loop
 
-EXPLORATIONS = ("forced", "ucb", "thompson", "gain", "estimate")
+EXPLORATIONS = {rule.name.lower(): rule for rule in kernel.Exploration}
 TABLED = 256
 """Ages at which g and the index stand in tables; at higher ages they are computed."""
 
@@ -124,7 +122,7 @@ class CertaintyEquivalenceOptions:
     memory: float = np.inf
 
     def __post_init__(self) -> None:
-        check_choice("exploration", self.exploration, EXPLORATIONS)
+        check_choice("exploration", self.exploration, tuple(EXPLORATIONS))
         slowest = check_number("slowest", self.slowest, 0, low_open=True, high_open=True)
         fastest = check_number("fastest", self.fastest, 0, low_open=True, high_open=True)
         if slowest >= fastest:
@@ -145,7 +143,7 @@ class CertaintyEquivalenceOptions:
 
 
 @brief
-class CertaintyEquivalence:
+class CertaintyEquivalence(CompiledLearner):
     """The learner.
 
     Parameters
@@ -172,12 +170,13 @@ class CertaintyEquivalence:
     """
 
     sees_items = True
+    choose, learn = staticmethod(choices.choose), staticmethod(kernel.learn)
+    loop = compiled_loop("CertaintyEquivalence", choices.choose, kernel.learn)
 
     def __init__(self, arms: int, options: CertaintyEquivalenceOptions | None = None) -> None:
         check_kind("options", options, CertaintyEquivalenceOptions, None)
         arms = check_integer("arms", arms, 1)
         self.options = options or CertaintyEquivalenceOptions()
-        self._model = _model(self.options)
         kinds = {"pairs": np.int64, "top": np.int64, "looked": np.int64, "epoch": np.int64}
         grids = ("weighted", "exposure", "squares", "profile")
         state = {}
@@ -189,8 +188,7 @@ class CertaintyEquivalence:
         for name in ("log_mu", "u_star", "width", "hoped_log_mu", "hoped_u_star"):
             state[name] += np.nan
         state["looked"] -= 1
-        self._state = kernel.State(**state)
-        self._age = np.zeros(arms, dtype=np.int64)
+        super().__init__(arms, _model(self.options), kernel.State(**state))
 
     @property
     def u_star(self) -> Floats:
@@ -207,25 +205,6 @@ class CertaintyEquivalence:
         """Ages of the arms: after `play` those at its end, else at the last choice; shape (N,)."""
         return self._age.copy()
 
-    def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
-        """Return the `budget` arms of largest estimated, optimistic or drawn index."""
-        self._age[:] = observation.age
-        arms = np.empty(budget, dtype=np.int64)
-        values = np.empty(self._age.size)
-        choices.priorities(self._model, self._state, self._age, rng, values, budget)
-        largest(values, arms)
-        return arms
-
-    def update(self, arms: Ints, rewards: Floats | ItemSums) -> None:
-        """Add what was found at each crawled arm: its items' sums, or its content alone."""
-        arms = np.asarray(arms)
-        if isinstance(rewards, ItemSums):
-            found, aged = rewards.worth, rewards.aged
-        else:
-            found = np.asarray(rewards, dtype=float)
-            aged = np.full(found.shape, np.nan)
-        kernel.learn(self._model, self._state, arms, self._age[arms], found, aged)
-
     def state(self) -> dict[str, NDArray[Any]]:
         """Return all that was learned, as arrays, for `restore`."""
         return {name: array.copy() for name, array in self._state._asdict().items()}
@@ -234,22 +213,6 @@ class CertaintyEquivalence:
         """Go back to what `state` returned, of as many arms and with the same options."""
         for name, array in self._state._asdict().items():
             array[...] = state[name]
-
-    def play(
-        self, sources: Sources, content: Floats | ItemSums, budget: int, rng: np.random.Generator
-    ) -> Run:
-        """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""
-        stream, budget = by_epoch(sources, content, budget)
-        check_integer("the number of sources", len(sources), self._age.size, self._age.size)
-        known = (sources.alpha, sources.decay, sources.u_star)
-        if isinstance(content, ItemSums):
-            aged = np.ascontiguousarray(content.aged.T)
-        else:
-            aged = np.full(stream.shape, np.nan)
-        played = choices.play(
-            self._model, self._state, *known, stream, aged, self._age, budget, rng
-        )
-        return constant_run(played, budget)
 
 
 @lru_cache(maxsize=16)
@@ -263,7 +226,7 @@ def _model(options: CertaintyEquivalenceOptions) -> kernel.Model:
         np.log(g),
         kernel.index_table(log_mu, TABLED),
         np.exp(log_mu),
-        EXPLORATIONS.index(options.exploration),
+        int(EXPLORATIONS[options.exploration]),
         options.forced,
         options.confidence,
         options.spread,

@@ -25,7 +25,8 @@ from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.policies import WhittlePolicy
 from analysis.ephemeral.simulation import play_ages
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import CompiledLearner, Floats, Run, mean_content
+from analysis.learning.environment import Floats, Run, mean_content
+from analysis.learning.loop import CompiledLearner
 from analysis.results import Estimate, student_band
 from analysis.sweep import sweep
 

@@ -7,8 +7,8 @@ learner runs and handed to all of them (`Arrivals.sample`), so that differences 
 free of most of the noise; with `mean_content` in its place the scheme is the deterministic one, (2)
 and (3) of the 2019 paper.
 
-`play` is the definition. Each learner also has a `play` of its own, the same loop compiled, which
-must earn the same on the same arrivals.
+`play` is the definition. `analysis.learning.loop` has the same loop compiled, which must earn the
+same on the same arrivals.
 
 Reference: Avrachenkov and Borkar, A learning algorithm for the Whittle index policy for scheduling
 web crawlers (2019), section II.
@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from analysis.checks import check_array, check_choice, check_integer, check_kind
 from analysis.display import brief
 from analysis.ephemeral.environment import Environment
-from analysis.ephemeral.kernels import mark_top
 from analysis.ephemeral.policies import Observation, Policy
 from analysis.ephemeral.sources import Sources
 from analysis.learning.items import ItemSums, mean_aged
@@ -52,15 +51,6 @@ class Learner(Protocol):
 
         A learner with an attribute `sees_items` that is true gets `ItemSums` where items are seen.
         """
-
-
-class CompiledLearner(Learner, Protocol):
-    """A learner with a compiled loop of its own."""
-
-    def play(
-        self, sources: Sources, content: Floats | ItemSums, budget: int, rng: np.random.Generator
-    ) -> Run:
-        """Do what the function `play` does, faster."""
 
 
 @brief
@@ -243,50 +233,3 @@ def play(
         engaged[epoch] = len(arms)
         crawls[arms] += 1
     return Run(reward, expected, engaged, crawls)
-
-
-def constant_run(played: tuple[Floats, Floats, Ints], budget: int) -> Run:
-    """Return a run of rewards, expected rewards and crawls, with the whole budget at each epoch."""
-    reward, expected, crawls = played
-    return Run(reward, expected, np.full(reward.size, budget), crawls)
-
-
-@compiled
-def fresh(decay, u_star, held, age):  # type: ignore[no-untyped-def]
-    """Write contents u_i and ages 1."""
-    for i in range(held.size):
-        held[i] = -np.expm1(-decay[i]) * u_star[i]
-        age[i] = 1
-
-
-@compiled
-def collect(decay, u_star, held, age, arms, count, found, crawls):  # type: ignore[no-untyped-def]
-    """Crawl the first `count` arms: write what each held into `found`.
-
-    Returns the sum of that and its mean given the ages.
-    """
-    total, mean = 0.0, 0.0
-    for m in range(count):
-        i = arms[m]
-        found[m] = held[i]
-        total += held[i]
-        mean += -np.expm1(-decay[i] * age[i]) * u_star[i]
-        crawls[i] += 1
-        held[i] = 0.0
-        age[i] = 0
-    return total, mean
-
-
-@compiled
-def largest(values, arms):  # type: ignore[no-untyped-def]
-    """Write the positions of the largest values into `arms`, in increasing order.
-
-    Ties go to the smaller position.
-    """
-    chosen = np.empty(values.size, dtype=np.bool_)
-    mark_top(values, arms.size, np.empty(values.size), chosen)
-    place = 0
-    for i in range(values.size):
-        if chosen[i]:
-            arms[place] = i
-            place += 1

@@ -33,21 +33,8 @@ from numpy.typing import NDArray
 
 from analysis.checks import check_integer, check_kind, check_number, set_fields
 from analysis.display import brief
-from analysis.ephemeral.kernels import pass_epoch
-from analysis.ephemeral.policies import Observation
-from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import (
-    Floats,
-    Ints,
-    Run,
-    by_epoch,
-    collect,
-    compiled,
-    constant_run,
-    fresh,
-    largest,
-)
-from analysis.learning.items import ItemSums
+from analysis.learning.environment import Floats, compiled
+from analysis.learning.loop import CompiledLearner, compiled_loop, largest
 
 TIE = 1e-9
 """Share by which an epoch of age raises an index, so that the oldest of equal arms goes first."""
@@ -82,6 +69,11 @@ class UcWhittleOptions:
         )
 
 
+class _Model(NamedTuple):
+    confidence: float
+    episode: int
+
+
 class _State(NamedTuple):
     """Content found and crawls, by arm and age; the largest content; present indices; n."""
 
@@ -90,78 +82,6 @@ class _State(NamedTuple):
     highest: NDArray[np.float64]
     indices: NDArray[np.float64]
     epoch: NDArray[np.int64]
-
-
-@brief
-class UcWhittle:
-    """The learner.
-
-    Parameters
-    ----------
-    arms : int
-        N.
-    options : UcWhittleOptions, optional
-        Table size, width of the region, length of an episode.
-
-    Attributes
-    ----------
-    index : ndarray, shape (N, A)
-        The present optimistic index at ages 1 to A.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from analysis.ephemeral import four_sources
-    >>> from analysis.learning import mean_content, play
-    >>> content = mean_content(four_sources(), 300)
-    >>> run = play(four_sources(), UcWhittle(4), content, 1, np.random.default_rng(0))
-    >>> bool((run.crawls > 0).all())
-    True
-    """
-
-    def __init__(self, arms: int, options: UcWhittleOptions | None = None) -> None:
-        check_kind("options", options, UcWhittleOptions, None)
-        arms = check_integer("arms", arms, 1)
-        self.options = options or UcWhittleOptions()
-        shape = (arms, self.options.oldest)
-        self._state = _State(
-            np.zeros(shape),
-            np.zeros(shape, dtype=np.int64),
-            np.zeros(1),
-            np.zeros(shape),
-            np.zeros(1, dtype=np.int64),
-        )
-        self._age = np.zeros(arms, dtype=np.int64)
-
-    @property
-    def index(self) -> Floats:
-        """Optimistic index at ages 1 to A, shape (N, A)."""
-        return self._state.indices.copy()
-
-    @property
-    def _constants(self) -> tuple[float, int]:
-        return self.options.confidence, self.options.episode
-
-    def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
-        """Return the `budget` arms of largest optimistic index."""
-        self._age[:] = observation.age
-        arms = np.empty(budget, dtype=np.int64)
-        _choose(*self._constants, self._state, self._age, np.empty(self._age.size), arms)
-        return arms
-
-    def update(self, arms: Ints, rewards: Floats) -> None:
-        """Add what was found to the sums of its ages; a crawl at age 0 says nothing."""
-        arms = np.asarray(arms, dtype=np.int64)
-        _learn(self._state, arms, self._age[arms], np.asarray(rewards, dtype=float))
-
-    def play(
-        self, sources: Sources, content: Floats | ItemSums, budget: int, rng: np.random.Generator
-    ) -> Run:
-        """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""
-        stream, budget = by_epoch(sources, content, budget)
-        check_integer("the number of sources", len(sources), self._age.size, self._age.size)
-        known = (sources.alpha, sources.decay, sources.u_star)
-        return constant_run(_play(*self._constants, self._state, *known, stream, budget), budget)
 
 
 @compiled
@@ -199,45 +119,78 @@ def _hope(confidence, state):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _choose(confidence, episode, state, age, values, arms):  # type: ignore[no-untyped-def]
-    if state.epoch[0] % episode == 0:
-        _hope(confidence, state)
+def _choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-untyped-def]
+    """Return the arms of largest optimistic index."""
+    if state.epoch[0] % model.episode == 0:
+        _hope(model.confidence, state)
     oldest = state.indices.shape[1]
     for i in range(values.size):
         place = min(max(age[i], 1), oldest) - 1
         values[i] = state.indices[i, place] * (1.0 + TIE * age[i]) if age[i] > 0 else -1.0
-    largest(values, arms)
+    return largest(values, arms[:budget])
 
 
 @compiled
-def _learn(state, arms, age, found):  # type: ignore[no-untyped-def]
+def _learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
+    """Add what was found to the sums of its ages; a crawl at age 0 says nothing."""
     state.epoch[0] += 1
     oldest = state.total.shape[1]
     for m in range(arms.size):
-        if age[m] < 1:
+        i = arms[m]
+        if age[i] < 1:
             continue
-        place = min(age[m], oldest) - 1
-        state.total[arms[m], place] += found[m]
-        state.crawls[arms[m], place] += 1
+        place = min(age[i], oldest) - 1
+        state.total[i, place] += found[m]
+        state.crawls[i, place] += 1
         state.highest[0] = max(state.highest[0], found[m])
+    return True
 
 
-@compiled
-def _play(confidence, episode, state, alpha, decay, u_star, content, budget):  # type: ignore[no-untyped-def]
-    horizon, size = content.shape
-    held, age = np.empty(size), np.empty(size, dtype=np.int64)
-    arms, ages = np.empty(budget, dtype=np.int64), np.empty(budget, dtype=np.int64)
-    found, values = np.empty(budget), np.empty(size)
-    reward, expected = np.zeros(horizon), np.zeros(horizon)
-    crawls = np.zeros(size, dtype=np.int64)
-    fresh(decay, u_star, held, age)
-    for epoch in range(horizon):
-        _choose(confidence, episode, state, age, values, arms)
-        for m in range(budget):
-            ages[m] = age[arms[m]]
-        reward[epoch], expected[epoch] = collect(
-            decay, u_star, held, age, arms, budget, found, crawls
+@brief
+class UcWhittle(CompiledLearner):
+    """The learner.
+
+    Parameters
+    ----------
+    arms : int
+        N.
+    options : UcWhittleOptions, optional
+        Table size, width of the region, length of an episode.
+
+    Attributes
+    ----------
+    index : ndarray, shape (N, A)
+        The present optimistic index at ages 1 to A.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import four_sources
+    >>> from analysis.learning import mean_content, play
+    >>> content = mean_content(four_sources(), 300)
+    >>> run = play(four_sources(), UcWhittle(4), content, 1, np.random.default_rng(0))
+    >>> bool((run.crawls > 0).all())
+    True
+    """
+
+    choose, learn = staticmethod(_choose), staticmethod(_learn)
+    loop = compiled_loop("UcWhittle", _choose, _learn)
+
+    def __init__(self, arms: int, options: UcWhittleOptions | None = None) -> None:
+        check_kind("options", options, UcWhittleOptions, None)
+        arms = check_integer("arms", arms, 1)
+        self.options = options or UcWhittleOptions()
+        shape = (arms, self.options.oldest)
+        state = _State(
+            np.zeros(shape),
+            np.zeros(shape, dtype=np.int64),
+            np.zeros(1),
+            np.zeros(shape),
+            np.zeros(1, dtype=np.int64),
         )
-        _learn(state, arms, ages, found)
-        pass_epoch(alpha, content[epoch], held, age)
-    return reward, expected, crawls
+        super().__init__(arms, _Model(self.options.confidence, self.options.episode), state)
+
+    @property
+    def index(self) -> Floats:
+        """Optimistic index at ages 1 to A, shape (N, A)."""
+        return self._state.indices.copy()

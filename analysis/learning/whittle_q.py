@@ -28,21 +28,8 @@ from numpy.typing import NDArray
 
 from analysis.checks import check_integer, check_kind, check_number, set_fields
 from analysis.display import brief
-from analysis.ephemeral.kernels import pass_epoch
-from analysis.ephemeral.policies import Observation
-from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import (
-    Floats,
-    Ints,
-    Run,
-    by_epoch,
-    collect,
-    compiled,
-    constant_run,
-    fresh,
-    largest,
-)
-from analysis.learning.items import ItemSums
+from analysis.learning.environment import Floats, compiled
+from analysis.learning.loop import CompiledLearner, compiled_loop, largest
 
 
 @dataclass(frozen=True)
@@ -100,88 +87,19 @@ class _State(NamedTuple):
     epoch: NDArray[np.int64]
 
 
-@brief
-class WhittleQ:
-    """The learner.
-
-    Parameters
-    ----------
-    arms : int
-        N.
-    options : WhittleQOptions, optional
-        Table size and step sizes.
-
-    Attributes
-    ----------
-    index : ndarray, shape (N, A)
-        lambda, the present index at ages 1 to A.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from analysis.ephemeral import four_sources
-    >>> from analysis.learning import mean_content, play
-    >>> content = mean_content(four_sources(), 300)
-    >>> run = play(four_sources(), WhittleQ(4), content, 1, np.random.default_rng(0))
-    >>> bool((run.crawls > 0).all())
-    True
-    """
-
-    def __init__(self, arms: int, options: WhittleQOptions | None = None) -> None:
-        check_kind("options", options, WhittleQOptions, None)
-        arms = check_integer("arms", arms, 1)
-        self.options = options or WhittleQOptions()
-        o = self.options
-        self._model = _Model(o.step, o.patience, o.subsidy_step, o.explore)
-        self._state = _State(
-            np.zeros((arms, o.oldest, 2, o.oldest)),
-            np.zeros((arms, o.oldest)),
-            np.zeros((arms, o.oldest)),
-            np.zeros((arms, o.oldest, 2), dtype=np.int64),
-            np.zeros(1, dtype=np.int64),
-        )
-        self._age = np.zeros(arms, dtype=np.int64)
-
-    @property
-    def index(self) -> Floats:
-        """Learned index at ages 1 to A, shape (N, A)."""
-        return self._state.subsidy.copy()
-
-    def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
-        """Return the `budget` arms of largest learned index, or random ones."""
-        self._age[:] = observation.age
-        arms = np.empty(budget, dtype=np.int64)
-        _choose(self._model, self._state, self._age, rng, np.empty(self._age.size), arms)
-        return arms
-
-    def update(self, arms: Ints, rewards: Floats) -> None:
-        """Update every arm's tables: crawled arms with what was found, the others with nothing."""
-        chosen = np.asarray(arms, dtype=np.int64)
-        _learn(self._model, self._state, self._age, chosen, np.asarray(rewards))
-
-    def play(
-        self, sources: Sources, content: Floats | ItemSums, budget: int, rng: np.random.Generator
-    ) -> Run:
-        """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop."""
-        stream, budget = by_epoch(sources, content, budget)
-        check_integer("the number of sources", len(sources), self._age.size, self._age.size)
-        known = (sources.alpha, sources.decay, sources.u_star)
-        played = _play(self._model, self._state, *known, stream, budget, rng)
-        return constant_run(played, budget)
-
-
 @compiled
-def _choose(model, state, age, rng, values, arms):  # type: ignore[no-untyped-def]
+def _choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-untyped-def]
+    """Return the arms of largest learned index, or random ones."""
     oldest = state.subsidy.shape[1]
     random = rng.random() * (1.0 + state.epoch[0] / model.explore) < 1.0
     for i in range(values.size):
         values[i] = rng.random() if random else state.subsidy[i, min(age[i], oldest) - 1]
-    largest(values, arms)
+    return largest(values, arms[:budget])
 
 
 @compiled
-def _learn(model, state, age, arms, found):  # type: ignore[no-untyped-def]
-    """One step of every arm: its transition changes the tables of all reference ages."""
+def _learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
+    """Change the tables of all reference ages by the transition of each arm, crawled or not."""
     state.epoch[0] += 1
     oldest = state.subsidy.shape[1]
     share = 0.5 / oldest
@@ -207,24 +125,54 @@ def _learn(model, state, age, arms, found):  # type: ignore[no-untyped-def]
         if not active:
             gamma = model.subsidy_step / (1.0 + state.visits[i, now, 0] / model.patience)
             state.subsidy[i, now] += gamma * (state.q[i, now, 1, now] - state.q[i, now, 0, now])
+    return True
 
 
-@compiled
-def _play(model, state, alpha, decay, u_star, content, budget, rng):  # type: ignore[no-untyped-def]
-    horizon, size = content.shape
-    held, age = np.empty(size), np.empty(size, dtype=np.int64)
-    before = np.empty(size, dtype=np.int64)
-    arms, found, values = np.empty(budget, dtype=np.int64), np.empty(budget), np.empty(size)
-    reward, expected = np.zeros(horizon), np.zeros(horizon)
-    crawls = np.zeros(size, dtype=np.int64)
-    fresh(decay, u_star, held, age)
-    for epoch in range(horizon):
-        _choose(model, state, age, rng, values, arms)
-        for i in range(size):
-            before[i] = age[i]
-        reward[epoch], expected[epoch] = collect(
-            decay, u_star, held, age, arms, budget, found, crawls
+@brief
+class WhittleQ(CompiledLearner):
+    """The learner.
+
+    Parameters
+    ----------
+    arms : int
+        N.
+    options : WhittleQOptions, optional
+        Table size and step sizes.
+
+    Attributes
+    ----------
+    index : ndarray, shape (N, A)
+        lambda, the present index at ages 1 to A.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from analysis.ephemeral import four_sources
+    >>> from analysis.learning import mean_content, play
+    >>> content = mean_content(four_sources(), 300)
+    >>> run = play(four_sources(), WhittleQ(4), content, 1, np.random.default_rng(0))
+    >>> bool((run.crawls > 0).all())
+    True
+    """
+
+    choose, learn = staticmethod(_choose), staticmethod(_learn)
+    loop = compiled_loop("WhittleQ", _choose, _learn)
+
+    def __init__(self, arms: int, options: WhittleQOptions | None = None) -> None:
+        check_kind("options", options, WhittleQOptions, None)
+        arms = check_integer("arms", arms, 1)
+        self.options = options or WhittleQOptions()
+        o = self.options
+        state = _State(
+            np.zeros((arms, o.oldest, 2, o.oldest)),
+            np.zeros((arms, o.oldest)),
+            np.zeros((arms, o.oldest)),
+            np.zeros((arms, o.oldest, 2), dtype=np.int64),
+            np.zeros(1, dtype=np.int64),
         )
-        _learn(model, state, before, arms, found)
-        pass_epoch(alpha, content[epoch], held, age)
-    return reward, expected, crawls
+        super().__init__(arms, _Model(o.step, o.patience, o.subsidy_step, o.explore), state)
+
+    @property
+    def index(self) -> Floats:
+        """Learned index at ages 1 to A, shape (N, A)."""
+        return self._state.subsidy.copy()

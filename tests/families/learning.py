@@ -438,7 +438,7 @@ FAMILIES = {
 NOT_COMPUTED = {
     "CertaintyEquivalenceOptions": "options",
     "ClosedLoop": "a result; closed_loop has its families",
-    "CompiledLearner": "a protocol",
+    "CompiledLearner": "a base class",
     "GradientCheck": "a result; gradient_check has its families",
     "JointQOptions": "options",
     "Learned": "a result; learned has its families",

@@ -34,8 +34,9 @@ from analysis.learning.certainty_equivalence import (
     CertaintyEquivalence,
     CertaintyEquivalenceOptions,
 )
-from analysis.learning.environment import Floats, compiled, largest
+from analysis.learning.environment import Floats, compiled
 from analysis.learning.items import ItemSums
+from analysis.learning.loop import largest
 from analysis.results import Estimate
 from analysis.sweep import sweep
 
@@ -293,18 +294,20 @@ def _play(model, state, alpha, content, grown, mean, budget, rng):  # type: igno
     """
     horizon, size = content.shape
     held, expected, age = np.zeros(size), np.zeros(size), np.zeros(size, dtype=np.int64)
-    arms, ages = np.empty(budget, dtype=np.int64), np.empty(budget, dtype=np.int64)
-    found, older, values, total = np.empty(budget), np.empty(budget), np.empty(size), 0.0
+    arms, values, total = np.empty(budget, dtype=np.int64), np.empty(size), 0.0
+    found, older = np.empty(budget), np.empty(budget)
     aged = 0.0 * grown[0]
     for epoch in range(horizon):
         priorities(model, state, age, rng, values, budget)
         largest(values, arms)
         for m in range(budget):
             i = arms[m]
-            ages[m], found[m], older[m] = age[i], held[i], aged[i]
+            found[m], older[m] = held[i], aged[i]
             total += expected[i]
-            held[i], expected[i], age[i], aged[i] = 0.0, 0.0, 0, aged[i] - older[m]
-        learn(model, state, arms, ages, found, older)
+            held[i], expected[i], aged[i] = 0.0, 0.0, aged[i] - older[m]
+        learn(model, state, arms, age, found, older)
+        for i in arms:
+            age[i] = 0
         for i in range(size):
             aged[i] = alpha[i] * (aged[i] + held[i]) + grown[epoch, i]
         pass_epoch(alpha, content[epoch], held, age)

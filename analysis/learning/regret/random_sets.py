@@ -20,9 +20,9 @@ from analysis.learning.certainty_equivalence import (
     CertaintyEquivalence,
     CertaintyEquivalenceOptions,
 )
-from analysis.learning.environment import CompiledLearner
 from analysis.learning.identification import average_reward
 from analysis.learning.items import sample_items
+from analysis.learning.loop import CompiledLearner
 from analysis.learning.uc_whittle import UcWhittle
 from analysis.learning.whittle_q import WhittleQ
 from analysis.results import Estimate

@@ -28,6 +28,7 @@ CODE = (
     "environment",
     "identification",
     "items",
+    "loop",
     "regret/random_sets",
     "uc_whittle",
     "whittle_q",

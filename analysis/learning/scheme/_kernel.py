@@ -1,7 +1,4 @@
-"""Compiled steps of the LSPE(0) scheme; see `analysis.learning.scheme.lspe` for the equations.
-
-Codes of the options are positions in the tuples of names there.
-"""
+"""Compiled steps of the LSPE(0) scheme; see `analysis.learning.scheme.lspe` for the equations."""
 
 from __future__ import annotations
 
@@ -10,8 +7,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.ephemeral.kernels import pass_epoch
-from analysis.learning.environment import collect, compiled, fresh
+from analysis.learning.environment import compiled
+from analysis.learning.scheme.choices import (
+    Averaging,
+    Features,
+    Gradient,
+    Regulariser,
+    Reward,
+    Selection,
+    Signal,
+    Threshold,
+)
 
 STEP_BLOCK = 500
 AVERAGING_BLOCK = 1000
@@ -21,7 +27,10 @@ AVERAGING_POWER = AVERAGING_RATIO[0] / AVERAGING_RATIO[1]
 
 
 class Model(NamedTuple):
-    """Constants of a run; u and u_star are divided by scale, the rest is as in LspeOptions."""
+    """Constants of a run; u and u_star are divided by scale, the rest is as in LspeOptions.
+
+    From `selection` on they are values of the enumerations in `choices`.
+    """
 
     alpha: NDArray[np.float64]
     decay: NDArray[np.float64]
@@ -49,9 +58,9 @@ class State(NamedTuple):
     """What a run carries from step to step (arrays, changed in place).
 
     `steps` holds the number of steps taken and the step of divergence (-1 before), `grad` the
-    derivative of log p by each arm's threshold, `inverse` B^{-1} for rank-one updates. From `y` on
-    the arrays are room to compute in: the next state, features here and there, a move of r, what
-    it was before B^{-1}, and a matrix.
+    derivative of log p by each arm's threshold, `active` the arms drawn, `inverse` B^{-1} for
+    rank-one updates. From `y` on the arrays are room to compute in: the next state, features here
+    and there, a move of r, what it was before B^{-1}, and a matrix.
     """
 
     x: NDArray[np.float64]
@@ -63,6 +72,7 @@ class State(NamedTuple):
     b: NDArray[np.float64]
     steps: NDArray[np.int64]
     grad: NDArray[np.float64]
+    active: NDArray[np.bool_]
     chance: NDArray[np.float64]
     inverse: NDArray[np.float64]
     y: NDArray[np.float64]
@@ -76,7 +86,7 @@ class State(NamedTuple):
 def start(model: Model, thresholds: NDArray[np.float64], initial_matrix: float) -> State:
     """Return the state before the first step."""
     size = model.u.size
-    length = size if model.features == 0 else size + size * (size + 1) // 2
+    length = size if model.features == Features.LINEAR else size + size * (size + 1) // 2
     q = np.zeros((size, 3))
     q[:, 0] = thresholds
     return State(
@@ -89,6 +99,7 @@ def start(model: Model, thresholds: NDArray[np.float64], initial_matrix: float) 
         np.zeros(length),
         np.array([0, -1]),
         np.zeros(size),
+        np.zeros(size, dtype=np.bool_),
         np.zeros(size),
         np.eye(length) / initial_matrix,
         np.zeros(size),
@@ -135,9 +146,9 @@ def thresholds(model, q, x, out):  # type: ignore[no-untyped-def]
     for i in range(x.size):
         s = content - x[i]
         level = q[i, 0]
-        if model.threshold == 1:
+        if model.threshold == Threshold.SHARED:
             level += q[i, 1] * (s + s * s)
-        elif model.threshold == 2:
+        elif model.threshold == Threshold.QUADRATIC:
             level += q[i, 1] * s + q[i, 2] * s * s
         if model.projected:
             level = min(max(level, model.u[i]), model.u_star[i])
@@ -145,14 +156,14 @@ def thresholds(model, q, x, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def choose(model, state, budget, rng, active):  # type: ignore[no-untyped-def]
-    """Draw the crawled arms, and write d log p / d T_i of the draw into `state.grad`."""
+def draw(model, state, budget, rng):  # type: ignore[no-untyped-def]
+    """Write the arms drawn into `state.active`, and d log p / d T_i of the draw into `grad`."""
+    x, active, grad, chance, weight = state.x, state.active, state.grad, state.chance, state.y
     size, kappa = active.size, model.kappa
-    x, excess, grad, chance, weight = state.x, state.grad, state.grad, state.chance, state.y
-    thresholds(model, state.q, x, excess)
+    thresholds(model, state.q, x, chance)
     for i in range(size):
-        chance[i] = kappa * (x[i] - excess[i] - model.offset)
-    if model.selection == 0:
+        chance[i] = kappa * (x[i] - chance[i] - model.offset)
+    if model.selection == Selection.INDEPENDENT:
         for i in range(size):
             f = 1.0 / (1.0 + np.exp(-chance[i]))
             active[i] = rng.random() < f
@@ -190,7 +201,7 @@ def write_features(model, x, phi):  # type: ignore[no-untyped-def]
     m = size
     for i in range(size):
         phi[i] = x[i]
-        if model.features == 1:
+        if model.features == Features.QUADRATIC:
             for j in range(i, size):
                 phi[m] = x[i] * x[j]
                 m += 1
@@ -251,17 +262,17 @@ def precondition(model, state, v):  # type: ignore[no-untyped-def]
     size, given, matrix, B = v.size, state.given, state.matrix, state.B
     for i in range(size):
         given[i] = v[i]
-    if model.regulariser == 3:
+    if model.regulariser == Regulariser.SHERMAN_MORRISON:
         multiply(state.inverse, given, v)
         return True
-    if model.regulariser == 2:
+    if model.regulariser == Regulariser.TIKHONOV:
         multiply(B, given, v)
         square(B, matrix)
     else:
         for i in range(size):
             for j in range(size):
                 matrix[i, j] = B[i, j]
-    if model.regulariser != 0:
+    if model.regulariser != Regulariser.NONE:
         for i in range(size):
             matrix[i, i] += model.regularisation
     return solve(matrix, v)
@@ -290,13 +301,13 @@ def ascend(model, state, weight):  # type: ignore[no-untyped-def]
     """
     x, q, grad = state.x, state.q, state.grad
     size, content = x.size, total(x)
-    summed = model.gradient == 0
+    summed = model.gradient == Gradient.EVERY_ARM
     for i in range(size):
         s = content - x[i]
         first, second, third = weight * grad[i], 0.0, 0.0
-        if model.threshold == 1:
+        if model.threshold == Threshold.SHARED:
             second = first * (s + s * s)
-        elif model.threshold == 2:
+        elif model.threshold == Threshold.QUADRATIC:
             second, third = first * s, first * (s * s)
         for k in range(size):
             if k == i or summed:
@@ -318,30 +329,30 @@ def average(state, b, surprise):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def learn(model, state, active, harvest):  # type: ignore[no-untyped-def]
-    """Take one step of the scheme; `harvest` is the content collected, not scaled."""
+def step(model, state, harvest):  # type: ignore[no-untyped-def]
+    """Take one step with the arms drawn; `harvest` is the content collected, not scaled."""
     state.steps[0] += 1
     n = state.steps[0]
     a = model.step / np.ceil(n / STEP_BLOCK)
     b = 1.0 / (n + 1.0)
-    if model.averaging == 1:
+    if model.averaging == Averaging.STEP:
         b = model.step / np.ceil(n / AVERAGING_BLOCK) ** AVERAGING_POWER
     x, y, r, move = state.x, state.y, state.r, state.move
     for i in range(x.size):
-        y[i] = model.u[i] if active[i] else model.alpha[i] * x[i] + model.u[i]
-    reward = total(x) if model.reward == 0 else harvest / model.scale
+        y[i] = model.u[i] if state.active[i] else model.alpha[i] * x[i] + model.u[i]
+    reward = total(x) if model.reward == Reward.ALL else harvest / model.scale
     write_features(model, x, state.phi)
     write_features(model, y, state.phi_next)
 
     value_next = inner(r, state.phi_next)
     signal, surprise = value_next, reward - state.eta[0]
-    if model.signal == 1:
+    if model.signal == Signal.ADVANTAGE:
         signal = surprise + value_next - inner(r, state.phi)
     ascend(model, state, a * signal)
 
     state.eta[0] += b * surprise
     average(state, b, surprise)
-    if model.regulariser == 3:
+    if model.regulariser == Regulariser.SHERMAN_MORRISON:
         update_inverse(state.inverse, state.phi, b, state.given)
     multiply(state.A, r, move)
     for i in range(r.size):
@@ -358,35 +369,21 @@ def learn(model, state, active, harvest):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def play(model, state, alpha, decay, u_star, content, budget, rng):  # type: ignore[no-untyped-def]
-    """Run on one stream of arrivals; entries from the epoch of divergence on have no meaning.
+def choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-untyped-def]
+    """Draw the arms to crawl at their expected contents, and return their number."""
+    for i in range(age.size):
+        state.x[i] = -np.expm1(-model.decay[i] * age[i]) * model.u_star[i]
+    draw(model, state, budget, rng)
+    count = 0
+    for i in range(age.size):
+        if state.active[i]:
+            arms[count] = i
+            count += 1
+    return count
 
-    alpha, decay and u_star (not scaled) are those of the sources that generate the rewards; the
-    model holds the estimates.
-    """
-    horizon, size = content.shape
-    held, age = np.empty(size), np.empty(size, dtype=np.int64)
-    active, found = np.zeros(size, dtype=np.bool_), np.empty(size)
-    arms, crawls = np.empty(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    reward, expected = np.zeros(horizon), np.zeros(horizon)
-    engaged = np.zeros(horizon, dtype=np.int64)
-    fresh(decay, u_star, held, age)
-    x = state.x
-    for epoch in range(horizon):
-        for i in range(size):
-            x[i] = -np.expm1(-model.decay[i] * age[i]) * model.u_star[i]
-        choose(model, state, budget, rng, active)
-        count = 0
-        for i in range(size):
-            if active[i]:
-                arms[count] = i
-                count += 1
-        reward[epoch], expected[epoch] = collect(
-            decay, u_star, held, age, arms, count, found, crawls
-        )
-        engaged[epoch] = count
-        learn(model, state, active, reward[epoch])
-        if state.steps[1] >= 0:
-            break
-        pass_epoch(alpha, content[epoch], held, age)
-    return reward, expected, engaged, crawls
+
+@compiled
+def learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
+    """Take one step of the scheme; return False once it has diverged."""
+    step(model, state, total(found))
+    return state.steps[1] < 0

@@ -27,7 +27,8 @@ from analysis.checks import check_choice, check_integer, check_kind, check_numbe
 from analysis.display import brief
 from analysis.ephemeral.sources import Sources
 from analysis.learning.scheme import _kernel as kernel
-from analysis.learning.scheme.lspe import REWARDS, LspeOptions, check_coefficients, model
+from analysis.learning.scheme.choices import CHOICES
+from analysis.learning.scheme.lspe import LspeOptions, check_coefficients, model
 from analysis.results import NotConverged
 
 Floats = NDArray[np.float64]
@@ -157,7 +158,7 @@ class ThresholdChain:
 
     def rewards(self, objective: str) -> Floats:
         """Content of the "crawled" or of "all" arms, for each state and action; shape (S, A)."""
-        check_choice("objective", objective, REWARDS)
+        check_choice("objective", objective, tuple(CHOICES["reward"]))
         if objective == "crawled":
             return np.asarray(self.x @ self.active.T)
         return np.broadcast_to(self.x.sum(axis=1)[:, None], self.chance.shape)

@@ -47,19 +47,11 @@ from analysis.checks import (
 from analysis.display import brief
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import Floats, Ints, Run, by_epoch
-from analysis.learning.items import ItemSums
+from analysis.learning.environment import Floats, Ints
+from analysis.learning.loop import CompiledLearner, compiled_loop
 from analysis.learning.scheme import _kernel as kernel
+from analysis.learning.scheme.choices import CHOICES
 
-# Positions in these tuples are the codes that the kernel knows.
-SELECTIONS = ("independent", "one-of-n")
-REWARDS = ("all", "crawled")
-SIGNALS = ("next value", "advantage")
-GRADIENTS = ("every arm", "own arm")
-THRESHOLDS = ("constant", "shared", "quadratic")
-FEATURES = ("linear", "quadratic")
-REGULARISERS = ("none", "ridge", "tikhonov", "sherman-morrison")
-AVERAGINGS = ("mean", "step")
 STEP_RANGE = (0, 1)
 """The open interval that c is from."""
 
@@ -138,14 +130,8 @@ class LspeOptions:
     limit: float = 1e12
 
     def __post_init__(self) -> None:
-        check_choice("selection", self.selection, SELECTIONS)
-        check_choice("reward", self.reward, REWARDS)
-        check_choice("signal", self.signal, SIGNALS)
-        check_choice("gradient", self.gradient, GRADIENTS)
-        check_choice("threshold", self.threshold, THRESHOLDS)
-        check_choice("features", self.features, FEATURES)
-        check_choice("regulariser", self.regulariser, REGULARISERS)
-        check_choice("averaging", self.averaging, AVERAGINGS)
+        for option, names in CHOICES.items():
+            check_choice(option, getattr(self, option), tuple(names))
         check_kind("projected", self.projected, bool)
         positive = ["kappa", "regularisation", "initial_matrix", "limit"]
         positive += [] if self.scale is None else ["scale"]
@@ -189,7 +175,7 @@ class LspeOptions:
 
 
 @brief
-class Lspe:
+class Lspe(CompiledLearner):
     """The scheme as a learner.
 
     Parameters
@@ -213,6 +199,9 @@ class Lspe:
         Epoch at which the run diverged.
     """
 
+    choose, learn = staticmethod(kernel.choose), staticmethod(kernel.learn)
+    loop = compiled_loop("Lspe", kernel.choose, kernel.learn)
+
     def __init__(
         self,
         sources: Sources,
@@ -223,7 +212,6 @@ class Lspe:
         check_kind("options", options, LspeOptions, None)
         self.sources = sources
         self.options = options or LspeOptions()
-        self._model = model(sources, self.options)
         start = np.zeros(len(sources))
         if initial_thresholds is not None:
             start = check_array("initial_thresholds", initial_thresholds)
@@ -231,8 +219,9 @@ class Lspe:
                 raise ValueError(
                     f"initial_thresholds must have shape ({len(sources)},), got {start.shape}"
                 )
-        self._state = kernel.start(self._model, start, self.options.initial_matrix)
-        self._active = np.zeros(len(sources), dtype=np.bool_)
+        constants = model(sources, self.options)
+        state = kernel.start(constants, start, self.options.initial_matrix)
+        super().__init__(len(sources), constants, state)
 
     @property
     def q(self) -> Floats:
@@ -260,31 +249,6 @@ class Lspe:
         out = np.empty(len(self.sources))
         kernel.thresholds(self._model, self._state.q, np.asarray(state) / self._model.scale, out)
         return out * self._model.scale
-
-    def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
-        """Draw the arms to crawl; reading "independent" knows no budget."""
-        self._state.x[:] = self.sources.state_at_age(observation.age) / self._model.scale
-        kernel.choose(self._model, self._state, budget, rng, self._active)
-        return np.flatnonzero(self._active)
-
-    def update(self, arms: Ints, rewards: Floats) -> None:
-        """Take one step of the scheme with the content found at `arms`."""
-        if self.diverged_at is None:
-            kernel.learn(self._model, self._state, self._active, float(np.sum(rewards)))
-
-    def play(
-        self, sources: Sources, content: Floats | ItemSums, budget: int, rng: np.random.Generator
-    ) -> Run:
-        """Meet a whole stream of arrivals, as `environment.play` does, in one compiled loop.
-
-        `sources` generates the rewards; the learner was made with what it believes of them.
-        """
-        stream, budget = by_epoch(sources, content, budget)
-        check_integer("the number of sources", len(sources), *(len(self.sources),) * 2)
-        known = (sources.alpha, sources.decay, sources.u_star)
-        *earned, crawls = kernel.play(self._model, self._state, *known, stream, budget, rng)
-        reward, expected, engaged = (values[: self.diverged_at] for values in earned)
-        return Run(reward, expected, engaged, crawls, self.diverged_at)
 
     def greedy(self) -> GreedyThresholdPolicy:
         """Return the learned thresholds as a policy that no longer draws or learns."""
@@ -370,12 +334,5 @@ def model(sources: Sources, options: LspeOptions) -> kernel.Model:
         options.regularisation,
         options.limit,
         options.projected,
-        SELECTIONS.index(options.selection),
-        REWARDS.index(options.reward),
-        SIGNALS.index(options.signal),
-        GRADIENTS.index(options.gradient),
-        THRESHOLDS.index(options.threshold),
-        FEATURES.index(options.features),
-        REGULARISERS.index(options.regulariser),
-        AVERAGINGS.index(options.averaging),
+        **{option: int(names[getattr(options, option)]) for option, names in CHOICES.items()},
     )

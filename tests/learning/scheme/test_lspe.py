@@ -145,10 +145,8 @@ def test_the_score_is_the_derivative_of_the_draws_log_probability(selection, bud
     learner = Lspe(SOURCES, options, np.array([0.3, 0.5, 0.1, 0.2]))
     x = np.array([0.6, 0.4, 0.1, 0.15])
     learner._state.x[:] = x
-    active = np.zeros(4, dtype=bool)
-    rng = np.random.default_rng(2)
-    kernel.choose(learner._model, learner._state, budget, rng, active)
-    grad = learner._state.grad.copy()
+    kernel.draw(learner._model, learner._state, budget, np.random.default_rng(2))
+    active, grad = learner._state.active, learner._state.grad.copy()
 
     def log_chance(level, order):
         weight = 3.0 * (x - level)

@@ -24,7 +24,8 @@ from analysis.learning.certainty_equivalence import (
     CertaintyEquivalenceOptions,
 )
 from analysis.learning.comparison import LearningCurves, compare_at_budgets, compare_learners
-from analysis.learning.environment import CompiledLearner, Floats
+from analysis.learning.environment import Floats
+from analysis.learning.loop import CompiledLearner
 from analysis.learning.regret.hard_cases import INFORMED
 from analysis.learning.scheme.lspe import Lspe, LspeOptions
 from analysis.learning.uc_whittle import UcWhittle

@@ -1,0 +1,234 @@
+"""The loop of a learner's run, compiled: choose, collect, learn, pass an epoch.
+
+A `CompiledLearner` consists of two steps, `choose` and `learn`, as compiled functions. Its `select`
+and `update` call them, and `compiled_loop` puts them into the loop of a whole run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from analysis.checks import check_integer
+from analysis.ephemeral.kernels import mark_top, one_minus_short_exp, pass_epoch
+from analysis.ephemeral.policies import Observation
+from analysis.ephemeral.sources import Sources
+from analysis.learning.environment import Floats, Ints, Run, by_epoch, compiled
+from analysis.learning.items import ItemSums
+
+
+class CompiledLearner:
+    """A learner made of two compiled steps; `select`, `update` and `play` are the same for all.
+
+    A subclass sets `choose` and `learn`, compiled functions with the arguments of those of this
+    module, and `loop`, which `compiled_loop` makes of them.
+
+    Parameters
+    ----------
+    arms : int
+        N.
+    model, state : tuple
+        Constants of the steps, and arrays that `learn` changes.
+    """
+
+    sees_items = False
+    choose: ClassVar[Callable[..., Any]]
+    learn: ClassVar[Callable[..., Any]]
+    loop: ClassVar[Callable[..., Any]]
+
+    def __init__(self, arms: int, model: Any, state: Any) -> None:
+        self._model, self._state = model, state
+        self._age = np.zeros(arms, dtype=np.int64)
+
+    @property
+    def diverged_at(self) -> int | None:
+        """Epoch at which the learner's numbers left their range, or None."""
+        return None
+
+    def select(self, observation: Observation, budget: int, rng: np.random.Generator) -> Ints:
+        """Return the arms to crawl, in increasing order."""
+        self._age[:] = observation.age
+        arms, values = np.empty(self._age.size, dtype=np.int64), np.empty(self._age.size)
+        count = type(self).choose(self._model, self._state, self._age, budget, rng, values, arms)
+        return arms[:count]
+
+    def update(self, arms: Ints, rewards: Floats | ItemSums) -> None:
+        """Learn from what was found at each crawled arm: sums of its items, or content alone."""
+        arms = np.asarray(arms, dtype=np.int64)
+        if isinstance(rewards, ItemSums):
+            found, aged = rewards.worth, rewards.aged
+        else:
+            found = np.asarray(rewards, dtype=float)
+            aged = np.full(found.shape, np.nan)
+        if self.diverged_at is None:
+            type(self).learn(self._model, self._state, arms, self._age, found, aged)
+
+    def play(
+        self, sources: Sources, content: Floats | ItemSums, budget: int, rng: np.random.Generator
+    ) -> Run:
+        """Run on a stream of arrivals, as `environment.play` does, in one compiled loop.
+
+        `sources` generates the rewards.
+        """
+        stream, budget = by_epoch(sources, content, budget)
+        check_integer("the number of sources", len(sources), self._age.size, self._age.size)
+        grown = np.empty((0, self._age.size))
+        if isinstance(content, ItemSums) and self.sees_items:
+            grown = np.ascontiguousarray(content.aged.T)
+        *earned, crawls = type(self).loop(
+            self._model, self._state, sources.alpha, sources.decay, sources.u_star,
+            stream, grown, self._age, budget, rng,
+        )  # fmt: skip
+        reward, expected, engaged = (values[: self.diverged_at] for values in earned)
+        return Run(reward, expected, engaged, crawls, self.diverged_at)
+
+
+def compiled_loop(
+    learner: str, choose: Callable[..., Any], learn: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Compile the loop of a run for one learner.
+
+    Numba takes functions that a kernel calls from its globals, and caches by module, name and
+    signature. So the learner gets a copy of `_loop` with its own two steps among the globals, under
+    its own name, in the module of the steps, whose imports decide when the cache is stale.
+
+    Parameters
+    ----------
+    learner : str
+        Name of the learner's class.
+    choose, learn : compiled function
+        With the arguments of those of this module.
+
+    Returns
+    -------
+    compiled function
+        ``loop(model, state, alpha, decay, u_star, content, grown, age, budget, rng)``.
+    """
+    steps = {"choose": choose, "learn": learn}
+    loop = FunctionType(_loop.__code__, globals() | steps, _loop.__name__)
+    loop.__module__, loop.__qualname__ = learn.__module__, f"{learner}.loop"
+    made: Callable[..., Any] = staticmethod(compiled(loop))
+    return made
+
+
+def choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-untyped-def]
+    """Write the arms to crawl into `arms`, in increasing order, and return their number.
+
+    Stands for a learner's own step, which `compiled_loop` puts in its place.
+
+    Parameters
+    ----------
+    model, state : tuple
+        Of the learner.
+    age : ndarray of int, shape (N,)
+        Ages of all arms.
+    budget : int
+        Arms that may be crawled.
+    rng : numpy.random.Generator
+        For learners that draw.
+    values : ndarray, shape (N,)
+        Room to compute in.
+    arms : ndarray of int, shape (N,)
+        Room for the result.
+    """
+    raise NotImplementedError
+
+
+def learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
+    """Change the state by what a crawl found; return False once the learner has diverged.
+
+    Stands for a learner's own step, which `compiled_loop` puts in its place.
+
+    Parameters
+    ----------
+    model, state : tuple
+        Of the learner.
+    arms : ndarray of int, shape (K,)
+        The crawled arms, in increasing order.
+    age : ndarray of int, shape (N,)
+        Ages of all arms before the crawl.
+    found, aged : ndarray, shape (K,)
+        Content of the crawled arms, and the sum of worth times age of its items, ``nan`` where
+        items are not seen.
+    """
+    raise NotImplementedError
+
+
+def _loop(model, state, alpha, decay, u_star, content, grown, age, budget, rng):  # type: ignore[no-untyped-def]
+    """Run `choose` and `learn` on a stream of arrivals, from contents u_i at age 1.
+
+    alpha, decay and u_star are those of the sources that generate the rewards. `grown` is the worth
+    times age that each epoch brings, without rows where items are not seen. Entries from the epoch
+    on at which `learn` returned False have no meaning. The ages at the end are left in `age`.
+    """
+    horizon, size = content.shape
+    held, aged, items = np.empty(size), np.full(size, np.nan), grown.shape[0] > 0
+    arms, values = np.empty(size, dtype=np.int64), np.empty(size)
+    found, older = np.empty(size), np.empty(size)
+    reward, expected = np.zeros(horizon), np.zeros(horizon)
+    engaged, crawls = np.zeros(horizon, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    fresh(decay, u_star, held, age)
+    if items:
+        for i in range(size):
+            aged[i] = u_star[i] * one_minus_short_exp(decay[i]) / decay[i]
+    for epoch in range(horizon):
+        count = choose(model, state, age, budget, rng, values, arms)
+        crawled = arms[:count]
+        reward[epoch], expected[epoch] = collect(
+            decay, u_star, age, held, aged, crawled, found, older, crawls
+        )
+        engaged[epoch] = count
+        if not learn(model, state, crawled, age, found[:count], older[:count]):
+            break
+        for i in crawled:
+            age[i] = 0
+        if items:
+            for i in range(size):
+                aged[i] = alpha[i] * (aged[i] + held[i]) + grown[epoch, i]
+        pass_epoch(alpha, content[epoch], held, age)
+    return reward, expected, engaged, crawls
+
+
+@compiled
+def fresh(decay, u_star, held, age):  # type: ignore[no-untyped-def]
+    """Write contents u_i and ages 1."""
+    for i in range(held.size):
+        held[i] = -np.expm1(-decay[i]) * u_star[i]
+        age[i] = 1
+
+
+@compiled
+def collect(decay, u_star, age, held, aged, arms, found, older, crawls):  # type: ignore[no-untyped-def]
+    """Crawl arms: move what each held into `found`, and its sum of worth times age into `older`.
+
+    Returns the sum of what was found and its mean given the ages.
+    """
+    total, mean = 0.0, 0.0
+    for m in range(arms.size):
+        i = arms[m]
+        found[m], older[m] = held[i], aged[i]
+        total += held[i]
+        mean += -np.expm1(-decay[i] * age[i]) * u_star[i]
+        crawls[i] += 1
+        held[i] = 0.0
+        aged[i] -= older[m]  # 0, or nan where items are not seen
+    return total, mean
+
+
+@compiled
+def largest(values, arms):  # type: ignore[no-untyped-def]
+    """Write the positions of the largest values into `arms`, in increasing order; return how many.
+
+    Ties go to the smaller position.
+    """
+    chosen = np.empty(values.size, dtype=np.bool_)
+    mark_top(values, arms.size, np.empty(values.size), chosen)
+    place = 0
+    for i in range(values.size):
+        if chosen[i]:
+            arms[place] = i
+            place += 1
+    return place
