@@ -1,8 +1,10 @@
 """Every drawing of the book at the width at which it is shown, wide and narrow, light and dark."""
 
 import io
+import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
@@ -105,3 +107,37 @@ def test_panels_may_share_the_labels_of_a_row_or_a_column(look):
 def test_ink_that_stays_dark_on_a_dark_page_would_be_seen(look, drawing):
     light = drawing(lambda axis: axis.set_title("title", color="#1f77b4"))
     assert "title: " in str(look(dark_svg(light).replace("#1f77b4", "#202020"))["faint"])
+
+
+def beyond(frame):
+    """Return the rows of a figure's data in which a reward lies above its bound beyond its error.
+
+    Rewards are given with the low end of their interval, with a half-width, or exactly.
+    """
+    if "reward" in frame and "half_width" in frame:
+        least = frame[["reward"]].sub(frame["half_width"], axis=0)
+    else:
+        least = frame[[name for name in frame if re.fullmatch(r"(.* )?low", name)]]
+    return frame[least.gt(frame["bound"] * (1 + 1e-9), axis=0).any(axis=1)]
+
+
+#: Figures whose data give rewards with their error beside the bound that none can exceed.
+BOUNDED = ("crawler-policies", "crawler-faults", "together-robots", "stochastic-index-rewards")
+
+
+@pytest.mark.parametrize("id", BOUNDED)
+def test_no_reward_of_a_figure_lies_above_its_bound_by_more_than_its_error(site, id):
+    frame = pd.read_csv(site.html / f"figures/{id}.csv")
+    assert beyond(frame).empty
+
+
+@pytest.mark.parametrize(
+    ("columns", "count"),
+    [
+        ({"bound": [2.0, 2.0], "low": [1.9, 2.1]}, 1),
+        ({"bound": [2.0], "aware low": [1.0], "blind low": [2.1]}, 1),
+        ({"bound": [2.0, 2.0], "reward": [2.1, 2.1], "half_width": [0.2, 0.05]}, 1),
+    ],
+)
+def test_a_reward_above_its_bound_would_be_seen(columns, count):
+    assert len(beyond(pd.DataFrame(columns))) == count
