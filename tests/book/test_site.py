@@ -458,3 +458,22 @@ INPUT_KINDS = {"parameter", "premise", "reference"}
 VERDICT_COUNT = rf"(\d+) ({'|'.join(sorted(VERDICTS, key=len, reverse=True))})(?=[,)])"
 #: Columns of the table of coverage that count rows by what they rest on.
 BASES_COUNTED = {"computed": "Computed", "proved": "Proved", "judged": "Judged by a person"}
+
+
+def test_every_page_has_a_description_of_its_own(site):
+    said = {
+        name: next(
+            (tag["content"] for tag in page.all("meta") if tag.get("name") == "description"), ""
+        )
+        for name, page in site.pages.items()
+        if name not in {"search.html", "genindex.html"}
+    }
+    assert [name for name, text in said.items() if not 20 <= len(text) <= 160] == []
+    assert [text for text, count in Counter(said.values()).items() if count > 1] == []
+
+
+def test_no_cell_that_only_records_is_on_a_page(site):
+    label = re.compile(r"Show the code: (save|keep) \w+")
+    texts = {name: page.path.read_text(encoding="utf-8") for name, page in site.pages.items()}
+    assert any("Show the code: imports" in text for text in texts.values())
+    assert {name: found[0] for name, text in texts.items() if (found := label.search(text))} == {}

@@ -41,11 +41,11 @@ from analysis.report.pages.rerun import (
 )
 from analysis.report.pages.theme.accessibility import (
     correct_aria_roles,
-    label_folded_cells,
     label_toggles,
     make_proof_ids_unique,
 )
 from analysis.report.pages.theme.buttons import replace_download_buttons
+from analysis.report.pages.theme.cells import label_folded_cells, remove_recording_cells
 from analysis.report.pages.theme.prune import prune_site
 
 #: Modules of `analysis.report.pages.directives` that register their own directives.
@@ -105,6 +105,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("when", When)
     app.add_directive("public-names", PublicNames)
     app.add_role("row", RowRole())
+    app.connect("doctree-read", remove_recording_cells)
     app.connect("doctree-read", label_folded_cells)
     app.connect("doctree-resolved", link_rows)
     app.connect("html-page-context", correct_aria_roles)

@@ -1,8 +1,7 @@
-"""Accessibility of the rendered pages: labels of folded cells, and corrected ARIA roles."""
+"""Accessibility of the rendered pages: corrected roles, labels and ids."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ _REPLACEMENTS = (
 )
 _TOGGLE = '<summary><span class="toctree-toggle"'
 _NAMED = '<summary aria-label="Pages of this part">'
-_CALLS = re.compile(r"\b(?:study|pictures|page|shown)\.(\w+)\(")
 
 
 def correct_aria_roles(
@@ -44,33 +42,3 @@ def label_toggles(app: Sphinx, problem: Exception | None) -> None:
         if _TOGGLE in text:
             named = text.replace(_TOGGLE, _TOGGLE.replace("<summary>", _NAMED))
             path.write_text(named, encoding="utf-8")
-
-
-def label_folded_cells(app: Sphinx, doctree: nodes.document) -> None:
-    """Set the labels that show and hide each folded cell."""
-    for cell in doctree.findall(nodes.container):
-        if cell.get("nb_element") == "cell_code" and cell.get("hide_mode"):
-            does = describe_cell(cell.children[0].astext())
-            cell["prompt_show"] = f"Show the code: {does}"
-            cell["prompt_hide"] = f"Hide the code: {does}"
-
-
-def describe_cell(code: str) -> str:
-    """Describe the code of a cell in a few words.
-
-    The words are those of a comment in its first line, or else names of functions that it calls, or
-    of variables that it sets.
-    """
-    first = code.strip().partition("\n")[0]
-    if first.startswith("#"):
-        return first.lstrip("# ").rstrip(".")
-    if re.match(r"\w+: \w[\w\[\]]* = ", first):
-        return "parameters of this page"
-    if "record_claims(" in code:
-        return "what the page says of each row"
-    if names := list(dict.fromkeys(_CALLS.findall(code))):
-        return ", ".join(name.removeprefix("save_") for name in names[:3]).replace("_", " ")
-    if re.match(r"(from|import) ", first):
-        return "imports"
-    names = re.findall(r"^(\w+)(?:, \w+)* = ", code, re.M) or re.findall(r"^([a-z]\w*)", code, re.M)
-    return ", ".join(dict.fromkeys(names[:3])).replace("_", " ") or "this step"

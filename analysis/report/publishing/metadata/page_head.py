@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -33,33 +34,37 @@ _SUBJECTS = {
     "joint": "Web crawler and indexing engine",
 }
 #: Greatest length of a description, in characters; search engines cut longer ones.
-_DESCRIPTION_LENGTH = 300
-#: Text with which the paragraph of a page's findings begins.
-_FINDINGS = "What we find."
+_DESCRIPTION_LENGTH = 160
+#: Beginnings of the paragraphs that describe a page best, the best first.
+_SUMMARIES = ("The answer.", "What we find.")
 
 
 def description(doctree: nodes.document) -> str:
-    """Return the first sentences of a page's findings, or else of its first paragraph.
-
-    There are as many whole sentences as fit into `_DESCRIPTION_LENGTH`; if the first one does not
-    fit, it is cut. Sentences with formulas are left out.
-    """
+    """Return the beginning of a page's answer, or of its findings, or of its first paragraph."""
     paragraphs = [node for node in doctree.findall(nodes.paragraph) if _is_prose(node)]
     texts = [" ".join(node.astext().split()) for node in paragraphs]
-    finding = [text.removeprefix(_FINDINGS).strip() for text in texts if text.startswith(_FINDINGS)]
-    sentences = re.split(r"(?<=[.!?]) +(?=[A-Z0-9])", next(iter(finding + texts), ""))
+    summaries = [
+        text.removeprefix(beginning).strip()
+        for beginning in _SUMMARIES
+        for text in texts
+        if text.startswith(beginning)
+    ]
+    return first_sentences(next(iter(summaries + texts), ""))
+
+
+def first_sentences(text: str) -> str:
+    """Return as many whole sentences of a text as fit into `_DESCRIPTION_LENGTH`.
+
+    If the first one does not fit, it is cut after a word. Sentences with formulas are left out.
+    """
+    sentences = re.split(r"(?<=[.!?]) +(?=[A-Z0-9])", text)
     # Search engines would show the TeX source of a formula.
-    sentences = [sentence for sentence in sentences if "\\" not in sentence] or [""]
-    said = sentences[0]
-    for sentence in sentences[1:]:
+    said, *others = [sentence for sentence in sentences if "\\" not in sentence] or [""]
+    for sentence in others:
         if len(f"{said} {sentence}") > _DESCRIPTION_LENGTH:
             break
         said = f"{said} {sentence}"
-    return (
-        said
-        if len(said) <= _DESCRIPTION_LENGTH
-        else said[: _DESCRIPTION_LENGTH - 1].rpartition(" ")[0] + "…"
-    )
+    return textwrap.shorten(said, _DESCRIPTION_LENGTH, placeholder="…")
 
 
 def _is_prose(paragraph: nodes.paragraph) -> bool:
@@ -125,7 +130,9 @@ def _add_head(
         return
     edition = Edition(**{name: found["edition"][name] for name in ("commit", "date", "address")})
     title = unescape(re.sub(r"<[^>]+>", "", str(context.get("title", ""))))
-    said = " ".join(cff()["abstract"].split()) if page == "index" else description(doctree)
+    said = description(doctree) or f"{title} of {cff()['title']}"
+    if page == "index":
+        said = first_sentences(" ".join(cff()["abstract"].split()))
     tags = head(title, page, edition, found, said)
     context["metatags"] = context.get("metatags", "") + tags
     context["subject"] = _SUBJECTS.get(page.partition("/")[0], "")

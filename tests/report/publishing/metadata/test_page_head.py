@@ -133,15 +133,16 @@ def page_of(*paragraphs, note=""):
         ([], ""),
         (["One.\nTwo 0.5 of it."], "One. Two 0.5 of it."),
         (["Early.", ("What we find.", " Late. Later.")], "Late. Later."),
-        ([f"Short. {'X' * 299}."], "Short."),
+        (["Early.", ("What we find.", " Late."), ("The answer.", " It pays.")], "It pays."),
+        ([f"Short. {'X' * 159}."], "Short."),
         ([r"One. With \gamma it is two. Three."], "One. Three."),
-        ([f"{'word ' * 80}."], f"{('word ' * 59).strip()}…"),
+        ([f"{'word ' * 80}."], f"{('word ' * 31).strip()} word…"),
     ],
 )
 def test_a_description_is_whole_sentences_that_search_engines_show(paragraphs, said):
     found = description(page_of(*paragraphs, note="Rerun this page."))
     assert found == said
-    assert len(found) <= 300
+    assert len(found) <= 160
 
 
 def test_the_first_page_is_the_book():
