@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from analysis.published import errata, printed_rows
-from analysis.report import Claim
+from analysis.report import Claim, record_claims
 from analysis.report.paths import ROOT
 from analysis.report.scorecard import VERBAL, RecordError, judge
 
@@ -19,6 +19,11 @@ Arguments = tuple[Any, ...] | Mapping[str, Any]
 Claims = Callable[..., Iterable[Claim]]
 #: Verdicts that show no error in the print.
 RIGHT = ("holds", "matches", "used")
+
+
+def record(id: str, value: Any = None, **fields: Any) -> None:
+    """Record one claim."""
+    record_claims([Claim(id, value, **fields)])
 
 
 def verdicts(claims: Iterable[Claim]) -> dict[str, str]:

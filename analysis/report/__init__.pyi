@@ -1,6 +1,6 @@
 from .saving.claims import Claim
 from .saving.figures import save_figure
-from .saving.records import is_document_run, record, record_claims, save_value, save_values
+from .saving.records import is_document_run, record_claims, save_value, save_values
 from .saving.style import COLOURS, figure
 from .saving.tables import NONE, save_data, save_table
 from .saving.words import claim
@@ -33,7 +33,6 @@ __all__ = [
     "listed",
     "moves",
     "plus_minus",
-    "record",
     "record_claims",
     "rounded",
     "save_data",

@@ -64,7 +64,7 @@ def literal_claims(code: str) -> Iterator[str]:
     """
     for call in (node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)):
         name = call.func.attr if isinstance(call.func, ast.Attribute) else _name(call.func)
-        if name not in {"record", "Claim", "claim"} or not call.args:
+        if name not in {"Claim", "claim"} or not call.args:
             continue
         given = {word.arg: word.value for word in call.keywords}
         given |= dict(zip(("id", "value"), call.args, strict=False))
@@ -77,11 +77,11 @@ def literal_claims(code: str) -> Iterator[str]:
 def prose_of_claims(code: str) -> Iterator[str]:
     """Yield what a study says to rows in Python and not in the file of their document.
 
-    That is each call of `Claim` or `record`, which take words; and each string of several words in
+    That is each call of `Claim`, which takes words; and each string of several words in
     a function that calls `claim`, but for docstrings, keys and the messages of errors.
     """
     tree = ast.parse(code)
-    for call in _calls(tree, {"Claim", "record"}):
+    for call in _calls(tree, {"Claim"}):
         yield ast.unparse(call)
     for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
         if any(_calls(function, {"claim"})):

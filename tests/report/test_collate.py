@@ -8,10 +8,11 @@ import pytest
 
 from analysis.published import Document, Erratum, Printed
 from analysis.report import collate as collating
-from analysis.report import record, save_data, save_figure, save_table, save_value
+from analysis.report import save_data, save_figure, save_table, save_value
 from analysis.report.collate import CollationError, collate, summary
 from analysis.report.publishing import site
 from analysis.report.saving import records
+from tests.support import record
 
 SLIPS = {"E-1": "X-1", "E-2": "X-2"}
 

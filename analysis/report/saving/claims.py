@@ -7,8 +7,9 @@ that the verdicts change.
 
 from __future__ import annotations
 
+import inspect
 import math
-import sys
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
@@ -160,8 +161,7 @@ def _deciding_function(id: str) -> str:
     the innermost one in a study; empty if no study is on the stack.
     """
     innermost = ""
-    frame = sys._getframe(2)
-    while frame := frame.f_back:  # type: ignore[assignment]
+    for frame, _ in traceback.walk_stack(inspect.currentframe()):
         module, code = frame.f_globals.get("__name__", ""), frame.f_code
         if not module.startswith("analysis.") or ".studies." not in module:
             continue

@@ -135,7 +135,8 @@ def freeze_layout(figure: Figure) -> None:
         figure.set_layout_engine(None)
     for axes in figure.axes:
         place = axes.get_position(original=True)
-        axes._set_position(Bbox(place.get_points().round(9)))  # type: ignore[attr-defined]
+        axes.set_position(Bbox(place.get_points().round(9)))
+        axes.set_in_layout(True)  # for the narrow layout: setting a position takes it out
 
 
 def uncover_texts(figure: Figure) -> None:

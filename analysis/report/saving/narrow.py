@@ -51,8 +51,8 @@ def reflow(figure: Figure) -> None:
     for text in figure.findobj(Text):
         text.set_fontsize(max(text.get_fontsize(), MINIMUM_POINTS))
     lines = _move_legends_below(figure, panels)
-    for text in (figure._suptitle, figure._supxlabel):  # type: ignore[attr-defined]
-        if text is not None:
+    for text in figure.texts:  # its title and the label below all panels
+        if text.get_text() in {figure.get_suptitle(), figure.get_supxlabel()}:
             _wrap(text, WIDTH - 0.2)
     for axes in panels:
         for label in axes.get_yticklabels():
@@ -165,9 +165,9 @@ def _wrap_panel_labels(axes: Axes) -> None:
 
 
 def _titles(axes: Axes) -> list[Text]:
-    """Return the titles of a panel that are not empty: left, centre, right."""
-    titles = axes._left_title, axes.title, axes._right_title  # type: ignore[attr-defined]
-    return [text for text in titles if text.get_text()]
+    """Return the titles of a panel that are not empty: centre, left, right."""
+    texts = [child for child in axes.get_children() if isinstance(child, Text)]
+    return [text for text in texts if text not in axes.texts and text.get_text()]
 
 
 def _wrap(text: Text, inches: float) -> None:

@@ -1,6 +1,6 @@
 """Functions with which a notebook saves numbers, to ``records.json`` of its run.
 
-`record_claims` and `record` are for rows that a document prints, `save_value` for the book's own
+`record_claims` is for rows that a document prints, `save_value` for the book's own
 numbers.
 """
 
@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from analysis.published import printed_rows
 from analysis.report.run import by_hand, run_facts, run_folder, unchanged_by_hand, write_json
-from analysis.report.saving.claims import Claim, Number, Value, checked_interval, plain_value
+from analysis.report.saving.claims import Claim, Number, checked_interval, plain_value
 from analysis.report.saving.words import page_of
 
 _records: dict[str, Claim] = {}
@@ -45,22 +45,6 @@ def record_claims(claims: Iterable[Claim]) -> None:
             raise ValueError(f"id {claim.id!r} was recorded before in this notebook")
         _records[claim.id] = claim
     _write()
-
-
-def record(id: str, value: Value | None = None, **fields: Any) -> None:
-    """Save one claim on a printed row.
-
-    Parameters
-    ----------
-    id, value, **fields
-        The fields of `Claim`.
-
-    Raises
-    ------
-    ValueError
-        As `Claim` and `record_claims` do.
-    """
-    record_claims([Claim(id, value, **fields)])
 
 
 def save_value(

@@ -6,11 +6,12 @@ import json
 import pandas as pd
 import pytest
 
-from analysis.report import record, save_value
+from analysis.report import save_value
 from analysis.report.collate import summary
 from analysis.report.publishing.metadata import citation
 from analysis.report.publishing.site import SCORECARD, write_data
 from tests.report.test_collate import draw, gather, keep_data, published, record_all, tabulate
+from tests.support import record
 
 __all__ = ["published"]  # a fixture that every test uses
 

@@ -6,8 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from analysis.report import is_document_run, record, save_value
+from analysis.report import is_document_run, save_value
 from analysis.report.run import VARIABLE, run_facts
+from tests.support import record
 
 ROW, OTHER = "A-r-17979", "A-r-25466"
 

@@ -118,8 +118,8 @@ def as_markdown(report: Report, *, fenced: bool = False) -> str:
     return "\n\n".join(parts)
 
 
-def _first_ids(ids: list[str], most: int = 4) -> str:
-    return ", ".join(ids[:most]) + (" and others" if len(ids) > most else "")
+def _first_ids(ids: list[str]) -> str:
+    return ", ".join(ids[:4]) + (" and others" if len(ids) > 4 else "")
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[Any]], fenced: bool) -> str:
