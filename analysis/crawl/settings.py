@@ -7,7 +7,7 @@ CRAWL_SOURCES          CSV file: name, url, arrival_rate, mean_utility, decay_ra
 CRAWL_BUDGET           fetches in an epoch
 CRAWL_PERIOD           seconds from one epoch to the next (3600)
 CRAWL_EPOCHS           epochs after which the crawl ends (none: Scrapy's own limits)
-CRAWL_POLICY           "whittle", "myopic", "greedy" or "round-robin", or the path of a
+CRAWL_POLICY           a name in `analysis.ephemeral.policies.POLICIES`, or the path of a
                        function ``(sources, budget, seconds) -> policy`` ("whittle"); it is
                        given ``half_life`` too if it names such an argument
 CRAWL_READER           function ``(reply, memory) -> Reading`` (`FeedReader`)
@@ -45,7 +45,7 @@ from analysis.crawl.feeds.reply import Reply
 from analysis.crawl.fetching.hosts import plain_address
 from analysis.crawl.fetching.virtual_time import START
 from analysis.crawl.frontier.state import LONGEST, NEVER
-from analysis.ephemeral.policies import BUILT_IN, named_policy
+from analysis.ephemeral.policies import POLICIES, named_policy
 from analysis.ephemeral.sources import Sources
 
 
@@ -191,7 +191,7 @@ def file_version(path: Any) -> tuple[int, int] | None:
 
 def _policy(given: Any) -> Callable[..., Any]:
     """Return what makes a policy of sources, budget and seconds, by the setting's value."""
-    if not isinstance(given, str) or given not in BUILT_IN:
+    if not isinstance(given, str) or given not in POLICIES:
         loaded: Callable[..., Any] = load_object(given)
         return loaded
     # Policies that go on in the same epoch where a host refuses, in place of those for models.

@@ -1,7 +1,7 @@
 """Compiled scalar forms of the index, and the loop that plays a priority rule.
 
 The formulas are those of `analysis.ephemeral.index`, one source at a time, so that the loops over
-epochs and sources run at machine speed. `RULES` numbers the priorities that the loop knows:
+epochs and sources run at machine speed. `Rule` numbers the priorities that the loop knows:
 
     whittle      Theorem 1 in stable form, x/C above u*; by age where the content is not observed
     theorem      Theorem 1 to the letter, whose log^+ makes the index 0 for x >= u*
@@ -14,6 +14,8 @@ epochs and sources run at machine speed. `RULES` numbers the priorities that the
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -24,8 +26,17 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-RULES = ("whittle", "theorem", "remark", "myopic", "greedy", "round-robin", "table")
-WHITTLE, THEOREM, REMARK, MYOPIC, GREEDY, ROUND_ROBIN, TABLE = range(len(RULES))
+
+class Rule(IntEnum):
+    """Priorities that `play` knows; the module describes them."""
+
+    WHITTLE = 0
+    THEOREM = 1
+    REMARK = 2
+    MYOPIC = 3
+    GREEDY = 4
+    ROUND_ROBIN = 5
+    TABLE = 6
 
 
 _series_of_h = njit(cache=True)(series_of_h)
@@ -108,18 +119,18 @@ def _priority(
     step: Floats,
 ) -> float:
     """Priority of source i under a rule."""
-    if rule == GREEDY or (rule == MYOPIC and not seen):
-        return -np.expm1(-decay[i] * age) * u_star[i] / (1.0 if rule == GREEDY else cost[i])
-    if rule == MYOPIC:
+    if rule == Rule.GREEDY or (rule == Rule.MYOPIC and not seen):
+        return -np.expm1(-decay[i] * age) * u_star[i] / (1.0 if rule == Rule.GREEDY else cost[i])
+    if rule == Rule.MYOPIC:
         return state / cost[i]
     if not seen:
         return relative_index_at_age(decay[i], h_decay[i], float(age)) * u_star[i] / cost[i]
-    if rule == TABLE:
+    if rule == Rule.TABLE:
         return tabulated_index(table[i], step[i], cost[i], state)
     share = state / u_star[i] if u_star[i] > 0.0 else 0.0
-    if rule == WHITTLE:
+    if rule == Rule.WHITTLE:
         return relative_index(decay[i], h_decay[i], share) * u_star[i] / cost[i]
-    return printed_relative_index(decay[i], share, rule == REMARK) * u_star[i] / cost[i]
+    return printed_relative_index(decay[i], share, rule == Rule.REMARK) * u_star[i] / cost[i]
 
 
 @njit(cache=True)
@@ -268,7 +279,7 @@ def play(
     priority, work = np.empty(size), np.empty(size)
     chosen = np.empty(size, np.bool_)
     for epoch in range(horizon):
-        if rule == ROUND_ROBIN:
+        if rule == Rule.ROUND_ROBIN:
             first = next_in_turn(age, epoch * budget)
             for i in range(size):
                 chosen[i] = (i - first) % size < budget

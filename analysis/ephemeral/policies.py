@@ -10,8 +10,10 @@ that the slides compare it with.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from functools import partial
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +21,7 @@ from numpy.typing import NDArray
 from analysis.checks import check_choice, check_integer, check_kind, set_fields
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
-from analysis.ephemeral.kernels import next_in_turn
+from analysis.ephemeral.kernels import Rule, next_in_turn, printed_relative_index
 from analysis.ephemeral.sources import Sources
 
 Arms = NDArray[np.int64]
@@ -195,16 +197,74 @@ class SingleSourcePolicy:
         return np.array([check_integer("arm", self.arm, 0, observation.age.size - 1)])
 
 
-BUILT_IN = ("whittle", "myopic", "greedy", "round-robin")
+@dataclass(frozen=True)
+class PrintedPolicy:
+    """Crawl the sources with the largest index by a formula of the report, to the letter.
 
-
-def named_policy(name: str, sources: Sources) -> Policy:
-    """Return a built-in policy by its name.
+    A source that is not observed takes its index at its age, as under `WhittlePolicy`.
 
     Parameters
     ----------
-    name : {"whittle", "myopic", "greedy", "round-robin"}
-        Which policy.
+    sources : Sources
+        N sources.
+    short : bool
+        The short form of the Remark, which holds on the orbit only; else Theorem 1, whose log^+
+        makes the index 0 from u* on.
+    """
+
+    sources: Sources
+    short: bool = False
+
+    def __post_init__(self) -> None:
+        check_kind("sources", self.sources, Sources)
+        check_kind("short", self.short, bool)
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the `budget` sources of largest printed index."""
+        s = self.sources
+        index = whittle_index_at_age(s, observation.age)
+        for i in np.flatnonzero(np.isfinite(observation.state)):
+            share = observation.state[i] / s.u_star[i] if s.u_star[i] > 0 else 0.0
+            unit = printed_relative_index(s.decay[i], share, self.short)
+            index[i] = unit * s.u_star[i] / s.cost[i]
+        return top(index, budget)
+
+
+class NamedPolicy(NamedTuple):
+    """A policy that has a name.
+
+    Attributes
+    ----------
+    make : callable
+        Makes the policy of the sources that it is to crawl.
+    rule : Rule or None
+        The same in compiled code; without one, `simulate_random` calls the policy at each epoch.
+    """
+
+    make: Callable[[Sources], Policy]
+    rule: Rule | None = None
+
+
+#: All policies that can be given by name: to simulations, replays and crawls.
+POLICIES: dict[str, NamedPolicy] = {
+    "whittle": NamedPolicy(WhittlePolicy, Rule.WHITTLE),
+    "theorem": NamedPolicy(PrintedPolicy, Rule.THEOREM),
+    "remark": NamedPolicy(partial(PrintedPolicy, short=True), Rule.REMARK),
+    "myopic": NamedPolicy(MyopicPolicy, Rule.MYOPIC),
+    "greedy": NamedPolicy(GreedyPolicy, Rule.GREEDY),
+    "round-robin": NamedPolicy(lambda _: RoundRobinPolicy(), Rule.ROUND_ROBIN),
+}
+
+
+def named_policy(name: str, sources: Sources) -> Policy:
+    """Return a policy by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `POLICIES`.
     sources : Sources
         The sources it is to crawl.
 
@@ -213,11 +273,5 @@ def named_policy(name: str, sources: Sources) -> Policy:
     ValueError
         If there is no policy of that name.
     """
-    check_choice("policy", name, BUILT_IN)
-    policies: dict[str, Policy] = {
-        "whittle": WhittlePolicy(sources),
-        "myopic": MyopicPolicy(sources),
-        "greedy": GreedyPolicy(sources),
-        "round-robin": RoundRobinPolicy(),
-    }
-    return policies[name]
+    check_choice("policy", name, tuple(POLICIES))
+    return POLICIES[name].make(sources)

@@ -140,8 +140,8 @@ def simulate(
     ----------
     sources : Sources
         N sources.
-    policy : Policy or {"whittle", "myopic", "greedy", "round-robin"}
-        What chooses the sources; it sees every state.
+    policy : Policy or str
+        What chooses the sources, or its name in `policies.POLICIES`; it sees every state.
     budget : int
         Sources crawled at each epoch, from 1 to N.
     horizon : int

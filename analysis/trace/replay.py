@@ -150,7 +150,7 @@ def visits_by_age(
     Parameters
     ----------
     policy : Policy
-        Costs must be 1; the first epoch is number 0. `WhittlePolicy`, `GreedyPolicy`,
+        The first epoch is number 0. `WhittlePolicy`, `GreedyPolicy`,
         `RoundRobinPolicy`, `FrequencyPolicy` and `Timetable` are followed by compiled code, any
         other is asked at each epoch.
     budget, horizon : int
@@ -214,17 +214,17 @@ def priorities(policy: Policy, ages: int, size: int) -> tuple[Floats, Ints, Floa
         zeros = np.zeros(size, dtype=np.int64)
         return policy.frequency, zeros, age[None].astype(np.float64)
     if not isinstance(policy, WhittlePolicy | GreedyPolicy):
-        raise ValueError(f"policy must rank by age alone, got {type(policy).__name__}")
+        kinds = "FrequencyPolicy, WhittlePolicy or GreedyPolicy"
+        raise ValueError(f"policy must be a {kinds}, got {type(policy).__name__}")
     sources = policy.sources
-    if (sources.cost != 1).any():
-        raise ValueError("sources must have costs of 1")
     decays, row = np.unique(sources.decay_rate, return_inverse=True)
     # Sources of u* = 1 and of each decay rate that occurs: the index in units of u*.
     unit = Sources(decays, np.ones(decays.size), decays, period=sources.period)
     by_age = np.broadcast_to(age[:, None], (ages, decays.size))
     index = isinstance(policy, WhittlePolicy)
     table = whittle_index_at_age(unit, by_age) if index else unit.state_at_age(by_age)
-    return sources.u_star, row.astype(np.int64), np.ascontiguousarray(table.T)
+    weight = sources.u_star / sources.cost if index else sources.u_star
+    return weight, row.astype(np.int64), np.ascontiguousarray(table.T)
 
 
 def visits_at_random(
@@ -279,6 +279,8 @@ def visits_of_learner(
     items = (*trace.by_source, clock.begin, clock.period, visits)
     if isinstance(policy, ForgettingIndex):
         sources, known = policy.sources, policy.known
+        if (sources.cost != 1).any():
+            raise ValueError(f"sources must have costs of 1, got {sources.cost}")
         oldest = int(known.age.max()) + clock.horizon + 1
         _, row, table = priorities(WhittlePolicy(sources), oldest, len(sources))
         kernels.follow_forgetting(

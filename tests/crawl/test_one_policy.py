@@ -8,7 +8,7 @@ import pytest
 
 from analysis.crawl.local.transport import crawl_in_process
 from analysis.ephemeral import Arrivals, Sources, compare, simulate, simulate_random
-from analysis.ephemeral.policies import BUILT_IN, named_policy
+from analysis.ephemeral.policies import POLICIES, named_policy
 from analysis.trace.experiment import Experiment
 from analysis.trace.trace import WEEK, publications
 from tests.crawl.support import some_settings, some_site
@@ -51,7 +51,7 @@ def test_a_policy_of_ones_own_is_replayed_on_a_trace():
     assert trial.by_age(Oldest()).weeks.sum() > 0
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", POLICIES)
 def test_a_name_is_the_policy_that_it_names_on_a_trace(name):
     trial = Experiment(publications("upload"), 0, 8 * WEEK, 9 * WEEK, half_life=24.0, budget=1)
     one = trial.visits(name)
@@ -71,7 +71,7 @@ def test_what_no_policy_may_choose_is_refused_on_a_trace(chosen):
         trial.visits(Wrong())
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", POLICIES)
 def test_a_name_is_a_policy_of_a_crawl(name):
     site = some_site(epochs=8)
     crawl = crawl_in_process(site, some_settings(site, 2, 8) | {"CRAWL_POLICY": name})

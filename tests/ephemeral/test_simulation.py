@@ -14,7 +14,7 @@ from analysis.ephemeral import (
     simulate,
 )
 from analysis.ephemeral.instances import wide_set
-from analysis.ephemeral.policies import SingleSourcePolicy, named_policy
+from analysis.ephemeral.policies import POLICIES, SingleSourcePolicy, named_policy
 
 
 @pytest.mark.parametrize("policy", ["whittle", "myopic", "greedy", "round-robin"])
@@ -121,7 +121,7 @@ def test_a_rounded_state_does_not_flip_the_index():
         ({"budget": 0}, "budget must be"),
         ({"budget": 1.5}, "budget must be"),
         ({"horizon": 0}, "horizon must be an integer of at least 1"),
-        ({"policy": "witle"}, "policy must be one of whittle, myopic"),
+        ({"policy": "witle"}, "policy must be one of whittle, theorem"),
         ({"initial_state": "vacant"}, "initial_state must be one of empty, fresh, full"),
         ({"initial_state": [1, 2]}, r"initial_state must have shape \(4,\)"),
         ({"initial_state": [1, 2, 3, -1]}, r"initial_state\[3\]"),
@@ -134,7 +134,7 @@ def test_wrong_input_is_named(change, message):
         simulate(four_sources(), **{**right, **change})
 
 
-@pytest.mark.parametrize("name", ["whittle", "myopic", "greedy", "round-robin"])
+@pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("budget", [0, -1, 5, 1.5])
 def test_a_policy_asked_directly_refuses_the_budget(name, budget):
     seen = Observation(0, np.ones(4, dtype=int), np.ones(4))

@@ -1,5 +1,7 @@
 """The fast replay against a slow one that shares no code with it, and against other parts."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,6 +26,7 @@ from analysis.trace.experiment import Experiment
 from analysis.trace.forgetting import ForgettingIndex, known_from
 from analysis.trace.replay import (
     Clock,
+    priorities,
     score,
     visits_at_random,
     visits_by_age,
@@ -225,12 +228,21 @@ def test_an_item_counts_once_at_the_first_visit():
     assert scored.reward == pytest.approx([2.0, 5.0, 0.0, 0.0, 2 * np.exp(-1.5), 0.0])
 
 
-def test_a_policy_is_an_object_that_selects_and_costs_are_one():
+def test_a_policy_is_an_object_that_selects():
     with pytest.raises(ValueError, match="policy must be of class Policy"):
         visits_by_age("whittle", 1, 10, np.ones(9, dtype=np.int64))
-    dear = Sources([1.0], [1.0], [1.0], cost=2.0)
-    with pytest.raises(ValueError, match="costs of 1"):
-        visits_by_age(WhittlePolicy(dear), 1, 10, np.ones(1, dtype=np.int64))
+    with pytest.raises(ValueError, match="WhittlePolicy or GreedyPolicy, got RoundRobinPolicy"):
+        priorities(RoundRobinPolicy(), 10, 3)
+
+
+@pytest.mark.parametrize("kind", [WhittlePolicy, GreedyPolicy])
+def test_the_compiled_replay_of_sources_with_costs_is_the_policy_step_by_step(kind):
+    sources = Sources([5.0, 3.0, 8.0], [1.0, 2.0, 0.5], [0.3, 0.9, 0.1], cost=[2.0, 0.5, 3.0])
+    policy, age = kind(sources), np.ones(3, dtype=np.int64)
+    fast = visits_by_age(policy, 1, 200, age)
+    slow = visits_by_age(SimpleNamespace(select=policy.select), 1, 200, age)
+    np.testing.assert_array_equal(fast.arm, slow.arm)
+    np.testing.assert_array_equal(fast.epoch, slow.epoch)
 
 
 def test_a_replay_leaves_the_policy_as_it_was(world):

@@ -20,8 +20,8 @@ from analysis.checks import check_array, check_choice, check_integer, check_kind
 from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.environment import Environment, check_lifetime, check_observed
-from analysis.ephemeral.kernels import RULES, TABLE, play
-from analysis.ephemeral.policies import Policy
+from analysis.ephemeral.kernels import Rule, play
+from analysis.ephemeral.policies import POLICIES, Policy, named_policy
 from analysis.ephemeral.simulation import initial_content
 from analysis.ephemeral.sources import Sources, read_only
 from analysis.results import Estimate
@@ -145,7 +145,7 @@ def simulate_random(
     sources : Sources
         N sources.
     policy : str, IndexTable or Policy
-        A name in `kernels.RULES`, an index on a grid, or any policy object (slower).
+        A name in `policies.POLICIES`, an index on a grid, or any policy object (slower).
     budget : int
         Sources crawled at each epoch, from 1 to N.
     content : array_like, shape (N, horizon)
@@ -191,9 +191,10 @@ def simulate_random(
     crawls = np.zeros(len(sources), dtype=np.int64)
     rule = _rule_number(policy, sources)
     if rule is None:
-        assert not isinstance(policy, (str, IndexTable))
+        assert not isinstance(policy, IndexTable)
+        chooser = named_policy(policy, sources) if isinstance(policy, str) else policy
         while (epoch := environment.epoch) < environment.horizon:
-            arms = policy.select(environment.observation, budget, rng)
+            arms = chooser.select(environment.observation, budget, rng)
             reward[epoch] = environment.step(arms).sum()
             crawls[arms] += epoch >= warm_up
     else:
@@ -238,7 +239,7 @@ def compare(
     arrivals : Arrivals
         Sources and the laws of their utilities.
     policies : mapping of str to policy, or sequence of str
-        Policies by label, or names in `kernels.RULES`.
+        Policies by label, or names in `policies.POLICIES`.
     budget, horizon : int
         Sources crawled at each epoch, and the number of epochs of each replication.
     replications : int
@@ -363,7 +364,7 @@ def _by_label(policies: Mapping[str, AnyPolicy] | Sequence[str]) -> Mapping[str,
     if isinstance(policies, Mapping):
         return policies
     for name in policies:
-        check_choice("policies", name, RULES[:TABLE])
+        check_choice("policies", name, tuple(POLICIES))
     return {name: name for name in policies}
 
 
@@ -389,18 +390,18 @@ def _compare(
 
 
 def _rule_number(policy: AnyPolicy, sources: Sources) -> int | None:
-    """Position in RULES, or None for a policy object."""
+    """Return the number of the rule in compiled code, or None where there is none."""
     if isinstance(policy, IndexTable):
         if len(policy.step) != len(sources):
             raise ValueError(
                 f"policy must give an index for {len(sources)} sources, got {len(policy.step)}"
             )
-        return TABLE
+        return int(Rule.TABLE)
     if not isinstance(policy, str):
         return None
-    if policy not in RULES[:TABLE]:
-        raise ValueError(f"policy must be one of {', '.join(RULES[:TABLE])}, got {policy!r}")
-    return RULES.index(policy)
+    check_choice("policy", policy, tuple(POLICIES))
+    rule = POLICIES[policy].rule
+    return None if rule is None else int(rule)
 
 
 def _no_table(sources: Sources) -> IndexTable:

@@ -17,7 +17,7 @@ from analysis.ephemeral.kernels import (
     relative_index,
     relative_index_at_age,
 )
-from analysis.ephemeral.policies import named_policy
+from analysis.ephemeral.policies import POLICIES, named_policy
 from analysis.ephemeral.stochastic.simulation import IndexTable, compare, simulate_random
 from tests.ephemeral.stochastic.lattice import lattice_average_reward
 
@@ -31,7 +31,7 @@ def some_sources():
     )
 
 
-@pytest.mark.parametrize("policy", ["whittle", "myopic", "greedy", "round-robin"])
+@pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("observed", [True, False, [True, False, False, True, True]])
 @pytest.mark.parametrize("lifetime", [np.inf, [2, 3, 1, np.inf, 5]])
 @pytest.mark.parametrize(("budget", "start"), [(2, "fresh"), (3, "empty")])
