@@ -190,7 +190,8 @@ class Timetable:
             self.channel.size == 0 or 0 <= self.channel.min() <= self.channel.max() < self.budget
         )
         within = bool(((self.phase >= 0) & (self.phase < self.gap)).all())
-        if not (placed and within and disjoint(self.channel, self.gap, self.phase)):
+        known = bool(((self.source >= 0) & (self.source < len(self.sources))).all())
+        if not (placed and within and known and disjoint(self.channel, self.gap, self.phase)):
             return False
         return bool(
             self._keeps_limits()

@@ -229,6 +229,8 @@ def verdicts(sources, budget, limits):
     if np.isfinite(table.max_age).any():
         assert not replace(table, max_age=table.max_age / 2).verify()
     assert not replace(table, min_age=np.full(len(sources), 2.0**60)).verify()
+    for number in (-1, len(sources)):
+        assert not replace(table, source=np.full_like(table.source, number)).verify()
 
 
 def removals(sources, budget, limits):

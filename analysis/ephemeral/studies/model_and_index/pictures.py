@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.studies.model_and_index.experiment import KINDS, Cases
 from analysis.ephemeral.theory.printed import printed_eta
-from analysis.report import COLOURS, figure, rounded, save_figure
+from analysis.report import COLOURS, counted, figure, rounded, save_figure
 
 Floats = NDArray[np.float64]
 _STYLES = ("-", "--", "-.", ":")
@@ -77,9 +77,9 @@ def save_threshold(
         "rise. Second panel: what a crawl now gains over waiting one epoch rises with the content "
         "and falls with the subsidy; it changes sign at most once. Thresholds from $u$ on, by "
         f"rising subsidy: {listed}.",
-        alt=f"Two panels with {len(values)} curves each, one a subsidy. In the first convex "
-        "rising curves. In the second rising curves that lie lower for larger subsidies. Contents "
-        f"at which they cross zero, by rising subsidy: {listed}.",
+        alt=f"Two panels with {counted(len(values), 'curve')} each, one a subsidy. In the first "
+        "convex rising curves. In the second rising curves that lie lower for larger subsidies. "
+        f"Contents at which they cross zero, by rising subsidy: {listed}.",
     )
 
 
