@@ -66,10 +66,14 @@
       const first = nextInTurn(ages, epoch * budget);
       return Array.from({ length: budget }, (_, i) => (first + i) % sources.length).sort((a, b) => a - b);
     }
-    const rank = policy === "greedy"
-      ? (source, i) => math.stateAtAge(source, ages[i])
-      : (source, i) => (states ? math.index(source, states[i]) : math.indexAtAge(source, ages[i]));
-    return top(sources.map(rank), budget);
+    const ranks = {
+      greedy: (source, i) => math.stateAtAge(source, ages[i]),
+      whittle: (source, i) => (states ? math.index(source, states[i]) : math.indexAtAge(source, ages[i])),
+    };
+    if (!(policy in ranks)) {
+      throw new RangeError(`policy must be whittle, greedy or round-robin, got ${policy}`);
+    }
+    return top(sources.map(ranks[policy]), budget);
   }
 
   // One run from empty sources: states[epoch][source], crawls[epoch], rewards[epoch].
