@@ -15,6 +15,7 @@ from analysis.checks import check_integer, check_kind, check_number
 from analysis.crawl.feeds.listing import contradict, listing_window, mean_rate, time_to, weight_at
 from analysis.crawl.frontier.state import Outcome
 from analysis.crawl.frontier.turn import TurnPolicy
+from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import Observation
@@ -35,6 +36,7 @@ MEMORY = 90 * 86_400.0
 _LISTED, _TIME_LISTED, _COUNTED, _TIME_COUNTED, _WORTH, _EXPECTED, _WATCHED = range(7)
 
 
+@brief
 class IndexPolicy:
     """The Whittle index policy by age, which sorts the sources once an epoch.
 

@@ -15,6 +15,7 @@ Reference: Avrachenkov and Borkar, Inria research report 8702 (2015).
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -62,6 +63,9 @@ class _Numerals(Sequence[str]):
 
     def __hash__(self) -> int:
         return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return reprlib.repr(tuple(self[:7]))
 
 
 @dataclass(frozen=True, eq=False)

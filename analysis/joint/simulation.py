@@ -33,6 +33,7 @@ from analysis.checks import (
     check_kind,
     check_number,
 )
+from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.sources import Sources
 from analysis.joint.frozen import Engine, best_queued_window, frozen_index
@@ -48,6 +49,7 @@ MOST_EVENTS = 50_000_000
 """Pages and completions of one run, on average at most."""
 
 
+@brief
 @dataclass(frozen=True)
 class QueuedIndex:
     """An index policy as a table: index and window by the length of the queue.

@@ -37,6 +37,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from analysis.checks import check_array, check_integer, check_kind, check_number, set_fields
+from analysis.display import brief
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import Observation
@@ -60,6 +61,7 @@ class FeedReader(Protocol):
         """Take note of the publication times, in epochs, of what each visited source showed."""
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class FrequencyPolicy:
     """Visit each source evenly at a fixed frequency: those furthest through their interval first.
@@ -208,6 +210,7 @@ def longest_overdue(due: Floats, epoch: int, budget: int) -> Arms:
     return np.sort(waiting)
 
 
+@brief
 class NutchAdaptive:
     """Apache Nutch's adaptive fetch schedule, by default with its default settings.
 
@@ -285,6 +288,7 @@ class NutchAdaptive:
         self.due[arms] = self.epoch + interval - self.SYNC * shift
 
 
+@brief
 class StormCrawler:
     """Apache StormCrawler's adaptive scheduler, by default with its default settings.
 
@@ -350,6 +354,7 @@ class StormCrawler:
         self.due[arms] = self.epoch + 60.0 * self.interval[arms] / self.epoch_seconds
 
 
+@brief
 class EntryFrequency:
     """A feed reader's entry-frequency rule (Miniflux), by default with its default settings.
 

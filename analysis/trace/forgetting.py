@@ -26,6 +26,7 @@ from analysis.checks import (
     check_number,
     shown,
 )
+from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.policies import Arms, Observation, top
 from analysis.ephemeral.sources import Sources
@@ -36,6 +37,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+@brief
 @dataclass(eq=False)
 class Known:
     """What is known of each source.
@@ -56,6 +58,7 @@ class Known:
     age: Ints
 
 
+@brief
 class ForgettingIndex:
     """The index policy with rates that forget.
 

@@ -58,6 +58,7 @@ from analysis.crawl.frontier.state import (
     SourceState,
 )
 from analysis.crawl.frontier.turn import TurnPolicy
+from analysis.display import brief
 from analysis.ephemeral.policies import Observation, Policy, RoundRobinPolicy
 from analysis.learning.items import ItemSums
 
@@ -65,6 +66,7 @@ Arms = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
+@brief
 class Frontier:
     """The state of a crawl, epoch by epoch.
 

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.checks import check_integer
+from analysis.display import brief
 from analysis.ephemeral.policies import Observation
 
 Arms = NDArray[np.int64]
 
 
+@brief
 class TurnPolicy:
     """Fetch the sources in turn: those that were chosen longest ago come first.
 

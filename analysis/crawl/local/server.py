@@ -18,6 +18,7 @@ from analysis.checks import check_kind, shown
 from analysis.crawl.feeds.reply import Reply
 from analysis.crawl.fetching.virtual_time import TIME_HEADER
 from analysis.crawl.local.site import Site
+from analysis.display import brief
 
 ADDRESS = "127.0.0.1"
 
@@ -43,6 +44,7 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
+@brief
 class FeedServer:
     """Serve a site until the block ends.
 

@@ -31,6 +31,7 @@ from analysis.checks import (
 )
 from analysis.crawl.feeds.reply import SPACE, Reply
 from analysis.crawl.fetching.virtual_time import START
+from analysis.display import brief
 from analysis.ephemeral.sources import Sources
 
 Floats = NDArray[np.float64]
@@ -40,6 +41,7 @@ FINE, ERROR, SILENCE, CUT = range(4)
 """What a source does in an epoch: answer, answer 503, not answer, answer half a feed."""
 
 
+@brief
 class Site:
     """N feeds that play given publications.
 

@@ -29,6 +29,7 @@ from analysis.checks import check_kind
 from analysis.crawl.frontier.frontier import Frontier
 from analysis.crawl.frontier.state import CrawlState, Outcome, SourceState
 from analysis.crawl.storage.summary import Summary
+from analysis.display import brief
 
 COLUMNS = ("epoch", "source", "kind", "status", "reward", "items")
 """What the log says of a fetch; a source is given by its name."""
@@ -54,6 +55,7 @@ CREATE TABLE IF NOT EXISTS ask (source TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 
 
+@brief
 class Log:
     """The log of a crawl in memory alone, which ends with the process."""
 
