@@ -12,6 +12,15 @@ ROOT = Path(__file__).parents[1]
 #: A module, and what it must not import: one for each kind of wall.
 FORBIDDEN = [
     ("analysis.ephemeral.index", "analysis.report"),
+    ("analysis.ephemeral.scheduler.core", "analysis.ephemeral.scheduler.machines.partition"),
+    (
+        "analysis.ephemeral.scheduler.calendar.buckets",
+        "analysis.ephemeral.scheduler.calendar.epoch",
+    ),
+    (
+        "analysis.ephemeral.scheduler.machines.partition",
+        "analysis.ephemeral.scheduler.machines.cluster",
+    ),
     ("analysis.robots.curve.ends", "analysis.published"),
     ("analysis.trace.trace", "analysis.trace.studies"),
     ("analysis.learning.comparison", "analysis.ephemeral.studies"),

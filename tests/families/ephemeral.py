@@ -46,8 +46,8 @@ from analysis.ephemeral import (
     whittle_index_at_age,
 )
 from analysis.ephemeral.optimum.schedules import schedule_reward
+from analysis.ephemeral.scheduler.machines.partition import PartitionedScheduler
 from analysis.ephemeral.scheduler.pages import queued_sources
-from analysis.ephemeral.scheduler.partition import PartitionedScheduler
 from analysis.ephemeral.timetables.copies import (
     LONGEST_PERIOD,
     frequencies,

@@ -11,7 +11,8 @@ fetch, but for those of equal index.
 What can differ from one process: a policy that learns fits its prior to the sources of one process
 alone; and a redirect to a host of another process fails once, and joins the two hosts.
 
-The processes are actors on the workers of a Dask cluster (`analysis.ephemeral.scheduler.cluster`).
+The processes are actors on the workers of a Dask cluster
+(`analysis.ephemeral.scheduler.machines.cluster`).
 One that dies begins anew on a worker that is alive, from its ``JOBDIR``, with the places that it
 had: items are delivered at least once, as by one process.
 """

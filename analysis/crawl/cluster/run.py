@@ -17,7 +17,7 @@ from analysis.crawl.cluster.part import FetchingPart
 from analysis.crawl.cluster.shares import Hosts, share
 from analysis.crawl.fetching.hosts import host_of, plain_address
 from analysis.crawl.settings import crawl_settings, file_version, read_sources
-from analysis.ephemeral.scheduler.cluster import Actors
+from analysis.ephemeral.scheduler.machines.cluster import Actors
 
 FILE = "cluster.json"
 POLL = 0.05

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_array
 from analysis.ephemeral.optimum.relaxed import due_ages, relaxed_problem
-from analysis.ephemeral.scheduler.calendar import NEVER, Floats, Ints, Limits
+from analysis.ephemeral.scheduler.calendar.buckets import NEVER, Floats, Ints, Limits
 from analysis.ephemeral.sources import Sources
 
 CHUNK = 2**16

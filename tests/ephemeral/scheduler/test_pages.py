@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.ephemeral import Scheduler, Sources, four_sources
+from analysis.ephemeral.scheduler.machines.partition import PartitionedScheduler
 from analysis.ephemeral.scheduler.pages import caps, pages_per_epoch, queued_sources
-from analysis.ephemeral.scheduler.partition import PartitionedScheduler
 from analysis.joint import Engine, frozen_index, frozen_reward, priced_index
 from tests.ephemeral.scheduler.test_core import (
     FullSort,
@@ -194,7 +194,7 @@ def joined(*parts):
 
 def columns_of(scheduler, reference):
     """The reference at the scheduler's own limits: equal sources tie to the last bit in both."""
-    entries = scheduler._extract(np.ones(scheduler._total, dtype=bool), leave=True)
+    entries = scheduler._register.entries()
     own = entries["limit"][np.argsort(entries["number"])]
     np.testing.assert_allclose(own, reference.limit, rtol=1e-9, atol=1e-300)
     reference.limit = own

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from analysis.ephemeral.optimum.relaxed import relaxed_bound, relaxed_problem
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.core import Scheduler
-from analysis.ephemeral.scheduler.partition import PartitionedScheduler
+from analysis.ephemeral.scheduler.machines.partition import PartitionedScheduler
 from analysis.ephemeral.scheduler.runs import rewards
 from analysis.ephemeral.sources import Sources
 from analysis.results import Estimate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.ephemeral.scheduler.sizing import PASS
+from analysis.ephemeral.scheduler.machines.sizing import PASS
 from analysis.report import save_table
 
 

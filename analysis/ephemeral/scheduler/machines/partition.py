@@ -36,7 +36,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_kind, check_number
 from analysis.ephemeral.scheduler.admission import whole_numbers
-from analysis.ephemeral.scheduler.budget import ROOM
+from analysis.ephemeral.scheduler.calendar.budget import ROOM
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.sources import Sources
 

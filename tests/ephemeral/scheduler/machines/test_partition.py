@@ -6,7 +6,7 @@ import pytest
 from analysis.ephemeral import Sources, four_sources
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.core import Scheduler
-from analysis.ephemeral.scheduler.partition import PartitionedScheduler
+from analysis.ephemeral.scheduler.machines.partition import PartitionedScheduler
 
 COUNT, BUDGET = 20_000, 300
 

@@ -14,7 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from analysis.ephemeral.kernels import kth_largest
-from analysis.ephemeral.scheduler.epoch import WAITING
+from analysis.ephemeral.scheduler.calendar.epoch import WAITING
 from analysis.ephemeral.sources import ROUNDING
 
 Floats = NDArray[np.float64]

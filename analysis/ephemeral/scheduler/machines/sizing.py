@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.checks import check_integer, check_number
-from analysis.ephemeral.scheduler.partition import NUMBERS_EXCHANGED
+from analysis.ephemeral.scheduler.machines.partition import NUMBERS_EXCHANGED
 
 FLOAT = 8
 """Bytes of a number."""

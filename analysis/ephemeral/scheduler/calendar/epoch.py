@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from analysis.ephemeral.scheduler.calendar import (
+from analysis.ephemeral.scheduler.calendar.buckets import (
     BLOCK,
     RING,
     Calendar,
@@ -27,7 +27,7 @@ from analysis.ephemeral.scheduler.calendar import (
     push,
     release,
 )
-from analysis.ephemeral.scheduler.vector_index import bend_of, shares
+from analysis.ephemeral.scheduler.calendar.vector_index import bend_of, shares
 
 OVERDUE = 1e200
 """Rank of a source at its maximal age; it grows with every epoch that the source is overdue."""

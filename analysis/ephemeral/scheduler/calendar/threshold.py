@@ -11,9 +11,9 @@ from collections import deque
 
 import numpy as np
 
-from analysis.ephemeral.scheduler import calendar as kernel
-from analysis.ephemeral.scheduler import epoch as epoch_kernel
-from analysis.ephemeral.scheduler.calendar import Calendar, Floats, Limits
+from analysis.ephemeral.scheduler.calendar import buckets
+from analysis.ephemeral.scheduler.calendar import epoch as epoch_kernel
+from analysis.ephemeral.scheduler.calendar.buckets import Calendar, Floats, Limits
 
 MEMORY = 16
 """Epochs of crawls whose lowest index decides how far the threshold rises."""
@@ -102,5 +102,5 @@ class Threshold:
         self.level = low / SAFETY**2
         self.rebuilds += 1
         self._cuts.clear()
-        kernel.rebuild(calendar, epoch, self.level, limits)
+        buckets.rebuild(calendar, epoch, self.level, limits)
         return True

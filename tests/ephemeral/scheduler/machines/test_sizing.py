@@ -1,6 +1,6 @@
 import pytest
 
-from analysis.ephemeral.scheduler.sizing import cluster_plan
+from analysis.ephemeral.scheduler.machines.sizing import cluster_plan
 
 
 def test_cluster_on_paper():

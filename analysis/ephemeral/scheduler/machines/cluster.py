@@ -20,7 +20,7 @@ import numpy as np
 
 from analysis.checks import check_integer, check_number
 from analysis.ephemeral.scheduler.core import Scheduler
-from analysis.ephemeral.scheduler.partition import Crawl, Floats, Part
+from analysis.ephemeral.scheduler.machines.partition import Crawl, Floats, Part
 from analysis.sweep import RETRIES, WorkerLost
 
 POLL = 0.5

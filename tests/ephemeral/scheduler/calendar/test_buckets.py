@@ -5,29 +5,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.ephemeral.scheduler import calendar as kernel
+from analysis.ephemeral.scheduler.calendar import buckets
 
 
 def limits(least):
-    return kernel.Limits(np.asarray(least, np.int32), np.empty(0, np.int32))
+    return buckets.Limits(np.asarray(least, np.int32), np.empty(0, np.int32))
 
 
 def entries_of(limit, decay):
-    entries = np.zeros(len(decay), kernel.ENTRIES["double"])
+    entries = np.zeros(len(decay), buckets.ENTRIES["double"])
     entries["limit"], entries["decay"] = limit, decay
     entries["number"] = np.arange(len(decay))
     return entries
 
 
 def filled(entries, theta, least):
-    calendar = kernel.with_room(kernel.empty_calendar(), entries.size)
-    kernel.insert(calendar, entries, 0, theta, limits(least))
+    calendar = buckets.with_room(buckets.empty_calendar(), entries.size)
+    buckets.insert(calendar, entries, 0, theta, limits(least))
     return calendar
 
 
 def numbers_in(calendar, size):
-    out = np.empty(size, kernel.ENTRIES["double"])
-    assert kernel.extract(calendar, np.ones(size, bool), out, True) == size
+    out = np.empty(size, buckets.ENTRIES["double"])
+    assert buckets.extract(calendar, np.ones(size, bool), out, True) == size
     return np.sort(out["number"]).tolist()
 
 
@@ -39,7 +39,7 @@ def test_a_bucket_that_spreads_over_all_others_loses_no_entry():
     limit = np.concatenate([np.ones(1000), np.full(600, 1e9)])
     least = np.concatenate([np.ones(1000, int), np.arange(2, 602)])
     calendar = filled(entries_of(limit, decay), 0.0, least)
-    kernel.rebuild(calendar, 0, 0.02, limits(least))
+    buckets.rebuild(calendar, 0, 0.02, limits(least))
     assert (calendar.head >= 0).sum() > 900
     assert numbers_in(calendar, 1600) == list(range(1600))
 
@@ -52,10 +52,12 @@ def test_sorting_anew_keeps_every_entry_and_every_block(size, seed, thetas):
     least = [rng.integers(0, 9)]
     calendar = filled(entries, 0.01, least)
     for theta in thetas:
-        kernel.rebuild(calendar, 0, theta, limits(least))
+        buckets.rebuild(calendar, 0, theta, limits(least))
         assert numbers_in(calendar, size) == list(range(size))
-        used = sum(-(-kernel.bucket_size(calendar, e) // kernel.BLOCK) for e in range(kernel.RING))
-        dormant, block = 0, calendar.head[kernel.DORMANT]
+        used = sum(
+            -(-buckets.bucket_size(calendar, e) // buckets.BLOCK) for e in range(buckets.RING)
+        )
+        dormant, block = 0, calendar.head[buckets.DORMANT]
         while block >= 0:
             dormant, block = dormant + 1, calendar.link[block]
         assert used + dormant + calendar.free[1] == calendar.link.size
@@ -63,6 +65,6 @@ def test_sorting_anew_keeps_every_entry_and_every_block(size, seed, thetas):
 
 def test_a_calendar_that_is_too_small_says_so():
     entries = entries_of(np.ones(4000), np.full(4000, 0.1))
-    calendar = kernel.with_room(kernel.empty_calendar(), 0)
+    calendar = buckets.with_room(buckets.empty_calendar(), 0)
     with pytest.raises(MemoryError, match="out of blocks"):
-        kernel.insert(calendar, np.tile(entries, 100), 0, 0.0, limits(np.arange(4000) % 1000))
+        buckets.insert(calendar, np.tile(entries, 100), 0, 0.0, limits(np.arange(4000) % 1000))

@@ -1,4 +1,4 @@
-"""Calendar of due sources, behind `analysis.ephemeral.scheduler.core`; an epoch is in `epoch`.
+"""Calendar of due sources: buckets of entries by the epoch at which they fall due.
 
 Between crawls the index of a source depends on its age alone and rises with it, so a threshold
 theta gives every source its *due age*, the first at which its index is at least theta. The calendar
@@ -23,7 +23,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from analysis.ephemeral.scheduler.vector_index import bend_of, shares
+from analysis.ephemeral.scheduler.calendar.vector_index import bend_of, shares
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]

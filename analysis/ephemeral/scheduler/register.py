@@ -1,0 +1,298 @@
+"""The sources of a scheduler, by number: their entries in the calendar and what decides about them.
+
+A source has an entry in the calendar (rates, last crawl, due age), a cost, limits on its age and,
+where pages have a price or join a queue, what its pages are worth. Numbers start at 0; one that was
+removed stays free until it is given again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.checks import check_integer, check_integers, check_number
+from analysis.ephemeral.scheduler.admission import (
+    CHUNK,
+    costs_with,
+    limits,
+    limits_with,
+    load,
+    set_rates,
+    whole_numbers,
+)
+from analysis.ephemeral.scheduler.calendar import buckets
+from analysis.ephemeral.scheduler.calendar.budget import ROOM
+from analysis.ephemeral.scheduler.pages import (
+    caps,
+    fading_per_page,
+    pages_per_epoch,
+    queued_sources,
+)
+from analysis.ephemeral.scheduler.state import QueuedEngine, State
+from analysis.ephemeral.sources import Sources
+
+Numbers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Now(NamedTuple):
+    """Number of the next epoch, and the threshold under which sources fall due."""
+
+    epoch: int
+    theta: float
+
+
+class Register:
+    """Sources by number.
+
+    Parameters
+    ----------
+    precision : {"double", "single"}
+        How rates are stored.
+    cost : ndarray, shape (1,)
+        Cost of a crawl while it is one for all.
+    price : float, optional
+        Price of a page; without one, none can be set.
+    engine : QueuedEngine, optional
+        Engine whose queue the pages of a crawl join.
+
+    Attributes
+    ----------
+    calendar : Calendar
+        An entry for each source.
+    limits : Limits
+        Limits on ages, and caps of the index.
+    cost : ndarray
+        One for all sources, or one a number.
+    size, total : int
+        Sources now, and numbers given so far.
+    """
+
+    def __init__(
+        self,
+        precision: str,
+        cost: Floats,
+        price: float | None = None,
+        engine: QueuedEngine | None = None,
+    ) -> None:
+        self.calendar = buckets.empty_calendar(precision)
+        self.limits = buckets.Limits(np.empty(0, np.int32), np.empty(0, np.int32))
+        self.cost = cost
+        self.size = self.total = 0
+        self._price, self._engine = price, engine
+        self._pages = np.empty(0)  # pages an epoch and unit of cost, by number, if they are priced
+        self._empty = np.empty((0, 2))  # u*/C at an empty queue and log delta, by number
+
+    @classmethod
+    def of(cls, state: State) -> Register:
+        """Return the register of a saved state."""
+        price = state.price if state.pages.size else None
+        self = cls(buckets.precision_of(state.entries), state.cost, price, state.engine)
+        self.limits, self.size, self.total = state.limits, state.entries.size, state.total
+        self._pages, self._empty = state.pages, state.empty
+        self._set_caps(state.entries)
+        self.reserve(self.size)
+        self._insert(state.entries, Now(state.epoch, state.level))
+        return self
+
+    def state(self, now: Now, budget: float) -> State:
+        """Return all that a file must hold for a scheduler to go on."""
+        return State(
+            self.entries(), self.cost, self.limits, now.epoch, self.total, budget, now.theta,
+            self._pages, self.price, self._empty, self._engine,
+        )  # fmt: skip
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held now."""
+        arrays = (*self.calendar, *self.limits, self.cost, self._pages, self._empty)
+        return sum(array.nbytes for array in arrays)
+
+    def entries(self) -> NDArray[np.void]:
+        """Return a copy of all entries, in any order."""
+        return self._extract(np.ones(self.total, dtype=bool), leave=True)
+
+    def reserve(self, count: int) -> None:
+        """Make room for so many sources in all."""
+        self.calendar = buckets.with_room(self.calendar, count)
+
+    @property
+    def price(self) -> float:
+        """Price of a page; 0 where none was given."""
+        return self._price or 0.0
+
+    def set_price(self, price: float, now: Now) -> None:
+        """Cap the index of all sources at another price of pages."""
+        if self._price is None:
+            raise ValueError("price must be given to the scheduler before it can be set")
+        self._price = check_number("price", price, 0, high_open=True)
+        self._set_caps(self.entries())
+        buckets.rebuild(self.calendar, now.epoch, now.theta, self.limits)
+
+    @property
+    def queue(self) -> int:
+        """Pages waiting at the engine; 0 where there is none."""
+        return self._engine.queue if self._engine else 0
+
+    def set_queue(self, queue: int, now: Now) -> None:
+        """Change the rates of all sources to those that another queue leaves them."""
+        if self._engine is None:
+            raise ValueError("queue needs a scheduler that was given an index_rate")
+        self._engine = checked_engine(self._engine.index_rate, queue)
+        entries = self._extract(np.ones(self.total, dtype=bool), leave=False)
+        limit, fading = self._empty[entries["number"]].T
+        entries["limit"] = limit * np.exp(self.queue * fading)
+        self._set_caps(entries)
+        self._insert(entries, now)
+
+    def add(
+        self,
+        sources: Sources,
+        ages: int | ArrayLike,
+        min_age: int | ArrayLike,
+        max_age: int | ArrayLike | None,
+        numbers: ArrayLike | None,
+        budget: float,
+        now: Now,
+    ) -> Numbers:
+        """Take in sources under new numbers, or under those that removed sources had."""
+        count, first = len(sources), self.total
+        ages = whole_numbers("ages", ages, count, 0)
+        some = limits(min_age, max_age, count)
+        given = np.arange(first, first + count)
+        if numbers is not None:
+            given = self._free_numbers(numbers, count)
+        cost = costs_with(self.cost, first, given, sources.cost)
+        merged = limits_with(self.limits, first, given, some)
+        self._check_load("max_age", cost, merged.most, budget)
+        self.cost, self.limits = cost, merged._replace(cap=self.limits.cap)
+        self.size, self.total = self.size + count, max(first, int(given.max()) + 1)
+        self.reserve(self.size)
+        for start in range(0, count, CHUNK):
+            part = slice(start, min(start + CHUNK, count))
+            entries = np.empty(part.stop - start, self.calendar.pool.dtype)
+            entries["number"] = given[part]
+            entries["last"] = now.epoch - (ages[part] if ages.size > 1 else ages)
+            self._rate(entries, sources.subset(part))
+            self._insert(entries, now)
+        return given
+
+    def remove(self, numbers: ArrayLike, now: Now) -> None:
+        """Drop sources, by number."""
+        gone = self._take_out(numbers, now)
+        if self.limits.most.size:
+            self.limits.most[gone["number"]] = buckets.NEVER
+        self.size -= gone.size
+
+    def rerate(self, numbers: ArrayLike, sources: Sources, budget: float, now: Now) -> None:
+        """Give sources new rates, utilities and costs; they keep their ages and limits."""
+        numbers = np.atleast_1d(np.asarray(numbers))
+        if numbers.shape != (len(sources),):
+            raise ValueError(
+                f"numbers must have one entry for each of the {len(sources)} sources, "
+                f"got shape {numbers.shape}"
+            )
+        entries = self._take_out(numbers, now)
+        cost = costs_with(self.cost, self.total, numbers, sources.cost)
+        try:
+            self._check_load("sources", cost, self.limits.most, budget)
+        except ValueError:
+            self._insert(entries, now)
+            raise
+        entries = entries[np.argsort(entries["number"])[np.argsort(np.argsort(numbers))]]
+        self._rate(entries, sources)
+        self.cost = cost
+        self._insert(entries, now)
+
+    def _insert(self, entries: NDArray[np.void], now: Now) -> None:
+        buckets.insert(self.calendar, entries, now.epoch, now.theta, self.limits)
+
+    def _check_load(self, name: str, cost: Floats, most: NDArray[np.int32], budget: float) -> None:
+        """Refuse costs and maximal ages that ask for more than now and than the budget."""
+        asked, before = load(cost, most), load(self.cost, self.limits.most)
+        if asked > max(budget * ROOM, before):
+            raise ValueError(
+                f"{name} must not let maximal ages ask for more than the budget of "
+                f"{budget:g} an epoch, got {asked:g} for all sources together"
+            )
+
+    def _rate(self, entries: NDArray[np.void], sources: Sources) -> None:
+        """Write the rates of entries, in the order of their sources, as the queue is now."""
+        if self._engine is None:
+            set_rates(entries, sources)
+        else:
+            rate, queue = self._engine
+            at_once = queued_sources(sources, rate)
+            set_rates(entries, at_once)
+            if len(self._empty) < self.total:
+                more = np.zeros((self.total - len(self._empty), 2))
+                self._empty = np.concatenate([self._empty, more])
+            limit, fading = at_once.u_star / at_once.cost, fading_per_page(sources, rate)
+            self._empty[entries["number"]] = np.stack([limit, fading], axis=1)
+            entries["limit"] = limit * np.exp(queue * fading)
+        self._price_pages(entries, sources)
+
+    def _price_pages(self, entries: NDArray[np.void], sources: Sources) -> None:
+        """Store the pages of entries, in the order of their sources, and cap their index."""
+        if self._price is None:
+            return
+        if self._pages.size < self.total:
+            self._pages = np.append(self._pages, np.zeros(self.total - self._pages.size))
+        self._pages[entries["number"]] = pages_per_epoch(sources)
+        self._set_caps(entries)
+
+    def _set_caps(self, entries: NDArray[np.void]) -> None:
+        """Cap the index of entries at the price."""
+        if self._price is None:
+            return
+        cap = self.limits.cap
+        if cap.size < self.total:
+            cap = np.append(cap, np.zeros(self.total - cap.size))
+        number = entries["number"]
+        cap[number] = caps(entries["limit"], entries["decay"], self._pages[number], self._price)
+        self.limits = self.limits._replace(cap=cap)
+
+    def _free_numbers(self, numbers: ArrayLike, count: int) -> Numbers:
+        """Check numbers that are to be given again, one for each of `count` sources."""
+        given = check_integers("numbers", numbers).ravel()
+        if given.shape != (count,) or np.unique(given).size != count:
+            raise ValueError(f"numbers must be {count} different integers, got {numbers!r:.200}")
+        wanted = np.zeros(self.total, dtype=bool)
+        for number in given.tolist():
+            wanted[check_integer("numbers", number, 0, self.total - 1)] = True
+        if (used := self._extract(wanted, leave=True)["number"]).size:
+            raise ValueError(f"numbers must be those of removed sources, got {used[0]}")
+        return given
+
+    def _extract(self, wanted: NDArray[np.bool_], leave: bool) -> NDArray[np.void]:
+        count = min(int(np.count_nonzero(wanted)), self.size)
+        out = np.empty(count, self.calendar.pool.dtype)
+        return out[: buckets.extract(self.calendar, wanted, out, leave)]
+
+    def _take_out(self, numbers: ArrayLike, now: Now) -> NDArray[np.void]:
+        """Take the entries of some numbers out of the calendar; refuse a number that has none."""
+        chosen = np.atleast_1d(np.asarray(numbers))
+        wanted = np.zeros(self.total, dtype=bool)
+        for number in chosen.tolist():
+            if wanted[check_integer("numbers", number, 0, self.total - 1)]:
+                raise ValueError(f"numbers must differ, got {number} twice")
+            wanted[number] = True
+        entries = self._extract(wanted, leave=False)
+        if entries.size < chosen.size:
+            wanted[entries["number"]] = False
+            self._insert(entries, now)
+            raise ValueError(f"there is no source {int(np.argmax(wanted))} any more")
+        return entries
+
+
+def checked_engine(index_rate: float | None, queue: int) -> QueuedEngine | None:
+    """Return the engine of these arguments of a scheduler, None without an `index_rate`."""
+    queue = check_integer("queue", queue, 0)
+    if index_rate is None:
+        if queue:
+            raise ValueError(f"queue must be 0 without an index_rate, got {queue}")
+        return None
+    rate = check_number("index_rate", index_rate, 0, low_open=True, high_open=True)
+    return QueuedEngine(rate, queue)
