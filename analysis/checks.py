@@ -197,23 +197,23 @@ def check_truths(name: str, values: ArrayLike) -> NDArray[np.bool_]:
 def row_factors(
     given: Any, sums: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_]]:
-    """Return what makes rows of probabilities sum to one, and which of them do not.
+    """Return the factors that make rows of probabilities sum to one, and the rows that are wrong.
 
     A row of float32 sums to one to about seven digits only; as float64 it is divided by its sum.
 
     Parameters
     ----------
     given : array_like or sparse matrix
-        The rows as the caller gave them, whose precision decides.
+        The rows as the caller gave them; their precision sets the tolerance.
     sums : ndarray
         Sums of the rows as float64.
 
     Returns
     -------
     factors : ndarray or None
-        What to multiply the rows with; 1 for those that are wrong. None in double precision.
+        Factor of each row, 1 for those that are wrong. None in double precision.
     wrong : ndarray of bool
-        Rows whose sum is further from one than `ROW_SUM`, or `SINGLE_ROW_SUM` for float32.
+        Rows whose sum differs from one by more than `ROW_SUM`, or `SINGLE_ROW_SUM` for float32.
     """
     precision = given.dtype if hasattr(given, "dtype") else np.asarray(given).dtype
     single = precision == np.float32
@@ -222,13 +222,13 @@ def row_factors(
 
 
 def set_fields(instance: Any, **values: Any) -> None:
-    """Set fields of a frozen dataclass to their checked values, as its `__post_init__` may."""
+    """Set fields of a frozen dataclass to their checked values, for its `__post_init__`."""
     for name, value in values.items():
         object.__setattr__(instance, name, value)
 
 
 def interval_text(low: float, high: float, low_open: bool, high_open: bool) -> str:
-    """Write an interval as readers expect it, with a round bracket at an open end."""
+    """Write an interval with a round bracket at an open or infinite end."""
     left = "(" if low_open or math.isinf(low) else "["
     right = ")" if high_open or math.isinf(high) else "]"
     return f"{left}{low:g}, {high:g}{right}"
@@ -259,7 +259,7 @@ _REPR = _Repr()
 
 
 def _real(value: Any) -> Real | None:
-    """Return the real number that `value` is, or None."""
+    """Return a value, or the one in a zero-dimensional array, as a real number; else None."""
     if type(value) is np.ndarray and value.ndim == 0:
         value = value[()]
     wrong = isinstance(value, bool | np.timedelta64) or not isinstance(value, Real)
@@ -267,7 +267,7 @@ def _real(value: Any) -> Real | None:
 
 
 def _whole(value: Any) -> int | None:
-    """Return the integer that `value` is, or None."""
+    """Return a value as an int if it is an integer; else None."""
     real = _real(value)
     if isinstance(real, Rational) and real.denominator == 1:
         return int(real.numerator)
@@ -286,7 +286,7 @@ def _numbers(values: ArrayLike) -> NDArray[Any] | None:
 
 
 def _array(values: Any, *refused: type) -> NDArray[Any] | None:
-    """Return what NumPy makes of `values`, or None where they hold something of these classes."""
+    """Return `values` as an array; None if they are ragged or contain a refused class."""
     if _holds(values, refused):
         return None
     try:
@@ -296,7 +296,7 @@ def _array(values: Any, *refused: type) -> NDArray[Any] | None:
 
 
 def _holds(values: Any, kinds: tuple[type, ...], depth: int = 0) -> bool:
-    """Return whether lists, or the arrays in them, hold something of these classes."""
+    """Return whether a value, or anything in it, is an object of one of these classes."""
     if not isinstance(values, list | tuple) or depth > DEEPEST:
         inside = isinstance(values, np.ndarray) and issubclass(values.dtype.type, kinds)
         return inside or isinstance(values, kinds)

@@ -70,8 +70,8 @@ def stamp(module: str) -> str:
     """
     graph = _graph()
     found = {module} | graph.find_upstream_modules(module)
-    lent = {below for name in found for below in graph.find_descendants(name)}
-    found |= lent.union(*(graph.find_upstream_modules(name) for name in lent))
+    below = {module for name in found for module in graph.find_descendants(name)}
+    found |= below.union(*(graph.find_upstream_modules(name) for name in below))
     return hashlib.sha256(
         b"".join(name.encode() + _hash(name) for name in sorted(found))
     ).hexdigest()

@@ -1,4 +1,4 @@
-"""The result types of all parts: estimates with their intervals, solutions with their residuals."""
+"""Result types of all parts: estimates with intervals, and solutions with residuals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class NotConverged(RuntimeError):
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number known from independent replications, with its confidence interval.
+    """A number estimated from independent replications, with its confidence interval.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Estimate:
     low, high : float
         Ends of the interval.
     replications : int
-        Number of independent values behind it.
+        Number of independent values that it is computed from.
 
     Examples
     --------
@@ -116,9 +116,10 @@ class Estimate:
 
 
 def least_for_median(level: float = 0.95) -> int:
-    """Return how many values an interval of the median between order statistics takes.
+    """Return the least number of values for an interval of the median between order statistics.
 
-    From the least to the largest of n values it covers the median with probability 1 - 2^(1-n).
+    The interval from the least to the largest of n values covers the median with probability
+    1 - 2^(1-n).
 
     Parameters
     ----------
@@ -174,7 +175,7 @@ def student_band(values: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats
 
 @dataclass(frozen=True, kw_only=True)
 class Solution:
-    """What a solver of a Markov decision problem found.
+    """Solution of a Markov decision problem.
 
     Attributes
     ----------

@@ -1,19 +1,19 @@
 """Replications, random instances and parameter grids, on one core, on all of them or on a cluster.
 
 `sweep` calls ``function(point, rng)`` for every point and replication. Replication r of point p
-draws from its own stream, ``SeedSequence(seed).spawn(...)[p].spawn(...)[r]`` in NumPy's terms, so
-that a result depends on nothing but the seed and its place: neither on how many processes there
-are, nor on the order in which they finish, nor on a worker that died and whose work was done again.
-More points or more replications leave the earlier results as they were.
+has the random stream ``SeedSequence(seed).spawn(...)[p].spawn(...)[r]`` of NumPy, so that a result
+depends on the seed, p and r alone: not on the number of processes, on the order in which they
+finish, or on calls that were repeated after a worker died. More points or more replications do not
+change the earlier results.
 
-joblib spreads the calls over local processes, `distributed` over a Dask cluster when the address of
-its scheduler is given. The functions must then be importable on the workers (or defined in a
-notebook). joblib's own Dask backend is not used: it waits for ever for a call that Dask gave up.
+joblib distributes the calls over local processes, of which the environment variable
+LOKY_MAX_CPU_COUNT limits the number; `distributed` does so over a Dask cluster, if the address of
+its scheduler is given. joblib's own Dask backend is not used: it waits for ever for a call that
+Dask has given up.
 
-A call that ends its worker process is made again, `RETRIES` times; then `WorkerLost` names its
-point. A cluster that has no worker left for `patience` seconds ends the sweep in the same way. A
-call that merely takes long is waited for.
-The environment variable LOKY_MAX_CPU_COUNT bounds the local processes from outside.
+A call that ends its worker process is repeated `RETRIES` times; then `WorkerLost` is raised and
+names its point. It is raised too if a cluster has had no worker for `patience` seconds. There is no
+limit on the time of a call.
 """
 
 from __future__ import annotations
@@ -36,13 +36,14 @@ from tqdm import tqdm
 from analysis.checks import check_integer, check_kind, check_number, shown
 
 RETRIES = 3
-"""How often work that was lost with a worker process is done again before giving up."""
+"""How often a call that was lost with its worker process is repeated."""
 
+#: Point and replication of a call.
 Place = tuple[int, int]
 
 
 class WorkerLost(RuntimeError):
-    """A call that ends its worker process whenever it is made, or a cluster without workers."""
+    """A call ended its worker process every time, or the cluster has no workers."""
 
 
 def sweep(
@@ -57,30 +58,31 @@ def sweep(
     patience: float = 120.0,
     progress: bool | str = True,
 ) -> list[list[Any]]:
-    """Evaluate a function at every point, so many times each, side by side.
+    """Evaluate a function at every point, with a number of replications each, in parallel.
 
     Parameters
     ----------
     function : callable
-        ``function(point, rng)``, with `rng` a generator of its own.
+        ``function(point, rng)``, with `rng` a `numpy.random.Generator`; on a cluster it must be
+        importable by the workers, or defined in a notebook.
     points : iterable
-        What to hand to the function: numbers, tuples, models, ...
+        Arguments of the function: numbers, tuples, models, ...
     seed : int
-        Root of all streams, not negative.
+        Seed of all streams, not negative.
     replications : int
         Calls at each point, at least 1.
     common_random_numbers : bool
         Give replication r the same stream at every point, to compare points with less noise.
     jobs : int, optional
-        Local processes; all cores by default, and 1 stays in this process.
+        Number of local processes; all cores by default. With 1 no process is started.
     scheduler : str, optional
         Address of a Dask scheduler, such as ``tcp://host:8786``; the environment variable
         DASK_SCHEDULER_ADDRESS by default. If neither is given the sweep stays on this machine.
     patience : float
         Seconds that the cluster may be without any worker, positive.
     progress : bool or str
-        Show how far the sweep is, under this name: a bar on a terminal, in a log one line for every
-        tenth.
+        Whether to show the progress, or the name to show it under: a bar on a terminal, in a log
+        one line for every tenth.
 
     Returns
     -------
@@ -90,12 +92,12 @@ def sweep(
     Raises
     ------
     ValueError
-        If a number is out of range.
+        If `points` are not iterable, or a number is out of range.
     TypeError
-        If `function` cannot be called or `points` are not iterable.
+        If `function` cannot be called.
     WorkerLost
-        If a call ends its worker whenever it is made, naming point and replication; or if the
-        cluster has no worker left.
+        If a call ends its worker every time, naming point and replication; or if the cluster has
+        no worker left.
     Exception
         Whatever `function` raises, with a note that names the point and the replication.
 
@@ -123,9 +125,9 @@ def sweep(
     done: dict[Place, Any] = {}
     with _Progress(progress, len(places)) as advance:
         for place, value in (
-            _on_cluster(call, places, address, patience)
+            _run_on_cluster(call, places, address, patience)
             if address
-            else _locally(call, places, jobs)
+            else _run_locally(call, places, jobs)
         ):
             done[place] = value
             advance()
@@ -133,17 +135,17 @@ def sweep(
 
 
 class _Call:
-    """One evaluation by its place; carries only the point that it is asked for."""
+    """The calls of a sweep, by place; a worker is sent the point of its own call only."""
 
     def __init__(self, function: Any, points: Sequence[Any], seed: int, common: bool) -> None:
         self.function, self.points, self.seed, self.common = function, points, seed, common
 
-    def at(self, place: Place) -> tuple[Any, ...]:
-        """Return what `_evaluate` needs for a place."""
+    def arguments(self, place: Place) -> tuple[Any, ...]:
+        """Return the arguments of `_evaluate` for a place."""
         return self.function, self.points[place[0]], place, self.seed, self.common
 
     def name(self, place: Place) -> str:
-        """Say which call this is."""
+        """Return point and replication of a call, for messages."""
         return f"point {place[0]} ({self.points[place[0]]!r:.200}), replication {place[1]}"
 
 
@@ -162,19 +164,19 @@ def _evaluate(
         raise
 
 
-def _marked(folder: str, *arguments: Any) -> tuple[Place, Any]:
-    """Evaluate with a file that is there as long as the call runs, or for ever if it is killed."""
+def _evaluate_with_marker(folder: str, *arguments: Any) -> tuple[Place, Any]:
+    """Evaluate while a marker file exists; a call that was killed leaves its file behind."""
     place = arguments[2]
-    mark = Path(folder, f"{place[0]}-{place[1]}")
-    mark.touch()
+    marker = Path(folder, f"{place[0]}-{place[1]}")
+    marker.touch()
     try:
         return _evaluate(*arguments)
     finally:
-        mark.unlink()
+        marker.unlink()
 
 
-def _locally(call: _Call, places: Sequence[Place], jobs: int) -> Iterator[tuple[Place, Any]]:
-    """Spread the calls over processes; calls that ran when a worker died are made again alone."""
+def _run_locally(call: _Call, places: Sequence[Place], jobs: int) -> Iterator[tuple[Place, Any]]:
+    """Run the calls in local processes; repeat alone those that ran when a worker died."""
     # One thread a process: sums split over threads would differ in their last digits.
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -182,7 +184,9 @@ def _locally(call: _Call, places: Sequence[Place], jobs: int) -> Iterator[tuple[
     ):
 
         def run(some: Iterable[Place]) -> Iterator[tuple[Place, Any]]:
-            tasks = (delayed(_marked)(folder, *call.at(place)) for place in some)
+            tasks = (
+                delayed(_evaluate_with_marker)(folder, *call.arguments(place)) for place in some
+            )
             yield from Parallel(return_as="generator_unordered")(tasks)
 
         left = dict.fromkeys(places)
@@ -194,20 +198,20 @@ def _locally(call: _Call, places: Sequence[Place], jobs: int) -> Iterator[tuple[
                     yield place, value
             except TerminatedWorkerError:
                 lost += 1
-                for mark in sorted(Path(folder).iterdir()):
-                    mark.unlink()
-                    p, r = map(int, mark.name.split("-"))
+                for marker in sorted(Path(folder).iterdir()):
+                    marker.unlink()
+                    p, r = map(int, marker.name.split("-"))
                     if (p, r) in left:
-                        yield _alone(call, (p, r), run)
+                        yield _run_alone(call, (p, r), run)
                         del left[p, r]
                 if lost > RETRIES:
                     raise
 
 
-def _alone(
+def _run_alone(
     call: _Call, place: Place, run: Callable[[Iterable[Place]], Iterator[tuple[Place, Any]]]
 ) -> tuple[Place, Any]:
-    """Make one call with nothing beside it, and give up if it ends its worker every time."""
+    """Run one call with no other beside it; raise if it ends its worker every time."""
     for _ in range(RETRIES):
         try:
             return next(iter(list(run([place]))))
@@ -216,13 +220,13 @@ def _alone(
     raise WorkerLost(f"{call.name(place)} ended its worker process every time")
 
 
-def _on_cluster(
+def _run_on_cluster(
     call: _Call, places: Sequence[Place], address: str, patience: float
 ) -> Iterator[tuple[Place, Any]]:
-    """Hand the calls to a Dask cluster, which makes lost ones again on other workers.
+    """Run the calls on a Dask cluster, which repeats those of a lost worker on other workers.
 
-    Dask gives up whatever a worker had at hand when it died once too often; such a call is made
-    again when nothing else runs, and is lost if it ends its worker then.
+    Dask gives up all calls that a worker had when it died once too often. They are repeated here
+    one by one; one that ends its worker again raises `WorkerLost`.
     """
     from distributed import Client
 
@@ -239,11 +243,13 @@ def _on_cluster(
 def _gather(
     client: Any, call: _Call, places: Sequence[Place], lost: list[Place], patience: float
 ) -> Iterator[tuple[Place, Any]]:
-    """Yield what the calls return as they finish; note those that Dask gave up."""
+    """Yield the results of calls as they finish; list the calls that Dask gave up."""
     from distributed.scheduler import KilledWorker
 
     finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    calls = {client.submit(_evaluate, *call.at(place), pure=False): place for place in places}
+    calls = {
+        client.submit(_evaluate, *call.arguments(place), pure=False): place for place in places
+    }
     for future in calls:
         future.add_done_callback(finished.put)
     empty_since = None
@@ -251,7 +257,7 @@ def _gather(
         try:
             future = finished.get(timeout=0.2)
         except queue.Empty:
-            empty_since = _without_workers(client, empty_since, patience, call, calls.values())
+            empty_since = _idle_since(client, empty_since, patience, call, calls.values())
             continue
         place = calls.pop(future)
         try:
@@ -260,10 +266,10 @@ def _gather(
             lost.append(place)
 
 
-def _without_workers(
+def _idle_since(
     client: Any, since: float | None, patience: float, call: _Call, places: Iterable[Place]
 ) -> float | None:
-    """Return since when there has been no worker; raise if that is too long."""
+    """Return the time since when there is no worker, or None; raise after `patience` seconds."""
     if client.status == "running" and client.scheduler_info(n_workers=-1)["workers"]:
         return None
     now = time.monotonic()
@@ -276,7 +282,7 @@ def _without_workers(
 
 
 class _Progress:
-    """A tqdm bar on a terminal; elsewhere ten lines that are the same at every run."""
+    """A tqdm bar on a terminal; elsewhere ten lines, which are the same in every run."""
 
     def __init__(self, show: bool | str, total: int) -> None:
         self.name = show if isinstance(show, str) else "sweep"

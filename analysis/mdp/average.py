@@ -1,16 +1,16 @@
 """Average-reward solvers for any finite Markov decision problem, dense or sparse.
 
 The problem: in state ``s`` action ``a`` earns ``rewards[a, s]`` and moves to ``t`` with probability
-``transitions[a][s, t]``.  Maximise the long-run average reward per epoch.  A gain g and a bias h
+``transitions[a][s, t]``. Maximise the long-run average reward per epoch. A gain g and a bias h
 solve it when, in every state,
 
     g + h(s) = max_a { rewards[a, s] + sum_t transitions[a][s, t] h(t) }.
 
 `relative_value_iteration` iterates this equation (Bertsekas 1987, section 7.1; Puterman 1994,
 section 8.5) and stops on the span of a step, which bounds the gain from both sides.
-`policy_iteration` solves it exactly, one sparse linear system per policy (Puterman 1994, chapters
-8 and 9).  Both want a weakly communicating problem, in which the best gain is the same from every
-state, and say so when it is not.  To minimise costs, pass their negatives and negate the gain.
+`policy_iteration` solves it exactly, one sparse linear system a policy (Puterman 1994, chapters 8
+and 9). Both need a weakly communicating problem, in which the best gain is the same from every
+state, and raise an error otherwise. To minimise costs, pass their negatives and negate the gain.
 """
 
 from __future__ import annotations
@@ -118,9 +118,10 @@ def relative_value_iteration(
 
 
 def _lead_to(rows: sparse.csr_array, rewards: Floats, policy: Ints, target: Ints) -> Ints:
-    """Return `policy`, changed where it never reaches the set `target`, so that it does.
+    """Return `policy`, changed in the states from which it never reaches the set `target`.
 
-    Every such state takes the action most likely to lead closer, lest it be reached in theory only.
+    Each of them takes the action most likely to lead closer to the set, so that the way there is
+    not improbable.
     """
     actions, states = rewards.shape
     policy = policy.copy()
@@ -230,7 +231,7 @@ def policy_iteration(
             if not residual <= tolerance * unit:
                 raise NotConverged(
                     f"policy iteration left a residual of {residual:.3g}, above the tolerance "
-                    f"{tolerance * unit:.3g}: the last policy passes too seldom between its states"
+                    f"{tolerance * unit:.3g}: under the last policy some transitions are too rare"
                 )
             return AverageSolution(
                 gain=gain,
@@ -244,5 +245,5 @@ def policy_iteration(
         tried.add(policy.tobytes())
         policy = np.where(better, values.argmax(axis=0), policy)
         if policy.tobytes() in tried:
-            raise NotConverged("policy iteration went round: rounding hides which policy is better")
-    raise NotConverged(f"policy iteration had not settled after {max_iterations} policies")
+            raise NotConverged("policy iteration cycles: rounding hides which policy is better")
+    raise NotConverged(f"policy iteration had not converged after {max_iterations} policies")

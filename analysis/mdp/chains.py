@@ -55,7 +55,7 @@ def recurrent_classes(chain: sparse.csr_array) -> list[Ints]:
 
 
 def _edges(name: str, chain: sparse.csr_array) -> sparse.csr_array:
-    """Return what is positive off the diagonal: SciPy takes stored zeros for edges."""
+    """Return the positive entries off the diagonal; SciPy would count stored zeros as edges."""
     check_kind(name, chain, np.ndarray, sparse.sparray, sparse.spmatrix)
     if chain.ndim != 2 or chain.shape[0] != chain.shape[1] or not chain.shape[0]:
         raise ValueError(f"{name} must be a square matrix of one state or more, got {chain.shape}")
@@ -69,16 +69,15 @@ def _edges(name: str, chain: sparse.csr_array) -> sparse.csr_array:
 
 
 def stationary_law(rates: sparse.csr_array, initial_state: int = 0) -> Floats:
-    """Return the long-run law of a chain in continuous time.
+    """Return the stationary law of a chain in continuous time.
 
     Parameters
     ----------
     rates : sparse array, shape (states, states)
-        Rates between the states; the diagonal is ignored. For a chain in discrete time, its
-        transition probabilities serve as well.
+        Rates between the states; the diagonal is ignored. The transition probabilities of a chain
+        in discrete time give the same law.
     initial_state : int
-        A state; of several recurrent classes the one that it can reach is taken, and where it can
-        reach more than one ValueError is raised.
+        The law is that of the recurrent class that this state leads to.
 
     Returns
     -------
@@ -88,10 +87,10 @@ def stationary_law(rates: sparse.csr_array, initial_state: int = 0) -> Floats:
     Raises
     ------
     ValueError
-        If an argument has a wrong shape or value, more than one recurrent class can be reached, or
+        If an argument has a wrong shape or value, the state leads to several recurrent classes, or
         the chain is too large: `LARGEST_BAND` entries in a band around the diagonal.
     NotConverged
-        If ways between states are so rare that floats cannot hold how rare.
+        If the probability of a path between states is too small for a float.
 
     Examples
     --------
@@ -133,9 +132,7 @@ def _irreducible_law(rates: sparse.csr_array) -> Floats:
     band[source, target - source + width] = rates.data
     mass = np.empty(size)
     if not (_eliminate(band, mass) and np.isfinite(mass).all()):
-        raise NotConverged(
-            "rates differ by more than floats can hold along the ways between states"
-        )
+        raise NotConverged("rates between states differ by a larger factor than floats can hold")
     law = np.empty(size)
     law[order] = mass / mass.sum()
     return law
@@ -145,8 +142,9 @@ def _irreducible_law(rates: sparse.csr_array) -> Floats:
 def _eliminate(band: Floats, mass: Floats) -> bool:
     """Write a multiple of the stationary law of the rates ``band[i, j - i + width]`` into `mass`.
 
-    States are left out from the last on; those that remain keep the rates of the chain watched
-    while it is among them. False if a state is left with no way out.
+    States are eliminated from the last on; the rates between the others become those of the
+    chain watched only while it is in one of them. Returns False if a state has no transition to
+    an earlier one.
     """
     size, width = band.shape[0], band.shape[1] // 2
     for last in range(size - 1, 0, -1):

@@ -38,25 +38,26 @@ def follow_to_cycle(
     *,
     key: Callable[[State], Hashable],
 ) -> tuple[list[Given], int | None]:
-    """Step a deterministic system until a state comes back.
+    """Follow a deterministic system until a state recurs.
 
     Parameters
     ----------
     step : callable
-        Takes a state; returns what it gives there, and the next state.
+        Takes a state; returns an output and the next state.
     state : object
-        The start.
+        The first state.
     horizon : int
-        Steps after which to give up.
+        Largest number of steps.
     key : callable
-        What tells a state from others; taken before each step, which may change the state in place.
+        Returns a hashable key that identifies a state; called before each step, which may change
+        the state in place.
 
     Returns
     -------
     given : list
-        What each step gave, at most `horizon` of them.
+        The outputs of the steps, at most `horizon` of them.
     first : int or None
-        The step from which on they repeat; None if no state came twice.
+        The step from which on they repeat; None if no state recurred.
 
     Examples
     --------
@@ -76,8 +77,8 @@ def follow_to_cycle(
 def _evaluate(successors: Ints, rewards: Floats, policy: Ints, eta: Floats, bias: Floats) -> None:
     """Write the gain and bias of each state of a policy's functional graph.
 
-    A cycle keeps the bias that the last policy gave to one of its states: of cycles with the same
-    gain none would otherwise be the better, and the iteration could go round in circles.
+    One state of each cycle keeps the bias that it had under the last policy: otherwise the
+    iteration could alternate between cycles of the same gain.
     """
     states = policy.size
     mark = np.zeros(states, dtype=np.int64)  # 0 unseen, positive: the walk that saw it first
@@ -119,7 +120,7 @@ def _evaluate(successors: Ints, rewards: Floats, policy: Ints, eta: Floats, bias
 def _improve(
     successors: Ints, rewards: Floats, policy: Ints, eta: Floats, bias: Floats, slack: float
 ) -> int:
-    """Change the policy where the gain, or at equal gain the bias, can be raised; count it."""
+    """Improve the policy in the gain, or at equal gain in the bias; count the changes."""
     actions, states = rewards.shape
     changed = 0
     for state in range(states):
@@ -143,7 +144,7 @@ def _improve(
             value = rewards[action, state] - eta[state] + bias[following]
             if value > best + slack:
                 best = value
-                # Where its cycle closes, an action may better itself by a rounding.
+                # In a cycle the new action may seem better by a rounding error alone.
                 changed += action != policy[state]
                 policy[state] = action
     return changed
@@ -224,7 +225,7 @@ def maximum_mean_cycle(
             policies = iteration
             break
     else:
-        raise NotConverged(f"Howard's iteration had not settled after {max_iterations} policies")
+        raise NotConverged(f"Howard's iteration had not converged after {max_iterations} policies")
 
     values = earned - eta + bias[target]
     reachable = eta[target] >= eta - slack

@@ -4,17 +4,18 @@ With a discount b in (0, 1) the values V solve, in every state,
 
     V(s) = max_a { rewards[a, s] + b sum_t transitions[a][s, t] V(t) }.
 
-Three algorithms that share nothing but the problem (Puterman 1994, chapter 6): value iteration,
-stopped on the bounds of MacQueen and Porteus, which enclose V; policy iteration, one sparse linear
-system a policy; the linear programme min sum V subject to V >= rewards + b P V, by HiGHS. To
-minimise costs, pass their negatives and negate the values.
+There are three independent algorithms (Puterman 1994, chapter 6): value iteration, stopped on the
+bounds of MacQueen and Porteus, which enclose V; policy iteration, one sparse linear system a
+policy; and the linear programme min sum V subject to V >= rewards + b P V, by HiGHS. To minimise
+costs, pass their negatives and negate the values.
 
-As b nears 1 all values tend to one number of order 1 / (1 - b), and their digits no longer tell
-actions apart. The solvers therefore work with V = g / (1 - b) + h, where h is zero in one state ::
+As b tends to 1 all values tend to one number of order 1 / (1 - b), which leaves few digits for
+their differences. The solvers therefore compute g and h of V = g / (1 - b) + h, where h is zero in
+one state ::
 
     h(s) + g = max_a { rewards[a, s] + b sum_t transitions[a][s, t] h(t) },
 
-which needs the rows of the transitions to sum to 1 and tends to the equation of average rewards.
+which needs rows of transitions that sum to 1, and tends to the equation of average rewards.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ def solve_discounted(
 
 
 def _allowed(gain: float, bias: Floats, discount: float, tolerance: float, unit: float) -> float:
-    """Return the residual that leaves the values their tolerance, or their last digit."""
+    """Return the residual for which the values are within tolerance, or as exact as floats."""
     top = float(np.abs(gain + (1 - discount) * bias).max())
     return max(tolerance * top, 16 * EPSILON * (1 - discount) * unit)
 
@@ -167,8 +168,8 @@ def _policy_iteration(
         tried.add(policy.tobytes())
         policy = np.where(better, worth.argmax(axis=0), policy)
         if policy.tobytes() in tried:
-            raise NotConverged("policy iteration went round: rounding hides which policy is better")
-    raise NotConverged(f"policy iteration had not settled after {limit} policies")
+            raise NotConverged("policy iteration cycles: rounding hides which policy is better")
+    raise NotConverged(f"policy iteration had not converged after {limit} policies")
 
 
 def _linear_programme(

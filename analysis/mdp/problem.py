@@ -27,9 +27,9 @@ SPARSE = (sparse.sparray, sparse.spmatrix)
 
 
 def stacked(transitions: Transitions, rewards: ArrayLike) -> tuple[sparse.csr_array, Floats]:
-    """Return the checked problem: all actions' rows in one CSR matrix, and the rewards.
+    """Check a problem; return the rows of all actions in one CSR matrix, and the rewards.
 
-    Rows that sum to 1 less exactly than rounding explains are divided by their sums.
+    Rows whose sum differs from 1 by more than rounding are divided by their sums.
     """
     earned = numbers_or_forbidden(rewards)
     if earned.ndim != 2 or earned.size == 0:
@@ -91,12 +91,12 @@ def policy_chain(rows: sparse.csr_array, policy: Ints) -> sparse.csr_array:
 
 
 def largest(rewards: Floats) -> float:
-    """Return the largest size of an allowed reward; a positive number where all are zero."""
+    """Return the largest absolute value of an allowed reward; 1e-300 where all are zero."""
     return max(float(np.abs(rewards[np.isfinite(rewards)]).max()), 1e-300)
 
 
 def most_visited(chain: sparse.csr_array, members: Ints) -> int:
-    """Return a much visited state among `members`: a well-conditioned reference."""
+    """Return a state among `members` of large stationary probability, as a reference."""
     inside = chain[members][:, members].T.tocsr()
     mass = np.full(members.size, 1.0 / members.size)
     for _ in range(64):
@@ -109,9 +109,9 @@ def relative_values(
 ) -> tuple[float, Floats]:
     """Return g and h, zero at `reference`, with h(s) + g = reward(s) + sum_t chain[s, t] h(t).
 
-    Of a chain with one recurrent class they are gain and bias. Where `chain` is a discount b times
-    a chain, they give its discounted values, g / (1 - b) + h, without the digits that values near
-    b = 1 have in common.
+    If `chain` has one recurrent class they are gain and bias. If `chain` is a discount b times a
+    chain, its discounted values are g / (1 - b) + h; the digits that all values have in common as b
+    tends to 1 are in g alone.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def relative_values(
         If the linear system is singular in floating point.
     """
     states = reward.size
-    # With h(reference) = 0 its column is free to carry the gain.
+    # As h(reference) = 0, the column of the reference state holds the coefficients of the gain.
     others = sparse.coo_array(sparse.eye_array(states) - chain)
     kept = others.col != reference
     entries = np.append(others.data[kept], np.ones(states))
@@ -130,8 +130,8 @@ def relative_values(
         factor = splu(system)
     except RuntimeError as error:
         raise NotConverged(
-            "a policy's linear system is singular in floating point: it has recurrent classes, or "
-            "nearly, that it does not leave"
+            "a policy's linear system is singular in floating point: its chain has several "
+            "recurrent classes, or nearly so"
         ) from error
     bias = factor.solve(reward)
     bias += factor.solve(reward - system @ bias)  # one step of iterative refinement

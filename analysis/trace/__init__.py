@@ -1,4 +1,4 @@
-"""Real publications: the policies of the book, and those deployed elsewhere, on traces of items."""
+"""Policies of the book, and policies deployed elsewhere, on traces of real publications."""
 
 import lazy_loader
 

@@ -1,9 +1,7 @@
-"""Intervals over time: the moving-block bootstrap.
+"""Confidence intervals for time series: the moving-block bootstrap.
 
-The weeks of one trace are no independent replications. Blocks of several weeks in a row are drawn
-with replacement, the same ones for every policy and starting phase, so that what is common to all
-cancels in a ratio.
-
+The weeks of one trace are not independent. Blocks of consecutive weeks are drawn with replacement,
+the same blocks for every policy and starting phase, so that common fluctuations cancel in a ratio.
 Reference: Künsch, The jackknife and the bootstrap for general stationary observations (1989).
 """
 
@@ -18,12 +16,12 @@ Floats = NDArray[np.float64]
 
 
 def block_weights(weeks: int, block: int, draws: int, rng: np.random.Generator) -> Floats:
-    """Draw how often each week counts.
+    """Draw bootstrap samples; return how often each week occurs in each.
 
     Parameters
     ----------
     weeks, block, draws : int
-        Weeks observed, weeks a block, and samples drawn.
+        Weeks observed, weeks in a block, and samples drawn.
     rng : numpy.random.Generator
         Source of randomness.
 
@@ -45,7 +43,7 @@ def block_weights(weeks: int, block: int, draws: int, rng: np.random.Generator) 
 def ratio_interval(
     numerator: Floats, denominator: Floats, weights: Floats, level: float = 0.95
 ) -> tuple[float, float, float]:
-    """Ratio of two totals, with its percentile interval.
+    """Return the ratio of two totals, with its percentile interval.
 
     Parameters
     ----------

@@ -1,18 +1,18 @@
 """The clairvoyant bound: an upper bound on the reward of every policy on a trace.
 
-A clairvoyant knows every publication beforehand. It visits a source only at an epoch by which
-something new has arrived, for waiting costs value; with the content c_j that a source never
-visited would hold at these epochs t_j, a visit at t_j after one at t_k finds
+A clairvoyant knows every publication beforehand. It visits a source only at the first epoch after
+an arrival, since waiting only loses value. Let c_j be the content at that epoch, t_j, if the source
+had never been visited; a visit at t_j whose predecessor was at t_k finds
 
     c_j - exp(-mu (t_j - t_k)) c_k.
 
-With a subsidy lambda for each visit not made the sources part, each is a longest-path problem over
-its own arrivals, and for any lambda >= 0
+With a subsidy lambda for each visit not made, the problem separates into a longest-path problem
+over the arrivals of each source, and for any lambda >= 0
 
     bound = lambda M T + sum_i max over sets of visits (what they find - lambda a visit)
 
-is at least what any policy collects in T epochs at M visits each; the best lambda is the smallest
-at which the visits do not exceed the budget.
+is at least what any policy collects in T epochs of M visits; the best lambda is the smallest at
+which the visits do not exceed the budget.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def clairvoyant_bound(
     budget : int
         Visits per epoch, at least 1.
     clock, decay_rate, value, warm_up
-        As in `analysis.trace.replay.score`. What was published in the warm-up may be found after
-        it, and the visits of the warm-up are not counted.
+        As in `analysis.trace.replay.score`. Items published in the warm-up may be found after it;
+        visits in the warm-up do not count against the budget.
 
     Returns
     -------
@@ -85,12 +85,12 @@ def clairvoyant_bound(
 def _arrivals(
     time: Ints, clock: Clock, decay: float, value: float, warm_up: int
 ) -> tuple[Ints, Floats]:
-    """Epochs by which something new has arrived, and the content of a source never visited."""
+    """Return the first epochs after arrivals, and the content there of a source never visited."""
     inside = time[(time >= clock.begin) & (time < clock.end)] - clock.begin
     at = -(-inside // clock.period)
     kept = at < clock.horizon
     fade = value * np.exp(-decay * (at - inside / clock.period))[kept]
-    # What came before the warm-up ended can be found at its end at the earliest.
+    # Items of the warm-up can be found at its end at the earliest.
     early = np.maximum(warm_up - at[kept], 0)
     epoch, group = np.unique(np.maximum(at[kept], warm_up), return_inverse=True)
     fresh = np.bincount(group, fade * np.exp(-decay * early), minlength=epoch.size)

@@ -1,8 +1,8 @@
-"""One comparison of policies on a trace: training period, test period, assumptions, phases.
+"""Comparison of policies on a trace: training period, test period, assumptions, starting phases.
 
 Everything that is fitted or chosen comes from [begin, split); rewards count in [split, end). The
-same visits are replayed from several starting phases, spread over a day and over an epoch, for one
-phase moves a ratio by a percent or two. Rewards are kept by week, for `analysis.trace.bootstrap`.
+same visits are replayed from several starting phases, spread over a day and over an epoch, because
+the phase changes a ratio by one or two per cent. Rewards are kept by week, for the bootstrap.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from analysis.trace.replay import (
     visits_at_random,
     visits_by_age,
     visits_of_learner,
-    visits_seeing,
+    visits_with_content,
 )
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace, weighted_counts
 
@@ -42,7 +42,7 @@ Floats = NDArray[np.float64]
 @brief
 @dataclass(frozen=True)
 class Outcome:
-    """What a policy did in the test period.
+    """Results of one policy in the test period.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Outcome:
 @brief
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """Policies against one trace.
+    """A trace with its training and test period, and the assumptions of a comparison.
 
     Parameters
     ----------
@@ -77,17 +77,17 @@ class Experiment:
     begin, split, end : int
         Seconds; training is [begin, split), the test [split, end) in whole weeks.
     half_life : float or array_like, shape (N,)
-        Hours after which an item is worth half. An assumption.
+        Hours in which an item loses half of its value. An assumption.
     budget : int
         Visits per epoch.
     value : array_like, shape (N,)
-        What an item of a source is worth when it is published. An assumption; 1 by default.
+        Value of an item of each source when it is published. An assumption; 1 by default.
     period : int
         Seconds an epoch; a week must be a whole number of them.
     phases : int
-        Starting phases.
+        Number of starting phases.
     warm_up : int
-        Weeks before the split from which on policies that are given their rates make visits.
+        Weeks before the split at which policies with given rates begin to visit.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class Experiment:
 
     @cached_property
     def decay_rate(self) -> Floats:
-        """mu_i per hour; shape (N,)."""
+        """Decay rates mu_i per hour; shape (N,)."""
         return np.log(2.0) / np.asarray(self.half_life)
 
     @cached_property
@@ -195,7 +195,7 @@ class Experiment:
         return clock, before
 
     def visits(self, policy: Policy | str, rng: np.random.Generator | None = None) -> Visits:
-        """Return the visits of a policy that looks at ages alone; all begin at age 1.
+        """Return the visits of a policy that depends on ages alone; all sources begin at age 1.
 
         A name is that of a built-in policy, at the trained rates.
         """
@@ -211,16 +211,16 @@ class Experiment:
         return self._outcome([(visits, *self._score(visits, *clock)) for clock in clocks])
 
     def by_age(self, policy: Policy | str, rng: np.random.Generator | None = None) -> Outcome:
-        """Replay a policy that looks at ages alone, by itself or by its name."""
+        """Replay a policy that depends on ages alone, given as an object or by its name."""
         return self.replayed(self.visits(policy, rng))
 
     def at_random(self, policy: RandomPolicy, rng: np.random.Generator) -> Outcome:
-        """Replay a policy that draws."""
+        """Replay a randomised policy."""
         horizon = self.clock(0)[0].horizon
         return self.replayed(visits_at_random(policy, self.budget, horizon, rng))
 
     def forgetting(self, memory: float) -> Outcome:
-        """Replay the index with rates that forget, `memory` in hours, and the gamma prior."""
+        """Replay the index with fading estimates and the gamma prior; `memory` in hours."""
         played = []
         for phase in range(self.phases):
             clock, before = self.clock(phase)
@@ -232,10 +232,10 @@ class Experiment:
             played.append((visits, *self._score(visits, clock, before)))
         return self._outcome(played)
 
-    def from_nothing(
+    def untrained(
         self, make: Callable[[], NutchAdaptive | StormCrawler | EntryFrequency]
     ) -> Outcome:
-        """Replay a policy that starts at `begin`, told nothing, and adapts ever since."""
+        """Replay a policy that starts at `begin` without rates and adapts to what it finds."""
         played = []
         for phase in range(self.phases):
             clock, before = self.clock(phase, self.begin)
@@ -243,19 +243,19 @@ class Experiment:
             played.append((visits, *self._score(visits, clock, before)))
         return self._outcome(played)
 
-    def seeing(self, rate: Floats) -> Outcome:
-        """Replay the index policy that sees every content, at some positive rates per hour."""
+    def observing(self, rate: Floats) -> Outcome:
+        """Replay the index policy that observes every content; positive rates per hour."""
         played = []
         for phase in range(self.phases):
             clock, before = self.clock(phase)
-            visits = visits_seeing(self.trace, self.sources(rate), self.budget, clock)
+            visits = visits_with_content(self.trace, self.sources(rate), self.budget, clock)
             played.append((visits, *self._score(visits, clock, before)))
         return self._outcome(played)
 
     def content(self, clock: Clock) -> Floats:
-        """Return what each epoch adds, as `analysis.ephemeral.Environment` takes it.
+        """Return the content that each epoch adds, as `analysis.ephemeral.Environment` takes it.
 
-        Column t holds what is published after epoch t and up to epoch t + 1, as it is worth then;
+        Column t holds what is published after epoch t and up to epoch t + 1, at its value then;
         shape (N, horizon).
         """
         low, high = np.searchsorted(self.trace.time, [clock.begin + 1, clock.end])
@@ -276,7 +276,7 @@ class Experiment:
         return np.array(bounds)
 
     def inside_training(self) -> Experiment:
-        """Return the same experiment inside the training period: choices are made there."""
+        """Return an experiment within the training period, by which settings are chosen."""
         half = (self.split - self.begin) // 2
         weeks = half // WEEK
         return replace(
@@ -301,14 +301,14 @@ class Experiment:
 
 
 def choose_memory(experiment: Experiment, memories: Sequence[float]) -> tuple[float, Floats]:
-    """Choose the memory of rates that forget, inside the training period.
+    """Choose the memory of the fading estimates, within the training period.
 
     Parameters
     ----------
     experiment : Experiment
         Its training period is split in two.
     memories : sequence of float
-        Hours.
+        Candidates, in hours.
 
     Returns
     -------

@@ -1,12 +1,12 @@
 """The index policy with arrival rates estimated with exponentially fading weights.
 
-What a source published counts with weight exp(-age/memory), and so does the time for which it was
+An item of age t counts with weight exp(-t/memory), and so does the time for which the source was
 watched. With a gamma prior of shape a and rate b (hours) the estimate after a visit is ::
 
     rate = (a + sum of weights of its items) / (b + integral of weights over the watched time),
 
-for an infinite memory and no prior the number of items per hour. Every visit, whatever it finds,
-brings the estimate of its source up to date; between visits it stays.
+for an infinite memory and no prior the number of items per hour. Every visit updates the estimate
+of its source, whatever it finds; between visits the estimate does not change.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Ints = NDArray[np.int64]
 @brief
 @dataclass(eq=False)
 class Known:
-    """What is known of each source.
+    """The observations of each source so far.
 
     Attributes
     ----------
@@ -60,16 +60,16 @@ class Known:
 
 @brief
 class ForgettingIndex:
-    """The index policy with rates that forget.
+    """The index policy with fading estimates of the rates.
 
     Parameters
     ----------
     sources : Sources
         Mean utilities, decay rates (per hour) and period (hours); the arrival rates are not used.
     known : Known
-        What is known at the first epoch; updated in place.
+        Observations before the first epoch; updated in place.
     memory : float
-        Hours after which an item counts 1/e; may be ``inf``.
+        Hours after which the weight of an item is 1/e; may be ``inf``.
     prior : (float, float)
         Shape and rate (hours) of the gamma prior; not negative.
     begin : int
@@ -100,7 +100,7 @@ class ForgettingIndex:
 
     @property
     def estimate(self) -> Floats:
-        """Present estimates of the arrival rates, items per hour; shape (N,)."""
+        """Current estimates of the arrival rates, items per hour; shape (N,)."""
         return (self.known.items + self.shape) / (self.known.hours + self.rate)
 
     def select(
@@ -112,7 +112,7 @@ class ForgettingIndex:
         return top(self.estimate * self.scale * relative, budget)
 
     def read(self, arms: Arms, published: Sequence[Floats]) -> None:
-        """Bring the estimates of the visited sources up to date; times in epochs."""
+        """Update the estimates of the visited sources; times in epochs."""
         hour = self.begin / HOUR + self._epoch * self.sources.period
         known = self.known
         for arm, times in zip(arms, published, strict=True):
@@ -160,5 +160,5 @@ def known_from(trace: Trace, begin: int, end: int, memory: float, age: Ints) -> 
 
 
 def _hours(name: str, memory: float) -> float:
-    """Return a memory in hours, one without end as a finite one that makes no difference."""
+    """Return a memory in hours; an infinite one as a finite one with the same effect."""
     return min(check_number(name, memory, 0, low_open=True), 1e15)

@@ -1,9 +1,9 @@
-"""Compiled loops over epochs: which sources a policy visits, and when.
+"""Compiled loops over epochs that compute which sources a policy visits.
 
-Each does what the `select`, `update` and `read` of a policy do, one epoch after the other. Visits
-come out as an array of shape (horizon, budget), in increasing order at each epoch, filled up with
--1 where fewer sources are visited. Items are given source by source: those of source i are
-``item[place[i]:place[i + 1]]``, in seconds, in order.
+Each is equivalent to calling the `select`, `update` and `read` of a policy at every epoch. Visits
+are an array of shape (horizon, budget), in increasing order at each epoch, padded with -1 where
+fewer sources are visited. Items are given source by source: those of source i are
+``item[place[i]:place[i + 1]]``, in seconds, in increasing order.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def follow_priorities(
 def _write(
     epoch: int, chosen: NDArray[np.bool_], priority: Floats, least: float, visits: Ints, age: Ints
 ) -> None:
-    """List the chosen sources whose priority is above `least`, and move all ages on."""
+    """Write the chosen sources whose priority is above `least`, and update all ages."""
     taken = 0
     for i in range(age.size):
         age[i] += 1
@@ -60,7 +60,7 @@ def _write(
 
 @njit(cache=True)
 def first_items(item: Ints, place: Ints, begin: int) -> Ints:
-    """Return the place of each source's first item that is not older than a second."""
+    """Return the index of each source's first item at or after a second."""
     first = np.empty(place.size - 1, dtype=np.int64)
     for i in range(first.size):
         first[i] = place[i]
@@ -73,7 +73,7 @@ def first_items(item: Ints, place: Ints, begin: int) -> Ints:
 def fade_known(
     arm: int, hour: float, memory: float, last: Floats, items: Floats, hours: Floats
 ) -> None:
-    """Fade what is known of a source up to a visit; the hours since the last one were watched.
+    """Update the weighted counts of a source at a visit; the hours since the last one were watched.
 
     `items` and `hours` are the weighted numbers of items and of hours watched, both with weight
     exp(-age/memory).
@@ -104,7 +104,7 @@ def follow_forgetting(
     visits: Ints,
     age: Ints,
 ) -> None:
-    """Visit the sources of largest index with rates that every visit updates."""
+    """Visit the sources of largest index at rates whose estimates every visit updates."""
     size = age.size
     priority, work = np.empty(size), np.empty(size)
     chosen = np.empty(size, dtype=np.bool_)
@@ -213,7 +213,7 @@ def follow_contents(
     period: int,
     visits: Ints,
 ) -> None:
-    """Visit the sources of largest index in the state that each of them is in; only full ones."""
+    """Visit the sources of largest index at their actual contents, if these are positive."""
     size = decay.size
     priority, work = np.zeros(size), np.empty(size)
     chosen = np.empty(size, dtype=np.bool_)
@@ -244,11 +244,12 @@ def follow_contents(
 
 @njit(cache=True)
 def best_visits(content: Floats, epoch: Ints, decay: float, subsidy: float, best: Floats) -> int:
-    """Return how often a clairvoyant visits one source for a subsidy; `best[-1]` is what it gains.
+    """Return the number of visits of a clairvoyant to one source; `best[-1]` becomes their value.
 
-    `content` is what a source that is never visited would hold at the epochs at which something
-    arrives. best[j] is the most that visits up to the j-th of these epochs gain, with one there;
-    visits count in the second half of `best`, and the last entry is over all j.
+    `content` is the content, if the source were never visited, at the epochs that follow an
+    arrival. best[j] is the largest value of visits up to the j-th of these epochs with one there,
+    less `subsidy` a visit. Visits count in the second half of `best`; its last entry is the
+    largest over all j.
     """
     size = epoch.size
     count = np.zeros(size, dtype=np.int64)

@@ -1,11 +1,11 @@
 """Tests of a trace against the Poisson model, by statistics of surrogate traces.
 
 A surrogate has as many items of each source as the trace, at independent uniform times: a Poisson
-process of constant rate, given its counts. A statistic of the trace that lies outside what many
-surrogates give speaks against that process, whatever the statistic's law.
+process of constant rate, given its counts. A statistic of the trace outside the range of its values
+on many surrogates is evidence against that process, whatever the statistic's law.
 
 fano         variance over mean of the counts in windows, 1 for a Poisson process; median over
-             sources that have items enough
+             sources with at least `ENOUGH` items
 gaps         coefficient of variation of the gaps between items, 1 for exponential ones; median
 short gaps   share of gaps shorter than a tenth of their source's mean, 1 - exp(-0.1) if exponential
 day, week    length of the mean of exp(2 pi i time/cycle) over all items, near 0 without a cycle
@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 
 WINDOWS = {"a day": DAY, "a week": WEEK, "four weeks": 4 * WEEK}
 ENOUGH = 20
-"""Items that a source needs for its own dispersion to be told."""
+"""Least number of items of a source for statistics of its own."""
 
 
 def surrogate(trace: Trace, rng: np.random.Generator) -> Trace:
@@ -35,7 +35,7 @@ def surrogate(trace: Trace, rng: np.random.Generator) -> Trace:
 
 
 def poisson_trace(trace: Trace, counts: Ints, rng: np.random.Generator) -> Trace:
-    """Draw a trace of given counts at uniform times between the beginning and the end of another.
+    """Draw a trace of given counts at uniform times, over the same period as another trace.
 
     Parameters
     ----------
@@ -53,7 +53,15 @@ def poisson_trace(trace: Trace, counts: Ints, rng: np.random.Generator) -> Trace
 
 
 def fano_factors(trace: Trace, window: int) -> Floats:
-    """Variance over mean of the counts in windows of so many seconds, where items are enough."""
+    """Variance over mean of the counts in windows, for the sources with `ENOUGH` items.
+
+    Parameters
+    ----------
+    trace : Trace
+        N sources.
+    window : int
+        Length of a window in seconds.
+    """
     count = (trace.end - trace.begin) // window
     place = (trace.time - trace.begin) // window
     inside = place < count
@@ -64,7 +72,7 @@ def fano_factors(trace: Trace, window: int) -> Floats:
 
 
 def relative_gaps(trace: Trace) -> tuple[Floats, Ints]:
-    """Gaps between the items of a source over their mean, and whose they are, items enough."""
+    """Gaps between items over their source's mean, and their sources, with `ENOUGH` items each."""
     time, place = trace.by_source
     source = np.repeat(np.arange(len(trace)), np.diff(place))
     enough = np.diff(place) >= ENOUGH
@@ -75,7 +83,7 @@ def relative_gaps(trace: Trace) -> tuple[Floats, Ints]:
 
 
 def statistics(trace: Trace) -> dict[str, float]:
-    """Compute the statistics that the module lists."""
+    """Compute the statistics that the module docstring lists."""
     found = {
         f"fano, {name}": float(np.median(fano_factors(trace, window)))
         for name, window in WINDOWS.items()
@@ -95,14 +103,14 @@ def statistics(trace: Trace) -> dict[str, float]:
 
 
 def against_surrogates(trace: Trace, number: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Set each statistic beside its values on surrogates.
+    """Compare each statistic with its values on surrogates.
 
     Parameters
     ----------
     trace : Trace
-        N sources, at least one with items enough.
+        N sources, at least one of them with `ENOUGH` items.
     number : int
-        Surrogates, at least 19.
+        Number of surrogates, at least 19.
     rng : numpy.random.Generator
         Source of randomness.
 
@@ -115,7 +123,7 @@ def against_surrogates(trace: Trace, number: int, rng: np.random.Generator) -> p
     Raises
     ------
     ValueError
-        If no source has items enough, or `number` is out of range.
+        If no source has enough items, or `number` is out of range.
     """
     number = check_integer("number", number, 19)
     if trace.counts(trace.begin, trace.end).max() < ENOUGH:

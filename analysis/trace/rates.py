@@ -1,9 +1,9 @@
 """Arrival rates from a training period, with and without a prior.
 
-The plain estimate of a source's rate is its number of items over the hours watched. Sources that
-look best are partly those that were lucky (the winner's curse), and a source without an item gets
-the rate 0 for ever. With a gamma prior of shape a and rate b the numbers of items are negative
-binomial, a and b have a likelihood of their own, and the estimate is (n + a) / (hours + b).
+The plain estimate of a source's rate is its number of items over the hours watched. It is biased
+upwards for the sources that look best (the winner's curse), and is 0 for a source without an item.
+With a gamma prior of shape a and rate b the numbers of items are negative binomial, whose
+likelihood gives a and b, and the estimate is (n + a) / (hours + b).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def gamma_prior(counts: Ints, hours: float) -> tuple[float, float]:
     ValueError
         If no source has an item.
     RuntimeError
-        If the likelihood has no maximum that the search finds.
+        If the search finds no maximum of the likelihood.
     """
     hours = check_number("hours", hours, 0, low_open=True)
     if counts.sum() == 0:

@@ -1,13 +1,13 @@
-"""Read anybody's trace: a CSV with the columns source and utc, one row an item.
+"""Read a trace from a CSV file with the columns source and utc, one row an item.
 
-What can be repaired is repaired, row by row, and counted; what cannot is refused in one sentence.
+Rows with a defect are repaired or left out, and counted; other defects raise an error.
 
 =====================  ==========================================================================
 unparsable time        the row is left out
 year in the future     the row is left out (later than `now`), and so are years before 1990
 no source              the row is left out; so is a source of several lines or over 200 letters
-duplicate row          left out, unless one says that two items in one instant are two items
-another time zone      a time with an offset is moved to UTC; a time without any is taken as UTC
+duplicate row          left out, unless `duplicates` says that equal rows are different items
+another time zone      a time with an offset is converted to UTC; one without is taken as UTC
 one source only        refused: there is nothing to choose
 an empty file          refused, as is one without the two columns or with too few items
 too many bad rows      refused if more than one in ten has to be left out (duplicates apart)
@@ -31,7 +31,7 @@ from analysis.trace.trace import Trace
 
 EARLIEST = pd.Timestamp("1990-01-01", tz="UTC")
 FEWEST = 20
-"""Items that a trace must have for rates to be told from it."""
+"""Least number of items of a trace."""
 LARGEST_SHARE = 0.1
 SHOWN = 5
 DUPLICATES = ("drop", "keep")
@@ -41,14 +41,14 @@ _TIMED = r"\d[T ]\d"
 
 @dataclass(frozen=True)
 class Repair:
-    """One kind of thing that was done to the rows.
+    """A kind of repair, and the rows to which it was applied.
 
     Attributes
     ----------
     what : str
         What was wrong, and what was done.
     rows : tuple of int
-        Which rows, the header being row 1.
+        The rows, the header being row 1.
     """
 
     what: str
@@ -63,14 +63,14 @@ class Repair:
 def read_trace(
     path: str | PathLike[str], *, now: str | None = None, duplicates: str = "drop"
 ) -> tuple[Trace, list[Repair]]:
-    """Read a trace and say what had to be repaired.
+    """Read a trace; return it with the repairs that were made.
 
     Parameters
     ----------
     path : path
         CSV file, UTF-8, with the columns ``source`` and ``utc`` (ISO 8601); others are ignored.
     now : str, optional
-        Time after which nothing can have been published; the clock's by default.
+        Time after which nothing can have been published; the current time by default.
     duplicates : {"drop", "keep"}
         What to do with equal rows.
 
@@ -111,7 +111,7 @@ def read_trace(
 
 
 def _utc(now: str) -> pd.Timestamp:
-    """Return the time that a text says."""
+    """Parse a text as a time; raise ValueError naming `now`."""
     check_kind("now", now, str)
     try:
         stamp = pd.Timestamp(now)
@@ -138,7 +138,7 @@ def _table(path: str | PathLike[str]) -> pd.DataFrame:
 def _repaired(
     table: pd.DataFrame, latest: pd.Timestamp, duplicates: str
 ) -> tuple[Trace, list[Repair]]:
-    # Beyond the year 2262 a time has no nanoseconds: such a year is in the future all the same.
+    # pandas cannot represent years after 2262 in nanoseconds; they are in the future, too.
     far = table["utc"].str.match(r"[3-9]\d{3}-|2[3-9]\d{2}-")
     times = pd.to_datetime(table["utc"].mask(far, ""), utc=True, errors="coerce", format="ISO8601")
     nameless, *unfit = unfit_names(table["source"]).values()
@@ -159,7 +159,7 @@ def _repaired(
     moved = offset & ~table["utc"].str.contains(r"(?:[Zz]|[+-]00(?::?00)?)$") & ~left_out
     naive = ~offset & ~left_out
     done = {**bad, "other time zone, moved to UTC": moved}
-    if offset.any():  # zones are mixed: where all times lack one, UTC is what the column says
+    if offset.any():  # some times have an offset; if none has, they are UTC by the column's name
         done["no time zone, taken as UTC"] = naive
     kept = pd.DataFrame({"source": table["source"], "time": times})[~left_out]
     again = kept.duplicated()
@@ -167,7 +167,9 @@ def _repaired(
         done["duplicate, left out"] = again.reindex(table.index, fill_value=False)
         kept = kept[~again]
     if len(kept) < FEWEST:
-        raise ValueError(f"there must be at least {FEWEST} items to tell rates from: {len(kept)}")
+        raise ValueError(
+            f"there must be at least {FEWEST} items to estimate rates, got {len(kept)}"
+        )
     if kept["source"].nunique() < 2:
         raise ValueError(f"there is one source only, {kept['source'].iloc[0]!r}: nothing to choose")
     return Trace.of(kept["source"], kept["time"]), list(_repairs(done))

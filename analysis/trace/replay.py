@@ -1,18 +1,17 @@
 """Replay of a policy on a trace, and its reward.
 
 A policy decides at the epochs t_0, t_0 + T, t_0 + 2 T, ... which sources to visit. A visit finds
-every item of its source published up to then and not found before, each worth its value times
-exp(-mu age); that, and the times at which those items were published, is all that a policy ever
-learns. So an item counts at the first visit after its publication, and the reward of a whole
-replay is a sum over items, one search each:
+every item of its source published up to then and not found before, at its value times
+exp(-mu age). The policy observes this value and the publication times of these items, nothing else.
+So an item counts at the first visit after its publication, and the reward is a sum over items:
 
     reward = sum over items of value_i exp(-mu_i (first visit after publication - publication)).
 
 The same visits have costs in the terms of freshness. With n_i(t) the items of source i not found
-yet, `staleness` averages 1{n_i(t) > 0} and the harmonic number H(n_i(t)) over time.
+yet, `stale` averages 1{n_i(t) > 0} over time, and `harmonic` the harmonic number H(n_i(t)).
 
-Policies that look at ages alone make the same visits whatever the trace, so their visits are
-computed once and scored against as many starting phases as one likes.
+Policies that depend on ages alone make the same visits on every trace: their visits are computed
+once and scored from any number of starting phases.
 """
 
 from __future__ import annotations
@@ -81,16 +80,16 @@ class Clock:
 
     @property
     def end(self) -> int:
-        """Second at which the last epoch is over."""
+        """Second at which the last epoch ends."""
         return self.begin + self.horizon * self.period
 
     def shifted(self, seconds: int) -> Clock:
-        """Return the same epochs, so many seconds later."""
+        """Return the same epochs, shifted by some seconds."""
         return Clock(self.begin + seconds, self.horizon, self.period)
 
 
 class Visits:
-    """Which sources are visited at which epochs.
+    """The sources visited at each epoch.
 
     Parameters
     ----------
@@ -102,7 +101,7 @@ class Visits:
     arm, epoch : ndarray of int, shape (K,)
         Source and epoch of each visit, in order of source, then epoch.
     horizon, budget : int
-        Number of epochs, and visits that an epoch has room for.
+        Number of epochs, and largest number of visits in an epoch.
     """
 
     def __init__(self, visits: Ints) -> None:
@@ -121,7 +120,7 @@ class Visits:
 @brief
 @dataclass(frozen=True, eq=False)
 class Score:
-    """What the visits of one replay were worth.
+    """Reward and staleness of the visits of one replay.
 
     Attributes
     ----------
@@ -145,20 +144,20 @@ def visits_by_age(
     age: Ints,
     rng: np.random.Generator | None = None,
 ) -> Visits:
-    """Visits of a policy that looks at ages alone, or at the number of the epoch.
+    """Visits of a policy that depends on ages alone, or on the number of the epoch.
 
     Parameters
     ----------
     policy : Policy
-        The first epoch is number 0. `WhittlePolicy`, `GreedyPolicy`,
-        `RoundRobinPolicy`, `FrequencyPolicy` and `Timetable` are followed by compiled code, any
-        other is asked at each epoch.
+        The first epoch is number 0. `WhittlePolicy`, `GreedyPolicy`, `RoundRobinPolicy`,
+        `FrequencyPolicy` and `Timetable` run compiled; of any other, `select` is called at each
+        epoch.
     budget, horizon : int
         Visits per epoch, and number of epochs.
     age : ndarray of int, shape (N,)
         Epochs since the last visit at the first epoch.
     rng : numpy.random.Generator, optional
-        For a policy that draws.
+        For a randomised policy.
 
     Returns
     -------
@@ -166,8 +165,8 @@ def visits_by_age(
     """
     check_kind("policy", policy, Policy)
     budget = check_integer("budget", budget, 1, age.size)
-    if isinstance(policy, RoundRobinPolicy):  # one cyclic order, whatever is found
-        # Called once, it need not be compiled.
+    if isinstance(policy, RoundRobinPolicy):  # one cyclic order
+        # Called only once: not worth compiling.
         turn = next_in_turn.py_func(age, 0) + np.arange(horizon * budget)
         return Visits((turn % age.size).reshape(horizon, budget))
     if isinstance(policy, Timetable):
@@ -177,7 +176,7 @@ def visits_by_age(
         visits[epoch, policy.channel[entry]] = policy.source[entry]
         return Visits(visits)
     if not isinstance(policy, WhittlePolicy | GreedyPolicy | FrequencyPolicy):
-        return _visits_asked(policy, budget, horizon, age.copy(), rng)
+        return _visits_by_select(policy, budget, horizon, age.copy(), rng)
     weight, row, table = priorities(policy, int(age.max()) + horizon + 1, age.size)
     visits = np.full((horizon, budget), -1)
     least = 0.0 if isinstance(policy, FrequencyPolicy) else -np.inf
@@ -185,10 +184,10 @@ def visits_by_age(
     return Visits(visits)
 
 
-def _visits_asked(
+def _visits_by_select(
     policy: Policy, budget: int, horizon: int, age: Ints, rng: np.random.Generator | None
 ) -> Visits:
-    """Ask a policy at each epoch, from the ages at the first; contents are hidden from it."""
+    """Call `select` of a policy at each epoch, from given ages; contents are not observed."""
     visits = np.full((horizon, budget), -1)
     hidden = np.full(age.size, np.nan)
     for epoch in range(horizon):
@@ -202,7 +201,7 @@ def _visits_asked(
 
 
 def priorities(policy: Policy, ages: int, size: int) -> tuple[Floats, Ints, Floats]:
-    """Return a policy's ranking as weight_i table[row_i, age], for ages below a number.
+    """Return a policy's priorities as weight_i table[row_i, age], for ages below a number.
 
     Raises
     ------
@@ -230,9 +229,9 @@ def priorities(policy: Policy, ages: int, size: int) -> tuple[Floats, Ints, Floa
 def visits_at_random(
     policy: RandomPolicy, budget: int, horizon: int, rng: np.random.Generator
 ) -> Visits:
-    """Visits of a policy that draws at every epoch; as `visits_by_age`."""
+    """Visits of a randomised policy; arguments as of `visits_by_age`."""
     budget = check_integer("budget", budget, 1, policy.frequency.size)
-    # What `RandomPolicy.select` does with one number an epoch, many epochs at a time.
+    # As `RandomPolicy.select` does for one epoch, here for many epochs at a time.
     bounds = np.cumsum(policy.frequency) + 1e-12
     visits = np.full((horizon, budget), -1)
     for first in range(0, horizon, _AT_A_TIME):
@@ -244,8 +243,8 @@ def visits_at_random(
     return Visits(visits)
 
 
-def visits_seeing(trace: Trace, sources: Sources, budget: int, clock: Clock) -> Visits:
-    """Visits of the index policy that sees every content; a source that holds nothing gets none.
+def visits_with_content(trace: Trace, sources: Sources, budget: int, clock: Clock) -> Visits:
+    """Visits of the index policy that observes every content; an empty source gets none.
 
     Parameters
     ----------
@@ -273,7 +272,7 @@ def visits_of_learner(
     budget: int,
     clock: Clock,
 ) -> Visits:
-    """Visits that depend on what earlier ones found; the policy itself is left as it was."""
+    """Visits that depend on what earlier ones found; the policy object is not changed."""
     budget = check_integer("budget", budget, 1, len(trace))
     visits = np.full((clock.horizon, budget), -1)
     items = (*trace.by_source, clock.begin, clock.period, visits)
@@ -295,7 +294,7 @@ def visits_of_learner(
 
 
 def _rule(policy: NutchAdaptive | StormCrawler | EntryFrequency) -> tuple[int, Floats, Floats]:
-    """Return the number of a rule, its constants, and the intervals that it begins with."""
+    """Return the number of a rule, its constants, and its initial intervals."""
     seconds = policy.epoch_seconds
     interval = np.zeros(policy.due.size)
     if isinstance(policy, NutchAdaptive):
@@ -319,15 +318,15 @@ def _rule(policy: NutchAdaptive | StormCrawler | EntryFrequency) -> tuple[int, F
 
 
 def expected_reward(visits: Visits, sources: Sources, *, warm_up: int = 0) -> float:
-    """Reward per epoch that visits earn on average if only the rates are right (Campbell).
+    """Return the expected reward per epoch of visits, for stationary arrivals (Campbell).
 
-    A schedule that does not look at what it finds collects, from stationary arrivals of rate
-    Lambda_i of whatever law, u*_i (1 - exp(-mu_i gap)) on average at a visit after a gap.
+    Visits that do not depend on what they find collect, whatever the law of the arrivals,
+    u*_i (1 - exp(-mu_i gap)) on average at a visit that follows another after a gap.
 
     Parameters
     ----------
     visits : Visits
-        Visits; a source's first counts from the beginning.
+        Visits; the gap before a source's first visit counts from epoch 0.
     sources : Sources
         N sources with the true rates.
     warm_up : int
@@ -375,7 +374,7 @@ def score(
     time, source = time[exists] - clock.begin, source[exists]
     at = np.searchsorted((visits.arm << 40) + visits.epoch * clock.period, (source << 40) + time)
     epoch = np.append(visits.epoch, clock.horizon)[at]
-    # The search runs on into the next source where nobody comes any more.
+    # For items without a later visit the search returns a visit of the next source.
     epoch[np.append(visits.arm, -1)[at] != source] = clock.horizon
     found = np.minimum(epoch, clock.horizon) * clock.period
     counted = (epoch >= warm_up) & (epoch < clock.horizon)
@@ -383,7 +382,7 @@ def score(
     first = warm_up * clock.period
     waits = np.maximum(found, first) - np.maximum(time, first)
     _, group, many = np.unique((source << 40) + at, return_index=True, return_counts=True)
-    rank = np.arange(source.size) - np.repeat(group, many) + 1  # the k-th item that waits
+    rank = np.arange(source.size) - np.repeat(group, many) + 1  # the k-th item not found yet
     size, span = len(trace), clock.horizon * clock.period - first
     worth = (value[source] * fade)[counted]
     return Score(

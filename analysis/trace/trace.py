@@ -1,8 +1,8 @@
 """A trace of publications: the source and the time of each item.
 
-Nothing else is known of the items. Times are whole seconds since the trace's origin, so that
-whether an item is older than a visit is never a matter of rounding. `publications` loads the trace
-that the package ships, in its folder ``data``; `analysis.trace.reading` reads anybody's.
+Times are whole seconds since the trace's origin, so that comparisons of times are exact.
+`publications` loads the trace that the package ships, in its folder ``data``;
+`analysis.trace.reading` reads a trace from a CSV file.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Trace:
 
     @cached_property
     def by_source(self) -> tuple[Ints, Ints]:
-        """Times sorted by source, and the place of each source's first; shapes (n,), (N + 1,)."""
+        """Times sorted by source, and the index of each source's first; shapes (n,), (N + 1,)."""
         order = np.argsort(self.source, kind="stable")
         counts = np.bincount(self.source, minlength=len(self))
         return self.time[order], np.concatenate([[0], np.cumsum(counts)])
@@ -119,7 +119,7 @@ class Trace:
         return np.bincount(self.source[low:high], minlength=len(self))
 
     def times_of(self, arm: int) -> Ints:
-        """Return the times of one source's items."""
+        """Return the publication times of one source."""
         time, place = self.by_source
         return time[place[arm] : place[arm + 1]]
 
@@ -133,9 +133,9 @@ class Trace:
 
     @classmethod
     def of(cls, names: pd.Series, times: pd.Series) -> Trace:
-        """Make a trace of one name and one UTC time (of a datetime type) an item.
+        """Make a trace from the source's name and the UTC time (of a datetime type) of each item.
 
-        Sources are numbered in the order of their names.
+        Sources are numbered in alphabetical order of their names.
         """
         stamps = times.dt.tz_localize(None) if times.dt.tz is not None else times
         seconds = stamps.to_numpy().astype("datetime64[s]").astype(np.int64)
@@ -151,7 +151,7 @@ class Trace:
 
 
 def weighted_counts(place: Ints, weight: Floats, size: int) -> Floats:
-    """Sum weights by place, as `numpy.bincount` does, and as floats where there are none."""
+    """Sum weights by index, as `numpy.bincount` does, but as floats also for empty input."""
     return np.bincount(place, weight, minlength=size).astype(np.float64)
 
 

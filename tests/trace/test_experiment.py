@@ -145,7 +145,7 @@ def test_no_policy_beats_the_clairvoyant_bound(trace):
     experiment = Experiment(trace, trace.begin, split, split + 4 * WEEK, 24.0, 1, phases=2)
     bounds = experiment.clairvoyant()
     hours = 4 * WEEK // 3600
-    seen = experiment.seeing(experiment.shrunk).weekly.sum(axis=1) / hours
+    seen = experiment.observing(experiment.shrunk).weekly.sum(axis=1) / hours
     oracle = experiment.by_age(WhittlePolicy(experiment.sources(experiment.tested)))
     assert (seen <= bounds).all()
     assert (oracle.weekly.sum(axis=1) / hours <= bounds).all()

@@ -105,7 +105,7 @@ def test_other_columns_are_ignored(read):
         (good(), "name,utc", "column 'source' is missing"),
         ([row.replace("s1", "s0").replace("s2", "s0").replace("s3", "s0") for row in good()],
          "source,utc", "one source only, 's0'"),
-        (good(10), "source,utc", "at least 20 items to tell rates from: 10"),
+        (good(10), "source,utc", "at least 20 items to estimate rates, got 10"),
         ([*good(), *["s0,soon"] * 5], "source,utc",
          r"5 of 45: time that cannot be read, left out: 5 \(row 42, 43, 44, 45, 46\)"),
         ([*good(), "s0,2021-03-01T00:15Z,more"], "source,utc", "line 42, saw 3"),

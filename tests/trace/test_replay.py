@@ -31,7 +31,7 @@ from analysis.trace.replay import (
     visits_at_random,
     visits_by_age,
     visits_of_learner,
-    visits_seeing,
+    visits_with_content,
 )
 from analysis.trace.trace import DAY, WEEK, Trace, publications
 from tests.trace.slow_replay import slow_replay
@@ -196,7 +196,7 @@ def test_the_index_that_sees_contents_is_that_of_the_simulated_chapters(world):
     )  # fmt: skip
     clock, before = experiment.clock(0)
     known, facts = experiment.sources(rate), (experiment.decay_rate, sources.mean_utility)
-    fast = score(trace, visits_seeing(trace, known, 1, clock), clock, *facts)
+    fast = score(trace, visits_with_content(trace, known, 1, clock), clock, *facts)
     other = simulate_random(known, "whittle", 1, experiment.content(clock), observed=True)
     assert other.reward[1:].sum() == pytest.approx(fast.reward[1:].sum(), rel=1e-9)
     assert other.reward[before:] == pytest.approx(fast.reward[before:], abs=1e-9)

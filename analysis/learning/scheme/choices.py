@@ -1,4 +1,7 @@
-"""Choices of `LspeOptions` as the compiled steps know them."""
+"""The choices of `LspeOptions` as integers, for compiled code.
+
+Reference: the 2019 paper, sections III and IV, whose equation (8) is grad log p.
+"""
 
 from __future__ import annotations
 
@@ -14,28 +17,28 @@ class Selection(IntEnum):
 
 
 class Reward(IntEnum):
-    """What R counts."""
+    """Whose contents the reward R sums: those of all arms, or of the crawled ones."""
 
     ALL = 0
     CRAWLED = 1
 
 
 class Signal(IntEnum):
-    """What weighs the gradient."""
+    """Factor of the gradient: the value of the next state, or the advantage."""
 
     NEXT_VALUE = 0
     ADVANTAGE = 1
 
 
 class Gradient(IntEnum):
-    """Which terms of (8) a component has."""
+    """Arms whose terms of (8), in the 2019 paper, a component of the gradient sums."""
 
     EVERY_ARM = 0
     OWN_ARM = 1
 
 
 class Threshold(IntEnum):
-    """Form of T_i."""
+    """Form of the threshold function T_i."""
 
     CONSTANT = 0
     SHARED = 1
@@ -43,14 +46,14 @@ class Threshold(IntEnum):
 
 
 class Features(IntEnum):
-    """Form of phi."""
+    """Form of the features phi."""
 
     LINEAR = 0
     QUADRATIC = 1
 
 
 class Regulariser(IntEnum):
-    """How B is inverted."""
+    """How the matrix B is regularised or inverted."""
 
     NONE = 0
     RIDGE = 1

@@ -87,8 +87,8 @@ def _modules_of(name: str) -> set[str]:
     if name in _graph().modules:
         return {name, *_reexports(name).values()}
     parent, _, inside = name.rpartition(".")
-    lent = _reexports(parent)
-    return {parent, lent[inside]} if inside in lent else _modules_of(parent)
+    exported = _reexports(parent)
+    return {parent, exported[inside]} if inside in exported else _modules_of(parent)
 
 
 @cache

@@ -66,8 +66,10 @@ def compare_policies(
     columns = ["policy", "value", "low", "high", "expected", "fetches", "share_304", "per_fetch"]
     _save_ratio(runs, expected, warm_up)
     table = pd.DataFrame(rows, columns=columns).assign(bound=bound)
-    told = table[table["policy"].map(POLICIES) != "learned_index"].dropna(subset="expected")
-    save_value("crawler-off", 100 * float((told["value"] / told["expected"] - 1).abs().max()))
+    modelled = table[table["policy"].map(POLICIES) != "learned_index"].dropna(subset="expected")
+    save_value(
+        "crawler-off", 100 * float((modelled["value"] / modelled["expected"] - 1).abs().max())
+    )
     return table
 
 

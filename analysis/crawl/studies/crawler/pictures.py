@@ -29,7 +29,7 @@ def draw_policies(table: pd.DataFrame, sites: int) -> None:
     axis.set(xlabel="value found per allowed fetch (utility)", ylim=(-0.6, len(table) - 0.4))
     axis.set_xlim(left=0)
     fig.legend(loc="outside lower center", ncols=3, fontsize="small")
-    told = _told(table["policy"], table["value"])
+    values_text = _values_text(table["policy"], table["value"])
     best = int(table["value"].to_numpy().argmax())
     save_figure(
         "crawler-policies",
@@ -39,7 +39,7 @@ def draw_policies(table: pd.DataFrame, sites: int) -> None:
         "intervals, what the model expects, and the relaxed bound. Most is found by the policy "
         f"*{table['policy'].iloc[best]}*.",
         "One dot a policy with its interval, and a mark where the model puts it. Crawled: "
-        f"{told}. The bound is {table['bound'][0]:.3f}.",
+        f"{values_text}. The bound is {table['bound'][0]:.3f}.",
         instances="crawler-sites",
     )
 
@@ -67,7 +67,9 @@ def draw_learning(runs: Mapping[str, Floats], sources: Sources, budget: int) -> 
     fig.legend(loc="outside lower center", ncols=2, fontsize="small")
     frame = pd.concat(data)
     ends = frame.groupby("policy", sort=False)["mean"].agg(["first", "last"])
-    told = ", ".join(f"{name} {first:.3f} to {last:.3f}" for name, first, last in ends.itertuples())
+    values_text = ", ".join(
+        f"{name} {first:.3f} to {last:.3f}" for name, first, last in ends.itertuples()
+    )
     learned = next(name for name, policy in POLICIES.items() if policy == "learned_index")
     early, late = ends.loc[learned]
     save_figure(
@@ -79,7 +81,7 @@ def draw_learning(runs: Mapping[str, Floats], sources: Sources, budget: int) -> 
         f"*{learned}* finds {early:.3f} for each allowed fetch in the first block and {late:.3f} "
         "in the last.",
         "Curves of value per allowed fetch over time, first block to last: "
-        f"{told}. The bound is {bound:.3f}.",
+        f"{values_text}. The bound is {bound:.3f}.",
     )
 
 
@@ -103,7 +105,7 @@ def draw_trouble(table: pd.DataFrame, sites: int, outage: int) -> pd.DataFrame:
         f"broken feeds in equal parts: mean over {sites} sites with 95% intervals, and the bound "
         f"on every policy. With {shares[-1]} it finds "
         f"{single['value'].iloc[-1] / single['bound'].iloc[-1]:.0%} of the bound.",
-        f"A line and a dotted bound. Found: {_told(shares, single['value'])}.",
+        f"A line and a dotted bound. Found: {_values_text(shares, single['value'])}.",
     )
     record_trouble(table, outage)
     kinds = {"single": "single", "outage": f"outages of {outage} epochs"}
@@ -118,5 +120,5 @@ def draw_trouble(table: pd.DataFrame, sites: int, outage: int) -> pd.DataFrame:
     ).set_index("faults")
 
 
-def _told(names: object, values: pd.Series) -> str:
+def _values_text(names: object, values: pd.Series) -> str:
     return ", ".join(f"{name} {value:.3f}" for name, value in zip(names, values, strict=True))  # type: ignore[call-overload]

@@ -54,7 +54,7 @@ class Feeds:
         Times of the items of each feed in epochs, ascending; negative before the crawl.
     rate, then : ndarray, shape (N,)
         Items per epoch in the first and the second half of the crawl, which only the index with
-        known rates is told.
+        known rates uses.
     seconds : float
         Length of an epoch.
     lies : ndarray of bool, shape (N,)
@@ -126,8 +126,8 @@ def trace_feeds(begin: int, epochs: int, hours: int) -> Feeds:
     return Feeds(times, rate, rate, float(seconds), np.zeros(len(trace), dtype=bool))
 
 
-class Told:
-    """The index policy that is told the rates, and their change in the middle of the crawl.
+class KnownRates:
+    """The index policy with known rates, which may change in the middle of the crawl.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def learner(name: str, feeds: Feeds, half_life: float, memory: float, epochs: in
         "counting": {"dates": False},
     }
     if name == "index":
-        return Told(feeds, half_life, epochs / 2)
+        return KnownRates(feeds, half_life, epochs / 2)
     if name in options:
         return ListingIndex(size, half_life, feeds.seconds, **options[name])
     if name == "robin":
@@ -183,7 +183,7 @@ def crawled(
     feeds : Feeds
         N feeds.
     policy : object
-        What chooses; told outcomes by ``observe``, else contents by ``update``.
+        The policy; outcomes are passed to its ``observe`` or contents to its ``update``, if any.
     budget, epochs : int
         Fetches in an epoch, and epochs.
     half_life : float
@@ -228,7 +228,7 @@ class _Fetch:
     worth: float
 
     def outcome(self, feeds: Feeds, epoch: int) -> Outcome:
-        """Return what a policy that reads dates is told."""
+        """Return the outcome that a policy which reads dates observes."""
         lies = feeds.lies[self.source]
         dates = np.full(self.listed.size, float(epoch)) if lies else self.listed
         ages = listed_ages((dates * feeds.seconds).tolist(), epoch * feeds.seconds)

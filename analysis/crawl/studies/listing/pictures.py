@@ -37,7 +37,7 @@ def draw_learning(runs: Mapping[str, Floats]) -> None:
     fig.legend(loc="outside lower center", ncols=2, fontsize="small")
     frame = pd.concat(parts)
     ends = frame.groupby("learner", sort=False)["share"].agg(["first", "last"])
-    told = "; ".join(
+    values_text = "; ".join(
         f"{LEARNERS[str(name)]} {row['first']:.2f} and {row['last']:.2f}"
         for name, row in ends.iterrows()
     )
@@ -50,7 +50,7 @@ def draw_learning(runs: Mapping[str, Floats]) -> None:
         f"{len(runs['index'])} draws, with 95% intervals. With rates "
         f"from listings the index earns {early:.2f} in the first block and "
         f"{late:.2f} in the last.",
-        f"Curves over the days of the crawl; in the first and the last block: {told}.",
+        f"Curves over the days of the crawl; in the first and the last block: {values_text}.",
         instances="listing-runs",
     )
 

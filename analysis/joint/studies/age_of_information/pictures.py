@@ -31,7 +31,7 @@ def save_curves(frame: pd.DataFrame, decay: float) -> None:
         axis.set(xlabel="load")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=1)
     most = {name: rows["worth"].max() for name, rows in groups}
-    told = ", ".join(f"{name} {value:.2f}" for name, value in most.items())
+    values_text = ", ".join(f"{name} {value:.2f}" for name, value in most.items())
     save_figure(
         "age-of-information-curves",
         fig,
@@ -41,5 +41,5 @@ def save_curves(frame: pd.DataFrame, decay: float) -> None:
         f"worth indexed of pages that fade at {decay:g} times the rate of indexing.",
         alt="Four curves in each of two panels. First come first served has a least age and a "
         "largest worth at loads below one; the worth of the others rises with the load. Largest "
-        f"worth shown: {told}.",
+        f"worth shown: {values_text}.",
     )

@@ -39,7 +39,7 @@ def save_checks(found: Checks, stale: tuple[float, float, float]) -> None:
     for name in ("instances", "nested"):
         save_value(f"prices-{name}", getattr(found, name))
     for name in ("index_error", "bound_error"):
-        # Rounding differs from one processor to the next: it is told to a power of ten.
+        # Rounding differs from one processor to the next: it is given to a power of ten.
         size = getattr(found, name)
         save_value(
             f"prices-{name.replace('_', '-')}",

@@ -59,12 +59,12 @@ def save_orders(frame: pd.DataFrame) -> None:
     axis.set_yticks(place, frame["order"])
     axis.invert_yaxis()
     axis.set(xlabel="reward per epoch (content)", ylabel="order of indexing")
-    told = ", ".join(f"{row.order} {row.reward:.0f}" for row in frame.itertuples())
+    values_text = ", ".join(f"{row.order} {row.reward:.0f}" for row in frame.itertuples())
     save_figure(
         "together-orders",
         fig,
         frame,
         caption="What is earned per epoch by the order of indexing, each at a price chosen for it, "
         "with 95% intervals.",
-        alt=f"Bars of reward per epoch by order of indexing: {told}.",
+        alt=f"Bars of reward per epoch by order of indexing: {values_text}.",
     )

@@ -49,7 +49,7 @@ RULES = {
     "entry": "Miniflux, entry frequency",
     "auto": "FreshRSS with AutoTTL",
 }
-TOLD = {
+WITH_RATES = {
     "index": "index, trained rates",
     "shrunk": "index, rates with a prior",
     "hours": "index, rates by the hour",
@@ -133,7 +133,7 @@ def chosen(experiment: Experiment, rule: str) -> dict[str, float]:
 
     def earned(settings: dict[str, float]) -> float:
         make = partial(made, rule, size, experiment.period, settings)
-        return float(inner.from_nothing(make).weeks.sum())
+        return float(inner.untrained(make).weeks.sum())
 
     return max(grid(rule, size, experiment.budget), key=earned)
 
@@ -146,17 +146,17 @@ def arena(experiment: Experiment, memories: list[float]) -> dict[str, Service]:
     size, period = len(experiment.trace), experiment.period
     turn = size / experiment.budget * HOUR
     forced = partial(made, "nutch", size, period, {"first": turn, "longest": turn})
-    played = {"nutch-forced": served(experiment, _from_nothing(experiment, forced))}
+    played = {"nutch-forced": served(experiment, _untrained(experiment, forced))}
     for rule in RULES:
         for kind, settings in (("default", {}), ("chosen", chosen(experiment, rule))):
-            visits = _from_nothing(experiment, partial(made, rule, size, period, settings))
+            visits = _untrained(experiment, partial(made, rule, size, period, settings))
             played[f"{rule}-{kind}"] = served(experiment, visits)
-    for name, visits in told(experiment, memories):
+    for name, visits in with_rates(experiment, memories):
         played[name] = served(experiment, visits)
     return played
 
 
-def told(experiment: Experiment, memories: list[float]) -> Iterator[tuple[str, Played]]:
+def with_rates(experiment: Experiment, memories: list[float]) -> Iterator[tuple[str, Played]]:
     """Yield the visits of the policies that are given the rates of the training period."""
     trained = experiment.sources(experiment.trained)
     shrunk = experiment.sources(experiment.shrunk)
@@ -197,7 +197,7 @@ def _forgetting(
     return visits_of_learner(experiment.trace, policy, experiment.budget, clock), clock, before
 
 
-def _from_nothing(experiment: Experiment, make: Callable[[], Any]) -> Played:
+def _untrained(experiment: Experiment, make: Callable[[], Any]) -> Played:
     """Return the visits of a rule that begins with the training period."""
     clocks = [experiment.clock(phase, experiment.begin) for phase in range(experiment.phases)]
     trace, budget = experiment.trace, experiment.budget

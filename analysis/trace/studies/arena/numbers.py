@@ -12,7 +12,7 @@ from analysis.report import counted, save_data, save_table, save_value, within
 from analysis.report.saving.records import saved_numbers
 from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.experiment import Experiment
-from analysis.trace.studies.arena.experiment import RULES, SPREAD, TOLD, Floats, Service
+from analysis.trace.studies.arena.experiment import RULES, SPREAD, WITH_RATES, Floats, Service
 from analysis.trace.trace import HOUR, WEEK, publications
 
 SIZES = ("small", "middle", "large")
@@ -23,7 +23,7 @@ LABELS = (
         for kind, said in (("default", "defaults"), ("chosen", "chosen settings"))
     }
     | {"nutch-forced": "Nutch, longest interval of a round"}
-    | TOLD
+    | WITH_RATES
 )
 TIE = 0.02
 """Relative difference up to which two rewards are said to tie."""

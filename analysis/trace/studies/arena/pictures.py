@@ -29,7 +29,7 @@ def draw_rules(table: pd.DataFrame) -> None:
     axis.set(xlabel="value / value of the index with trained rates", xlim=(0, None))
     fig.legend(loc="outside lower center", ncols=3, fontsize="small")
     found = table.set_index(["size", "policy"])["value"]
-    told = "; ".join(
+    values_text = "; ".join(
         f"{LABELS[name]} " + ", ".join(f"{found[size, name]:.2f}" for size in SIZES)
         for name in names
     )
@@ -42,6 +42,6 @@ def draw_rules(table: pd.DataFrame) -> None:
         "Value found on the trace in units of the index with trained rates, at three budgets, with "
         f"block-bootstrap 95% intervals. Of {len(others)} other policies "
         f"{', '.join(better[:-1])} and {better[-1]} earn more at the three budgets.",
-        f"Three marks a policy, one a budget. {told}.",
+        f"Three marks a policy, one a budget. {values_text}.",
         instances="arena-rules",
     )

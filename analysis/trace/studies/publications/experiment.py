@@ -66,11 +66,11 @@ def side_by_side(experiment: Experiment, memory: float, seed: int) -> dict[str, 
         "greedy": experiment.by_age(GreedyPolicy(trained)),
         "lambdacrawl": experiment.at_random(lambdacrawl(shrunk, budget), rng),
         "even": experiment.by_age(FrequencyPolicy(lambdacrawl(shrunk, budget).frequency)),
-        "nutch": experiment.from_nothing(lambda: NutchAdaptive(size, experiment.period)),
-        "entry": experiment.from_nothing(lambda: EntryFrequency(size, experiment.period)),
+        "nutch": experiment.untrained(lambda: NutchAdaptive(size, experiment.period)),
+        "entry": experiment.untrained(lambda: EntryFrequency(size, experiment.period)),
         "robin": experiment.by_age(RoundRobinPolicy()),
         "oracle": experiment.by_age(WhittlePolicy(experiment.sources(experiment.tested))),
-        "feed": seeing(experiment),
+        "feed": observing(experiment),
     }
 
 
@@ -89,11 +89,11 @@ def all_budgets(
     return {size: side_by_side(every[size], memory[size], seed) for size in every}
 
 
-def seeing(experiment: Experiment) -> Outcome:
+def observing(experiment: Experiment) -> Outcome:
     """Replay the index of the content that is there, at trained rates."""
     # A source without an item in training would have no index at all.
     rate = np.maximum(experiment.trained, 0.5 * experiment.trained[experiment.trained > 0].min())
-    return experiment.seeing(rate)
+    return experiment.observing(rate)
 
 
 def ratios(

@@ -32,7 +32,7 @@ from analysis.trace.studies.publications.experiment import (
     LABELS,
     SIZES,
     half_life_rules,
-    seeing,
+    observing,
 )
 from analysis.trace.studies.publications.pictures import where_they_differ
 from analysis.trace.trace import WEEK, publications
@@ -241,7 +241,7 @@ def sensitivity(experiment: Experiment, memory: float, weights: Floats, seed: in
             "even": other.by_age(even),
             "robin": other.by_age(RoundRobinPolicy()),
             "oracle": other.by_age(WhittlePolicy(other.sources(other.tested))),
-            "feed": seeing(other),
+            "feed": observing(other),
         }
         column = {}
         for key, outcome in others.items():

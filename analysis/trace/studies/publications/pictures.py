@@ -102,7 +102,7 @@ def draw_ratios(table: pd.DataFrame) -> None:
         axis.set_title(f"{part['budget'].iloc[0]} an hour", fontsize="medium")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower right", fontsize="small")
     best = table[~table["policy"].isin(["feed", "relaxed", "clairvoyant", "oracle"])]
-    told = "; ".join(
+    values_text = "; ".join(
         f"at {counted(rows['budget'].iloc[0], 'visit')} an hour "
         + ", ".join(
             f"{LABELS[key]} {ratio:.2f}"
@@ -122,7 +122,7 @@ def draw_ratios(table: pd.DataFrame) -> None:
         + ", the index that sees contents "
         + ", ".join(f"{r:.2f}" for r in table.loc[table["policy"] == "feed", "ratio"])
         + " times as much.",
-        alt=f"Ratios to the index policy with trained rates: {told}.",
+        alt=f"Ratios to the index policy with trained rates: {values_text}.",
     )
 
 

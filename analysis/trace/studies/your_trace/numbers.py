@@ -54,11 +54,11 @@ def compare(plan: Experiment, days: Sequence[float], draws: int, seed: int) -> p
         "forgetting": plan.forgetting(memory),
         "fixed": plan.by_age(best_fixed_frequencies(trained, plan.budget)),
         "even": plan.by_age(FrequencyPolicy(lambdacrawl(shrunk, plan.budget).frequency)),
-        "nutch": plan.from_nothing(lambda: NutchAdaptive(size, seconds)),
-        "entry": plan.from_nothing(lambda: EntryFrequency(size, seconds)),
+        "nutch": plan.untrained(lambda: NutchAdaptive(size, seconds)),
+        "entry": plan.untrained(lambda: EntryFrequency(size, seconds)),
         "robin": plan.by_age(RoundRobinPolicy()),
         "oracle": plan.by_age(WhittlePolicy(plan.sources(plan.tested))),
-        "feed": plan.seeing(np.maximum(plan.trained, lowest)),
+        "feed": plan.observing(np.maximum(plan.trained, lowest)),
     }
     base = played["index"].weeks
     if not base.sum() > 0:

@@ -25,7 +25,7 @@ def draw(table: pd.DataFrame, plan: Experiment) -> None:
     axis.axvline(1, color="black", linewidth=0.8)
     axis.set(xlim=(0, None), yticks=place, xlabel="reward / index with trained rates")
     axis.set_yticklabels([LABELS[key] for key in table["policy"]])
-    told = ", ".join(
+    values_text = ", ".join(
         f"{LABELS[key]} {ratio:.2f}"
         for key, ratio in zip(table["policy"], table["ratio"], strict=True)
     )
@@ -37,7 +37,7 @@ def draw(table: pd.DataFrame, plan: Experiment) -> None:
         table,
         caption=f"Value collected from {len(plan.trace)} sources in the test period, in units of "
         f"the index policy with trained rates; {ends}. Most is collected by *{LABELS[most]}*.",
-        alt=f"Ratios to the index policy with trained rates: {told}.",
+        alt=f"Ratios to the index policy with trained rates: {values_text}.",
     )
 
 
