@@ -103,6 +103,23 @@ def instance(robots: int, arrival_rate: Fraction) -> dict[str, Any]:
     }
 
 
+def checked_fleets() -> pd.DataFrame:
+    """Return what the long exact checks found: one row for each problem and way of looking."""
+    return pd.read_csv(PROOFS, dtype={"capacity": str})
+
+
+def largest_grown_fleet() -> int:
+    """Return N such that the growth of the curve is checked for 2..N robots and every capacity."""
+    way = checked_fleets()
+    way = way[(way["looked at"] == "on the way") & way["holds"]]
+    robots = 1
+    while {*map(str, range(2, robots + 1)), f">= {robots + 1}"} == set(
+        way.loc[way["robots"] == robots + 1, "capacity"]
+    ):
+        robots += 1
+    return robots
+
+
 def main() -> None:
     """Run all checks and write the two files."""
     code = code_hash()  # of what runs: files may change while it does

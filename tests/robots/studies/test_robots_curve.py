@@ -1,15 +1,16 @@
 """What the page on the switching curve computes and claims."""
 
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from analysis.results import NotConverged
 from analysis.robots import RobotControl
-from analysis.robots.curve import check, optimal_sequence
+from analysis.robots.curve import ReducedQueue, optimal_sequence
+from analysis.robots.curve.diagrams import curves
 from analysis.robots.curve.values import curve_line
+from analysis.robots.studies.robots_bounds.experiment import require
 from analysis.robots.studies.robots_curve import claims, experiment, numbers
 from tests.support import assert_turns, verdicts
 
@@ -23,11 +24,6 @@ def found():
         weights=experiment.table_weights(),
         shared=experiment.shared_line(),
         strange=3,
-        live=experiment.live_checks(3),
-        certificate=experiment.certificate(),
-        fleet=experiment.largest_grown_fleet(),
-        convex=True,
-        shorter=experiment.shortened_passage(),
     )
 
 
@@ -36,7 +32,7 @@ def test_the_conjecture_holds_and_is_proved(found):
     assert verdicts([claim]) == {"D-suspect": "holds"}
     assert claim.basis == "proved"
     assert claim.proof == "curve-theorem"
-    assert (claims.require(found)["checked"] == "holds").all()
+    assert (require(claims.checked(found))["checked"] == "holds").all()
 
 
 def test_robots_that_share_a_line_turn_the_verdict(monkeypatch, found):
@@ -58,33 +54,14 @@ def test_a_curve_that_falls_by_two_turns_the_verdict(found):
 
 
 def test_a_check_that_fails_stops_the_page(found):
-    stale = found.certificate.assign(**{"the code is now": "0"})
-    negative = found.live.assign(**{"with a negative coefficient": 1})
     wrong_ends = found.ends.assign(**{"as the search": False})
     for wrong in (
-        {"fleet": 8}, {"convex": False}, {"shorter": -1.0}, {"strange": 0}, {"live": negative},
-        {"certificate": stale}, {"ends": wrong_ends},
+        {"strange": 0}, {"ends": wrong_ends},
         {"shared": replace(found.shared, failing=("Rows", "Columns"))},
         {"shared": replace(found.shared, high=found.shared.low)},
     ):  # fmt: skip
         with pytest.raises(ValueError, match="checks must hold"):
-            claims.require(replace(found, **wrong))
-
-
-def test_the_grown_fleet_is_the_largest_that_was_checked():
-    assert experiment.largest_grown_fleet() == check.ON_THE_WAY == claims.GROWN
-
-
-@pytest.mark.parametrize(
-    ("robots", "capacity", "grown"), [(6, "4", 5), (9, ">= 9", 8), (2, ">= 2", 1)]
-)
-def test_one_capacity_that_fails_ends_the_growth(monkeypatch, tmp_path, robots, capacity, grown):
-    written = experiment.checked_fleets()
-    hit = (written["robots"] == robots) & (written["capacity"] == capacity)
-    written.loc[hit & (written["looked at"] == "on the way"), "holds"] = False
-    written.to_csv(tmp_path / "checked.csv", index=False)
-    monkeypatch.setattr(check, "PROOFS", tmp_path / "checked.csv")
-    assert experiment.largest_grown_fleet() == grown
+            require(claims.checked(replace(found, **wrong)))
 
 
 def test_the_weights_of_the_tables_lie_within_their_ranges(found):
@@ -100,19 +77,11 @@ def test_robots_that_share_a_line_often_have_no_curve(found):
     assert found.shared.tied == 0 < found.shared.above
 
 
-def test_growth_meets_few_curves():
-    table = experiment.growth_proofs(3)
-    assert (table["met on the way"] <= table["falling by 0 or 1"]).all()
-    polynomials, holds = experiment.convex_checks()
-    assert holds
-    assert polynomials > 50
-
-
 def test_gentle_curves_are_counted():
     assert [experiment._gentle(n, n + 2) for n in (1, 2, 5)] == [1, 3, 31]
     for robots, capacity in ((4, 2), (5, 3), (6, 1)):
-        queue = experiment.ReducedQueue(robots, capacity)
-        listed = sum(1 for _ in experiment.curves(queue, "gentle"))
+        queue = ReducedQueue(robots, capacity)
+        listed = sum(1 for _ in curves(queue, "gentle"))
         assert experiment._gentle(robots, capacity) == listed
 
 
@@ -147,10 +116,5 @@ def test_the_words_on_the_index_follow_from_it():
     assert not experiment.index_rises(rising[:, ::-1])
 
 
-@pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(7, 2)])
-def test_the_solutions_for_two_and_three_robots(rate):
-    assert numbers.two_robots(rate) == (2 * rate / (1 + rate), 1 + 2 * rate)
-    low, high = numbers.ties()
-    assert numbers.index_gap(0.9 * low) > 0 > numbers.index_gap(1.1 * low)
-    assert numbers.index_gap(0.9 * high) < 0 < numbers.index_gap(1.1 * high)
+def test_the_least_index_of_the_solution_is_positive():
     assert numbers.least_index_above(6, 0.1, 2) > 0

@@ -19,15 +19,12 @@ from analysis.robots.controlled.control import RobotControl, without_cap
 from analysis.robots.curve import (
     OptimalSequence,
     ReducedQueue,
-    check,
     lossless_until,
     optimal_range,
     optimal_sequence,
     saturated_from,
 )
-from analysis.robots.curve.diagrams import Curve, curves
-from analysis.robots.curve.growth import check_curve, convex_rates, prove
-from analysis.robots.curve.reduced import evaluate_exactly
+from analysis.robots.curve.diagrams import Curve
 from analysis.robots.curve.statements import STATEMENTS, tally
 from analysis.robots.curve.values import CurveValues, curve_line, optimal_curve
 from analysis.robots.static.mm1k import optimal_robots
@@ -380,101 +377,3 @@ def table_weights() -> pd.DataFrame:
         "falls": "largest fall",
     }
     return pd.DataFrame(rows).rename(columns=names)
-
-
-# Box by box ---------------------------------------------------------------------------------------
-
-
-def checked_fleets() -> pd.DataFrame:
-    """Return what the long exact checks found: one row for each problem and way of looking."""
-    return pd.read_csv(check.PROOFS, dtype={"capacity": str})
-
-
-def largest_grown_fleet() -> int:
-    """Return N such that the growth of the curve is checked for 2..N robots and every capacity."""
-    way = checked_fleets()
-    way = way[(way["looked at"] == "on the way") & way["holds"]]
-    robots = 1
-    while {*map(str, range(2, robots + 1)), f">= {robots + 1}"} == set(
-        way.loc[way["robots"] == robots + 1, "capacity"]
-    ):
-        robots += 1
-    return robots
-
-
-def summary_of_checks() -> pd.DataFrame:
-    """Return curves and polynomials for each number of robots, over all capacities."""
-    found = checked_fleets()
-    by = found.groupby(["looked at", "robots"])
-    table = by.agg(
-        problems=("capacity", "size"), curves=("curves", "sum"),
-        polynomials=("polynomials", "sum"), holds=("holds", "all"),
-    )  # fmt: skip
-    return table.drop(columns="holds").loc[table["holds"]]
-
-
-def certificate() -> pd.DataFrame:
-    """Return the hash of the code that wrote the two files, beside that of the code as it is."""
-    files = (check.PROOFS, check.INSTANCES)
-    written = {path.name: pd.read_csv(path)["code"].unique() for path in files}
-    return pd.DataFrame(
-        {
-            "computed by code": {name: ", ".join(codes) for name, codes in written.items()},
-            "the code is now": check.code_hash(),
-        }
-    ).rename_axis("file")
-
-
-def live_checks(largest: int) -> pd.DataFrame:
-    """Check the growth criterion for every curve of small fleets, one row a problem."""
-    rows = []
-    for number in range(2, largest + 1):
-        for queue in check.problems(number):
-            found = [check_curve(queue, curve) for curve in curves(queue)]
-            rows.append(
-                {
-                    "N": number,
-                    "K": f"{queue.capacity or f'{number} or more'}",
-                    "curves": len(found),
-                    "polynomials": sum(one.polynomials for one in found),
-                    "with a negative coefficient": sum(len(one.negative) for one in found),
-                    "all conditions": all(one.holds for one in found),
-                }
-            )
-    return pd.DataFrame(rows).set_index(["N", "K"])
-
-
-def growth_proofs(largest: int) -> pd.DataFrame:
-    """Return what the search meets on the way for all K >= N, one row a fleet."""
-    fleets = range(2, largest + 1)
-    proofs = [prove(ReducedQueue(number)) for number in fleets]
-    return pd.DataFrame(
-        {
-            "falling by 0 or 1": [2**number - 1 for number in fleets],
-            "met on the way": [proof.curves for proof in proofs],
-            "signs of polynomials": [proof.polynomials for proof in proofs],
-            "intervals of λ": [len(proof.intervals) for proof in proofs],
-        },
-        index=pd.Index(fleets, name="N"),
-    )
-
-
-def shortened_passage() -> float:
-    """Return how much shorter one robot more makes a passage of nine.
-
-    The curve K-1 on rows 0..7, K-2 on row 8 with lambda = mu, at the box (K-2, 8).
-    """
-    nine, flat = ReducedQueue(9), (8,) * 8 + (7,)
-    policy, rates = nine.curve_policy(flat), nine.linear_rates(Fraction(1))
-    times = evaluate_exactly(nine, policy, 1, rates).times
-    return -float(times[nine.boxes.index((7, 8))])
-
-
-def convex_checks() -> tuple[int, bool]:
-    """Return the polynomials for convex rates of two and three robots, and whether all hold."""
-    found = [
-        check_curve(ReducedQueue(n), curve, rates=convex_rates(n, 12))
-        for n in (2, 3)
-        for curve in curves(ReducedQueue(n))
-    ]
-    return sum(one.polynomials for one in found), all(one.holds for one in found)

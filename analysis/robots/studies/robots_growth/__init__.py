@@ -1,0 +1,1 @@
+"""Study of the page `robots-growth`."""
