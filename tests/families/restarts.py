@@ -32,8 +32,8 @@ from tests.restarts.adversarial import draw
 from tests.restarts.precise import precise_index
 from tests.restarts.test_joint import enumerated
 
-#: Arms of each family in ``make check``, and in ``make proofs``.
-FEW, MANY = 8, 250
+#: Arms of each family in ``make check``, and in ``make proofs``: 2,000 in all.
+FEW, MANY = 8, 200
 
 
 @cache
@@ -56,14 +56,24 @@ def right(arm: RestartArm, found: np.ndarray, index: np.ndarray) -> bool:
 
 
 def every_method(family: str, count: int) -> None:
-    """Each method is right or refuses; elimination never refuses."""
+    """Each method is right or does not converge; elimination always does.
+
+    The closed form and the ratio refuse arms without thresholds, and the definition, at discount 1,
+    those of which a policy has several closed classes.
+    """
     for number in range(count):
         arm, discount, index = truth(family, number)
+        threshold = whittle_index(arm, discount).method == "closed form"
         for method in METHODS:
             try:
                 found = whittle_index(arm, discount, method=method)
-            except (NotConverged, ValueError):
-                assert method not in ("auto", "elimination"), (number, method)
+            except NotConverged:
+                assert method == "definition", number
+                continue
+            except ValueError:
+                allowed = discount == 1 if method == "definition" else not threshold
+                assert allowed, (number, method)
+                assert method not in ("auto", "elimination"), number
                 continue
             assert found.residual <= 1e-9
             assert right(arm, found.index, index), (number, method)
@@ -204,8 +214,8 @@ def table(check: Callable[[str, int], None], few: int, many: int = 0) -> dict[st
 
 
 FAMILIES = {
-    "whittle_index": table(every_method, FEW, MANY),
-    "whittle_indices": table(batches, FEW, MANY),
+    "whittle_index": table(every_method, 2 * FEW, MANY),
+    "whittle_indices": table(batches, 2 * FEW, MANY),
     "certify_indexability": table(certificates, FEW, MANY),
     "thresholds": table(nested, FEW, MANY),
     "optimal_threshold": table(best_thresholds, FEW, MANY),

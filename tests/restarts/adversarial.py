@@ -108,6 +108,24 @@ def deterministic_ageing(rng: Rng, states: int) -> RestartArm:
     return RestartArm(passive, fresh(states, rng), *costs(states, rng))
 
 
+def dense(rng: Rng, states: int) -> RestartArm:
+    """Any state leads to any other, by probabilities over some decades."""
+    passive = rng.dirichlet(np.full(states, 10.0 ** rng.uniform(-1, 1)), states)
+    return RestartArm(passive, fresh(states, rng), *costs(states, rng))
+
+
+def one_or_two_states(rng: Rng, _: int) -> RestartArm:
+    """Two states whose ways to each other are seldom taken, or one that never changes."""
+    states = int(rng.integers(1, 3))
+    leaves = 10.0 ** rng.uniform(-14, 0, size=2)
+    passive = np.array([[1 - leaves[0], leaves[0]], [leaves[1], 1 - leaves[1]]])
+    if rng.random() < 0.2:
+        passive[rng.integers(2)] = np.eye(2)[rng.integers(2)]
+    if states == 1:
+        passive = np.ones((1, 1))
+    return RestartArm(passive, fresh(states, rng), *costs(states, rng))
+
+
 FAMILIES: dict[str, Callable[[Rng, int], RestartArm]] = {
     "chains that seldom climb": seldom_climbs,
     "birth-death drifts": birth_death,
@@ -117,6 +135,8 @@ FAMILIES: dict[str, Callable[[Rng, int], RestartArm]] = {
     "absorbing": absorbing,
     "nearly decomposable": nearly_decomposable,
     "deterministic ageing": deterministic_ageing,
+    "dense": dense,
+    "one or two states": one_or_two_states,
 }
 #: One discount of every order of magnitude, from one half to the average-cost problem.
 DISCOUNTS = (0.5, 0.9, 0.99, *(1 - 10.0**-k for k in range(3, 15)), 1.0)
@@ -124,7 +144,7 @@ DISCOUNTS = (0.5, 0.9, 0.99, *(1 - 10.0**-k for k in range(3, 15)), 1.0)
 
 def draw(family: str, number: int, states: int | None = None) -> tuple[RestartArm, float]:
     """The arm and discount of a number; every 20th arm has one state."""
-    rng = np.random.default_rng([sorted(FAMILIES).index(family), number])
+    rng = np.random.default_rng([*family.encode(), number])
     if states is None:
         states = 1 if number % 20 == 19 else int(rng.integers(2, 13))
     return FAMILIES[family](rng, states), float(rng.choice(DISCOUNTS))

@@ -8,13 +8,30 @@ from flint import arb, arb_mat, ctx
 from analysis.restarts import RestartArm
 
 
+def _exact(arm: RestartArm, discount: float, bits: int):  # type: ignore[no-untyped-def]
+    """Return P, Q, both costs and the discount in balls.
+
+    A diagonal entry of P takes what its row leaves, and 1 stands for a discount that differs from
+    it by 2^-bits.
+    """
+    b = arb(discount) if discount < 1 else 1 - arb(2) ** -bits
+    states = range(arm.states)
+    rows = [[arb(float(p)) for p in row] for row in arm.passive]
+    for x in states:
+        rows[x][x] = 1 - sum((rows[x][y] for y in states if y != x), arb(0))
+    mass = sum((arb(float(q)) for q in arm.reset), arb(0))
+    reset = [arb(float(q)) / mass for q in arm.reset]
+    idle = [arb(float(c)) for c in arm.passive_cost]
+    repair = [arb(float(c)) for c in arm.active_cost]
+    return rows, reset, idle, repair, b
+
+
 def precise_index(arm: RestartArm, discount: float, bits: int = 500) -> np.ndarray:
     """Return the index, correct to every digit of a float, by parametric policy iteration.
 
     The subsidy is raised from minus infinity, where every state is active. The values of a policy
     are linear in it and solve the policy's equations; the first state that ties turns passive, at
-    its index. A diagonal entry of P takes what its row leaves, and 1 stands for a discount that
-    differs from it by 2^-bits.
+    its index.
 
     Raises
     ------
@@ -22,19 +39,11 @@ def precise_index(arm: RestartArm, discount: float, bits: int = 500) -> np.ndarr
         If the precision is too low to tell.
     """
     with ctx.workprec(4 * bits):
-        b = arb(discount) if discount < 1 else 1 - arb(2) ** -bits
-        states = range(arm.states)
-        rows = [[arb(float(p)) for p in row] for row in arm.passive]
-        for x in states:
-            rows[x][x] = 1 - sum((rows[x][y] for y in states if y != x), arb(0))
-        mass = sum((arb(float(q)) for q in arm.reset), arb(0))
-        reset = [arb(float(q)) / mass for q in arm.reset]
-        idle = [arb(float(c)) for c in arm.passive_cost]
-        repair = [arb(float(c)) for c in arm.active_cost]
+        states, system = range(arm.states), _exact(arm, discount, bits)
         passive: list[int] = []
         index = np.empty(arm.states)
         while len(passive) < arm.states:
-            at_zero, slope = _advantage(rows, reset, idle, repair, b, passive)
+            at_zero, slope = _advantage(*system, passive)
             ties = {x: -at_zero[x] / slope[x] for x in states if x not in passive}
             least = min(ties, key=lambda x: ties[x].mid())
             sharp = ties[least].rel_accuracy_bits() > 60 or ties[least].abs_upper() < 1e-100
@@ -43,6 +52,30 @@ def precise_index(arm: RestartArm, discount: float, bits: int = 500) -> np.ndarr
             index[least] = float(ties[least].mid())
             passive.append(least)
         return index
+
+
+def best_passive(
+    arm: RestartArm, discount: float, subsidy: float, passive: list[int], bits: int = 500
+) -> list[int]:
+    """Return the states that are left passive at a subsidy, by policy iteration from some of them.
+
+    Raises
+    ------
+    ArithmeticError
+        If the precision is too low to tell.
+    """
+    with ctx.workprec(4 * bits):
+        system = _exact(arm, discount, bits)
+        for _ in range(10 * arm.states):
+            lines = _advantage(*system, passive)
+            saves = [a + arb(float(subsidy)) * s for a, s in zip(*lines, strict=True)]
+            if any(saved.contains(0) for saved in saves):
+                raise ArithmeticError(f"{bits} bits are too few")
+            better = [x for x, saved in enumerate(saves) if saved > 0]
+            if better == passive:
+                return passive
+            passive = better
+        raise ArithmeticError("policy iteration did not settle")
 
 
 def _advantage(rows, reset, idle, repair, b, passive):

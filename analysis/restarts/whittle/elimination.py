@@ -26,7 +26,6 @@ elimination that gives the Gittins index of -r (Sonin 2008, Nino-Mora 2007).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +37,13 @@ from analysis.mdp.chains import recurrent_classes
 from analysis.restarts.arm import RestartArm, stack_arms
 from analysis.restarts.whittle.elimination_steps import eliminate_batch, read_factors
 from analysis.restarts.whittle.envelope import Factors, factors_in_envelope
-from analysis.restarts.whittle.rounding import TOLERANCE, Elimination, in_balls, in_floats
+from analysis.restarts.whittle.rounding import (
+    MOST_BITS,
+    TOLERANCE,
+    Elimination,
+    in_balls,
+    in_floats,
+)
 from analysis.results import NotConverged
 
 Floats = NDArray[np.float64]
@@ -95,15 +100,18 @@ def _steps(arm: RestartArm, discount: float, adaptive: bool) -> Elimination | No
         found = in_floats(arm, discount, adaptive=adaptive, probes=False)
     if found is not None and not found.residual <= SAFE:
         found = in_floats(arm, discount, adaptive=adaptive, probes=True)
+    advice = f"arms of up to {BALLS_TO} states are solved in as many digits as they take"
     if found is not None and not found.residual <= SAFE and arm.states <= BALLS_TO:
-        with suppress(ImportError):
+        try:
             found = in_balls(arm, discount, adaptive=adaptive, tolerance=SAFE)
+            advice = f"an elimination in {MOST_BITS} bits does not tell more"
+        except ImportError:
+            advice = f"with python-flint installed, {advice}"
     if found is not None and not found.residual <= TOLERANCE:
         raise NotConverged(
             f"rounding may have moved the index of an arm of {arm.states} states by "
             f"{found.residual:.2g} of its size at discount {discount!r}, where its cycles last up "
-            f"to {np.nanmax(found.length[:-1]):.2g} epochs; with python-flint installed, arms of "
-            f"up to {BALLS_TO} states are solved in as many digits as they take"
+            f"to {np.nanmax(found.length[:-1]):.2g} epochs; {advice}"
         )
     return found
 

@@ -117,6 +117,7 @@ def test_a_root_is_as_near_as_its_error_says(family):
         try:
             found, error = index_by_definition(arm, discount)
         except NotConverged:
+            assert discount > 0.999999
             refused += 1
             continue
         true = precise_index(arm, discount)
@@ -126,7 +127,7 @@ def test_a_root_is_as_near_as_its_error_says(family):
         assert (off <= (error + EPSILON) * (np.abs(true) + spread)).all()
         assert EPSILON <= error <= definition.TOLERANCE
         assert discount > 0.99 or error < 1e-11
-    assert refused <= 5
+    assert refused <= 6
 
 
 def test_equal_costs_tie_at_their_difference_and_by_no_error():

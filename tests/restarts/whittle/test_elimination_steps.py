@@ -82,7 +82,7 @@ def plain(seed, states=5):
 @pytest.mark.parametrize("discount", [0.3, 0.9, 1.0])
 def test_what_is_found_is_what_the_policies_cost(way, adaptive, discount):
     for seed in range(3):
-        arm = plain(seed)
+        arm = plain(seed, 5 - seed % 2)
         found = WAYS[way](arm, discount, adaptive=adaptive)
         nu, w, cost, length, activity = policies(arm, discount, found.order)
         assert adaptive or found.order.tolist() == list(range(arm.states))
@@ -99,6 +99,20 @@ def test_what_is_found_is_what_the_policies_cost(way, adaptive, discount):
             assert found.length[-1] == np.inf
             assert found.activity[-1] == 0
         assert EPSILON <= found.residual < 1e-11
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1e3])
+@pytest.mark.parametrize("way", WAYS)
+def test_whether_critical_values_fall_is_the_same_in_every_unit(way, unit):
+    seen = set()
+    for seed in range(4):
+        arm = plain(seed, 3)
+        other = RestartArm(arm.passive, arm.reset, unit * arm.passive_cost, unit * arm.active_cost)
+        nu, *_ = policies(arm, 0.9, range(3))
+        rises = bool((np.diff(nu) >= 0).all())
+        assert WAYS[way](other, 0.9, adaptive=False).rising == rises
+        seen.add(rises)
+    assert seen == {False, True}
 
 
 def test_of_states_that_tie_the_first_goes_first():
@@ -372,7 +386,16 @@ def test_the_estimate_is_the_root_mean_square_of_what_was_sown():
     direct = rounding * (np.sqrt((moved**2).mean(axis=0)) + summed)
     assert not rising
     assert found == pytest.approx(max(direct / (np.abs(CROSSINGS) + 1)), rel=1e-12, abs=0)
+    _, of_one = steps._estimated_error(rises[:2], DENS, WEIGHTS, CROSSINGS, 3, 1.0)
+    direct = rounding * (np.abs(moved[0]) + summed)
+    assert of_one == pytest.approx(max(direct / (np.abs(CROSSINGS) + 1)), rel=1e-12, abs=0)
     unsure = rounding * np.sqrt((rises[1:] ** 2).mean(axis=0))
+    for number, sizes in ((3, unsure), (2, rounding * np.abs(rises[1]))):
+        part = rises[:number].copy()
+        part[0, 1:] = -1.001 * sizes[1:]
+        assert not steps._estimated_error(part, DENS, WEIGHTS, CROSSINGS, 3, 1.0)[0]
+        part[0, 1:] = -0.999 * sizes[1:]
+        assert steps._estimated_error(part, DENS, WEIGHTS, CROSSINGS, 3, 1.0)[0]
     for sign, rises_still in ((1, True), (-1, True), (-2, False)):
         rises[0, 1:] = sign * unsure[1:]
         rises[0, 0] = -1.0

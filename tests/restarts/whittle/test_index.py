@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -11,7 +15,7 @@ from analysis.restarts import RestartArm, thresholds, whittle_index, whittle_ind
 from analysis.restarts.whittle import elimination
 from analysis.results import NotConverged
 from tests.restarts.adversarial import band, draw
-from tests.restarts.precise import precise_index
+from tests.restarts.precise import best_passive, precise_index
 from tests.restarts.support import ARMS, MONOTONE_ARMS, draw_arm
 
 DISCOUNTS = st.sampled_from([0.3, 0.9, 0.99, 1.0])
@@ -267,11 +271,24 @@ def test_cycles_longer_than_a_float_can_hold_are_counted_in_balls_or_refused():
 
 
 def test_an_index_that_rounding_hides_is_refused_without_balls(monkeypatch):
-    arm, discount = draw("near ties", 0)
+    """And the advice is to install what is not there, and nothing where it did not help."""
+    arm, discount = draw("near ties", 1)
+    found = elimination.eliminate(arm, discount, adaptive=True)
     index = whittle_index(arm, discount).index
     np.testing.assert_allclose(index, precise_index(arm, discount), rtol=1e-9)
-    monkeypatch.setattr(elimination, "BALLS_TO", 0)
-    with pytest.raises(NotConverged, match="rounding may have moved the index"):
+    refused = partial(pytest.raises, NotConverged)
+    told = "rounding may have moved the index of an arm of .* epochs; "
+    with monkeypatch.context() as changed:
+        changed.setattr(elimination, "BALLS_TO", 1)
+        with refused(match=told + "arms of up to 1 states are solved in as many digits"):
+            whittle_index(arm, discount)
+    with monkeypatch.context() as changed:
+        changed.setitem(sys.modules, "flint", None)
+        with refused(match=told + "with python-flint installed, arms of up to 300 states"):
+            whittle_index(arm, discount)
+    vague = replace(found, residual=2e-9)
+    monkeypatch.setattr(elimination, "in_balls", lambda *_, **__: vague)
+    with refused(match=r"by 2e-09 of its .* epochs; an elimination in 65536 bits does not tell"):
         whittle_index(arm, discount)
 
 
@@ -295,3 +312,33 @@ def test_states_near_discount_one_are_not_pooled(method):
 def test_the_ratio_refuses_arms_without_thresholds():
     with pytest.raises(ValueError, match="method must not be 'ratio' for this arm"):
         whittle_index(draw_arm(0, 6), 0.9, method="ratio")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("family", "discount"),
+    [
+        *((family, 1.0) for family in ("near ties", "dense", "nearly decomposable", "absorbing")),
+        *((family, 1 - 1e-11) for family in ("near ties", "dense", "costs 1 and 1 + 1e-4")),
+    ],
+)
+def test_the_index_of_300_states_is_that_of_the_definition(family, discount):
+    """A state is active just below its index and passive just above, by the best of all policies.
+
+    The least and the greatest index, the two that are nearest to each other, and some between.
+    """
+    for number in range(2):
+        arm, _ = draw(family, number, 300)
+        found = whittle_index(arm, discount)
+        np.testing.assert_allclose(whittle_indices([arm], discount)[0], found.index, rtol=1e-9)
+        assert found.residual <= 1e-9
+        ranks = np.argsort(found.index, kind="stable")
+        nearest = int(np.diff(found.index[ranks]).argmin())
+        spread = max(np.ptp(arm.passive_cost), np.ptp(arm.active_cost))
+        for state in ranks[np.unique([0, nearest, nearest + 1, 150, 299])].tolist():
+            tie = found.index[state]
+            nudge = 1e-9 * (abs(tie) + spread)
+            for subsidy in (tie - nudge, tie + nudge):
+                guess = np.flatnonzero(found.index <= subsidy).tolist()
+                passive = best_passive(arm, discount, subsidy, guess)
+                assert (state in passive) == (subsidy > tie), (number, state)
