@@ -18,7 +18,7 @@ from typing import Any
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; print one sentence and return 1 when it cannot be done."""
+    """Run one command; print one sentence and return 1 if it fails."""
     options = _parser().parse_args(arguments)
     if options.command == "scrapy":
         Thread(target=_end_with, args=(options.open_end, options.remove), daemon=True).start()
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _look(options: argparse.Namespace) -> int:
-    """Show the progress of a crawl, or schedule sources for another attempt."""
+    """Show the progress of a crawl, or make sources available again."""
     from analysis.crawl.storage.progress import Progress
     from analysis.crawl.storage.store import ask_again
 
@@ -96,7 +96,7 @@ def _crawl_on_cluster(options: argparse.Namespace) -> int:
 
 
 def run_scrapy(crawls: list[dict[str, Any]]) -> int:
-    """Run crawls side by side in this process; `analysis.crawl.local.transport` starts it."""
+    """Run crawls side by side in this process, as a child of `analysis.crawl.local.transport`."""
     from scrapy.crawler import CrawlerProcess
 
     from analysis.crawl.local.transport import LOCAL_SETTINGS
@@ -114,7 +114,7 @@ def run_scrapy(crawls: list[dict[str, Any]]) -> int:
 
 
 def _end_with(open_end: int, folder: str | None) -> None:
-    """End this process as soon as the other end of a pipe is closed; remove a folder then."""
+    """End this process when the other end of a pipe is closed; then remove a folder."""
     while os.read(open_end, 1):
         pass
     if folder:
@@ -156,6 +156,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    # A polite kill is an interrupt: the crawlers are stopped too.
+    # Handle SIGTERM like an interrupt, so that the crawlers are stopped too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main())

@@ -1,6 +1,6 @@
-"""Policies for a crawl: functions ``(sources, budget, seconds) -> policy``, as settings name them.
+"""Policies for a crawl: functions ``(sources, budget, seconds) -> policy``, named in settings.
 
-Rates of the sources are per epoch, and an epoch takes so many seconds.
+Rates of the sources are per epoch; `seconds` is the length of an epoch.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from analysis.trace.deployed import (
 Arms = NDArray[np.int64]
 Floats = NDArray[np.float64]
 MEMORY = 90 * 86_400.0
-"""Seconds after which what a learner of listings saw counts 1/e, unless said otherwise."""
+"""Default memory of `ListingIndex`: seconds after which an observation has weight 1/e."""
 _LISTED, _TIME_LISTED, _COUNTED, _TIME_COUNTED, _WORTH, _EXPECTED, _WATCHED = range(7)
 
 
@@ -40,8 +40,7 @@ _LISTED, _TIME_LISTED, _COUNTED, _TIME_COUNTED, _WORTH, _EXPECTED, _WATCHED = ra
 class IndexPolicy:
     """The Whittle index policy by age, which sorts the sources once an epoch.
 
-    It chooses what `WhittlePolicy` does, and answers at once where the crawl asks for more sources
-    in the same epoch.
+    It makes the choices of `WhittlePolicy`; further calls in the same epoch reuse the order.
 
     Parameters
     ----------
@@ -79,18 +78,18 @@ class IndexPolicy:
 
 
 class ListingIndex(IndexPolicy):
-    """The index policy that learns the rates of feeds from their listings, and by counting.
+    """The index policy with rates estimated from listings of feeds and counts of new items.
 
-    The decay is that of a half-life which the user chose; what is learned of a source is the rate
-    of its items and, where feeds state values, what a new item is worth on average. A source that
-    was never fetched comes first.
+    The decay rate follows from a half-life that the user chooses; estimated are the rate of a
+    source's items and, if feeds state values, the mean value of a new item. A source that was never
+    fetched has an infinite index.
 
     Parameters
     ----------
     size : int
         N, the number of sources.
     half_life : float
-        Epochs in which an item loses half of its worth; positive.
+        Epochs in which an item loses half of its value; positive.
     seconds : float
         Length of an epoch; positive.
     memory : float
@@ -98,7 +97,7 @@ class ListingIndex(IndexPolicy):
     shape : float
         a of the gamma prior, whose mean is fitted to all sources; positive.
     dates : bool
-        Whether listings are believed at all; else items are only counted.
+        Whether to use the dates in listings; otherwise items are only counted.
 
     Examples
     --------
@@ -134,7 +133,7 @@ class ListingIndex(IndexPolicy):
 
     @property
     def rate(self) -> Floats:
-        """Present estimates of items per epoch, shape (N,)."""
+        """Current estimates of items per epoch, shape (N,)."""
         fade = np.exp(-self._age / self.memory)
         items = fade * (self._sums[:, _LISTED] + self._sums[:, _COUNTED])
         time = fade * (self._sums[:, _TIME_LISTED] + self._sums[:, _TIME_COUNTED])
@@ -142,18 +141,18 @@ class ListingIndex(IndexPolicy):
 
     @property
     def worth(self) -> Floats:
-        """Present estimates of what an item is worth when it is new, shape (N,)."""
+        """Current estimates of the value of a new item, shape (N,)."""
         return (1.0 + self._sums[:, _WORTH]) / (1.0 + self._sums[:, _EXPECTED])
 
     def index(self, age: Arms) -> Floats:
-        """Return the index of each source at its age; that of one never fetched is infinite."""
+        """Return the index of each source at its age; infinite for one never fetched."""
         self._age = np.array(age)
         u_star = self.rate * self.worth / self.sources.decay
         known = self._sums[:, _WATCHED] > 0
         return np.where(known, u_star * whittle_index_at_age(self.sources, age), np.inf)
 
     def observe(self, outcomes: Sequence[Outcome]) -> None:
-        """Take in what successful fetches found and what the feeds had listed."""
+        """Update the estimates with the items found and the listings of successful fetches."""
         for outcome in outcomes:
             row, age = self._sums[outcome.source], float(self._age[outcome.source])
             ages = np.array(outcome.ages) / self.seconds if self.dates else np.empty(0)
@@ -169,13 +168,13 @@ class ListingIndex(IndexPolicy):
             row[_WATCHED], self._age[outcome.source] = 1.0, 0
 
     def _count(self, row: Floats, outcome: Outcome, ages: Floats, since: float) -> None:
-        """Add the window of a later fetch; drop a first listing that counts contradict."""
-        if since == 0:  # nothing can have come since
+        """Add the window of a later fetch; drop the first listing if the counts contradict it."""
+        if since == 0:  # no time has passed
             return
         if outcome.known or not ages.size or ages[-1] >= since:
             time = time_to(since, self.memory)
             row[_COUNTED] += outcome.items * time / since
-        else:  # nothing that is listed was seen before: the window ends at the oldest item
+        else:  # all listed items are new: the window ends at the oldest
             time = time_to(float(ages[-1]), self.memory)
             row[_COUNTED] += weight_at(ages, self.memory).sum()
         row[_TIME_COUNTED] += time
@@ -183,11 +182,11 @@ class ListingIndex(IndexPolicy):
             row[_LISTED] = row[_TIME_LISTED] = 0.0
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return what `restore` takes, as arrays."""
+        """Return the state of the learner as arrays, for `restore`."""
         return {"sums": self._sums.copy()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go back to what `state` returned."""
+        """Restore a state that `state` returned."""
         self._sums[...] = state["sums"]
 
 
@@ -202,12 +201,12 @@ def constant_gaps(sources: Sources, budget: int, seconds: float) -> Timetable:
 
 
 def learned_index(sources: Sources, budget: int, seconds: float) -> CertaintyEquivalence:
-    """Return the index policy that estimates rates while it crawls; it is told N alone.
+    """Return the index policy that estimates all rates while it crawls, given N alone.
 
-    Where new items have dates it learns from their worths and ages, which tell of both rates of a
-    source at any one age; of other fetches it is told the sum of worths. Its index is that of a
-    draw of the rates above a floor of crawls. The page on the crawler holds these settings against
-    others on feeds drawn for it.
+    If new items have dates it learns from their values and ages, which identify both rates of a
+    source even at a single age; from other fetches it uses the sum of values only. Its index is
+    that of rates sampled from their posterior, above a floor on the number of crawls. The book's
+    page on the crawler compares these settings with others.
     """
     return CertaintyEquivalence(len(sources))
 
@@ -215,14 +214,14 @@ def learned_index(sources: Sources, budget: int, seconds: float) -> CertaintyEqu
 def listing_index(sources: Sources, budget: int, seconds: float, half_life: float) -> ListingIndex:
     """Return the index policy that learns rates from the dates in listings, and by counting.
 
-    Of the sources it is told their number alone; `half_life` is ``CRAWL_HALF_LIFE``. What it saw
-    counts 1/e after `MEMORY`.
+    It uses the number of sources only, and `half_life`, which is ``CRAWL_HALF_LIFE``. Its memory
+    is `MEMORY`.
     """
     return ListingIndex(len(sources), half_life / seconds, seconds, memory=MEMORY / seconds)
 
 
 def fixed_frequencies(sources: Sources, budget: int, seconds: float) -> FrequencyPolicy:
-    """Return the frequencies that solve the relaxed problem, evenly spaced."""
+    """Return the policy of the frequencies that solve the relaxed problem, evenly spaced."""
     return best_fixed_frequencies(sources, budget)
 
 

@@ -1,14 +1,13 @@
-"""The index for users of the feed reader library ``reader`` (https://pypi.org/project/reader/).
+"""A plugin of the feed reader library ``reader`` (https://pypi.org/project/reader/).
 
 ``make_reader("db.sqlite", plugins=[schedule(budget=20, half_life=86_400)])`` gives a reader whose
-``update_feeds(scheduled=True)`` fetches each feed as often as the relaxed problem says, so that all
-feeds together ask for the budget. Rates are learned from the dates of the entries in the reader's
-own database (`analysis.crawl.feeds.listing`); what servers ask for (``Retry-After`` and the like)
-is handled by the library, as before.
+``update_feeds(scheduled=True)`` fetches each feed at the frequency of the relaxed problem, so that
+all feeds together use the budget. Rates are learned from the dates of the entries in the reader's
+own database (`analysis.crawl.feeds.listing`); the library itself respects ``Retry-After``.
 
-The library knows one setting a feed, a whole number of minutes between updates, counted from a
-fixed date: the plugin writes it before each round of updates. The library is no dependency of this
-package: ``pip install reader sgmllib3k``. (reader 3.26 needs sgmllib3k and does not ask for it.)
+The library has one setting a feed, a whole number of minutes between updates, counted from a fixed
+date: the plugin sets it before each round of updates. The library is not a dependency of this
+package: ``pip install reader sgmllib3k``. (reader 3.26 needs sgmllib3k but does not declare it.)
 """
 
 from __future__ import annotations
@@ -99,9 +98,9 @@ def intervals(rate: np.ndarray, budget: float, half_life: float) -> np.ndarray:
     rate : ndarray, shape (N,)
         Items per epoch.
     budget : float
-        Updates an epoch; those above N are left.
+        Updates per epoch; the excess over N is not used.
     half_life : float
-        Epochs in which an item loses half of its worth.
+        Epochs in which an item loses half of its value.
 
     Returns
     -------
@@ -113,7 +112,7 @@ def intervals(rate: np.ndarray, budget: float, half_life: float) -> np.ndarray:
 
 
 def _ages(reader: Any, feed: str, now: float) -> tuple[float, ...]:
-    """Return the ages of a feed's newest entries in seconds; none where dates are not believed."""
+    """Return the ages of a feed's newest entries in seconds; empty if dates are implausible."""
     entries = islice(reader.get_entries(feed=feed, sort="recent"), MOST_ENTRIES)
     dates = [entry.published or entry.updated for entry in entries]
     return listed_ages([None if date is None else date.timestamp() for date in dates], now)

@@ -2,24 +2,24 @@
 
 =====================  =================================================================
 CRAWL_SOURCES          CSV file: name, url, arrival_rate, mean_utility, decay_rate per
-                       epoch; read again when it changes, an epoch later where its last
-                       line has no newline: it may be half written
+                       epoch; read again when it changes, one epoch later if its last
+                       line has no newline, as it may be incomplete
 CRAWL_BUDGET           fetches in an epoch
 CRAWL_PERIOD           seconds from one epoch to the next (3600)
 CRAWL_EPOCHS           epochs after which the crawl ends (none: Scrapy's own limits)
 CRAWL_POLICY           a name in `analysis.ephemeral.policies.POLICIES`, or the path of a
                        function ``(sources, budget, seconds) -> policy`` ("whittle"); it is
-                       given ``half_life`` too if it names such an argument
+                       called with ``half_life`` too if it has such an argument
 CRAWL_READER           function ``(reply, memory) -> Reading`` (`FeedReader`)
-CRAWL_HALF_LIFE        seconds in which an item loses half of its worth (86400)
-CRAWL_CLOCK            "real", or "virtual": epochs follow at once, requests say the time
+CRAWL_HALF_LIFE        seconds in which an item loses half of its value (86400)
+CRAWL_CLOCK            "real", or "virtual": epochs follow at once, requests state the time
 CRAWL_START            Unix time of epoch 0 in virtual time
-CRAWL_SEED             seed of policies that draw (0)
-CRAWL_PATIENCE         most epochs for which a failing source is left alone (64)
-CRAWL_LONGEST_REST     most seconds of rest that a site can ask for (604800, a week)
-CRAWL_MIN_AGE          epochs between two fetches of a source at least (1)
+CRAWL_SEED             seed of randomised policies (0)
+CRAWL_PATIENCE         largest number of epochs in which a failing source rests (64)
+CRAWL_LONGEST_REST     longest rest that a site can ask for, in seconds (604800, a week)
+CRAWL_MIN_AGE          least number of epochs between two fetches of a source (1)
 CRAWL_MAX_AGE          age in epochs from which on a source comes first (none)
-CRAWL_LOCAL_ADDRESSES  whether addresses outside the public internet are asked (no)
+CRAWL_LOCAL_ADDRESSES  whether addresses outside the public internet are fetched (no)
 =====================  =================================================================
 """
 
@@ -78,7 +78,7 @@ class SourceList:
     sources : Sources
         N sources, rates per epoch.
     urls : list of str
-        Their addresses, each of which is there once.
+        Their URLs, all different.
     """
 
     sources: Sources
@@ -91,7 +91,7 @@ def crawl_settings(settings: BaseSettings) -> CrawlSettings:
     Parameters
     ----------
     settings : scrapy.settings.BaseSettings
-        Of the crawler.
+        Settings of the crawler.
 
     Returns
     -------
@@ -181,7 +181,7 @@ def read_sources(path: str | PathLike[str]) -> SourceList:
 
 
 def file_version(path: Any) -> tuple[int, int] | None:
-    """Return what changes when a file does, None where there is none."""
+    """Return a value that changes whenever a file does; None if there is no file."""
     try:
         stat = Path(path).stat()
     except (OSError, TypeError):
@@ -190,17 +190,17 @@ def file_version(path: Any) -> tuple[int, int] | None:
 
 
 def _policy(given: Any) -> Callable[..., Any]:
-    """Return what makes a policy of sources, budget and seconds, by the setting's value."""
+    """Return the function that makes the policy, from the setting's value."""
     if not isinstance(given, str) or given not in POLICIES:
         loaded: Callable[..., Any] = load_object(given)
         return loaded
-    # Policies that go on in the same epoch where a host refuses, in place of those for models.
+    # Versions for a crawl, which can choose again in the same epoch if a host refuses a fetch.
     of_crawls = {"whittle": policies.index, "round-robin": policies.round_robin}
     return of_crawls.get(given) or (lambda sources, budget, seconds: named_policy(given, sources))
 
 
 def _number(value: Any) -> Any:
-    """Return a setting as a number where it was given as text, as on Scrapy's command line."""
+    """Convert a setting given as text, as on Scrapy's command line, to a number."""
     if not isinstance(value, str):
         return value
     for kind in (int, float):

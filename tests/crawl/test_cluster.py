@@ -43,7 +43,7 @@ class Local:
         scheduler = PartScheduler.from_crawler(Crawler(FeedSpider, settings))
         scheduler.open(FeedSpider())
         epoch = self.crawl.epoch - 1
-        scheduler.end_epoch(epoch, self.crawl.began, self.crawl.granted(part))
+        scheduler.end_epoch(epoch, self.crawl.began, self.crawl.redirect_hosts(part))
         scheduler.begin(epoch, self.crawl.places[part])
         return scheduler
 
@@ -60,13 +60,13 @@ class Local:
             made += 1
         return made
 
-    def ask_one(self, part, method, *given):
+    def call_one(self, part, method, *given):
         if method == "over":
             self.fetch(part)
         return getattr(self.schedulers[part], method)(*given)
 
-    def ask(self, method, arguments):
-        return [self.ask_one(part, method, *given) for part, given in enumerate(arguments)]
+    def call_all(self, method, arguments):
+        return [self.call_one(part, method, *given) for part, given in enumerate(arguments)]
 
     def stop(self):
         for scheduler in self.schedulers:

@@ -1,18 +1,18 @@
-"""A crawl by several processes under one budget: hosts shared out, epochs in step.
+"""A crawl by several processes under one budget: each host belongs to one process.
 
-A *host* belongs to one process, with all its sources, so that crawl delays and robots.txt are kept
-as by one process; hosts that a redirect has joined belong to the same one. Each process runs Scrapy
+A *host* belongs to one process, with all its sources, so that one process keeps its crawl delay
+and robots.txt; hosts that a redirect links belong to the same process. Each process runs Scrapy
 with a scheduler, a ``JOBDIR`` and a list of sources of its own. At the start of an epoch each
-*offers* the largest indices of what it may fetch, the coordinator gives the places of the budget to
-the largest of all offers, and each process fetches as many sources as it was given places. As
-sources of different hosts do not hinder each other, these are the sources that one process would
-fetch, but for those of equal index.
+process *offers* the largest indices of the sources that it may fetch; the coordinator accepts the
+largest of all offers, as many as the budget allows, and each process fetches as many sources as
+offers of its were accepted. Since hosts do not share sources, these are the sources that a single
+process would fetch, except among sources of equal index.
 
-What can differ from one process: a policy that learns fits its prior to the sources of one process
-alone; and a redirect to a host of another process fails once, and joins the two hosts.
+Two things can differ from a single process: a policy that learns fits its prior to the sources of
+one process alone; and the first redirect to a host of another process fails, after which the two
+hosts belong to one process.
 
-The processes are actors on the workers of a Dask cluster
-(`analysis.ephemeral.scheduler.machines.cluster`).
-One that dies begins anew on a worker that is alive, from its ``JOBDIR``, with the places that it
-had: items are delivered at least once, as by one process.
+The processes are actors on the workers of a Dask cluster (`analysis.ephemeral.scheduler.machines`).
+If a worker dies, its process restarts on another one, from its ``JOBDIR`` and with its share of the
+epoch: items are delivered at least once, as by a single process.
 """

@@ -1,4 +1,4 @@
-"""One process of a crawl by several: Scrapy, told epoch by epoch how many sources to fetch."""
+"""One process of a crawl by several: Scrapy with a scheduler driven by the coordinator."""
 
 from __future__ import annotations
 
@@ -20,48 +20,50 @@ HostState = tuple[float | None, int]
 
 
 class PartScheduler(EpochScheduler):
-    """The scheduler of one part, which begins an epoch when it is told its share of the budget.
+    """The scheduler of one part, which begins an epoch when it gets its share of the budget.
 
     Parameters
     ----------
     crawler : scrapy.crawler.Crawler
-        Whose settings and engine are used.
+        Supplies settings and engine.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._granted: set[str] = set()  # hosts of this part that no source names
-        self._strays: list[tuple[str, str]] = []
-        self._told_to_end = False
+        self._redirect_hosts: set[str] = set()  # hosts of this part without a source
+        self._foreign: list[tuple[str, str]] = []
+        self._stopping = False
 
-    def end_epoch(self, epoch: int, began: float, granted: Iterable[str]) -> list[tuple[str, str]]:
-        """End all epochs before this one; what is under way is late.
+    def end_epoch(
+        self, epoch: int, began: float, redirect_hosts: Iterable[str]
+    ) -> list[tuple[str, str]]:
+        """End all epochs before this one; unfinished fetches are late.
 
         Parameters
         ----------
         epoch : int
-            The epoch that is to come.
+            The next epoch.
         began : float
-            When epoch 0 of the whole crawl began, Unix time.
-        granted : iterable of str
-            Hosts of this part that are none of its sources' own.
+            Unix time at which epoch 0 of the whole crawl began.
+        redirect_hosts : iterable of str
+            Hosts of this part to which its sources redirect, and which have no source.
 
         Returns
         -------
         list of (str, str)
-            Redirects to hosts that are not of this part: from which host to which.
+            Redirects to hosts that are not of this part, as (from, to).
         """
         self._settle_scraped()
-        self._began, self._granted = began, set(granted)
+        self._began, self._redirect_hosts = began, set(redirect_hosts)
         if self.frontier.epoch < epoch:
             if self.frontier.is_open:
                 self.frontier.close()
                 self._save()
-            elif self._before:  # a kill has left them, and their epoch is over
+            elif self._before:  # outcomes before a kill, of an epoch that has ended
                 self.frontier.budget = 0
                 self._begin()
-        strays, self._strays = self._strays, []
-        return strays
+        foreign, self._foreign = self._foreign, []
+        return foreign
 
     def offers(self, epoch: int, most: int) -> list[float]:
         """Return the largest indices of what this part may fetch in an epoch, in decreasing order.
@@ -74,7 +76,7 @@ class PartScheduler(EpochScheduler):
         return [] if self.frontier.epoch > epoch else self.frontier.offers(most).tolist()
 
     def begin(self, epoch: int, places: int) -> bool:
-        """Fetch so many sources in an epoch; nothing if that was said before."""
+        """Begin an epoch with a number of fetches; do nothing if it has begun."""
         if self.frontier.epoch == epoch and not self.frontier.is_open:
             self.frontier.budget = places
             self._begin()
@@ -82,43 +84,45 @@ class PartScheduler(EpochScheduler):
         return True
 
     def over(self) -> bool:
-        """Return whether all fetches of the epoch have ended."""
+        """Return whether the epoch has ended."""
         self._settle_scraped()
         self._wake()
         return not (self.frontier.is_open or self._queue or self._ended)
 
-    def hand_over(
+    def export_state(
         self, names: Sequence[str], hosts: Sequence[str]
     ) -> tuple[dict[str, SourceState], dict[str, HostState]]:
-        """Return what is known of sources and hosts that go to another part."""
+        """Return the states of sources and hosts that another part takes over."""
         state = self.frontier.state()
         return (
             {name: state.sources[name] for name in names if name in state.sources},
             {host: state.hosts[host] for host in hosts if host in state.hosts},
         )
 
-    def take_over(self, sources: Mapping[str, SourceState], hosts: Mapping[str, HostState]) -> bool:
-        """Take in what another part knew of sources and hosts that come to this one."""
+    def import_state(
+        self, sources: Mapping[str, SourceState], hosts: Mapping[str, HostState]
+    ) -> bool:
+        """Add the states of sources and hosts that this part takes over from another."""
         self.frontier.take_over(sources, hosts)
         self._delays |= self.frontier.crawl_delay
-        self._asked |= dict.fromkeys(hosts, self._now())  # it may have been just before
+        self._asked |= dict.fromkeys(hosts, self._now())  # as if requested just now
         return True
 
     def stop(self) -> bool:
-        """Let the crawl end when nothing is under way."""
-        self._told_to_end = True
+        """End the crawl as soon as no fetch is unfinished."""
+        self._stopping = True
         self._wake()
         return True
 
     @property
     def _done(self) -> bool:
-        return self._told_to_end
+        return self._stopping
 
     def _resume(self) -> None:
-        """Wait: the share of an epoch that a kill has left open is not known here."""
+        """Do nothing: this part's share of an epoch that a kill interrupted is not known here."""
 
     def _advance(self) -> None:
-        """Wait for `begin`."""
+        """Do nothing: `begin` starts the next epoch."""
 
     def _next_epoch(self) -> float:
         return np.inf
@@ -126,9 +130,9 @@ class PartScheduler(EpochScheduler):
     def _may_ask(self, job: Job) -> bool:
         host = host_of(job.url)
         home = host_of(job.source or job.authority)
-        if host in self._granted or host in self._own:
+        if host in self._redirect_hosts or host in self._own:
             return True
-        self._strays.append((home, host))
+        self._foreign.append((home, host))
         return False
 
     @property
@@ -144,10 +148,10 @@ class PartScheduler(EpochScheduler):
 
 
 class FetchingPart:
-    """A crawl by Scrapy that runs in this process beside others; lives on a worker as an actor.
+    """A Scrapy crawl of one part in a worker's process, as a Dask actor.
 
-    It does nothing before `start`: Dask makes an actor again by itself when its worker has died,
-    with the arguments of old, and one that was not started counts as lost.
+    It does nothing before `start`. When its worker has died, Dask creates the actor again with the
+    old arguments; an actor that was not started counts as lost.
     """
 
     _crawler: Crawler | None = None
@@ -157,12 +161,12 @@ class FetchingPart:
         settings: Mapping[str, Any],
         number: int,
         began: float,
-        granted: Iterable[str],
+        redirect_hosts: Iterable[str],
         patience: float,
         epoch: int,
         places: int,
     ) -> bool:
-        """Begin to crawl, or go on; nothing if it crawls already.
+        """Start the crawl or continue it; do nothing if it is running.
 
         Parameters
         ----------
@@ -170,17 +174,17 @@ class FetchingPart:
             Settings of the crawl.
         number : int
             Number of the part; its spider has it as an attribute, for names of files in ``FEEDS``.
-        began, granted : float, iterable of str
+        began, redirect_hosts : float, iterable of str
             As `PartScheduler.end_epoch` takes them.
         patience : float
-            Seconds that the crawl may take to begin.
+            Seconds that the crawl may take to start.
         epoch, places : int
-            The epoch that is under way, -1 for none, and the share of this part.
+            The current epoch, -1 for none, and the share of this part.
 
         Raises
         ------
         ValueError
-            If the crawl cannot begin: a setting, or a state.
+            If a setting or a saved state does not allow the crawl to start.
         """
         if self._crawler is not None:
             return True
@@ -208,7 +212,7 @@ class FetchingPart:
         if failures:
             raise ValueError(f"part {number} cannot begin: {failures[0].value}")
         self._crawler = crawler
-        self.end_epoch(epoch, began, granted)
+        self.end_epoch(epoch, began, redirect_hosts)
         return self.begin(epoch, places)
 
     def end_epoch(self, *given: Any) -> list[tuple[str, str]]:
@@ -227,23 +231,23 @@ class FetchingPart:
         """See `PartScheduler.over`."""
         return self._call("over")
 
-    def hand_over(self, *given: Any) -> Any:
-        """See `PartScheduler.hand_over`."""
-        return self._call("hand_over", *given)
+    def export_state(self, *given: Any) -> Any:
+        """See `PartScheduler.export_state`."""
+        return self._call("export_state", *given)
 
-    def take_over(self, *given: Any) -> bool:
-        """See `PartScheduler.take_over`."""
-        return self._call("take_over", *given)
+    def import_state(self, *given: Any) -> bool:
+        """See `PartScheduler.import_state`."""
+        return self._call("import_state", *given)
 
     def stop(self, patience: float) -> bool:
-        """Let the crawl end; return whether it did in so many seconds."""
+        """End the crawl; return whether it ended within so many seconds."""
         self._call("stop")
         return self._over.wait(patience)
 
     def _call(self, method: str, *given: Any) -> Any:
-        """Call a method of the scheduler in the thread of Scrapy, and wait for its answer."""
+        """Call a method of the scheduler in Scrapy's thread, and return its result."""
         if self._crawler is None:
-            raise ConnectionResetError("this part was not started")
+            raise ConnectionResetError("the part was not started")
         scheduler = self._crawler.engine.scheduler
         call: Callable[..., Any] = getattr(scheduler, method)
         return blockingCallFromThread(self._reactor, call, *given)
@@ -254,7 +258,7 @@ _process: list[tuple[CrawlerProcess, Any]] = []
 
 
 def _running() -> tuple[CrawlerProcess, Any]:
-    """Return the Scrapy of this process and its reactor, which run in a thread from now on."""
+    """Return Scrapy's process object and reactor; start the reactor's thread at the first call."""
     with _lock:
         if not _process:
             began = threading.Event()

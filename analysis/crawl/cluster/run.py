@@ -21,33 +21,33 @@ from analysis.ephemeral.scheduler.machines.cluster import Actors
 
 FILE = "cluster.json"
 POLL = 0.05
-"""Seconds after which it is asked again, in virtual time, whether an epoch is over."""
+"""Seconds between two checks, in virtual time, whether an epoch has ended."""
 
 logger = logging.getLogger(__name__)
 
 
 class Parts(Protocol):
-    """The parts of a crawl, wherever they are."""
+    """The parts of a crawl, in one process or several."""
 
-    def ask(self, method: str, arguments: list[tuple[Any, ...]]) -> list[Any]:
+    def call_all(self, method: str, arguments: list[tuple[Any, ...]]) -> list[Any]:
         """Call a method of every part."""
 
-    def ask_one(self, part: int, method: str, *given: Any) -> Any:
+    def call_one(self, part: int, method: str, *given: Any) -> Any:
         """Call a method of one part."""
 
 
 class CrawlCluster:
-    """A crawl by several processes, epoch by epoch.
+    """The coordinator of a crawl by several processes.
 
     Parameters
     ----------
     settings : mapping
-        Settings of Scrapy and of `analysis.crawl.settings`. The policy must have an index. The
-        names of files in ``FEEDS`` must tell the parts apart: ``items-%(part)s.jsonl``.
+        Settings of Scrapy and of `analysis.crawl.settings`. The policy must have an index. File
+        names in ``FEEDS`` must differ by part: ``items-%(part)s.jsonl``.
     folder : path
-        Where the state of each part lies, and that of the whole; on all machines under one name.
+        Folder for the states of the parts and of the coordinator, under one path on all machines.
     parts : int
-        Number of processes; the hosts must be as many at least.
+        Number of processes, at most the number of hosts.
 
     Attributes
     ----------
@@ -97,27 +97,27 @@ class CrawlCluster:
         }
         return self.settings | own
 
-    def granted(self, part: int) -> list[str]:
-        """Return the hosts of a part that none of its sources names."""
+    def redirect_hosts(self, part: int) -> list[str]:
+        """Return the hosts of a part that have no source: targets of redirects."""
         return [host for host in self.hosts.of_part(part) if host not in self._named]
 
     def step(self, parts: Parts) -> None:
         """Begin the next epoch; in virtual time, after the one before it has ended."""
         each, epoch = range(self.parts), self.epoch
         self._await_end(parts)
-        told = [(epoch, self.began, self.granted(part)) for part in each]
-        strays = parts.ask("end_epoch", told)
+        arguments = [(epoch, self.began, self.redirect_hosts(part)) for part in each]
+        foreign = parts.call_all("end_epoch", arguments)
         self._take_list()
-        for home, target in sorted({pair for some in strays for pair in map(tuple, some)}):
+        for home, target in sorted({pair for some in foreign for pair in map(tuple, some)}):
             self._join(parts, home, target)
         most = [(epoch, min(self._budget, count)) for count in self._count]
-        self.places = share(parts.ask("offers", most), self._budget)
+        self.places = share(parts.call_all("offers", most), self._budget)
         self.epoch += 1
         self._save()
-        parts.ask("begin", [(epoch, places) for places in self.places])
+        parts.call_all("begin", [(epoch, places) for places in self.places])
 
     def run(self, parts: Parts) -> None:
-        """Run all epochs that are left, each when its time has come."""
+        """Run all remaining epochs, each at its time."""
         while not self.done:
             self._sleep()
             if not self.given.virtual:
@@ -135,24 +135,24 @@ class CrawlCluster:
 
     def _await_end(self, parts: Parts) -> None:
         """Wait until an epoch of virtual time has ended in all parts."""
-        while self.given.virtual and not all(parts.ask("over", [()] * self.parts)):
+        while self.given.virtual and not all(parts.call_all("over", [()] * self.parts)):
             time.sleep(POLL)
 
     def _join(self, parts: Parts, home: str, target: str) -> None:
-        """Assign two hosts to one part, and transfer the state of the sources that move."""
+        """Assign two hosts to one part, and transfer the states of the sources that move."""
         old = self.hosts.part(home)
         moving = self.hosts.join(home, target)
         logger.info("%s redirects to %s: one process asks both", home, target)
         if not moving or old is None:
             return
         names = [name for name in self._names if host_of(name) in moving]
-        known = parts.ask_one(old, "hand_over", names, sorted(moving))
+        known = parts.call_one(old, "export_state", names, sorted(moving))
         self._save()
-        parts.ask_one(int(self.hosts.part(home) or 0), "take_over", *known)
+        parts.call_one(int(self.hosts.part(home) or 0), "import_state", *known)
         self._write_lists()
 
     def _take_list(self) -> None:
-        """Divide a list of sources that has changed among the parts; ignore an invalid one."""
+        """If the list of sources has changed, divide it among the parts; ignore an invalid list."""
         version = file_version(self.given.sources)
         if version == self._version:
             return
@@ -173,7 +173,7 @@ class CrawlCluster:
         self._write_lists()
 
     def _write_lists(self) -> None:
-        """Write the list of each part; one without sources keeps its old one and fetches none."""
+        """Write the list of each part; one without sources keeps its old list and fetches none."""
         where = pd.Series([self.hosts.part(host_of(plain_address(u))) for u in self._rows["url"]])
         self._count = [int((where == part).sum()) for part in range(self.parts)]
         self._named = {host_of(name) for name in self._names}
@@ -205,11 +205,11 @@ class FetchingParts(Actors):
     Parameters
     ----------
     client : distributed.Client
-        Of the cluster; a worker runs any number of parts.
+        Client of the cluster; a worker can run several parts.
     crawl : CrawlCluster
-        Whose parts they are.
+        The coordinator.
     patience : float
-        Seconds that a part may take to begin or to end, positive.
+        Seconds that a part may take to start or to end, positive.
 
     Raises
     ------
@@ -221,25 +221,25 @@ class FetchingParts(Actors):
         self._crawl = crawl
         bound = check_number("patience", patience, 0, low_open=True, high_open=True)
         super().__init__(client, crawl.parts, bound)
-        self.ask("start", [self._told(part) for part in range(crawl.parts)])
+        self.call_all("start", [self._start_arguments(part) for part in range(crawl.parts)])
 
     def actor(self, part: int) -> tuple[Any, ...]:
         """Return the class of the actor, which does nothing until `start`."""
         return (FetchingPart,)
 
-    def begun_anew(self, part: int) -> None:
+    def on_restart(self, part: int) -> None:
         """Restart a part from its ``JOBDIR``, with its share of the current epoch."""
-        self._wait(part, self._call(part, "start", self._told(part)))
+        self._wait(part, self._call(part, "start", self._start_arguments(part)))
 
-    def _told(self, part: int) -> tuple[Any, ...]:
-        """Return what `FetchingPart.start` takes."""
+    def _start_arguments(self, part: int) -> tuple[Any, ...]:
+        """Return the arguments of `FetchingPart.start`."""
         crawl = self._crawl
-        own = crawl.settings_of(part), part, crawl.began, crawl.granted(part), self._patience
+        own = crawl.settings_of(part), part, crawl.began, crawl.redirect_hosts(part), self._patience
         return (*own, crawl.epoch - 1, crawl.places[part])
 
     def stop(self) -> bool:
         """End all parts; return whether they did in time."""
-        return all(self.ask("stop", [(self._patience,)] * self._crawl.parts))
+        return all(self.call_all("stop", [(self._patience,)] * self._crawl.parts))
 
 
 def crawl_on_cluster(
@@ -250,7 +250,7 @@ def crawl_on_cluster(
     *,
     patience: float = 60.0,
 ) -> None:
-    """Run a crawl in several processes, or go on with one; return after its last epoch.
+    """Start or continue a crawl by several processes; return after its last epoch.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ def crawl_on_cluster(
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Replace a file atomically."""
     aside = path.with_suffix(path.suffix + ".new")
     aside.write_text(text, encoding="utf-8")
     aside.replace(path)

@@ -17,14 +17,15 @@ def share(offers: Sequence[ArrayLike], budget: int) -> list[int]:
     Parameters
     ----------
     offers : sequence of array_like
-        What each process offers, in decreasing order.
+        Indices that each part offers, in decreasing order.
     budget : int
-        Places, at least 0.
+        Number of offers that are accepted, at least 0.
 
     Returns
     -------
     list of int
-        Places of each process. Of equal offers those come first that are higher in their own list.
+        Accepted offers of each part. Among equal offers, those with the better place in their own
+        list are accepted first.
 
     Raises
     ------
@@ -46,14 +47,14 @@ def share(offers: Sequence[ArrayLike], budget: int) -> list[int]:
 
 
 class Hosts:
-    """To which part each host belongs; hosts of one group stay together.
+    """Assignment of hosts to parts; a group of linked hosts stays together.
 
     Parameters
     ----------
     parts : int
         Number of parts.
     kept : mapping, optional
-        What `kept` returned.
+        State that `Hosts.kept` returned.
 
     Examples
     --------
@@ -72,11 +73,11 @@ class Hosts:
         self._of = {host: (int(part), str(group)) for host, (part, group) in (kept or {}).items()}
 
     def kept(self) -> dict[str, Any]:
-        """Return what a new object takes, for JSON."""
+        """Return the state of this object, for JSON."""
         return {host: list(entry) for host, entry in self._of.items()}
 
     def part(self, host: str) -> int | None:
-        """Return the part of a host, None where it has none."""
+        """Return the part of a host; None if it is not assigned."""
         return self._of[host][0] if host in self._of else None
 
     def of_part(self, part: int) -> list[str]:
@@ -84,7 +85,7 @@ class Hosts:
         return [host for host, (own, _) in self._of.items() if own == part]
 
     def assign(self, hosts: Iterable[str]) -> None:
-        """Give hosts that are new to the part with the fewest sources, large hosts first.
+        """Assign each new host to the part with the fewest sources, large hosts first.
 
         Parameters
         ----------
@@ -103,9 +104,9 @@ class Hosts:
             load[part] += count[host]
 
     def join(self, home: str, target: str) -> set[str]:
-        """Let two hosts belong together from now on; return the hosts that change their part.
+        """Put two hosts into one group; return the hosts that change their part.
 
-        A target that belongs to nobody comes to the home's part; else the home's group moves.
+        A target that is not assigned joins the home's group; otherwise the home's group moves.
         """
         if target not in self._of:
             self._of[target] = self._of[home]

@@ -1,38 +1,38 @@
-r"""The rate of a feed from the dates that it prints: one fetch tells of all items in the listing.
+"""The rate of a feed estimated from the dates in its listing.
 
-A feed lists its newest items with their dates. Let a fetch at time t show n of them, of ages
-T_1 < ... < T_n. Read backwards from t, the arrivals of a Poisson process of rate lambda are one
-too, so that the listing is this process watched until its n-th item, and its likelihood is ::
+A feed lists its newest items with their dates. A fetch at time t shows n of them, of ages
+T_1 < ... < T_n. In reversed time from t on the arrivals of a Poisson process of rate lambda are one
+too, so the listing is a Poisson process observed until its n-th item, with likelihood ::
 
     lambda^n exp(-lambda T_n).
 
-**Length bias.** The window ends where an item is. The maximum n / T_n is therefore too large by
-the factor n / (n - 1) on average; leaving out the item at the border mends this.
+**Length bias.** The window ends at an item. The maximum n / T_n is therefore too large by the
+factor n / (n - 1) on average; leaving out the last item corrects this.
 
 **Theorem 1** (no bias, whatever is forgotten). For any weight w > 0 of age and n >= 2, ::
 
     E[ sum_{j<n} w(T_j) / W(T_n) ] = lambda,        W(x) = integral of w over (0, x).
 
 *Proof.* Given T_n = x the other n - 1 ages are independent and uniform on (0, x), so that the sum
-has mean (n - 1) W(x) / x. That leaves E[(n - 1) / T_n] = lambda, as T_n has the gamma law. []
+has mean (n - 1) W(x) / x. There remains E[(n - 1) / T_n] = lambda, as T_n has the gamma law. []
 
-**Theorem 2** (where the listing reaches back to what was seen before). If the window is cut at an
-age s that was fixed beforehand, and counts N(s) items there when T_n > s, the same estimate, with
-N(s) for n - 1 and s for T_n in this case, has mean lambda again: in the two cases it brings
+**Theorem 2** (a listing that overlaps the last fetch). If the window is cut at an age s fixed
+beforehand, and N(s) items are counted in it when T_n > s, the same estimate, with N(s) for n - 1
+and s for T_n in that case, has mean lambda again: the two cases contribute
 lambda P(N(s) <= n - 2) and lambda P(N(s) >= n - 1). []
 
-**A listing that is cut by time**, at an age s and not at a number, prints N(s) items: taken for one
-of the other kind its estimate has mean lambda (1 - exp(-lambda s)), too small by the chance that
-nothing is printed. (The proof is that of Theorem 1, given N(s); one item alone counts as none.)
+**A listing limited by time**, to an age s and not to a number, has N(s) items: if it is treated as
+one limited by number the estimate has mean lambda (1 - exp(-lambda s)), too small by the
+probability of an empty listing. (The proof is that of Theorem 1, given N(s); a single item counts
+as none.)
 
-**Later fetches.** A listing that still shows an item seen before tells the number of new ones since
-the last fetch, whatever its dates. One that shows new items only reaches back to its n-th; what lay
-before it has not been watched. Both add the items and the time of their windows, which is what
-their likelihoods multiply to. With a first window of n items and a later time s, the estimate
-(n - 1 + N(s)) / (T_n + s) is too small by E[s / (T_n + s)^2], at most 1 / s and at most
-lambda / (4 (n - 1)). (By parts: E[(n - 1) f(T_n) / T_n + f'(T_n)] = lambda E[f(T_n)] at
-f(x) = x / (x + s).) K windows of n items, their first border left out, have
-E[(K n - 1) / sum of T_n] = lambda.
+**Later fetches.** A listing that still has an item of the last fetch gives the number of new items
+since then, whatever their dates. One with new items only covers the time back to its n-th item, and
+nothing before. Both add items and time of their windows, as their likelihoods multiply. With a
+first window of n items and a later time s, the estimate (n - 1 + N(s)) / (T_n + s) is too small by
+E[s / (T_n + s)^2], at most 1 / s and at most lambda / (4 (n - 1)). (By parts:
+E[(n - 1) f(T_n) / T_n + f'(T_n)] = lambda E[f(T_n)] at f(x) = x / (x + s).) K windows of n items,
+without the last item of the first, have E[(K n - 1) / sum of T_n] = lambda.
 
 **A prior.** With a gamma prior of shape a and time b the estimate is (a + items) / (b + time). With
 Theorem 1, memory H and n >= 3 its bias is at most ::
@@ -41,13 +41,12 @@ Theorem 1, memory H and n >= 3 its bias is at most ::
 
 as 1 / (b + W) <= 1 / W <= 1 / T_n + 1 / H, and b / (b + W) and (n - 1) / T_n both fall in T_n.
 
-**Drift.** Items and time fade as exp(-age / H), to the present: a feed that nobody fetched for a
-long time is again as good as unknown, and its turn comes.
+**Drift.** Items and time fade as exp(-age / H): the estimate of a feed that was not fetched for a
+long time tends to the prior, and its index rises until it is fetched.
 
-**Dates that lie.** `listed_ages` believes no listing in which a date is missing, lies in the
-future, stands at most of the items, or leaves a gap that no Poisson process would; then items are
-counted from fetch to fetch. Where the count contradicts what the first listing said, what it said
-is dropped.
+**Wrong dates.** `listed_ages` rejects a listing in which a date is missing or in the future, most
+items have one date, or there is a gap that is too improbable for a Poisson process; then items are
+counted from fetch to fetch. If the counts contradict the first listing, that listing is dropped.
 """
 
 from __future__ import annotations
@@ -64,22 +63,22 @@ from analysis.checks import check_array, check_kind, check_number
 Floats = NDArray[np.float64]
 
 SKEW = 3600.0
-"""Seconds by which a date may lie in the future: clocks differ."""
+"""Seconds by which a date may be in the future, as clocks differ."""
 SHARED = 0.5
-"""Share of the items beyond which it is not believed that they have one date."""
+"""Largest plausible share of items with the same date."""
 IMPROBABLE = 1e-4
-"""Probability below which a gap before the oldest item is not believed."""
+"""Least plausible probability of the gap after the oldest item."""
 CONTRADICTION = 4.0
 """Standard deviations by which a count and a listing may differ."""
 
 
 def listed_ages(published: Sequence[float | None], now: float) -> tuple[float, ...]:
-    """Return the ages of listed items in increasing order, or none where dates are not believed.
+    """Return the ages of listed items in increasing order; empty if the dates are implausible.
 
     Parameters
     ----------
     published : sequence of float or None
-        Unix time of each item, None where it has no date.
+        Unix time of each item, None if it has no date.
     now : float
         Unix time of the fetch.
 
@@ -87,8 +86,8 @@ def listed_ages(published: Sequence[float | None], now: float) -> tuple[float, .
     -------
     tuple of float
         Seconds; empty if any date is missing or more than an hour in the future, if more than half
-        of the items share one date, or if the oldest is too old to belong to the others, as an item
-        that stays on top of the listing is.
+        of the items share one date, or if the oldest is improbably old given the others, as a
+        pinned item is.
 
     Examples
     --------
@@ -111,20 +110,7 @@ def listed_ages(published: Sequence[float | None], now: float) -> tuple[float, .
 
 
 def believed_ages(published: Sequence[float | None], now: float) -> tuple[float, ...]:
-    """Return what `listed_ages` does, of numbers that need no check.
-
-    Parameters
-    ----------
-    published : sequence of float or None
-        Unix time of each item, None where it has no date.
-    now : float
-        Unix time of the fetch.
-
-    Returns
-    -------
-    tuple of float
-        Seconds, in increasing order, or empty.
-    """
+    """Return the result of `listed_ages`, without checking the arguments."""
     age = sorted(now - date for date in published if date is not None)
     if not age or len(age) < len(published) or age[0] < -SKEW or not math.isfinite(age[-1]):
         return ()
@@ -139,7 +125,7 @@ def believed_ages(published: Sequence[float | None], now: float) -> tuple[float,
 
 
 def listing_window(ages: ArrayLike, memory: float = np.inf) -> tuple[float, float]:
-    """Return the items of a listing and the time in which they appeared, without border and faded.
+    """Return number of items and length of the window of a listing, faded, without its last item.
 
     Their ratio estimates the feed's rate without bias (Theorem 1 of the module).
 
@@ -148,12 +134,12 @@ def listing_window(ages: ArrayLike, memory: float = np.inf) -> tuple[float, floa
     ages : array_like
         Ages of the n items of the listing, in any unit of time.
     memory : float
-        H, the age at which an item counts 1/e; ``inf`` to forget nothing.
+        H, the age at which an item has weight 1/e; ``inf`` to forget nothing.
 
     Returns
     -------
     items, time : float
-        Both 0 where there are fewer than two items.
+        Both 0 if there are fewer than two items.
 
     Raises
     ------
@@ -174,7 +160,7 @@ def listing_window(ages: ArrayLike, memory: float = np.inf) -> tuple[float, floa
 
 
 def weight_at(age: Floats, memory: float) -> Floats:
-    """Return how much an item of each age counts."""
+    """Return the weight of an item of each age."""
     return np.exp(-age / memory)
 
 
@@ -184,17 +170,17 @@ def time_to(age: float, memory: float) -> float:
 
 
 def contradict(listed: float, time_listed: float, counted: float, time_counted: float) -> bool:
-    """Whether two counts are hardly those of one rate, by their square roots."""
+    """Return whether two counts differ too much to come from one rate, by their square roots."""
     difference = np.sqrt((counted + 0.375) / time_counted) - np.sqrt((listed + 0.375) / time_listed)
     deviation = 0.5 * np.sqrt(1.0 / time_counted + 1.0 / time_listed)
     return bool(abs(difference) > CONTRADICTION * deviation)
 
 
 def mean_rate(items: Floats, time: Floats, shape: float) -> float:
-    """Return the mean of the gamma prior that makes the counts of all sources most likely.
+    """Return the maximum-likelihood mean of a gamma prior of given shape, from all counts.
 
-    The shape is given, and the expectation-maximisation algorithm finds the mean: that of the
-    posterior means. It is 1 where nothing was watched, or no item seen.
+    The expectation-maximisation algorithm finds it: it is the mean of the posterior means. It is 1
+    if there are no counts.
     """
     watched = time > 0
     if not items[watched].sum() > 0:

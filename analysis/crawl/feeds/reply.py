@@ -1,4 +1,4 @@
-"""One HTTP reply, whoever sent it."""
+"""An HTTP reply, from a crawler of any kind."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Reply:
     body : bytes
         Content.
     delay : float
-        Seconds that pass before the answer; ``inf`` for none at all.
+        Seconds before the answer; ``inf`` if there is no answer.
     time : float or None
-        Unix time of the answer by the crawler's clock, None where nobody says.
+        Unix time of the answer by the crawler's clock, None if unknown.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the headers of HTTP say about asking again (RFC 9110 and 9111), and what a crawl keeps.
+"""HTTP headers on freshness and waiting (RFC 9110 and 9111), and a source's state between fetches.
 
 Names of headers are in lower case, as `Reply` has them.
 """
@@ -18,18 +18,18 @@ MOVED = (*MOVED_FOR_GOOD, 302, 303, 307)
 
 @dataclass(frozen=True)
 class Memory:
-    """What is remembered of a source between two fetches, beside its age.
+    """The state of a source between two fetches, apart from its age.
 
     Attributes
     ----------
     reader : str
         The reader's memory.
     url : str
-        Address that the last feed came from.
+        URL from which the last feed was read.
     tag, modified : str
-        Its ``ETag`` and ``Last-Modified``, empty where it had none.
+        Its ``ETag`` and ``Last-Modified``, empty if it had none.
     moved : str
-        Where permanent redirects lead from the source's own address, empty for nowhere else.
+        Target of permanent redirects from the source's own URL, empty if there are none.
     """
 
     reader: str = ""
@@ -40,11 +40,11 @@ class Memory:
 
     @classmethod
     def read(cls, text: str) -> Memory:
-        """Return what `text` wrote, or nothing remembered where that is empty."""
+        """Parse what `text` returned; an empty string is an empty state."""
         return cls(**json.loads(text)) if text else cls()
 
     def text(self) -> str:
-        """Return all of it as one string, for `read`."""
+        """Return the state as one string, for `read`."""
         return json.dumps({name: value for name, value in vars(self).items() if value})
 
     def conditions(self, url: str) -> dict[str, str]:
@@ -56,7 +56,7 @@ class Memory:
 
 
 def fresh_for(headers: Mapping[str, str], now: float) -> float:
-    """Seconds for which an answer says that it is fresh (RFC 9111, sections 4.2.1 and 4.2.3).
+    """Return the seconds for which a reply is fresh (RFC 9111, sections 4.2.1 and 4.2.3).
 
     Examples
     --------
@@ -74,7 +74,7 @@ def fresh_for(headers: Mapping[str, str], now: float) -> float:
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float:
-    """Seconds to wait by ``Retry-After``, which is a number or a date (RFC 9110, section 10.2.3).
+    """Return the seconds that ``Retry-After`` asks to wait (RFC 9110, section 10.2.3).
 
     Examples
     --------
@@ -86,7 +86,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float:
 
 
 def until(date: str | None, now: float) -> float:
-    """Seconds from now until a date of HTTP, 0 for one that has passed or is none."""
+    """Return the seconds until an HTTP date; 0 if it has passed or is not a date."""
     try:
         return max(parsedate_to_datetime(date or "").timestamp() - now, 0.0)
     except (TypeError, ValueError, OverflowError):
@@ -94,7 +94,7 @@ def until(date: str | None, now: float) -> float:
 
 
 def sent_at(headers: Mapping[str, str], now: float) -> float:
-    """Unix time of an answer by its own ``Date``, or now."""
+    """Return the Unix time of a reply by its ``Date``, or `now` without one."""
     try:
         return parsedate_to_datetime(headers.get("date", "")).timestamp()
     except (TypeError, ValueError, OverflowError):
@@ -102,6 +102,6 @@ def sent_at(headers: Mapping[str, str], now: float) -> float:
 
 
 def _seconds(text: str) -> float:
-    """Return a whole number of seconds, however large; 0 for anything else."""
+    """Return a non-negative whole number of seconds; 0 for anything else."""
     text = text.strip()
     return min(float(text), 1e18) if text.isascii() and text.isdigit() else 0.0

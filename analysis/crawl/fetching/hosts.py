@@ -1,8 +1,7 @@
-"""URLs and hosts in a normal form, the rules of robots.txt, and a check for public addresses.
+"""Normal forms of URLs and hosts, the rules of robots.txt, and a check for public addresses.
 
-Two addresses are of one *host* if their names are equal, whatever the case, and their ports are,
-where 80 and 443 count as one: crawl delays hold for a host. robots.txt holds for one *authority*,
-which is scheme, name and port (RFC 9309, section 2.3).
+A *host* is a name, in lower case, and a port, where 80 and 443 count as one: crawl delays apply to
+a host. An *authority* is scheme, name and port: robots.txt applies to it (RFC 9309, section 2.3).
 """
 
 from __future__ import annotations
@@ -27,13 +26,14 @@ PORTS = {"http": 80, "https": 443}
 MOST_ROBOTS = 512 * 1024
 """Bytes of a robots.txt that are read; RFC 9309, section 2.5, asks for 500 KiB at least."""
 UNREACHABLE_AGAIN = 3600.0
-"""Seconds for which old rules still hold where robots.txt cannot be read again."""
+"""Seconds for which old rules stay valid if robots.txt cannot be read again."""
 
 
 def plain_address(url: str) -> str:
-    """Return an address in the form in which addresses are compared.
+    """Return a URL in the normal form in which URLs are compared.
 
-    Escaped as a browser does, name in lower case, without the scheme's own port and the fragment.
+    It is escaped as by a browser, with its name in lower case, and without the scheme's own port
+    and the fragment.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def plain_address(url: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def authority_of(url: str) -> str:
-    """Return scheme, name and port of an address, for which one robots.txt holds.
+    """Return scheme, name and port of a URL, to which one robots.txt applies.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def authority_of(url: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def host_of(url: str) -> str:
-    """Return the name of an address's host, with its port unless it is 80 or 443.
+    """Return the host of a URL: its name, and its port unless that is 80 or 443.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def host_of(url: str) -> str:
 
 
 def _place(parts: SplitResult, usual: dict[str, int | None] | dict[str, int]) -> str:
-    """Return name and port, without the port that is usual for the scheme."""
+    """Return name and port, without the default port of the scheme."""
     name = (parts.hostname or "").rstrip(".")
     name = f"[{name}]" if ":" in name else name
     usual_here = parts.port is None or parts.port == usual.get(parts.scheme)
@@ -80,7 +80,7 @@ def _place(parts: SplitResult, usual: dict[str, int | None] | dict[str, int]) ->
 
 @dataclass
 class Rules:
-    """What one robots.txt says, and until when it holds.
+    """The rules of one robots.txt, and the time until which they are valid.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Rules:
     delay : float
         Crawl delay in seconds, 0 for none.
     expires : float
-        Unix time from which on it has to be read again.
+        Unix time at which it has to be read again.
     """
 
     parser: RobotParser
@@ -98,14 +98,14 @@ class Rules:
 
 
 class Robots:
-    """The rules of all authorities, by RFC 9309.
+    """The rules of robots.txt of all authorities (RFC 9309).
 
     Parameters
     ----------
     crawler : scrapy.crawler.Crawler
-        Whose settings say which parser and which name of the crawler are used.
+        Its settings name the parser and the user agent.
     longest : float
-        Most seconds of a crawl delay.
+        Largest crawl delay that is respected, in seconds.
     """
 
     def __init__(self, crawler: Crawler, longest: float) -> None:
@@ -116,19 +116,19 @@ class Robots:
         self._rules: dict[str, Rules] = {}
 
     def rules(self, url: str, now: float) -> Rules | None:
-        """Return the rules that hold for an address, None where they have to be read."""
+        """Return the rules that apply to a URL, None if robots.txt has to be read."""
         rules = self._rules.get(authority_of(url))
         return rules if rules and now < rules.expires else None
 
     def allows(self, rules: Rules, url: str) -> bool:
-        """Return whether rules allow an address."""
+        """Return whether rules allow a URL."""
         return bool(rules.parser.allowed(url, self._agent))
 
     def take(self, authority: str, status: int, body: bytes, now: float) -> Rules | None:
-        """Store the rules of a reply for robots.txt; None where the authority may not be fetched.
+        """Store the rules of a robots.txt; return None if the authority must not be fetched.
 
         4xx allows everything; 429, 5xx and no answer (status 0) forbid everything unless older
-        rules are known, which then hold for another hour (sections 2.3.1.3, 2.3.1.4 and 2.4).
+        rules are known, which then apply for another hour (sections 2.3.1.3, 2.3.1.4 and 2.4).
         """
         if status == 429 or status >= 500 or status < 200:
             if authority in self._rules:
@@ -142,15 +142,15 @@ class Robots:
 
 
 class Network:
-    """Which addresses are of the public internet; names are looked up as Scrapy does it.
+    """Check whether addresses are on the public internet, with Scrapy's name resolution.
 
-    Scrapy keeps what a look-up finds (``DNSCACHE_ENABLED``), so that it then asks the address that
+    Scrapy caches a resolved name (``DNSCACHE_ENABLED``), so that it connects to the address that
     was checked here.
 
     Parameters
     ----------
     everything : bool
-        Whether all addresses may be asked, and none has to be looked up.
+        Whether all addresses are allowed, and no name is resolved.
     """
 
     def __init__(self, everything: bool) -> None:
@@ -158,9 +158,9 @@ class Network:
         self._verdicts: dict[str, bool] = {}
 
     def allows(self, url: str, then: Callable[[], None]) -> bool | None:
-        """Return whether an address may be asked.
+        """Return whether requests to a URL are allowed.
 
-        None while its name is looked up; `then` is called when that is over, and the answer known.
+        None while its name is being resolved; `then` is called when the answer is known.
         """
         if self._everything:
             return True
@@ -192,24 +192,24 @@ class _Receiver:
         self._found, self._addresses = found, list[str]()
 
     def resolutionBegan(self, resolution: Any) -> None:
-        """Nothing is known yet."""
+        """Do nothing."""
 
     def addressResolved(self, address: Any) -> None:
-        """Note down one address."""
+        """Store one address."""
         self._addresses.append(address.host)
 
     def resolutionComplete(self) -> None:
-        """Hand on what was found."""
+        """Pass on the addresses."""
         self._found(self._addresses)
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address is one of the public internet.
+    """Return whether an IP address is on the public internet.
 
     Raises
     ------
     ValueError
-        If it is no IP address.
+        If it is not an IP address.
 
     Examples
     --------

@@ -1,15 +1,15 @@
-"""The index as a date: when to fetch each source next, for crawlers that keep a date a source.
+"""Dates of the next fetch by the index, for crawlers that keep a date a source.
 
-Apache Nutch and StormCrawler do not rank sources anew at every epoch; they keep for each a date of
-the next fetch and take what is due. At a threshold theta on the index a source is due at the age
+Apache Nutch and StormCrawler do not rank sources at every epoch; they keep the date of the next
+fetch of each and fetch what is due. At a threshold theta on the index a source is due at the age
 
     k_i(theta) = min {k : gamma_i,k >= theta},
 
-so its date is that of its last fetch and k_i epochs. Dates at the multiplier of the relaxed problem
-ask for the budget on average; written anew after every fetch, they are the index policy whose
-budget holds on average only. Sources whose index at k_i is that multiplier tie: the solution of the
-relaxed problem fetches them part of the time at k_i and part of it at the next longer age, with
-frequency f_i in all, and their interval is 1 / f_i epochs, between the two. A source that is never
+so its date is that of its last fetch plus k_i epochs. With the multiplier of the relaxed problem as
+threshold the fetches meet the budget on average; if the dates are updated after every fetch, they
+are those of the index policy under an average constraint. A source whose index at k_i equals the
+multiplier is fetched by the relaxed solution sometimes at k_i and sometimes at the next longer age,
+with frequency f_i in all; its interval is 1 / f_i epochs, between the two. A source that is never
 due gets the longest interval.
 """
 
@@ -29,9 +29,9 @@ from analysis.ephemeral.optimum.relaxed import due_ages, relaxed_problem
 from analysis.ephemeral.sources import Sources
 
 LONGEST = 90 * 86_400.0
-"""Seconds to the next fetch at most: Nutch's own db.fetch.interval.max, 90 days."""
+"""Default longest interval in seconds: Nutch's db.fetch.interval.max, 90 days."""
 FARTHEST = 1e10
-"""Seconds from the present within which all dates lie: some three centuries."""
+"""Limit on the distance of all dates from the present, in seconds: some three centuries."""
 KINDS = ("nutch", "stormcrawler")
 
 
@@ -46,27 +46,27 @@ def due_dates(
     threshold: float | None = None,
     longest: float = LONGEST,
 ) -> pd.DataFrame:
-    """Date of the next fetch of each source at a threshold on the index.
+    """Return the date of the next fetch of each source at a threshold on the index.
 
     Parameters
     ----------
     sources : Sources
         N sources.
     urls : sequence of str
-        Their addresses.
+        Their URLs.
     ages : array_like, shape (N,)
         Epochs since the last fetch; not negative.
     now : pandas.Timestamp
-        Date of the present epoch, with a time zone.
+        Date of the current epoch, with a time zone.
     seconds : float
         Length of an epoch.
     budget : float, optional
         Fetches in an epoch: the threshold is then the multiplier of the relaxed problem, and the
-        intervals ask for exactly so many, sources that are never due apart.
+        fetches meet the budget, apart from those of sources that are never due.
     threshold : float, optional
-        The threshold itself, such as `Scheduler.marginal_index`, in place of the budget.
+        The threshold itself, such as `Scheduler.marginal_index`, instead of the budget.
     longest : float
-        Most seconds between two fetches, at most `FARTHEST`.
+        Longest interval between two fetches in seconds, at most `FARTHEST`.
 
     Returns
     -------

@@ -1,10 +1,10 @@
-"""``python -m analysis.crawl live``: crawlers side by side in real time, and a page to watch them.
+"""``python -m analysis.crawl live``: crawlers that run side by side in real time, shown on a page.
 
-A site of random feeds is served on this machine, its clock running fast: an epoch of the model is a
+A site of random feeds is served on this machine with a fast clock: an epoch of the model takes a
 fraction of a second. Scrapy crawls it over HTTP with each policy, all in one child process. The
-page, and a line on the terminal, show the value found so far and index : round robin, with an
-interval from batches of epochs, beside what the model predicts. On a busy machine epochs fall out;
-the prediction is for the epochs that each crawler made.
+page and a line on the terminal show the value found so far, the ratio of index to round robin with
+an interval from batches of epochs, and the model's prediction. On a busy machine epochs are
+skipped; the prediction is for the epochs that each crawler made.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ GRACE = 180.0
 
 @dataclass(frozen=True)
 class Demonstration:
-    """How the crawlers are shown.
+    """Settings of the demonstration.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ class Demonstration:
     seconds : float
         Length of the demonstration, from 2 to 600.
     port : int
-        Port of the page on 127.0.0.1; 0 for any that is free.
+        Port of the page on 127.0.0.1; 0 for any free port.
     seed : int
-        Of the site.
+        Seed of the site.
 
     Raises
     ------
@@ -107,7 +107,7 @@ class Demonstration:
 
 
 class Clock:
-    """The site's clock: it starts with the first request, as the crawlers do.
+    """The site's clock, which starts at the first request.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def live(given: Demonstration) -> dict[str, Any]:
         print(file=sys.stderr)
         if process.returncode != 0:
             raise RuntimeError(f"the crawlers ended with {process.returncode}: {errors[-1000:]}")
-        time.sleep(min(1.0, given.seconds / 10))  # the page fetches the end
+        time.sleep(min(1.0, given.seconds / 10))  # so that the page can fetch the final state
         return page.state | {
             "status": Progress.read(folder / POLICIES[next(iter(POLICIES))]).text()
         }
@@ -203,7 +203,7 @@ def summary(given: Demonstration, folder: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Pausing:
-    """A policy that fetches nothing in epochs that fell out."""
+    """A policy that fetches nothing in epochs that were skipped."""
 
     policy: Policy
     made: NDArray[np.bool_]
@@ -218,7 +218,7 @@ class Pausing:
 
 
 def expected_value(given: Demonstration, policy: str, made: NDArray[np.bool_]) -> float:
-    """Value that the model expects of a built-in policy which made some of the epochs.
+    """Return the expected value of a built-in policy in the epochs that were not skipped.
 
     Parameters
     ----------
@@ -242,10 +242,10 @@ def expected_value(given: Demonstration, policy: str, made: NDArray[np.bool_]) -
 def batch_ratio(
     one: NDArray[np.float64], other: NDArray[np.float64], batches: int = BATCHES
 ) -> tuple[float, float, float] | None:
-    """Ratio of two sums with a 95% interval, from batches of epochs by the jackknife.
+    """Return the ratio of two sums with a 95% interval, from batches of epochs by the jackknife.
 
-    There is none where all of the second sum, or nothing of it, comes from one batch, nor where the
-    batches do not differ: on a machine too busy to crawl, say.
+    There is none if one batch has all of the second sum, if that sum is 0, or if the batches do
+    not differ, as on a machine too busy to crawl.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def _settings(given: Demonstration, folder: Path, policy: str) -> dict[str, Any]
 
 
 def _progress(state: dict[str, Any]) -> None:
-    """Write one line: over the last one on a terminal, one every tenth of the time in a log."""
+    """Write one line: over the last one on a terminal, in a log one for every tenth of the time."""
     found = ", ".join(f"{row['name']} {row['value']:.1f}" for row in state["rows"])
     ratio = ""
     if state["ratio"]:
@@ -299,7 +299,7 @@ def _progress(state: dict[str, Any]) -> None:
 
 
 class _Page:
-    """Serves the page and the state that it asks for, on this machine only."""
+    """HTTP server of the page and of its data, on this machine only."""
 
     def __init__(self, port: int) -> None:
         self.state: dict[str, Any] = {"rows": [], "epoch": 0, "over": False}
@@ -322,7 +322,7 @@ class _Page:
                 self.wfile.write(body)
 
             def log_message(self, format: str, *args: object) -> None:
-                """Keep quiet: the terminal shows the crawl."""
+                """Write nothing: the terminal shows the crawl."""
 
         self._server = ThreadingHTTPServer((ADDRESS, port), Handler)
         self._server.daemon_threads = True

@@ -12,7 +12,7 @@ from analysis.crawl.local.server import check_local
 
 
 class LocalOnly:
-    """Drop every request whose host is not a loopback address written in numbers."""
+    """Drop every request whose host is not a numeric loopback address."""
 
     def process_request(self, request: Request, spider: Spider | None = None) -> None:
         """Let a request pass, or drop it."""

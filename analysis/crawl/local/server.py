@@ -1,7 +1,7 @@
-"""A site on HTTP, on this machine only: one port of 127.0.0.1 for each host of the site.
+"""HTTP server of a site, on this machine only: one port of 127.0.0.1 for each host of the site.
 
-In virtual time every request says what time it is (header ``X-Time``, Unix seconds), so that a run
-repeats to the byte; in real time the server has a clock of its own.
+In virtual time every request states the time (header ``X-Time``, Unix seconds), so that runs are
+reproducible to the byte; in real time the server has its own clock.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ADDRESS = "127.0.0.1"
 
 
 class Served(NamedTuple):
-    """One request that the server got."""
+    """One request that the server received."""
 
     time: float
     host: int
@@ -46,19 +46,19 @@ class _Server(ThreadingHTTPServer):
 
 @brief
 class FeedServer:
-    """Serve a site until the block ends.
+    """Serve a site until the ``with`` block ends.
 
     Parameters
     ----------
     site : Site
-        What to serve.
+        The site.
     clock : callable, optional
-        Returns the site's Unix time; without one, requests bring the time (virtual time).
+        Returns the site's Unix time; by default requests state it (virtual time).
 
     Attributes
     ----------
     served : list of Served
-        Every request, in the order in which they came.
+        Every request, in order of arrival.
     """
 
     def __init__(self, site: Site, clock: Callable[[], float] | None = None) -> None:
@@ -84,7 +84,7 @@ class FeedServer:
             server.server_close()
 
     def urls(self) -> list[str]:
-        """Addresses of the feeds, one a source."""
+        """URLs of the feeds, one a source."""
         ports = [server.server_port for server in self._servers]
         hosts = self.site.hosts.tolist()
         return [f"http://{ADDRESS}:{ports[host]}/feed/{i}.xml" for i, host in enumerate(hosts)]
@@ -103,7 +103,7 @@ class FeedServer:
         return reply
 
     def wait(self, seconds: float) -> bool:
-        """Let time pass; return whether the server is still there afterwards."""
+        """Wait for some seconds; return whether the server is still running."""
         return not self._over.wait(min(seconds, threading.TIMEOUT_MAX))
 
 
@@ -128,20 +128,20 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         try:
             self.wfile.write(reply.body)
-        except OSError:  # the crawler has given up waiting
+        except OSError:  # the crawler has closed the connection
             self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:
-        """Keep quiet: `FeedServer.served` is the log."""
+        """Write nothing: `FeedServer.served` is the log."""
 
 
 def check_local(url: str) -> str:
-    """Return an address of this machine, or raise; names are not looked up.
+    """Return a URL of this machine, or raise; names are not resolved.
 
     Raises
     ------
     ValueError
-        If the host is not a loopback address written in numbers.
+        If the host is not a numeric loopback address.
 
     Examples
     --------

@@ -1,15 +1,15 @@
-"""A site of N feeds: items appear, are listed with their times, and lose value.
+"""A site of N feeds, whose items appear, are listed with their times, and lose value.
 
-The site is a function: a request (host, path, headers, time) has one reply, whatever was asked
-before, so that several crawlers can crawl it side by side and a run repeats to the byte. What a
-crawler has taken is the crawler's own memory. `analysis.crawl.local.server` puts the site on HTTP.
+The site is a function: a request (host, path, headers, time) has one reply, whatever the requests
+before, so that several crawlers can crawl it side by side and runs are reproducible to the byte.
+`analysis.crawl.local.server` serves it over HTTP.
 
-A feed is RSS 2.0 with the newest items first. Each item states its time and what it is worth *at
-the time of the request*, xi exp(-mu (t - s)) for an item of utility xi published at s; a feed
-without anything new since the reply that the crawler names (If-None-Match) answers 304. Source i is
-at ``/feed/i.xml`` of its host; each host has a robots.txt.
+A feed is RSS 2.0 with the newest items first. Each item states its time and its value *at the time
+of the request*, xi exp(-mu (t - s)) for an item of utility xi published at s; a feed without a new
+item since the reply that the request names (If-None-Match) answers 304. Source i is at
+``/feed/i.xml`` of its host; each host has a robots.txt.
 
-What can go wrong, per source and epoch: an error (503), silence (a time-out), or a body cut short.
+Faults, by source and epoch: an error (503), no answer (a time-out), or a truncated body.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FINE, ERROR, SILENCE, CUT = range(4)
 
 @brief
 class Site:
-    """N feeds that play given publications.
+    """N feeds with given publications.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Site:
     hosts : array_like of int, shape (N,), optional
         Host of each source, from 0; one host for each source by default.
     length : int
-        Items that a feed lists at most.
+        Largest number of items in a listing.
     faults : array_like of int, shape (N, epochs), optional
         FINE, ERROR, SILENCE or CUT; fine after the last column.
     delay : array_like, shape (hosts,), optional
@@ -69,7 +69,7 @@ class Site:
     robots : mapping of int to str, optional
         Text of a host's robots.txt; other hosts answer 404, which allows everything.
     stated : bool
-        Whether items state what they are worth; feeds of others do not.
+        Whether items state their value; feeds of other sites do not.
 
     Raises
     ------
@@ -129,7 +129,7 @@ class Site:
         return self.start + epoch * self.seconds
 
     def reply(self, host: int, path: str, headers: Mapping[str, str], now: float) -> Reply:
-        """Answer one request; `headers` have names in lower case and `now` is Unix time."""
+        """Return the reply to a request; `headers` have lower-case names, `now` is Unix time."""
         delay = float(self.delay[host])
         if path == "/robots.txt":
             if host not in self.robots:
@@ -158,7 +158,7 @@ class Site:
 
     @cached_property
     def _texts(self) -> list[list[str]]:
-        """What does not change of each item in a feed."""
+        """The part of each item's XML that does not depend on the time of the request."""
         return [
             [
                 f"<item><title>Item {j} of source {i}</title>"
@@ -199,20 +199,20 @@ class Site:
 def random_site(
     sources: Sources, epochs: int, rng: np.random.Generator, *, before: int = 1, **options: object
 ) -> Site:
-    """Draw a site: Poisson arrivals, exponential utilities, as the model has them.
+    """Draw a site with the model's Poisson arrivals and exponential utilities.
 
     Parameters
     ----------
     sources : Sources
         N sources.
     epochs : int
-        Epochs for which items appear.
+        Epochs in which items appear.
     rng : numpy.random.Generator
         Source of randomness.
     before : int
-        Epochs before the first one for which items appear too.
+        Epochs before the first one in which items appear too.
     **options
-        Handed to `Site`.
+        Passed on to `Site`.
 
     Returns
     -------
@@ -243,7 +243,7 @@ def random_site(
 def random_faults(
     sources: int, epochs: int, share: float, rng: np.random.Generator, *, last: int = 1
 ) -> Ints:
-    """Draw faults: spells of a fixed length, all kinds alike, that cover a share of the time.
+    """Draw faults in spells of a fixed length, all kinds with equal probability.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def random_faults(
     rng : numpy.random.Generator
         Source of randomness.
     last : int
-        Epochs that a spell lasts.
+        Length of a spell in epochs.
 
     Returns
     -------

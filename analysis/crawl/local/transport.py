@@ -1,9 +1,8 @@
-"""Two ways from a crawl's requests to a site: over HTTP in a child process, or within this one.
+"""Crawls of a site on this machine: over HTTP by Scrapy in a child process, or within this process.
 
-`crawl_over_http` runs Scrapy. Twisted's reactor starts once in the life of a process, so every call
-is a process of its own, and a notebook can make several. `crawl_in_process` hands the requests of
-the same scheduler to the site and its replies to the same callbacks, without an engine or a socket:
-in virtual time both leave the same bytes.
+`crawl_over_http` runs Scrapy in a new process at each call, as Twisted's reactor cannot restart.
+`crawl_in_process` passes the requests of the same scheduler to the site and its replies to the same
+callbacks, without engine or socket: in virtual time both leave the same bytes.
 """
 
 from __future__ import annotations
@@ -62,14 +61,14 @@ def crawl_over_http(crawls: Sequence[Mapping[str, Any]], *, timeout: float = 300
     Parameters
     ----------
     crawls : sequence of mapping
-        Settings of each crawl, beside `LOCAL_SETTINGS`.
+        Settings of each crawl, in addition to `LOCAL_SETTINGS`.
     timeout : float
         Seconds after which the child is killed.
 
     Raises
     ------
     RuntimeError
-        If the child fails; with what it wrote.
+        If the child fails, with its output.
     TimeoutError
         If it takes too long.
     """
@@ -89,10 +88,10 @@ def crawl_over_http(crawls: Sequence[Mapping[str, Any]], *, timeout: float = 300
 def child(
     crawls: Sequence[Mapping[str, Any]], folder: str | PathLike[str] | None = None
 ) -> Iterator[subprocess.Popen[str]]:
-    """Run the process that `crawl_over_http` waits for.
+    """Start the process that `crawl_over_http` waits for.
 
-    It ends when this one does, however that comes about: it reads from a pipe whose other end is
-    open here alone. Then it also removes `folder`, which this process would have removed.
+    It ends when this process does, even if that is killed: it reads from a pipe whose other end
+    only this process has open. Then it also removes `folder`.
     """
     watched, held = os.pipe()
     command = [sys.executable, "-m", "analysis.crawl", "scrapy", json.dumps(list(crawls))]
@@ -123,13 +122,13 @@ def crawl_in_process(
     Parameters
     ----------
     site : Site
-        What is crawled.
+        The site.
     settings : mapping
-        Settings of the crawl, beside `LOCAL_SETTINGS`; ``CRAWL_SOURCES`` may be left out.
+        Settings of the crawl, in addition to `LOCAL_SETTINGS`; ``CRAWL_SOURCES`` is optional.
     folder : path, optional
         ``JOBDIR``.
     urls : sequence of str, optional
-        Addresses of the feeds, such as a `FeedServer` has them; `in_process_urls` by default.
+        URLs of the feeds, such as those of a `FeedServer`; `in_process_urls` by default.
 
     Returns
     -------
@@ -155,15 +154,12 @@ def crawl_in_process(
 
 
 def in_process_urls(site: Site) -> list[str]:
-    """Addresses of the feeds for `crawl_in_process`: the port is the host's number and one."""
+    """Return the URLs of the feeds for `crawl_in_process`: host h has the port h + 1."""
     return [f"http://{ADDRESS}:{host + 1}/feed/{i}.xml" for i, host in enumerate(site.hosts)]
 
 
 def _fetch(site: Site, host: int, request: Request, patience: float) -> None:
-    """Hand one request to the site, and its reply to the callback.
-
-    Items go nowhere: there is no pipeline.
-    """
+    """Pass a request to the site, and the reply to the callback; items are discarded."""
     headers = plain_headers(request.headers)
     reply = site.reply(
         host, urlsplit(request.url).path, headers, float(headers[TIME_HEADER.lower()])

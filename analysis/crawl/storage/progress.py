@@ -28,10 +28,10 @@ class Progress:
     facts : dict of str to str
         Single facts, such as epochs and policy, by name.
     epochs : pandas.DataFrame
-        The last epochs: fetches by how they ended, items and what they are worth.
+        The last epochs: fetches by outcome, new items and their value.
     troubled : pandas.DataFrame
-        Sources whose last fetch failed, or that are forbidden or gone: failures in a row, epochs of
-        rest that are left.
+        Sources whose last fetch failed, or that are forbidden or gone: consecutive failures,
+        remaining epochs of rest.
     """
 
     facts: dict[str, str]
@@ -40,7 +40,7 @@ class Progress:
 
     @classmethod
     def read(cls, folder: str | PathLike[str]) -> Progress:
-        """Read what a crawl has saved in its folder.
+        """Read the saved state of a crawl from its folder.
 
         Raises
         ------
@@ -52,7 +52,7 @@ class Progress:
         return cls(_facts(crawl, sources, log, summary), _epochs(log), _troubled(sources, epoch))
 
     def text(self) -> str:
-        """Return it as lines of text."""
+        """Return the progress as lines of text."""
         width = max(map(len, self.facts))
         lines = [f"{name:<{width}}  {value}" for name, value in self.facts.items()]
         for title, table in self._tables():
@@ -60,7 +60,7 @@ class Progress:
         return "\n".join(lines)
 
     def page(self) -> str:
-        """Return it as an HTML page without external resources."""
+        """Return the progress as an HTML page without external resources."""
         facts = pd.DataFrame(self.facts.items()).to_html(index=False, header=False, border=0)
         tables = "".join(
             f"<h2>{title}</h2>{table.to_html(index=False, border=0)}"

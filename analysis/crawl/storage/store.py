@@ -1,13 +1,13 @@
-"""What a crawl keeps on disk: its state and its log, in one SQLite database.
+"""The state and the log of a crawl on disk, in one SQLite database.
 
-Every fetch is written when it has ended and its items have left the pipeline, and the state at the
-end of an epoch; each in one transaction, so that a kill at any time leaves a whole state and the
-fetches since then. A crawl that is started again chooses the same sources for its open epoch and
-fetches those that are not among them. A fetch that was under way at the kill is made again: items
-are delivered at least once.
+A fetch is written when it has ended and its items have left the pipeline, the state at the end of
+an epoch, each in one transaction. So a kill at any time leaves a complete state and the fetches
+since then. A restarted crawl chooses the same sources for its open epoch and fetches those that are
+not among the written ones. A fetch that the kill interrupted is repeated: items are delivered at
+least once.
 
-SQLite writes ahead and does not wait for the disk: a power failure can cost the last fetches, which
-are then made again, but not the database.
+SQLite writes ahead and does not wait for the disk: a power failure can lose the last fetches, which
+are then repeated, but does not damage the database.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from analysis.crawl.storage.summary import Summary
 from analysis.display import brief
 
 COLUMNS = ("epoch", "source", "kind", "status", "reward", "items")
-"""What the log says of a fetch; a source is given by its name."""
+"""Columns of the log; a source is given by its name."""
 FILE = "crawl.sqlite"
 _SOURCE = tuple(field.name for field in fields(SourceState) if field.name != "learned")
 _OUTCOME = tuple(field.name for field in fields(Outcome) if field.name != "source")
@@ -57,7 +57,7 @@ CREATE TABLE IF NOT EXISTS ask (source TEXT PRIMARY KEY) WITHOUT ROWID;
 
 @brief
 class Log:
-    """The log of a crawl in memory alone, which ends with the process."""
+    """The log of a crawl in memory, without a state on disk."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[Any, ...]] = []
@@ -71,7 +71,7 @@ class Log:
         return []
 
     def note(self, frontier: Frontier, outcome: Outcome) -> None:
-        """Keep how a fetch ended, before the frontier takes it in."""
+        """Record the outcome of a fetch, before the frontier processes it."""
         name = frontier.names[outcome.source]
         self._rows.append((frontier.epoch, name, *(getattr(outcome, c) for c in COLUMNS[2:])))
 
@@ -79,7 +79,7 @@ class Log:
         """Do nothing: a log in memory has no state to save."""
 
     def asked_again(self) -> list[str]:
-        """Return no sources: the command ``ask`` needs a folder."""
+        """Return no sources: `ask_again` needs a folder."""
         return []
 
     def close(self) -> None:
@@ -97,12 +97,12 @@ class Store(Log):
     Parameters
     ----------
     folder : path
-        Created where it is missing.
+        Created if it does not exist.
 
     Raises
     ------
     ValueError
-        If what is there is not the state of such a crawl, or another process has the folder.
+        If the folder holds something else than the state of a crawl, or another process uses it.
     """
 
     def __init__(self, folder: str | PathLike[str]) -> None:
@@ -112,7 +112,7 @@ class Store(Log):
         self._path = self.folder / FILE
         self._saved: dict[str, SourceState] = {}
         self._since = 0  # epoch of the last state
-        # One lock a folder in this process, so that it can look at what it has written.
+        # One lock a folder in this process, so that it can read its own folder.
         self._lock = FileLock(self.folder / ".lock", timeout=0, is_singleton=True)
         try:
             self._lock.acquire()
@@ -141,7 +141,7 @@ class Store(Log):
         ValueError
             If the state is damaged or that of another policy, or the policy cannot be saved.
         """
-        frontier.state()  # a policy that cannot be saved is refused now
+        frontier.state()  # raises if the policy cannot be saved
         try:
             kept = dict(self._rows_of("crawl"))
             if not kept:
@@ -151,9 +151,9 @@ class Store(Log):
                 seconds=kept["seconds"],
                 rng=json.loads(kept["rng"]),
                 policy=kept["policy"],
-                learned=_unsealed(kept["learned"]),
+                learned=_checked_content(kept["learned"]),
                 sources={
-                    name: SourceState(last, failures, rest, kind, memory, _unsealed(learned))
+                    name: SourceState(last, failures, rest, kind, memory, _checked_content(learned))
                     for name, last, failures, rest, kind, memory, learned in self._rows_of("source")
                 },
                 hosts={name: (delay, free) for name, delay, free in self._rows_of("host")},
@@ -166,12 +166,12 @@ class Store(Log):
         return began
 
     def finished(self, frontier: Frontier) -> list[Outcome]:
-        """Return the fetches that ended after the state was saved, of sources that are there."""
+        """Return the fetches that ended after the state was saved, of sources in the list."""
         text = f"SELECT source, {', '.join(_OUTCOME)} FROM fetch WHERE epoch >= ? ORDER BY source"
         try:
             rows = self._base.execute(text, (frontier.epoch,)).fetchall()
             return [
-                Outcome(frontier.number[name], **_fetched(values))
+                Outcome(frontier.number[name], **_outcome_fields(values))
                 for name, *values in rows
                 if name in frontier.number
             ]
@@ -179,14 +179,14 @@ class Store(Log):
             raise self._refused(error) from error
 
     def note(self, frontier: Frontier, outcome: Outcome) -> None:
-        """Write how a fetch ended, before the frontier takes it in."""
+        """Write the outcome of a fetch, before the frontier processes it."""
         values = [getattr(outcome, name) for name in _OUTCOME]
         values[_OUTCOME.index("ages")] = json.dumps(outcome.ages)
         row = (frontier.epoch, frontier.names[outcome.source], *values)
         self._put("fetch", [row])
 
     def save(self, frontier: Frontier, began: float) -> None:
-        """Write the state after an epoch that is over."""
+        """Write the state after an epoch has ended."""
         state = frontier.state()
         changed = {n: s for n, s in state.sources.items() if self._saved.get(n) != s}
         whole = {
@@ -194,7 +194,7 @@ class Store(Log):
             "seconds": state.seconds,
             "rng": json.dumps(state.rng, sort_keys=True),
             "policy": state.policy,
-            "learned": _sealed(state.learned),
+            "learned": _with_checksum(state.learned),
             "began": began,
             "summary": json.dumps(asdict(Summary.of(frontier))),
         }
@@ -203,7 +203,7 @@ class Store(Log):
             self._put(
                 "source",
                 (
-                    (n, *(getattr(s, c) for c in _SOURCE), _sealed(s.learned))
+                    (n, *(getattr(s, c) for c in _SOURCE), _with_checksum(s.learned))
                     for n, s in changed.items()
                 ),
             )
@@ -216,14 +216,14 @@ class Store(Log):
         self._saved, self._since = state.sources, state.epoch
 
     def asked_again(self) -> list[str]:
-        """Return the names of the sources that `ask_again` was called for, once."""
+        """Return the names of the sources that `ask_again` was called for, each once."""
         rows = self._base.execute("SELECT source FROM ask").fetchall()
         if rows:
             self._base.execute("DELETE FROM ask")
         return [name for (name,) in rows]
 
     def close(self) -> None:
-        """Close the database, and let another process have the folder."""
+        """Close the database, and release the folder."""
         self._base.close()
         self._lock.release()
 
@@ -232,7 +232,7 @@ class Store(Log):
         return _frame(self._base)
 
     def contents(self) -> dict[str, list[tuple[Any, ...]]]:
-        """Return all rows of all tables, in order: equal for crawls that are equal to the bit."""
+        """Return all rows of all tables, in order, to compare two crawls exactly."""
         return {name: self._rows_of(name) for name in ("crawl", "source", "host", "fetch")}
 
     def _rows_of(self, table: str) -> list[tuple[Any, ...]]:
@@ -293,7 +293,7 @@ def ask_again(folder: str | PathLike[str], names: Iterable[str]) -> None:
 
 
 def read_tables(folder: str | PathLike[str]) -> tuple[dict[str, Any], pd.DataFrame, pd.DataFrame]:
-    """Return what a crawl, which may be running, has saved of itself, its sources, and its log.
+    """Return the saved state of a crawl, which may be running, its sources, and its log.
 
     Parameters
     ----------
@@ -334,17 +334,7 @@ def _opened(folder: str | PathLike[str]) -> sqlite3.Connection:
 
 
 def fetches_since_state(folder: str | PathLike[str]) -> int:
-    """Return how many fetches of a crawl have ended since its state was written.
-
-    Parameters
-    ----------
-    folder : path
-        Folder of the crawl.
-
-    Returns
-    -------
-    int
-    """
+    """Return the number of fetches of a crawl that ended after its state was written."""
     log = read_log(folder)
     if log.empty:
         return 0
@@ -354,26 +344,26 @@ def fetches_since_state(folder: str | PathLike[str]) -> int:
 
 
 def _prepare(base: sqlite3.Connection) -> None:
-    """Make the tables that are missing, and the column that older folders lack."""
+    """Create missing tables, and a column that older folders lack."""
     base.executescript(_SCHEMA)
     if "aged" not in {row[1] for row in base.execute("PRAGMA table_info(fetch)")}:
         base.execute("ALTER TABLE fetch ADD COLUMN aged REAL")
 
 
-def _sealed(content: bytes) -> bytes:
-    """Return arrays with a hash before them: compiled code must not see any that are damaged."""
+def _with_checksum(content: bytes) -> bytes:
+    """Prepend a hash to the bytes of arrays: compiled code must not read damaged ones."""
     return blake2b(content, digest_size=8).digest() + content
 
 
-def _unsealed(content: bytes) -> bytes:
-    """Return what `_sealed` was given, or raise."""
-    if _sealed(content[8:]) != content:
+def _checked_content(content: bytes) -> bytes:
+    """Remove the hash that `_with_checksum` prepended; raise ValueError if it does not match."""
+    if _with_checksum(content[8:]) != content:
         raise ValueError("what the policy has learned is damaged")
     return content[8:]
 
 
-def _fetched(values: Iterable[Any]) -> dict[str, Any]:
-    """Return what a row of the table of fetches says of an outcome."""
+def _outcome_fields(values: Iterable[Any]) -> dict[str, Any]:
+    """Return the fields of an `Outcome` from a row of the table of fetches."""
     found = dict(zip(_OUTCOME, values, strict=True))
     return found | {"ages": tuple(json.loads(found["ages"]))}
 

@@ -12,26 +12,26 @@ from analysis.crawl.frontier.state import FAILED, FORBIDDEN, FOUND, GONE
 
 @dataclass(frozen=True)
 class Summary:
-    """One epoch of a crawl, after its end.
+    """Summary of one epoch of a crawl, after its end.
 
     Attributes
     ----------
     epoch : int
-        Its number.
+        Number of the epoch.
     spent, budget : int
-        Fetches that ended in it, and those that it may make.
+        Fetches that ended in it, and the number allowed.
     found, not_modified, failed, forbidden, gone : int
-        How they ended; those of status 304 are among the found.
+        Fetches by outcome; those with status 304 are also counted as found.
     items : int
         New items.
     reward : float
-        What they are worth.
+        Value of the new items.
     late : int
-        Fetches under way.
+        Unfinished fetches.
     age : tuple of float
         Median, 90% quantile and maximum of the ages of all sources.
     index : tuple of float
-        The same of their indices where these are finite, empty where the policy has none.
+        The same of the finite indices; empty if the policy has no index.
     """
 
     epoch: int
@@ -50,7 +50,7 @@ class Summary:
 
     @classmethod
     def of(cls, frontier: Frontier) -> Summary:
-        """Summarise the epoch that a frontier has just ended."""
+        """Summarise the last epoch of a frontier."""
         ended = frontier.outcomes
         kinds = [outcome.kind for outcome in ended]
         index = getattr(frontier.policy, "index", None)
@@ -92,6 +92,6 @@ _QUANTILES = ("age", "index")
 
 
 def _quantiles(values: np.ndarray) -> tuple[float, ...]:
-    """Return the quantiles of the finite ones of some values, if there are any."""
+    """Return the quantiles of the finite values; empty if there are none."""
     finite = values[np.isfinite(values)]
     return tuple(np.quantile(finite, [0.5, 0.9, 1.0]).tolist()) if finite.size else ()

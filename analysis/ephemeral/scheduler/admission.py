@@ -1,4 +1,4 @@
-"""What a scheduler starts from: ages, limits on ages, and the sources' entries in its calendar."""
+"""Initial ages, limits on ages, and entries in the calendar for new sources."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHUNK = 2**16
 
 
 def spread_ages(sources: Sources, budget: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw ages as the policy will have them in the long run, without a start-up transient.
+    """Draw ages from an approximation of their long-run law, to avoid a transient at the start.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def spread_ages(sources: Sources, budget: float, rng: np.random.Generator) -> ND
 
 
 def set_rates(entries: NDArray[np.void], sources: Sources) -> None:
-    """Write what the index of sources needs into entries of the calendar, in their order.
+    """Write the rates of sources, as the index uses them, into entries of the calendar.
 
     Raises ValueError if single precision cannot hold a rate.
     """
@@ -58,7 +58,7 @@ def set_rates(entries: NDArray[np.void], sources: Sources) -> None:
 
 
 def whole_numbers(name: str, values: ArrayLike, count: int, low: int) -> NDArray[np.int32]:
-    """Check whole numbers, one for all sources or one each; return 1 or `count` of them."""
+    """Check integers, one for all sources or one each; return 1 or `count` of them."""
     array = np.atleast_1d(check_array(name, values))
     if array.shape not in {(1,), (count,)}:
         raise ValueError(f"{name} must be one number or have shape ({count},), got {array.shape}")
@@ -69,7 +69,7 @@ def whole_numbers(name: str, values: ArrayLike, count: int, low: int) -> NDArray
 
 
 def limits(min_age: int | ArrayLike, max_age: int | ArrayLike | None, count: int) -> Limits:
-    """Check minimal against maximal ages; `most` is an empty array where there are none."""
+    """Check minimal against maximal ages; `most` is empty if there are no maximal ages."""
     least = whole_numbers("min_age", min_age, count, 0)
     if max_age is None:
         return Limits(least, np.empty(0, np.int32))
@@ -81,10 +81,10 @@ def limits(min_age: int | ArrayLike, max_age: int | ArrayLike | None, count: int
 
 
 def limits_with(have: Limits, total: int, numbers: NDArray[np.int64], some: Limits) -> Limits:
-    """Return the limits of all `total` sources with those of some, new or old, set anew.
+    """Return the limits of all `total` sources after those of some, new or old, have changed.
 
-    Minimal ages stay one number while they are all the same; maximal ages stay away while there
-    are none.
+    Minimal ages stay one number while they are all equal; maximal ages stay empty while there are
+    none.
     """
     same = np.unique(np.append(have.least, some.least))
     least = same if same.size == 1 else _merged(have.least, total, numbers, some.least, 0)
@@ -94,7 +94,7 @@ def limits_with(have: Limits, total: int, numbers: NDArray[np.int64], some: Limi
 
 
 def _merged(have: Ints, total: int, numbers: NDArray[np.int64], some: Ints, none: int) -> Ints:
-    """Return limits one a number; where there are none, `none` stands for them."""
+    """Return limits, one a number; `none` stands for a missing limit."""
     merged = np.full(max(total, int(numbers.max()) + 1), none, np.int32)
     merged[:total] = have if have.size else none
     merged[numbers] = some if some.size else none
@@ -102,14 +102,14 @@ def _merged(have: Ints, total: int, numbers: NDArray[np.int64], some: Ints, none
 
 
 def load(cost: Floats, most: NDArray[np.int32]) -> float:
-    """Cost an epoch that maximal ages ask for, from costs and ages by number, or one for all."""
+    """Return the cost per epoch that maximal ages require, from costs and ages by number."""
     if most.size == 0:
         return 0.0
     return float(np.where(most < NEVER, cost / most, 0.0).sum())
 
 
 def costs_with(costs: Floats, total: int, numbers: NDArray[np.int64], some: Floats) -> Floats:
-    """Return the costs, one for all `total` sources or one each, with those of some set anew."""
+    """Return the costs, one for all `total` sources or one each, after a change of some."""
     if costs.size == 1 and (some == costs[0]).all():
         return costs
     if total == 0:

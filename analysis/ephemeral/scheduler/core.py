@@ -1,22 +1,22 @@
-"""The Whittle index policy for millions of sources: who is crawled at this epoch.
+"""The Whittle index policy for millions of sources.
 
 At every epoch the policy crawls in order of index (Theorem 1 of the report) until the budget is
-spent. It looks only at sources that are due under a threshold theta (see `calendar`)
-and accepts the result only if the lowest index that it crawls is above theta; else theta is too
-high, the calendar is sorted anew under a lower one, and the choice is made again. So the crawled
-sources are those of a full sort at every epoch, with costs, ties and budgets that change.
+spent. It ranks only the sources that are due under a threshold theta (see `calendar`) and accepts
+the result only if the lowest index crawled is above theta; otherwise the calendar is sorted anew
+under a lower threshold and the choice repeated. So the crawled sources are those of a full sort at
+every epoch, also with costs, ties and budgets that change.
 
-The rules, in full:
+The rules:
 
 * Sources below their minimal age (politeness: a crawl delay) are never crawled.
-* Where pages have a price, a source has at most the index that the worth of its best crawl leaves
-  (see `pages`), and one whose crawls are worth less than their pages waits for its maximal age.
-* Where pages join the queue of an engine, a source has the index of what they are worth when they
-  are indexed, at the length of the queue that was set last.
+* If pages have a price, the index of a source is at most the net value of its best crawl (see
+  `pages`), and a source whose crawls are worth less than their pages is crawled at its maximal age.
+* If pages join the queue of an engine, the index of a source is that of the value of its pages when
+  they are indexed, at the length of the queue that was set last.
 * Sources at their maximal age come first, the longest overdue before the others.
 * The rest come in order of index. Ties, among the overdue too, go to the smaller number.
 * A source whose cost exceeds the whole budget of the epoch is passed over. Otherwise crawling stops
-  at the first source that does not fit into what is left of the budget.
+  at the first source that costs more than the rest of the budget.
 
 Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), section 6.
 """
@@ -56,10 +56,10 @@ NO_MAXIMAL_AGES = np.empty(0, np.int32)
 
 @brief
 class Scheduler:
-    """Crawl sources in order of Whittle index, at a cost per crawl and not per source.
+    """Crawl sources in order of Whittle index, in time that grows with the number of crawls.
 
-    Sources are numbered from 0 in the order in which they came. `add` gives a new number, or one of
-    a removed source where that is asked for.
+    Sources are numbered from 0 in the order in which they are added. `add` assigns new numbers, or
+    those of removed sources on request.
 
     Parameters
     ----------
@@ -77,11 +77,11 @@ class Scheduler:
         How rates are stored. In single precision a source takes 20 bytes instead of 28; the crawls
         are those of the index policy for sources whose u*/C and mu T are rounded to it.
     price : float, optional
-        Price of a page in units of content, where crawls take all pages; without one, none is
-        remembered and none can be set. Takes 16 bytes a source.
+        Price of a page in units of content, if a crawl takes all pages; without it no price can be
+        set later. Takes 16 bytes a source.
     index_rate : float, optional
-        Pages that an engine indexes per unit of time, first come first served and with room for
-        all. A page then counts what it is worth when it is indexed (`pages.queued_sources`), the
+        Pages that an engine indexes per unit of time, first come first served and without limit on
+        the queue. A page then has its value when it is indexed (`pages.queued_sources`), the
         freshest of a crawl first. Takes 16 bytes a source.
     queue : int
         Pages waiting at the engine; above 0 with an `index_rate` only.
@@ -91,19 +91,19 @@ class Scheduler:
     epoch : int
         Number of the next epoch, from 0.
     budget : float
-        May be set at any time. Set below what the maximal ages ask for, it is spent on the longest
-        overdue.
+        May be set at any time. If it is less than the maximal ages require, it is spent on the
+        longest overdue.
     price : float
         May be set at any time if one was given; the calendar is then sorted anew.
     queue : int
         May be set at any time if `index_rate` was given; the calendar is then sorted anew.
     marginal_index : float
-        Index at which the last crawl ran out of budget, negative if it did not.
+        Index at which the budget of the last crawl was spent, negative if it was not.
 
     Raises
     ------
     ValueError
-        If an argument is out of range, or the maximal ages ask for more than the budget.
+        If an argument is out of range, or the maximal ages require more than the budget.
 
     Examples
     --------
@@ -139,13 +139,13 @@ class Scheduler:
         self.add(sources, ages, min_age=min_age, max_age=max_age)
 
     def _have_room(self, room: int) -> None:
-        """Allocate the number, rank and content of so many sources of a bucket."""
+        """Allocate the arrays of number, rank and content for a bucket of so many sources."""
         self._number, self._rank = np.empty(room, np.int32), np.empty(room)
         self._content = np.empty(room)
 
     @property
     def price(self) -> float:
-        """Price of a page; 0 where none was given."""
+        """Price of a page; 0 if none was given."""
         return self._register.price
 
     @price.setter
@@ -154,7 +154,7 @@ class Scheduler:
 
     @property
     def queue(self) -> int:
-        """Pages waiting at the engine; 0 where there is none."""
+        """Pages waiting at the engine; 0 without an engine."""
         return self._register.queue
 
     @queue.setter
@@ -167,7 +167,7 @@ class Scheduler:
 
     @property
     def threshold(self) -> float:
-        """Least index of the sources that are ranked at an epoch; the scheduler moves it."""
+        """Least index of the sources that are ranked at an epoch, adapted by the scheduler."""
         return self._threshold.level
 
     @property
@@ -188,17 +188,17 @@ class Scheduler:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held now."""
+        """Bytes of memory in use."""
         ranked = self._number, self._rank, self._content
         return self._register.nbytes + sum(array.nbytes for array in ranked)
 
     def crawl(self, budget: float | None = None, *, floor: float = 0.0) -> tuple[Numbers, Floats]:
-        """Crawl the sources of this epoch, and go on to the next.
+        """Crawl the sources of this epoch, and advance to the next.
 
         Parameters
         ----------
         budget : float, optional
-            Budget of this epoch alone, if it is another.
+            Budget of this epoch alone, instead of `self.budget`.
         floor : float
             Sources of a smaller index are not crawled in this epoch, unless they are overdue.
 
@@ -207,7 +207,7 @@ class Scheduler:
         sources : ndarray of int
             Numbers of the crawled sources, in no particular order.
         expected_rewards : ndarray
-            Content expected from each at its age.
+            Expected content of each at its age.
 
         Raises
         ------
@@ -224,7 +224,7 @@ class Scheduler:
         while self._threshold.above(max(cut, floor)) and self.threshold > 0:
             want *= 1.3
             if not self._threshold.lower(want, room, calendar, self.epoch, cost, limits):
-                break  # the budget is below every cost, or everyone waits for a minimal age
+                break  # the budget is below every cost, or all sources are below their minimal age
             ranked = self._rank_bucket(limits.most)
             cut, tie, count = self._select(ranked, budget, floor)
         self.marginal_index = cut
@@ -240,18 +240,18 @@ class Scheduler:
         return numbers, rewards
 
     def demand(self, subsidy: ArrayLike, *, most_cost: float = np.inf) -> Any:
-        """Cost of all sources that may be crawled now and have an index of at least `subsidy`.
+        """Return the cost of all sources that may be crawled with an index of at least `subsidy`.
 
-        It is the answer of a part of a crawler to the multiplier that all parts share. Sources
-        below their minimal age do not count. A source at its maximal age counts by its index, as
-        all others do, so that the demand never rises with the subsidy.
+        Parts of a crawler with a common multiplier use it. Sources below their minimal age do not
+        count. A source at its maximal age counts by its index, as all others do, so that the demand
+        never increases with the subsidy.
 
         Parameters
         ----------
         subsidy : float or array_like
             Not negative.
         most_cost : float
-            Only sources count that cost no more.
+            Sources that cost more do not count.
 
         Returns
         -------
@@ -283,7 +283,7 @@ class Scheduler:
         return found if found.ndim else float(found)
 
     def reserve(self, count: int) -> None:
-        """Make room for so many sources in all, so that adding them moves nothing in memory."""
+        """Allocate memory for so many sources in all, so that adding them copies nothing."""
         self._register.reserve(check_integer("count", count, 0))
 
     def add(
@@ -295,16 +295,16 @@ class Scheduler:
         max_age: int | ArrayLike | None = None,
         numbers: ArrayLike | None = None,
     ) -> Numbers:
-        """Take in more sources, or again those that were removed.
+        """Add sources, or removed sources again.
 
         Parameters
         ----------
         sources : Sources
-            What is taken in.
+            The sources.
         ages, min_age, max_age
             As in the class.
         numbers : array_like of int, optional
-            Numbers that removed sources had, to be given to these; new ones by default.
+            Numbers of removed sources, to be assigned to these; new ones by default.
 
         Returns
         -------
@@ -314,14 +314,14 @@ class Scheduler:
         Raises
         ------
         ValueError
-            If an argument is out of range, a number is in use or was never given, or the maximal
-            ages ask for more than the budget.
+            If an argument is out of range, a number is in use or was never assigned, or the maximal
+            ages require more than the budget.
         """
         check_kind("sources", sources, Sources)
         return self._register.add(sources, ages, min_age, max_age, numbers, self.budget, self._now)
 
     def remove(self, numbers: ArrayLike) -> None:
-        """Drop sources, by number.
+        """Remove sources, by number.
 
         Raises
         ------
@@ -331,20 +331,20 @@ class Scheduler:
         self._register.remove(numbers, self._now)
 
     def rerate(self, numbers: ArrayLike, sources: Sources) -> None:
-        """Give sources new rates, utilities and costs; they keep their ages and limits.
+        """Set new rates, utilities and costs of sources; ages and limits do not change.
 
         Parameters
         ----------
         numbers : array_like of int
-            Which sources.
+            Numbers of the sources.
         sources : Sources
-            What they are from now on, in the same order.
+            Their new parameters, in the same order.
 
         Raises
         ------
         ValueError
             If there is no such source, a number occurs twice, the lengths differ, or the maximal
-            ages ask for more than the budget at the new costs.
+            ages require more than the budget at the new costs.
         """
         self._register.rerate(numbers, sources, self.budget, self._now)
 
@@ -354,7 +354,7 @@ class Scheduler:
         Parameters
         ----------
         epochs : int
-            How many, at least 1.
+            Number of epochs, at least 1.
         names : sequence of str, optional
             A label for each number, such as ``sources.names``.
 
@@ -362,7 +362,7 @@ class Scheduler:
         -------
         pandas.DataFrame
             Columns epoch, source (the number, or its label) and expected_reward, in order of epoch
-            and number. It writes itself with ``to_csv`` or ``to_parquet``.
+            and number.
 
         Raises
         ------
@@ -387,22 +387,22 @@ class Scheduler:
         return pd.concat(frames, ignore_index=True)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the whole state to a NumPy archive (.npz), from which `load` goes on.
+        """Write the whole state to a NumPy archive (.npz), for `load`.
 
-        A file of that name is replaced once the new one is complete: a process that is killed while
-        it saves leaves the old state.
+        A file of that name is replaced atomically: a process that is killed while it saves leaves
+        the old state.
 
         Raises
         ------
         ValueError
-            If the budget was set to what is none.
+            If the budget was set to an invalid value.
         """
         budget = check_number("budget", self.budget, 0, high_open=True)
         write_state(path, self._register.state(self._now, budget))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Scheduler:
-        """Return a scheduler that goes on to the same crawls as the one that was saved.
+        """Return a scheduler with a saved state, whose crawls are those of the one that was saved.
 
         Raises
         ------

@@ -1,7 +1,7 @@
-"""Sources from a Parquet file into a scheduler, a part of the file at a time.
+"""Sources read from a Parquet file into a scheduler, a part of the file at a time.
 
-No table of all sources is ever held: each part becomes entries of the calendar and is forgotten.
-What stays is what the scheduler holds, 20 bytes a source in single precision.
+Each part is converted to entries of the calendar and then freed: a table of all sources is never in
+memory, only the scheduler, 20 bytes a source in single precision.
 """
 
 from __future__ import annotations

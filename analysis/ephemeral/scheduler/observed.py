@@ -1,13 +1,13 @@
-"""Sources whose content is observed before a crawl, most of them without computing an index.
+"""Scheduling with observed contents, in which most sources need no index.
 
-With random content the index depends on what is there, X_i(t+1) = alpha_i X_i(t) + U_i(t), so every
-source has to be looked at in every epoch. It need not be ranked: the index rises with the content,
-so a threshold theta gives every source the content at which its index is theta, and one comparison
-tells who is a candidate. If the M-th largest index among the candidates is above theta, the M
-largest of them are the M largest of all; else theta was too high, and all sources are ranked. The
-content moves on in the same pass.
+With random content the index depends on the content, X_i(t+1) = alpha_i X_i(t) + U_i(t), so every
+source has to be read in every epoch, but not ranked: the index increases with the content, so a
+threshold theta corresponds to a content of each source, and one comparison finds the candidates. If
+the M-th largest index among the candidates is above theta, the M largest of them are the M largest
+of all; otherwise theta was too high, and all sources are ranked. The content is advanced in the
+same pass.
 
-With s = x/u*, m = mu T and h(y) = exp(-y) - 1 + y, Theorem 1 on the piece where eta = k is
+With s = x/u*, m = mu T and h(y) = exp(-y) - 1 + y, Theorem 1 on the interval where eta = k is
 gamma = (u*/C) [k (1 - e^-m) s - h(m k) + k h(m)], which gives s at gamma = theta; beyond u* the
 index is x/C.
 
@@ -51,11 +51,11 @@ class ObservedScheduler:
     Attributes
     ----------
     state : ndarray, shape (N,)
-        Content of each source now, before the crawl of the epoch to come.
+        Content of each source before the next crawl.
     threshold : float
-        Least index of the sources that are ranked; the scheduler moves it.
+        Least index of the sources that are ranked, adapted by the scheduler.
     rebuilds : int
-        How often all sources were ranked.
+        Number of epochs in which all sources were ranked.
 
     Raises
     ------
@@ -83,14 +83,14 @@ class ObservedScheduler:
     def crawl(
         self, arrived: ArrayLike, budget: float | None = None
     ) -> tuple[NDArray[np.int64], Floats]:
-        """Crawl the sources of this epoch; then the content moves on to the next.
+        """Crawl the sources of this epoch, and advance the contents to the next.
 
         Parameters
         ----------
         arrived : array_like, shape (N,)
-            What this epoch brings to each source until the next one, U_i(t); not negative.
+            Content that arrives at each source until the next epoch, U_i(t); not negative.
         budget : float, optional
-            Budget of this epoch alone, if it is another.
+            Budget of this epoch alone, instead of that of the constructor.
 
         Returns
         -------
@@ -142,7 +142,7 @@ class ObservedScheduler:
 
 
 def content_at_index(sources: Sources, index: float) -> Floats:
-    """Content at which the Whittle index of each source has a given value.
+    """Return the content at which the Whittle index of each source has a given value.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def rank_found(
 
 @njit(cache=True)
 def advance(state: Floats, alpha: Floats, arrived: Floats, level: Floats, found: Ints) -> int:
-    """Let one epoch pass; write the numbers of sources at their level or above, return how many."""
+    """Advance the contents by one epoch; list and count the sources at or above their level."""
     count = 0
     for i in range(state.size):
         state[i] = alpha[i] * state[i] + arrived[i]

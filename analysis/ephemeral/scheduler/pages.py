@@ -1,27 +1,27 @@
-r"""Prices of pages and queues: what caps the index of a source whose crawls take all its pages.
+"""Prices of pages and queues: caps of the index of a source whose crawls take all its pages.
 
-Where each page costs p, a crawl at age k is worth r(k) = x_k - p Lambda T k, and the Whittle index
-is the one of part I, but at most the largest r (see `analysis.joint.prices`). Per unit of cost,
+If each page costs p, the value of a crawl at age k is r(k) = x_k - p Lambda T k, and the Whittle
+index is that of part I, but at most the largest r (see `analysis.joint.prices`). Per unit of cost,
 with limit = u*/C, m = mu T and n = Lambda T / C pages an epoch,
 
     r(k)/C = limit (1 - e^{-m k}) - p n k,
 
-which is largest at the first k from which on one more epoch brings no more than its pages cost,
+which is largest at the first k at which the content of one more epoch is worth at most its pages,
 limit e^{-m k} (1 - e^{-m}) <= p n.
 
-*A queue.* Let an engine index at exponential times of rate s, first come first served, the freshest
-of a crawl first, with room for all pages, and let a page count what it is worth when it is indexed.
-With delta = s / (s + mu), the share that a page keeps while one is indexed, a crawl at age k that
-joins q pages is worth
+*A queue.* An engine indexes pages at exponential times of rate s, first come first served, the
+freshest of a crawl first, without limit on the queue, and a page has its value when it is indexed.
+Let delta = s / (s + mu), the share of its value that a page keeps during one indexing. A crawl at
+age k whose pages join a queue of q pages has the value
 
-    xi sum_{j>=1} delta^(q+j) P(the j-th page back in time is younger than k T)
+    xi sum_{j>=1} delta^(q+j) P(the j-th most recent page is younger than k T)
         = xi delta^(q+1) Lambda / mu' (1 - e^{-mu' k T}),    mu' = mu (1 + Lambda / (s + mu)):
 
-the j-th page back has the density of a gamma law of shape j and rate Lambda, and the sum over j of
-delta^(j-1) times it is Lambda e^{-Lambda (1-delta) t}. So a source seen through the queue is a
-source again, of worth xi delta^(q+1) and decay rate mu', with the index and the cap of one. Where
-all content fades at one rate, delta^q is common to all, and q pages do to the order what a price of
-p / delta^q does: a queue is a higher price. Where rates differ, the order itself changes with q.
+the age of the j-th most recent page has the gamma law of shape j and rate Lambda, and the sum over
+j of delta^(j-1) times its density is Lambda e^{-Lambda (1-delta) t}. So with a queue a source is
+equivalent to a source of utility xi delta^(q+1) and decay rate mu', with its index and cap. If all
+contents decay at one rate, delta^q is common to all, and q pages order the sources as a price of
+p / delta^q does. If rates differ, the order itself depends on q.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def pages_per_epoch(sources: Sources) -> Floats:
 
 
 def queued_sources(sources: Sources, index_rate: float, queue: int = 0) -> Sources:
-    """Return the sources as they look through the queue of an engine with room for all pages.
+    """Return the sources that are equivalent to these with the queue of an engine without limit.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def queued_sources(sources: Sources, index_rate: float, queue: int = 0) -> Sourc
     Returns
     -------
     Sources
-        The content of these at an age is what the pages of a crawl are worth when they are indexed,
-        first come first served and the freshest of a crawl first.
+        Their content at an age is the value of the pages of a crawl when they are indexed, first
+        come first served and the freshest of a crawl first.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def queued_sources(sources: Sources, index_rate: float, queue: int = 0) -> Sourc
 
 
 def fading_per_page(sources: Sources, index_rate: float) -> Floats:
-    """Return log delta, the logarithm of what a page keeps while one is indexed, shape (N,)."""
+    """Return log delta, the log of the value that a page keeps during one indexing, shape (N,)."""
     return -np.log1p(sources.decay_rate / index_rate)
 
 

@@ -1,8 +1,8 @@
-"""The sources of a scheduler, by number: their entries in the calendar and what decides about them.
+"""The sources of a scheduler, by number: entries in the calendar, costs, limits and page prices.
 
 A source has an entry in the calendar (rates, last crawl, due age), a cost, limits on its age and,
-where pages have a price or join a queue, what its pages are worth. Numbers start at 0; one that was
-removed stays free until it is given again.
+if pages have a price or join a queue, the value of its pages. Numbers start at 0; the number of a
+removed source is free until it is assigned again.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Register:
         return self
 
     def state(self, now: Now, budget: float) -> State:
-        """Return all that a file must hold for a scheduler to go on."""
+        """Return the state of a scheduler for a file."""
         return State(
             self.entries(), self.cost, self.limits, now.epoch, self.total, budget, now.theta,
             self._pages, self.price, self._empty, self._engine,
@@ -106,7 +106,7 @@ class Register:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held now."""
+        """Bytes of memory in use."""
         arrays = (*self.calendar, *self.limits, self.cost, self._pages, self._empty)
         return sum(array.nbytes for array in arrays)
 
@@ -120,11 +120,11 @@ class Register:
 
     @property
     def price(self) -> float:
-        """Price of a page; 0 where none was given."""
+        """Price of a page; 0 if none was given."""
         return self._price or 0.0
 
     def set_price(self, price: float, now: Now) -> None:
-        """Cap the index of all sources at another price of pages."""
+        """Set the price of pages, and the caps of all indices that follow from it."""
         if self._price is None:
             raise ValueError("price must be given to the scheduler before it can be set")
         self._price = check_number("price", price, 0, high_open=True)
@@ -133,11 +133,11 @@ class Register:
 
     @property
     def queue(self) -> int:
-        """Pages waiting at the engine; 0 where there is none."""
+        """Pages waiting at the engine; 0 without an engine."""
         return self._engine.queue if self._engine else 0
 
     def set_queue(self, queue: int, now: Now) -> None:
-        """Change the rates of all sources to those that another queue leaves them."""
+        """Set the length of the queue, and the rates of all sources that follow from it."""
         if self._engine is None:
             raise ValueError("queue needs a scheduler that was given an index_rate")
         self._engine = checked_engine(self._engine.index_rate, queue)
@@ -157,7 +157,7 @@ class Register:
         budget: float,
         now: Now,
     ) -> Numbers:
-        """Take in sources under new numbers, or under those that removed sources had."""
+        """Add sources under new numbers, or under those of removed sources."""
         count, first = len(sources), self.total
         ages = whole_numbers("ages", ages, count, 0)
         some = limits(min_age, max_age, count)
@@ -180,7 +180,7 @@ class Register:
         return given
 
     def remove(self, numbers: ArrayLike, now: Now) -> None:
-        """Drop sources, by number."""
+        """Remove sources, by number."""
         gone = self._take_out(numbers, now)
         if self.limits.most.size:
             self.limits.most[gone["number"]] = buckets.NEVER
@@ -210,16 +210,16 @@ class Register:
         buckets.insert(self.calendar, entries, now.epoch, now.theta, self.limits)
 
     def _check_load(self, name: str, cost: Floats, most: NDArray[np.int32], budget: float) -> None:
-        """Refuse costs and maximal ages that ask for more than now and than the budget."""
+        """Raise if maximal ages require more than before and more than the budget."""
         asked, before = load(cost, most), load(self.cost, self.limits.most)
         if asked > max(budget * ROOM, before):
             raise ValueError(
-                f"{name} must not let maximal ages ask for more than the budget of "
+                f"{name} must not let maximal ages require more than the budget of "
                 f"{budget:g} an epoch, got {asked:g} for all sources together"
             )
 
     def _rate(self, entries: NDArray[np.void], sources: Sources) -> None:
-        """Write the rates of entries, in the order of their sources, as the queue is now."""
+        """Write the rates of entries, in the order of their sources, for the current queue."""
         if self._engine is None:
             set_rates(entries, sources)
         else:
@@ -255,7 +255,7 @@ class Register:
         self.limits = self.limits._replace(cap=cap)
 
     def _free_numbers(self, numbers: ArrayLike, count: int) -> Numbers:
-        """Check numbers that are to be given again, one for each of `count` sources."""
+        """Check numbers that are to be assigned again, one for each of `count` sources."""
         given = check_integers("numbers", numbers).ravel()
         if given.shape != (count,) or np.unique(given).size != count:
             raise ValueError(f"numbers must be {count} different integers, got {numbers!r:.200}")
@@ -272,7 +272,7 @@ class Register:
         return out[: buckets.extract(self.calendar, wanted, out, leave)]
 
     def _take_out(self, numbers: ArrayLike, now: Now) -> NDArray[np.void]:
-        """Take the entries of some numbers out of the calendar; refuse a number that has none."""
+        """Remove entries from the calendar by number; raise for a number without entry."""
         chosen = np.atleast_1d(np.asarray(numbers))
         wanted = np.zeros(self.total, dtype=bool)
         for number in chosen.tolist():

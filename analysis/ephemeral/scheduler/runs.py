@@ -1,4 +1,4 @@
-"""What a scheduler earns when it crawls epoch after epoch."""
+"""Rewards of a scheduler over many epochs."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ Floats = NDArray[np.float64]
 
 
 class Crawls(Protocol):
-    """Any scheduler of known ages."""
+    """A scheduler with known ages."""
 
     def crawl(self) -> tuple[NDArray[np.int64], Floats]:
         """Crawl the sources of this epoch."""
 
 
 def rewards(scheduler: Crawls, epochs: int) -> Floats:
-    """Crawl so many epochs and return what each is expected to earn.
+    """Crawl so many epochs and return the expected reward of each.
 
     Parameters
     ----------
     scheduler : Crawls
-        In one process or in parts; it is left where the last epoch leaves it.
+        In one process or in parts; it is advanced by these epochs.
     epochs : int
-        How many.
+        Number of epochs.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""The state of a scheduler in a file, checked before compiled code sees it.
+"""The state of a scheduler in a file, checked before compiled code uses it.
 
-Compiled loops trust the numbers of an entry: one that points beyond the arrays would read and write
-memory that is not theirs. So a state is read only as it was written (the file holds a digest of all
-its arrays), and only if every array is what a scheduler can hold.
+Compiled loops do not check the numbers of an entry: an invalid one would read and write memory
+outside the arrays. So a state is read only if it is unchanged (the file has a digest of all arrays)
+and every array is valid for a scheduler.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from analysis.ephemeral.scheduler.calendar.buckets import (
 from analysis.files import replacing
 
 NO_QUEUE = np.empty((0, 2))
-"""What is kept of sources where there is no queue."""
+"""The array `empty` of a state without a queue."""
 LATEST = 2**31 - 1
 """Largest number of an epoch, or of a source, that an entry can hold."""
 
@@ -40,9 +40,9 @@ class State(NamedTuple):
     """The whole state of a scheduler.
 
     `entries` are those of its calendar, in any order; `cost` and `limits` hold one number for all
-    sources or one a number; `epoch` is that to come, `total` the numbers given so far, `level` the
-    threshold. Where pages have a price, `pages` holds those of an epoch, one a number; where they
-    join a queue, `empty` holds u*/C at an empty one and log delta.
+    sources or one a number; `epoch` is the next one, `total` the numbers assigned so far, `level`
+    the threshold. If pages have a price, `pages` holds the pages of an epoch, one a number; if they
+    join a queue, `empty` holds u*/C at an empty queue and log delta.
     """
 
     entries: NDArray[np.void]
@@ -82,7 +82,7 @@ def read_state(path: str | PathLike[str]) -> State:
     Raises
     ------
     ValueError
-        If the file was not written by `write_state`, or holds what no scheduler can.
+        If the file was not written by `write_state`, or its content is not valid.
     """
     with open(path, "rb") as file:
         try:
@@ -92,12 +92,12 @@ def read_state(path: str | PathLike[str]) -> State:
             if digest.dtype != np.uint8 or not np.array_equal(digest, _digest(arrays)):
                 raise ValueError("it was changed since")
             return _checked(arrays)
-        except Exception as error:  # whatever a damaged archive makes of its reader
+        except Exception as error:  # a damaged archive can cause any error in its reader
             raise ValueError(f"{path} must be a file that `save` wrote: {error}") from error
 
 
 def _digest(arrays: dict[str, NDArray[Any]]) -> NDArray[np.uint8]:
-    """Digest of the names, kinds, shapes and contents of arrays."""
+    """Return a digest of names, kinds, shapes and contents of arrays."""
     digest = sha256()
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
@@ -153,4 +153,4 @@ def _checked(arrays: dict[str, NDArray[Any]]) -> State:
 
 def _require(name: str, right: Any) -> None:
     if not right:
-        raise ValueError(f"{name} is not what a scheduler can hold")
+        raise ValueError(f"{name} is not valid for a scheduler")

@@ -30,13 +30,13 @@ Ints = NDArray[np.int32]
 Entries = NDArray[np.void]
 
 PRECISIONS = {"double": "f8", "single": "f4"}
-"""How the rates in an entry are stored; all that is computed from them is in double precision."""
+"""Types of the rates in an entry; all computations are in double precision."""
 ENTRIES = {
     name: np.dtype(
         [
             ("limit", rate),  # u*/C
             ("decay", rate),  # mu T
-            ("number", "i4"),  # which source
+            ("number", "i4"),  # number of the source
             ("last", "i4"),  # epoch of the last crawl
             ("due", "i4"),  # age at which it falls due
         ]
@@ -44,9 +44,9 @@ ENTRIES = {
     for name, rate in PRECISIONS.items()
 }
 NEVER = 2**30
-"""Due age of a source whose index stays below the threshold; such sources have a bucket, too."""
+"""Due age of a source whose index stays below the threshold; such sources have one bucket."""
 AHEAD = 3
-"""How many entries ahead of the last one a bucket's memory is fetched."""
+"""Entries by which prefetching is ahead of the last entry of a bucket."""
 RING = 1024
 DORMANT = RING
 BLOCK = 256
@@ -87,7 +87,7 @@ def precision_of(entries: Entries) -> str:
 
 
 def with_room(calendar: Calendar, entries: int) -> Calendar:
-    """Return the calendar with room for so many entries in all, however they fall."""
+    """Return the calendar with room for so many entries, whatever their buckets."""
     have = calendar.link.size
     missing = entries // BLOCK + RING + 4 - have
     if missing <= 0:
@@ -96,14 +96,14 @@ def with_room(calendar: Calendar, entries: int) -> Calendar:
     link = np.arange(1, have + missing + 1, dtype=np.int32)
     link[:have] = calendar.link
     link[-1] = calendar.free[0]
-    # Growing in place moves pages and copies nothing; no one else holds the pool.
+    # Resizing in place avoids a copy; there is no other reference to the pool.
     calendar.pool.resize((have + missing) * BLOCK, refcheck=False)
     free = np.array([have, calendar.free[1] + missing, 0])
     return calendar._replace(link=link, free=free)
 
 
 def _prefetch(typing_context: Any, address: Any) -> Any:
-    """Tell the processor that the cache line at an address is wanted soon."""
+    """Emit an instruction that loads the cache line at an address ahead of its use."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer, word = ir.PointerType(ir.IntType(8)), ir.IntType(32)
@@ -120,13 +120,13 @@ prefetch: Any = intrinsic(_prefetch)
 
 
 NO_CAPS = np.empty(0)
-"""Caps where pages have no price."""
+"""No caps, for pages without a price."""
 
 
 class Limits(NamedTuple):
-    """Least and greatest ages between crawls: none, one for all sources, or one a number.
+    """Minimal and maximal ages: none, one for all sources, or one a number.
 
-    `cap` holds the largest index of each number where pages have a price, or nothing.
+    `cap` holds the largest index of each number if pages have a price, and is empty otherwise.
     """
 
     least: Ints
@@ -143,7 +143,7 @@ def least_age(limits: Limits, number: int) -> Any:
 
 @njit(cache=True)
 def first_age(entry: Any, theta: float, least: Any) -> Any:
-    """First age, not below the minimal one, at which the index is at least theta; or NEVER."""
+    """Return the first age, at least `least`, at which the index is at least theta; or NEVER."""
     limit, decay = np.float64(entry.limit), np.float64(entry.decay)
     if theta <= 0.0:
         return least
@@ -177,7 +177,7 @@ def first_age(entry: Any, theta: float, least: Any) -> Any:
 
 @njit(cache=True, inline="always")
 def due_age(entry: Any, theta: float, limits: Limits) -> Any:
-    """Age at which an entry falls due."""
+    """Return the age at which an entry falls due."""
     due = first_age(entry, theta, least_age(limits, entry.number))
     if limits.cap.size and (limits.cap[entry.number] < theta or limits.cap[entry.number] < 0.0):
         due = NEVER
@@ -188,9 +188,9 @@ def due_age(entry: Any, theta: float, limits: Limits) -> Any:
 
 @njit(cache=True)
 def check_blocks(calendar: Calendar) -> None:
-    """Raise if a block was wanted where none was free: entries are lost then.
+    """Raise if no free block was left for an entry, which would then be lost.
 
-    There is always one in a calendar `with_room`.
+    A calendar from `with_room` always has a free block.
     """
     if calendar.free[2]:
         raise MemoryError("the calendar is out of blocks")
@@ -198,7 +198,7 @@ def check_blocks(calendar: Calendar) -> None:
 
 @njit(cache=True)
 def fresh_block(calendar: Calendar, after: int) -> Any:
-    """Take a free block and chain it before another."""
+    """Take a free block and link it before another in its chain."""
     fresh = np.int32(calendar.free[0])
     calendar.free[2] |= fresh < 0
     calendar.free[0] = calendar.link[fresh]
@@ -209,15 +209,15 @@ def fresh_block(calendar: Calendar, after: int) -> Any:
 
 @njit(cache=True, inline="always")
 def push(calendar: Calendar, entry: Any, earliest: int) -> None:
-    """Put an entry into the bucket of the epoch at which it falls due, `earliest` or later."""
+    """Add an entry to the bucket of the epoch at which it falls due, `earliest` or later."""
     if entry.due == NEVER:
         bucket = DORMANT
     else:
         bucket = min(max(entry.last + entry.due, earliest), earliest + RING - 2) & (RING - 1)
     block = calendar.head[bucket]
     if block < 0 or calendar.fill[bucket] == BLOCK:
-        # Written out, and with a flag for an exception: a call or a raise in this loop would count
-        # references to the arrays for every entry, and take four times as long.
+        # Inlined, and with a flag instead of an exception: a call or a raise in this loop would
+        # count references to the arrays for every entry, and take four times as long.
         fresh = np.int32(calendar.free[0])
         calendar.free[2] |= fresh < 0
         calendar.free[0] = calendar.link[fresh]
@@ -228,13 +228,13 @@ def push(calendar: Calendar, entry: Any, earliest: int) -> None:
     place = np.int64(block) * BLOCK + calendar.fill[bucket]
     calendar.pool[place] = entry
     calendar.fill[bucket] += 1
-    # For the next one in this bucket.
+    # For the next entry of this bucket.
     prefetch(calendar.pool.ctypes.data + (place + AHEAD) * calendar.pool.itemsize)
 
 
 @njit(cache=True, inline="always")
 def release(calendar: Calendar, block: int) -> int:
-    """Free a block; return the one after it in its chain."""
+    """Free a block; return the next block of its chain."""
     after = calendar.link[block]
     calendar.link[block] = calendar.free[0]
     calendar.free[0] = block
@@ -256,7 +256,7 @@ def bucket_size(calendar: Calendar, epoch: int) -> int:
 
 @njit(cache=True)
 def insert(calendar: Calendar, entries: Entries, epoch: int, theta: float, limits: Limits) -> None:
-    """Put entries into the calendar, due under theta."""
+    """Add entries to the calendar, due under theta."""
     for j in range(entries.size):
         entry = entries[j]
         entry.due = due_age(entry, theta, limits)
@@ -266,9 +266,9 @@ def insert(calendar: Calendar, entries: Entries, epoch: int, theta: float, limit
 
 @njit(cache=True)
 def gather(calendar: Calendar) -> tuple[int, int]:
-    """Empty all buckets into one chain; return its first block, alone not full, and its fill.
+    """Move all entries into one chain; return its first block, the only partial one, and its fill.
 
-    So the old blocks that are partly full do not take the room of the new ones.
+    This frees the partly filled blocks before the buckets are filled again.
     """
     first, fill = -1, BLOCK
     for bucket in range(RING + 1):
@@ -309,9 +309,9 @@ def rebuild(calendar: Calendar, epoch: int, theta: float, limits: Limits) -> Non
 
 @njit(cache=True)
 def extract(calendar: Calendar, wanted: NDArray[np.bool_], out: Entries, leave: bool) -> int:
-    """Copy the entries of the wanted numbers to `out`; take them away, unless they are to stay.
+    """Copy the entries of the wanted numbers to `out`; remove them unless `leave` is true.
 
-    Returns how many there were.
+    Returns the number of entries found.
     """
     found = 0
     for bucket in range(RING + 1):

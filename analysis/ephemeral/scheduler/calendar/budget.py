@@ -1,8 +1,8 @@
-"""Filling an epoch's budget in order of rank, without sorting more than it takes.
+"""Selection of sources for an epoch's budget in order of rank, without a full sort.
 
-Sources are taken in order of rank, ties in order of number, until one does not fit into what is
-left of the budget (`stop` of `optimum.costs`). A source that costs more than the whole
-budget of the epoch is passed over, or it would keep all others waiting.
+Sources are taken in order of rank, ties in order of number, until one costs more than the rest of
+the budget (`stop` of `optimum.costs`). A source that costs more than the whole budget is passed
+over, since otherwise no other source would ever be crawled.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
 ALL = 0.5 * WAITING
-"""Cut below all ranks: the budget is not spent."""
+"""Cut below all ranks: every source fits into the budget."""
 ROOM = 1.0 + ROUNDING
-"""Costs such as 0.1 fill a budget such as 1 in spite of rounding."""
+"""Factor on the budget, so that ten costs of 0.1 fit into a budget of 1 despite rounding."""
 
 
 class Choice(NamedTuple):
-    """Sources to take: those ranked above the cut, and those on it up to number `tie`."""
+    """Selected sources: those ranked above the cut, and those on it up to number `tie`."""
 
     cut: float
     tie: int
     crawls: int
 
     def taken(self, number: Ints, rank: Floats) -> NDArray[np.bool_]:
-        """Tell which sources are taken."""
+        """Return which sources are selected."""
         return (rank > self.cut) | ((rank == self.cut) & (number <= self.tie))
 
 
 def choose(budget: float, number: Ints, rank: Floats, cost: Floats) -> Choice:
-    """Choose which sources to take.
+    """Select sources in order of rank.
 
     Parameters
     ----------
     budget : float
-        What may be spent.
+        Cost that may be spent.
     number : ndarray of int, shape (n,)
         Number of each source.
     rank : ndarray, shape (n,)
-        Rank of each source, not negative, or WAITING for a source that may not be taken. Sources
+        Rank of each source, not negative, or WAITING for a source that may not be crawled. Sources
         that cost more than the budget are set to WAITING.
     cost : ndarray
         One cost for all, or one for each number.

@@ -1,9 +1,8 @@
-"""An epoch of the calendar: rank the sources that are due, crawl, and move all of them on.
+"""One epoch of the calendar: rank the due sources, crawl, and move all entries on.
 
-The entries of the epoch's bucket are read in order, block by block, while the next block is on
-its way from memory. Sources at their maximal age rank above all others, and sources that are in
-the bucket before they are due rank below.
-
+The entries of the epoch's bucket are read in order, block by block, and the next block is
+prefetched. Sources at their maximal age rank above all others, and sources in the bucket that are
+not due rank below.
 Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), Theorem 1.
 """
 
@@ -30,9 +29,9 @@ from analysis.ephemeral.scheduler.calendar.buckets import (
 from analysis.ephemeral.scheduler.calendar.vector_index import bend_of, shares
 
 OVERDUE = 1e200
-"""Rank of a source at its maximal age; it grows with every epoch that the source is overdue."""
+"""Rank of a source at its maximal age; it increases with every epoch."""
 WAITING = -1.0
-"""Rank of a source that is in the epoch's bucket and not due (it was due beyond the ring)."""
+"""Rank of a source in the epoch's bucket that is not due: its due epoch is beyond the ring."""
 
 
 @njit(cache=True)
@@ -45,7 +44,7 @@ def rank_bucket(
     rank: Floats,
     content: Floats,
 ) -> None:
-    """Rank the epoch's bucket: number, index and content per unit of cost of each entry."""
+    """Write number, rank and content per unit of cost of each entry of the epoch's bucket."""
     limit, decay, age = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     width = calendar.pool.itemsize
     bucket = epoch & (RING - 1)
@@ -99,8 +98,8 @@ def settle(
 ) -> None:
     """Crawl the sources in the epoch's bucket above the cut, and those on it up to number `tie`.
 
-    All entries move on: a source that was crawled to its next due epoch, one that was not to the
-    next epoch, or to its due epoch under theta if that has risen.
+    Each entry moves to another bucket: a crawled source to that of its next due epoch, another one
+    to that of the next epoch, or of its due epoch under theta if that has risen.
     """
     bucket = epoch & (RING - 1)
     block, size = calendar.head[bucket], calendar.fill[bucket]
@@ -137,11 +136,11 @@ def demand(
     most_cost: float,
     every: int = 1,
 ) -> tuple[Floats, float]:
-    """Cost of all sources that may be crawled now and have an index of at least each level.
+    """Return the cost of all sources that may be crawled now, with an index of at least each level.
 
-    The levels must rise. Only sources count that cost at most `most_cost`. Also returns their
-    largest index. From one block in `every` the cost of all is estimated; the largest index is then
-    that of those seen.
+    The levels must increase. Sources that cost more than `most_cost` do not count. Also returns the
+    largest index of those that count. With `every` > 1 the cost is estimated from one block in
+    `every`, and the largest index is that of the sampled sources.
     """
     totals, largest = np.zeros(levels.size), 0.0
     seen = 0

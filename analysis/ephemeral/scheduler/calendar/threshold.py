@@ -1,8 +1,8 @@
 """The threshold of a scheduler, which changes its speed and not its crawls.
 
-The epoch's bucket of the calendar holds every source whose index is at least the threshold. Just
-below the lowest index crawled few sources are ranked but not crawled; above it the calendar has to
-be sorted anew.
+The epoch's bucket of the calendar holds every source whose index is at least the threshold. If the
+threshold is just below the lowest index crawled, few sources are ranked and not crawled; if it is
+above, the calendar has to be sorted anew.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from analysis.ephemeral.scheduler.calendar import epoch as epoch_kernel
 from analysis.ephemeral.scheduler.calendar.buckets import Calendar, Floats, Limits
 
 MEMORY = 16
-"""Epochs of crawls whose lowest index decides how far the threshold rises."""
+"""Epochs whose lowest crawled index sets the threshold."""
 MARGIN = 0.0015
-"""How far the threshold stays below the lowest index crawled; doubles when it was too little."""
+"""Relative margin of the threshold below the lowest index crawled; doubled if too small."""
 CROWDED = 8
-"""The threshold rises early if a bucket holds more than so many times the epoch's crawls."""
+"""Ratio of bucket size to crawls above which the threshold rises before `MEMORY` epochs."""
 SAMPLE = 1000
-"""About so many sources due at a threshold are sampled to find one; a bad one is sorted again."""
+"""Number of due sources that are sampled to find a threshold."""
 SAFETY = 1.0 + 1e-9
-"""An index this much above the threshold is above it beyond rounding."""
+"""Factor by which an index is above the threshold beyond rounding."""
 
 
 class Threshold:
@@ -45,7 +45,7 @@ class Threshold:
         self._cuts: deque[float] = deque(maxlen=MEMORY)
 
     def above(self, index: float) -> bool:
-        """Tell whether the threshold is above an index, or equal to it up to rounding."""
+        """Return whether the threshold is above an index, or equal to it up to rounding."""
         return index < self.level * SAFETY
 
     def follow(self, cut: float, crawls: int, looked_at: int, epoch: int) -> None:
@@ -54,7 +54,7 @@ class Threshold:
         if len(self._cuts) == MEMORY and epoch % MEMORY == 0:
             lowest = min(self._cuts)
         elif looked_at > CROWDED * (crawls + MEMORY):
-            # Ages that rise from a common start raise the index at every epoch.
+            # From equal initial ages all indices increase at every epoch.
             lowest = min(list(self._cuts)[-4:])
         else:
             return
@@ -71,16 +71,16 @@ class Threshold:
         cost: Floats,
         limits: Limits,
     ) -> bool:
-        """Sort the calendar anew under a threshold at which more than so much cost is due.
+        """Sort the calendar anew under a threshold at which sources of a cost above `want` are due.
 
-        Only sources count that cost no more than the budget. If there is none that may be crawled
-        now, no threshold helps: nothing is changed, and the answer is False.
+        Sources that cost more than the budget do not count. If no other source may be crawled now,
+        nothing is changed and False returned.
         """
         totals, high = epoch_kernel.demand(calendar, epoch, np.zeros(1), cost, limits, budget)
         total = totals[0]
         if total == 0.0:
             return False
-        # One source in `every` is counted.
+        # Only one block in `every` is counted.
         every = max(1, int(want / total * calendar.pool.size / SAMPLE))
         want *= 1.0 if every == 1 else 1.1
         low = 0.0
@@ -98,7 +98,7 @@ class Threshold:
                     break
         if self.rebuilds:
             self._margin = min(2 * self._margin, 0.5)
-        # Many sources may share one index; a threshold on it would be too close to be trusted.
+        # Many sources may have the same index: a threshold equal to it is unsafe under rounding.
         self.level = low / SAFETY**2
         self.rebuilds += 1
         self._cuts.clear()

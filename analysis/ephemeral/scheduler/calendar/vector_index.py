@@ -1,9 +1,9 @@
-"""The index at an age without branches or calls, so that loops over sources compile to vectors.
+"""The index at an age without branches or calls, so that loops over sources compile to SIMD code.
 
-It is that of `analysis.ephemeral.index.whittle_index_at_age` to a few units in the last place, at a
-few nanoseconds a source. One source at one age has one value, to the last bit, wherever the loop
-stands: orders of sources do not depend on how the work is cut. Polynomials are evaluated with fused
-multiplications and additions, each asked for by name, so that no compiler decides where they are.
+It equals `analysis.ephemeral.index.whittle_index_at_age` up to a few units in the last place, at a
+few nanoseconds a source. The value for a source and an age is the same to the last bit in every
+loop, so that the order of sources does not depend on how the work is split. Polynomials are
+evaluated with explicit fused multiply-add instructions, which leave the compiler no choice.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ fma: Any = intrinsic(_fma)
 
 @njit(cache=True, inline="always")
 def exp_minus(z: float) -> float:
-    """exp(-z) for z >= 0 to one unit in the last place, in a form that compiles to vectors."""
+    """Return exp(-z) for z >= 0 to one unit in the last place; it compiles to SIMD code."""
     z = min(z, 700.0)
     n = np.floor(z * 1.4426950408889634 + 0.5)
     r = (n * 6.93147180369123816490e-01 - z) + n * 1.90821492927058770002e-10
@@ -52,7 +52,7 @@ def exp_minus(z: float) -> float:
 
 @njit(cache=True, inline="always")
 def bend_of(decay: float) -> float:
-    """Return h(mu T) = exp(-mu T) - 1 + mu T >= 0, in a form that compiles to vectors."""
+    """Return h(mu T) = exp(-mu T) - 1 + mu T >= 0, in a form that compiles to SIMD code."""
     y = min(decay, 0.5)
     s = 1.0 / 87178291200.0
     s = fma(s, y, -1.0 / 6227020800.0)
@@ -72,10 +72,10 @@ def bend_of(decay: float) -> float:
 
 @njit(cache=True, inline="always")
 def shares(decay: float, bend: float, age: float) -> tuple[float, float]:
-    """Index in units of u*/C and content in units of u*, at an age.
+    """Return the index in units of u*/C and the content in units of u*, at an age.
 
-    With z = mu T k, e^-z (e^z - 1 - z + k h) and e^-z (z + e^z - 1 - z); where z is above 1/2 the
-    same without the series. No branches, so that it compiles to vectors.
+    With z = mu T k they are e^-z (e^z - 1 - z + k h) and e^-z (z + e^z - 1 - z); the bracketed
+    differences come from a series for z <= 1/2. Without branches, so that it compiles to SIMD code.
     """
     z = decay * age
     left = exp_minus(z)

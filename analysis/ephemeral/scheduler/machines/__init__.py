@@ -1,1 +1,1 @@
-"""One scheduler a machine, under one subsidy: the protocol, the cluster, what it takes."""
+"""One scheduler on each machine, with a common subsidy: protocol, cluster and its requirements."""

@@ -1,12 +1,12 @@
 """The parts of a crawler as actors on a Dask cluster, restarted from a saved state if lost.
 
-A part begins from a saved state in a folder that all machines see, and saves itself there before
-every `save_every`-th epoch. When its worker dies, it begins anew from that state on a worker that
-is alive, lets the epochs that it missed pass without a crawl, and repeats the call that was not
-answered. It has then forgotten what it crawled since it was saved: it holds these sources for older
-than they are, and may come back to some too soon. `ClusterMachines.losses` says how much that was.
+A part starts from a saved state in a folder that all machines share, and saves its state there
+before every `save_every`-th epoch. If its worker dies, it restarts from that state on another one,
+lets the missed epochs pass without a crawl, and repeats the unanswered call. Its crawls since it
+was saved are forgotten: it takes these sources for older than they are, and may crawl some too
+soon. `ClusterMachines.losses` measures the loss.
 
-What the coordinator sends to a part and receives from it in an epoch is what `partition` says.
+The messages between coordinator and parts are those of `partition`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ POLL = 0.5
 
 
 class Loss(NamedTuple):
-    """The crawls of a part that were lost with its worker.
+    """Crawls of a part that were lost with its worker.
 
     `part` was lost at `epoch` and restarted from a saved state, without the crawls of the last
-    `epochs`, whose budget was `spent` in all. Crawls lost with an earlier worker are not counted
+    `epochs`, whose total budget was `spent`. Crawls lost with an earlier worker are not counted
     again.
     """
 
@@ -47,7 +47,7 @@ class SavedPart(Part):
     Parameters
     ----------
     path : Path
-        Where its state was saved, and is saved.
+        File of its state.
     epoch : int
         The next epoch; the epochs since the state was saved pass without a crawl.
     """
@@ -60,7 +60,7 @@ class SavedPart(Part):
             self.scheduler.crawl(0.0)
 
     def missed(self) -> int:
-        """Return how many epochs passed between the saved state and the first one here."""
+        """Return the number of epochs between the saved state and the first one here."""
         return self._missed
 
     def save_and_crawl(self, quota: float, floor: float) -> float:
@@ -75,11 +75,11 @@ class Cluster:
     Parameters
     ----------
     client : distributed.Client
-        Of the cluster.
+        Client of the cluster.
     folder : path
-        Where the parts save their states, under one name on all machines.
+        Folder for the saved states, under one path on all machines.
     save_every : int
-        Epochs between two savings, at least 1.
+        Epochs between two saved states, at least 1.
     patience : float
         Seconds that a part may wait for a worker, positive.
 
@@ -97,7 +97,7 @@ class Cluster:
         self.patience = check_number("patience", patience, 0, low_open=True, high_open=True)
 
     def start(self, parts: Iterator[Scheduler]) -> ClusterMachines:
-        """Save one part after another in the folder, and let each begin on a worker."""
+        """Save the parts one by one in the folder, and start each on a worker."""
         self.folder.mkdir(parents=True, exist_ok=True)
         paths = []
         for number, scheduler in enumerate(parts):
@@ -121,7 +121,7 @@ class Actors:
     Raises
     ------
     WorkerLost
-        If the cluster has no worker; from `ask` if a part cannot be restarted.
+        If the cluster has no worker; from `call_all` if a part cannot be restarted.
     """
 
     def __init__(self, client: Any, count: int, patience: float) -> None:
@@ -135,10 +135,10 @@ class Actors:
         """Return the class of a part's actor and the arguments to start or restart it with."""
         raise NotImplementedError
 
-    def begun_anew(self, part: int) -> None:
+    def on_restart(self, part: int) -> None:
         """Record that a lost part was restarted; does nothing here."""
 
-    def ask(self, method: str, arguments: list[tuple[Any, ...]]) -> list[Any]:
+    def call_all(self, method: str, arguments: list[tuple[Any, ...]]) -> list[Any]:
         """Call a method of every part at once and wait for all answers, none of which is None."""
         calls = [self._call(part, method, given) for part, given in enumerate(arguments)]
         return [
@@ -146,7 +146,7 @@ class Actors:
             for part, (call, given) in enumerate(zip(calls, arguments, strict=True))
         ]
 
-    def ask_one(self, part: int, method: str, *given: Any) -> Any:
+    def call_one(self, part: int, method: str, *given: Any) -> Any:
         """Call a method of one part and wait for the answer, which is not None."""
         return self._answer(part, self._call(part, method, given), method, given)
 
@@ -166,7 +166,7 @@ class Actors:
         try:
             actor = self._futures[part].result(timeout=self._patience)
             return getattr(actor, method)(*given)
-        except (OSError, RuntimeError):  # so says an actor whose worker is gone
+        except (OSError, RuntimeError):  # raised by an actor whose worker has died
             return None
 
     def _answer(self, part: int, call: Any, method: str, given: tuple[Any, ...]) -> Any:
@@ -176,7 +176,7 @@ class Actors:
                 return answer
             self._futures[part].cancel()
             self._futures[part] = self._begin(part)
-            self.begun_anew(part)
+            self.on_restart(part)
             call = self._call(part, method, given)
         raise WorkerLost(f"part {part} could not be restarted in {RETRIES} trials")
 
@@ -211,33 +211,33 @@ class ClusterMachines(Actors):
 
     def demand(self, subsidies: Floats, most_cost: float) -> Floats:
         """Return the demand of each part at some subsidies."""
-        return np.array(self.ask("demand", [(subsidies, most_cost)] * len(self._paths)))
+        return np.array(self.call_all("demand", [(subsidies, most_cost)] * len(self._paths)))
 
     def crawl(self, quotas: Floats, floor: float) -> Floats:
-        """Let each part crawl for its quota; return their marginal indices."""
+        """Let each part crawl with its quota; return their marginal indices."""
         saving = self._epoch % self._cluster.save_every == 0
         method = "save_and_crawl" if saving else "crawl"
-        marginal = self.ask(method, [(quota, floor) for quota in quotas.tolist()])
+        marginal = self.call_all(method, [(quota, floor) for quota in quotas.tolist()])
         self._spent.append(quotas)
         self._epoch += 1
         return np.array(marginal)
 
     def crawled(self) -> list[Crawl]:
-        """Return what each part crawled last; nothing from one that was lost since then."""
-        return self.ask("crawled", [()] * len(self._paths))
+        """Return the last crawls of each part; none from one that was lost since then."""
+        return self.call_all("crawled", [()] * len(self._paths))
 
     def actor(self, part: int) -> tuple[Any, ...]:
         """Return the class and arguments that start a part from its saved state."""
         return SavedPart, self._paths[part], self._epoch
 
-    def begun_anew(self, part: int) -> None:
+    def on_restart(self, part: int) -> None:
         """Record the epochs that a restarted part has missed."""
         missed = self._wait(part, self._call(part, "missed", ()))
         if missed is not None:
             self._count(part, missed)
 
     def _count(self, part: int, missed: int) -> None:
-        """Record a loss: the budget of a part since it was saved, or last restarted."""
+        """Record a loss: the budget of a part since it was saved or last restarted."""
         anew = max((loss.epoch for loss in self.losses if loss.part == part), default=0)
         forgotten = min(missed, self._epoch - anew)
         recent = list(self._spent)[len(self._spent) - forgotten :]

@@ -1,29 +1,29 @@
-"""Sources on many machines: each crawls its own, and all share one multiplier.
+"""Sources on many machines: each crawls its own, with one common multiplier.
 
-The relaxed problem splits into one problem a source under a common subsidy (report, section 3), so
-a crawler splits the same way. Every machine runs the index policy on its own sources; what must be
-agreed is how much of the budget each may spend. Where all crawls cost the same, in every epoch
+The relaxed problem separates into one problem a source under a common subsidy (report, section 3).
+So every machine can run the index policy on its own sources, if they agree on the budget of each.
+If all crawls cost the same, in every epoch
 
 1. the coordinator sends the subsidy lambda;
 2. each part answers with its claim: the cost of its sources whose index is at least lambda;
-3. the coordinator sends each part its quota, the budget shared in proportion to the claims;
-4. each part crawls, and answers with its marginal index, at which its quota ran out;
+3. the coordinator sends each part its quota, the budget divided in proportion to the claims;
+4. each part crawls, and answers with its marginal index, at which its quota was spent;
 5. the next lambda is the average of the marginal indices, weighted with the quotas.
 
-A part sends and receives four numbers an epoch, whatever the number of its sources; what it crawled
-stays with it until it is asked for. The budget holds in every epoch. An epoch need not crawl the
-sources that one machine would: the parts stop at marginal indices of their own, near the average.
-Over many epochs every source is crawled about as often, and that is what is earned.
+A part sends and receives four numbers an epoch, whatever the number of its sources; its list of
+crawls is sent on request. The budget holds in every epoch. The sources crawled in an epoch can
+differ from those of a single machine, since the marginal indices of the parts differ a little;
+over many epochs every source is crawled about as often, and the reward is the same.
 
-Where costs differ, a share of the budget need not pay for the source that comes first, however
-often it is offered. The coordinator then looks for the index at which the budget of all parts runs
-out, by asking for their demand at several subsidies at once (`SEARCH` of them, about ten times an
-epoch, fewer where what is left of the budget pays for no source). Each part's quota is what its
-sources above that index cost, and the parts crawl what one machine would; of sources of one and the
-same index in several parts, those of the first part come first.
+If costs differ, a share of the budget may be too small for the source of largest index, however
+often it is offered. The coordinator then searches for the index at which the total budget is spent:
+it requests the parts' demand at `SEARCH` subsidies at once, about ten times an epoch, fewer if the
+rest of the budget pays for no source. The quota of a part is the cost of its sources above that
+index, and the parts crawl the sources that a single machine would; of sources of equal index in
+several parts, those of the first part come first.
 
-The parts live in this process, or each in a process of a Dask cluster (see `cluster`). The protocol
-and the crawls are the same.
+The parts are in this process, or each in a process of a Dask cluster (see `cluster`), with the same
+protocol and the same crawls.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ Crawl = tuple[NDArray[np.int64], Floats]
 NUMBERS_EXCHANGED = 4
 """Subsidy and quota to a part, claim and marginal index from it, eight bytes each: equal costs."""
 SEARCH = 256
-"""Subsidies at which the parts are asked for their demand at once, where costs differ."""
+"""Number of subsidies in one request for the parts' demand, if costs differ."""
 STEPS = (1.01, 1.1, 2.0)
-"""How far from the last subsidy the next is looked for, at first."""
+"""Factors of the interval around the last subsidy that is searched first."""
 
 
 class Machines(Protocol):
@@ -57,10 +57,10 @@ class Machines(Protocol):
         """Return the demand of each part at some subsidies, shape (parts, subsidies)."""
 
     def crawl(self, quotas: Floats, floor: float) -> Floats:
-        """Let each part crawl for its quota down to an index; return their marginal indices."""
+        """Let each part crawl with its quota down to an index; return their marginal indices."""
 
     def crawled(self) -> list[Crawl]:
-        """Return what each part crawled last: its own numbers, and the expected rewards."""
+        """Return the last crawls of each part: its own numbers, and the expected rewards."""
 
 
 class Place(Protocol):
@@ -71,12 +71,12 @@ class Place(Protocol):
 
 
 class Part:
-    """One part: its scheduler, and what it crawled last.
+    """One part: its scheduler, and its last crawls.
 
     Parameters
     ----------
     scheduler : Scheduler
-        Of its own sources, numbered from 0.
+        Scheduler of its own sources, numbered from 0.
     """
 
     def __init__(self, scheduler: Scheduler) -> None:
@@ -88,12 +88,12 @@ class Part:
         return np.asarray(self.scheduler.demand(subsidies, most_cost=most_cost))
 
     def crawl(self, quota: float, floor: float) -> float:
-        """Crawl for a quota, no source of an index below the floor; return the marginal index."""
+        """Crawl with a quota, no source of an index below the floor; return the marginal index."""
         self._crawled = self.scheduler.crawl(quota, floor=floor)
         return self.scheduler.marginal_index
 
     def crawled(self) -> Crawl:
-        """Return the numbers crawled last, and what was expected from each."""
+        """Return the numbers crawled last, and their expected rewards."""
         return self._crawled
 
 
@@ -113,12 +113,12 @@ class InProcess:
         return np.array([part.demand(subsidies, most_cost) for part in self.parts])
 
     def crawl(self, quotas: Floats, floor: float) -> Floats:
-        """Let each part crawl for its quota; return their marginal indices."""
+        """Let each part crawl with its quota; return their marginal indices."""
         pairs = zip(self.parts, quotas.tolist(), strict=True)
         return np.array([part.crawl(quota, floor) for part, quota in pairs])
 
     def crawled(self) -> list[Crawl]:
-        """Return what each part crawled last."""
+        """Return the last crawls of each part."""
         return [part.crawled() for part in self.parts]
 
 
@@ -217,10 +217,10 @@ class PartitionedScheduler:
         return np.concatenate(numbers), np.concatenate([rewards for _, rewards in crawls])
 
     def _share(self, claims: Floats) -> Floats:
-        """Share the budget in proportion to the claims, in whole crawls of one cost.
+        """Divide the budget in proportion to the claims, in whole crawls of one cost.
 
-        The crawls that rounding down leaves over go to the parts that it has cost the most so far,
-        this epoch and before, so that over many epochs every part gets its share.
+        The crawls left over by rounding go to the parts that have lost most by rounding so far, so
+        that over many epochs every part gets its share.
         """
         share = claims / claims.sum()
         crawls = np.floor(self.budget / self.unit * ROOM)
@@ -232,18 +232,18 @@ class PartitionedScheduler:
         return whole * self.unit
 
     def _quotas_of_one(self) -> tuple[Floats, float]:
-        """Return what each part spends if they crawl what one machine would, and down to where.
+        """Return the quotas with which the parts crawl what one machine would, and the least index.
 
-        The demand at subsidy `low` exceeds the budget and that at `high` does not; between the two
-        floating-point numbers the search goes on until they are neighbours, so that the sources in
-        between have one index, or until what is left pays for no source.
+        The demand at subsidy `low` exceeds the budget and that at `high` does not. The search ends
+        when they are adjacent floating-point numbers, so that the sources between have one index,
+        or when the rest of the budget pays for no source.
         """
         low, above, high, within = self._bracket()
         while high - low > 1 and self._left(within) >= self._cheapest:
             inner = np.unique([low + (high - low) * k // (SEARCH + 1) for k in range(SEARCH + 1)])
             inner = inner[inner > low]
             demand = self._demand(inner.view(np.float64))
-            over = int(np.count_nonzero(self._left(demand) < 0))  # it falls: these come first
+            over = int(np.count_nonzero(self._left(demand) < 0))  # decreasing: these are the first
             if over:
                 low, above = int(inner[over - 1]), demand[:, over - 1]
             if over < inner.size:
@@ -257,7 +257,7 @@ class PartitionedScheduler:
         return quotas, _number(low)
 
     def _bracket(self) -> tuple[int, Floats | None, int, Floats]:
-        """Return subsidies between which the budget runs out, and the demand at each.
+        """Return subsidies between which the budget is spent, and the demand at each.
 
         Subsidies are the bits of a floating-point number; as integers they have the same order.
         """
@@ -283,11 +283,11 @@ class PartitionedScheduler:
         return -1, None, 0, demand
 
     def _demand(self, subsidies: Floats) -> Floats:
-        """Ask all parts for their demand; sources that cost more than the budget do not count."""
+        """Return the demand of all parts; sources that cost more than the budget do not count."""
         return self.machines.demand(subsidies, self.budget * ROOM)
 
     def _left(self, demand: Floats) -> Any:
-        """Return what is left of the budget; rounding may bring it a little below zero."""
+        """Return the rest of the budget; it may be slightly negative by rounding."""
         return self.budget * ROOM - demand.sum(axis=0)
 
 

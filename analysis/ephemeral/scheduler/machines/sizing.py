@@ -1,4 +1,4 @@
-"""What an epoch takes on a cluster of machines: memory, time and messages, by calculation."""
+"""Memory, time and messages of an epoch on a cluster of machines, by calculation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from analysis.ephemeral.scheduler.machines.partition import NUMBERS_EXCHANGED
 FLOAT = 8
 """Bytes of a number."""
 PASS = 4 * FLOAT
-"""Bytes that a bare pass moves for each source: three arrays read, one written."""
+"""Bytes that a bare pass transfers for each source: three arrays read, one written."""
 
 
 def cluster_plan(
@@ -21,20 +21,20 @@ def cluster_plan(
     bandwidth: float,
     passes: float,
 ) -> dict[str, Any]:
-    """Work out what an epoch takes on a cluster of machines that share a multiplier.
+    """Compute the requirements of an epoch on a cluster of machines with a common multiplier.
 
     Parameters
     ----------
     sources : float
-        How many in all.
+        Number of sources.
     crawled : float
         Share of them that is crawled in an epoch.
     machines : int
-        How many.
+        Number of machines.
     bytes_per_source : float
-        Memory that the calendar holds.
+        Memory of the calendar.
     bandwidth : float
-        Bytes per second that a core moves between memory and itself.
+        Memory bandwidth of a core, bytes per second.
     passes : float
         Time of the calendar's epoch in units of a bare pass.
 

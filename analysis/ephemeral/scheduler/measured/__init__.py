@@ -1,4 +1,4 @@
-"""What benchmarks of the scheduler and of its peers measured, as ratios and not as seconds.
+"""Measurements by the benchmarks of the scheduler and of its peers, as ratios and not as seconds.
 
 ``scale.csv`` has the times of an epoch by number of sources, which `python -m benchmarks.scale`
 writes, and ``benchmarks.csv`` the rows of `python -m benchmarks`, as the book prints them.
