@@ -1,10 +1,10 @@
 """Kernels forked from a server process that has imported the libraries already.
 
 Importing NumPy, pandas, matplotlib and Numba takes longer than most short notebooks do. A fork
-server imports them once; each kernel is a fork of it, with its own folder, environment and memory
-limit. `WarmProvisioner` implements Jupyter's interface of kernel provisioners; it is registered as
-``warm-provisioner`` in ``pyproject.toml``. A kernel and its child processes end when the process
-that started the kernel ends.
+server imports them once (`preload`); each kernel is a fork of it, with its own folder, environment
+and memory limit. `WarmProvisioner` implements Jupyter's interface of kernel provisioners; it is
+registered as ``warm-provisioner`` in ``pyproject.toml``. The server, the kernels and their child
+processes end when the process that started them ends.
 """
 
 from __future__ import annotations
@@ -30,16 +30,8 @@ from jupyter_client.provisioning import LocalProvisioner
 
 from analysis.report.paths import ROOT
 from analysis.report.run import VARIABLE
+from analysis.report.running import preload
 
-#: Modules that are imported before the first fork: libraries only, since edits of the book's own
-#: code would not be seen.
-LIBRARIES = (
-    "IPython.core.completer", "ipykernel.kernelapp", "joblib",
-    "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf",
-    "matplotlib.backends.backend_svg", "matplotlib.pyplot", "matplotlib_inline.backend_inline",
-    "numba", "numpy.testing", "pandas", "scipy.integrate", "scipy.interpolate", "scipy.linalg",
-    "scipy.optimize", "scipy.signal", "scipy.sparse.linalg", "scipy.stats", "tqdm", "yaml",
-)  # fmt: skip
 #: Variables that set the number of threads of linear algebra (OpenMP, OpenBLAS, MKL, Accelerate)
 #: and of Numba.
 _THREADED = ("OMP", "OPENBLAS", "MKL", "NUMBA")
@@ -69,8 +61,8 @@ class WarmProvisioner(LocalProvisioner):
         kernel applies to all later ones.
         """
         environment: Mapping[str, str] = kwargs["env"]
-        with _starting, patch.dict(os.environ, environment):
-            forkserver.set_forkserver_preload(list(LIBRARIES))
+        with _starting, patch.dict(os.environ, {**environment, preload.BUILD: str(os.getpid())}):
+            forkserver.set_forkserver_preload([preload.__name__])
             forkserver.ensure_running()
         started = multiprocessing.get_context("forkserver").Process(
             target=_run_kernel,

@@ -334,6 +334,34 @@ def test_a_build_that_was_killed_leaves_no_process_behind(sleeping, tmp_path, le
     assert not processes_in(tmp_path)
 
 
+@pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs /proc to see processes")
+def test_a_build_that_is_killed_while_libraries_are_imported_leaves_no_process(job, tmp_path):
+    """The fork server imports for half a minute on a busy machine, and in this test for an hour."""
+    job("first")
+    importing = tmp_path / "importing"
+    module = f"import pathlib, time\npathlib.Path({str(importing)!r}).touch()\ntime.sleep(3600)\n"
+    (tmp_path / "matplotlib_inline.py").write_text(module)
+    started = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        start_new_session=True,
+    )
+
+    def left():
+        return {pid for pid, session in living().items() if session == started.pid}
+
+    try:
+        wait_for(importing.exists)
+        assert len(left()) >= 3  # the build, the server, and multiprocessing's resource tracker
+        started.kill()
+        started.wait()
+        wait_for(lambda: not left())
+    finally:
+        for pid in left():
+            os.kill(pid, signal.SIGKILL)
+
+
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with (
