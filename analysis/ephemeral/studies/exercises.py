@@ -31,15 +31,12 @@ def _sources(utility: list[float], decay: float) -> Sources:
 
 
 def of_four_sources() -> dict[str, float]:
-    """Return the numbers behind the solutions of the page of this name.
+    """Return numbers in the solutions of the exercises on the page of this name.
 
-    Returns
-    -------
-    dict
-        ``ratio``, u_2/u_1 at which source 2 is left alone, and its share of the crawls a little
-        ``above`` and ``below``; the ``period`` at M = 3, the index of source 4 one epoch before
-        (``waits``) and at (``comes``) that age, and of source 3 at age 1 (``holds``); the largest
-        relative error of Theorem 1 as printed where mu = 1e-8 (``slow``).
+    Keys: ``ratio``, u_2/u_1 at which source 2 is left alone, and its share of the crawls a little
+    ``above`` and ``below``; the ``period`` at M = 3, the index of source 4 one epoch before
+    (``waits``) and at (``comes``) that age, and of source 3 at age 1 (``holds``); the largest
+    relative error of Theorem 1 as printed where mu = 1e-8 (``slow``).
     """
     four = four_sources()
     ratio = float((1 - four.alpha[0]) ** 2)
@@ -65,16 +62,13 @@ def of_four_sources() -> dict[str, float]:
 
 
 def of_dual_descent() -> dict[str, float]:
-    """Return the numbers behind the solutions of the page of this name.
+    """Return numbers in the solutions of the exercises on the page of this name.
 
-    Returns
-    -------
-    dict
-        Distance of the price from the multiplier at M = 2 after 1000 epochs, by step a and power p:
-        ``a2-p5`` for 2 and 0.5, and so on; spread of the price in the second half of 4000 epochs
-        if it is sent at every epoch (``every``) and at every tenth (``tenth``), and what the latter
-        spends (``tenth-spent``); the last price and the multiplier with costs 2, 1, 1.5 and 1 and
-        a budget of 2.5 (``costs-price``, ``costs-multiplier``).
+    Keys: distance of the price from the multiplier at M = 2 after 1000 epochs, by step a and power
+    p: ``a2-p5`` for 2 and 0.5, and so on; spread of the price in the second half of 4000 epochs if
+    it is sent at every epoch (``every``) and at every tenth (``tenth``), and what the latter
+    spends (``tenth-spent``); the last price and the multiplier with costs 2, 1, 1.5 and 1 and a
+    budget of 2.5 (``costs-price``, ``costs-multiplier``).
     """
     four = four_sources()
     multiplier = relaxed_problem(four, 2).subsidy
@@ -102,18 +96,7 @@ def price_sent_seldom(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Run dual descent with a price that moves at every so many epochs, by what they overspent.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    budget : float
-        Cost per epoch on average.
-    horizon, every : int
-        Epochs, and epochs between two prices; the steps are 20 / (t + 1)^0.6.
-
-    Returns
-    -------
-    price, spent : ndarray, shape (horizon,)
+    `horizon`, `every`: epochs, and epochs between two prices; the steps are 20 / (t + 1)^0.6.
     """
     price, spent = np.empty(horizon), np.empty(horizon)
     ages, now, owed = np.ones(len(sources), int), 0.0, 0.0
@@ -128,15 +111,12 @@ def price_sent_seldom(
 
 
 def of_how_good() -> dict[str, float]:
-    """Return the numbers behind the solutions of the page of this name.
+    """Return numbers in the solutions of the exercises on the page of this name.
 
-    Returns
-    -------
-    dict
-        The ``multiplier`` of two sources of which one is crawled with gaps 1 and 2 in turn, and the
-        relative loss of that ``cycle``; the reward of a policy that takes the decay of source 3 for
-        half of what it is, if it observes nothing (``blind``) and if it observes sources 3 and 4
-        (``seeing``), and of one that knows (``knowing``).
+    Keys: the ``multiplier`` of two sources of which one is crawled with gaps 1 and 2 in turn, and
+    the relative loss of that ``cycle``; the reward of a policy that takes the decay of source 3
+    for half of what it is, if it observes nothing (``blind``) and if it observes sources 3 and 4
+    (``seeing``), and of one that knows (``knowing``).
     """
     four, pair = four_sources(), _sources([1.0, 0.4], 0.7)
     wrong = replace(four, decay_rate=four.decay_rate * np.array([1.0, 1.0, 0.5, 1.0]))
@@ -152,15 +132,12 @@ def of_how_good() -> dict[str, float]:
 
 
 def of_newer_policies() -> dict[str, float]:
-    """Return the numbers behind the solutions of the page of this name.
+    """Return numbers in the solutions of the exercises on the page of this name.
 
-    Returns
-    -------
-    dict
-        With six copies each of two types with due ages 2 and 3, the relative loss of the index
-        policy from equal ages (``equal``) and its ``period``; the ``period-split`` of two copies of
-        the four sources at M = 3/2, and the share of crawls of both copies of source 2 at once
-        (``both``).
+    Keys: with six copies each of two types with due ages 2 and 3, the relative loss of the index
+    policy from equal ages (``equal``) and its ``period``; the ``period-split`` of two copies of
+    the four sources at M = 3/2, and the share of crawls of both copies of source 2 at once
+    (``both``).
     """
     types = _sources([1.0, 0.5], 0.5)
     copies = simulate_replicas(types, 5 / 6, 6)
@@ -175,14 +152,11 @@ def of_newer_policies() -> dict[str, float]:
 
 
 def of_stochastic_arrivals() -> dict[str, float]:
-    """Return the numbers behind the solutions of the page of this name.
+    """Return numbers in the solutions of the exercises on the page of this name.
 
-    Returns
-    -------
-    dict
-        ``variability``, of 250 items per epoch; ``items``, exponential ones per epoch that vary as
-        much, and ``batch``, how many exponential ones come at once to the same effect; ``one``, the
-        reward of a crawler that stays with source 1.
+    Keys: ``variability``, of 250 items per epoch; ``items``, exponential ones per epoch that vary
+    as much, and ``batch``, how many exponential ones come at once to the same effect; ``one``, the
+    reward of a crawler that stays with source 1.
     """
     variability, exponential = 160.0, 1.0
     batch = (1 + variability) / (1 + exponential)
@@ -196,15 +170,12 @@ def of_stochastic_arrivals() -> dict[str, float]:
 
 
 def of_at_scale() -> dict[str, float]:
-    """Return the numbers behind the solutions of the page of this name.
+    """Return numbers in the solutions of the exercises on the page of this name.
 
-    Returns
-    -------
-    dict
-        ``waiting``, sources of 20,000 whose index is between half of the multiplier and all of it
-        in the long run, when the index of one that is never crawled is at its limit u*;
-        standard deviation of the reward in epochs 100 to 300, relative to its mean, if all were
-        crawled at once, with one decay rate (``alike``) and with lognormal ones (``spread``).
+    Keys: ``waiting``, sources of 20,000 whose index is between half of the multiplier and all of
+    it in the long run, when the index of one that is never crawled is at its limit u*; standard
+    deviation of the reward in epochs 100 to 300, relative to its mean, if all were crawled at
+    once, with one decay rate (``alike``) and with lognormal ones (``spread``).
     """
     size, budget, rng = 20_000, 200, np.random.default_rng(1)
     sources = lognormal_sources(size, rng)
@@ -222,12 +193,9 @@ def of_at_scale() -> dict[str, float]:
 
 
 def of_many_machines() -> dict[str, float]:
-    """Return the number behind a solution of the page of this name.
+    """Return a number in the solution of an exercise on the page of this name.
 
-    Returns
-    -------
-    dict
-        ``regained``, the multiplier times the budget over the relaxed bound, for 20,000 sources.
+    Keys: ``regained``, the multiplier times the budget over the relaxed bound, for 20,000 sources.
     """
     size, budget = 20_000, 200
     relaxed = relaxed_problem(lognormal_sources(size, np.random.default_rng(1)), budget)
@@ -235,16 +203,13 @@ def of_many_machines() -> dict[str, float]:
 
 
 def of_costs_and_budgets() -> dict[str, float]:
-    """Return the numbers behind the solutions of the page of this name.
+    """Return numbers in the solutions of the exercises on the page of this name.
 
-    Returns
-    -------
-    dict
-        Crawls of source 1 per epoch at a cost of 6, the others at 1, and a budget of 6, by the
-        sets of largest index (``index``) and of largest fees (``value``); for a source that fades
-        within an epoch, brings 60, 120 or 150 and may be crawled once in six epochs, the reward if
-        it is crawled whenever that is allowed (``allowed-60``, ...) and by its index
-        (``ranked-60``, ...), and without it (``without``).
+    Keys: crawls of source 1 per epoch at a cost of 6, the others at 1, and a budget of 6, by the
+    sets of largest index (``index``) and of largest fees (``value``); for a source that fades
+    within an epoch, brings 60, 120 or 150 and may be crawled once in six epochs, the reward if it
+    is crawled whenever that is allowed (``allowed-60``, ...) and by its index (``ranked-60``,
+    ...), and without it (``without``).
     """
     dear = replace(four_sources(), cost=np.array([6.0, 1.0, 1.0, 1.0]))
     found = {

@@ -26,21 +26,7 @@ LARGEST = 1e100
 
 
 def own_sources(path: Path, period: float = 1.0) -> Sources:
-    """Read sources, with their costs.
-
-    Parameters
-    ----------
-    path : path-like
-        A CSV file, as `Sources.from_csv` reads it.
-    period : float
-        T, time between two decision epochs.
-
-    Raises
-    ------
-    ValueError
-        Naming the file and the reason: as `Sources.from_csv` does, over `MANY` sources, a content
-        that is too large, or nothing to find anywhere.
-    """
+    """Read sources, with their costs."""
     sources = _of_number(Sources.from_csv(path, period), path, 1, MANY)
     if not sources.u_star.any():
         raise ValueError(
@@ -56,43 +42,17 @@ def own_sources(path: Path, period: float = 1.0) -> Sources:
 
 
 def counted_sources(path: Path, period: float = 1.0) -> Sources:
-    """Read sources for a page whose budget is a number of sources.
-
-    Parameters
-    ----------
-    path : path-like
-        A CSV file, as `Sources.from_csv` reads it.
-    period : float
-        T, time between two decision epochs.
-
-    Raises
-    ------
-    ValueError
-        Naming the file and the reason: as `own_sources` does, over `REPEATING` sources, or a cost
-        that is not one.
-    """
+    """Read sources for a page whose budget is a number of sources."""
     return _counted(path, period, 1, REPEATING)
 
 
 def compared_sources(path: Path, period: float = 1.0) -> Sources:
-    """Read two or more sources for a page that counts sources and compares them.
-
-    Raises
-    ------
-    ValueError
-        As `counted_sources` does, or if there is one source only.
-    """
+    """Read two or more sources for a page that counts sources and compares them."""
     return _counted(path, period, 2, REPEATING)
 
 
 def few_sources(path: Path, period: float = 1.0) -> Sources:
-    """Read two to five sources for a page that counts sources and follows their joint ages.
-
-    Raises
-    ------
-    ValueError
-        As `counted_sources` does, or if there are fewer or more sources.
-    """
+    """Read two to five sources for a page that counts sources and follows their joint ages."""
     return _counted(path, period, 2, FEW)
 
 

@@ -15,17 +15,7 @@ from analysis.report import save_values
 def rewards_by_run(comparisons: Mapping[Any, Comparison], by: str) -> pd.DataFrame:
     """Return the reward of every run of several comparisons, one row a run and policy.
 
-    Parameters
-    ----------
-    comparisons : mapping of str or float to Comparison
-        Policies on common random numbers, by what tells the comparisons apart.
-    by : str
-        What that is.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `by`, replication, policy, reward (per epoch).
+    Columns `by`, replication, policy, reward (per epoch).
     """
     runs = pd.concat(
         pd.DataFrame(one.rewards).rename_axis("replication").reset_index().assign(**{by: value})
@@ -35,14 +25,6 @@ def rewards_by_run(comparisons: Mapping[Any, Comparison], by: str) -> pd.DataFra
 
 
 def save_rates(prefix: str, sources: Sources) -> None:
-    """Save rates, utilities and costs of sources, for an explorable of the page to read.
-
-    Parameters
-    ----------
-    prefix : str
-        What the ids of the four lists start with.
-    sources : Sources
-        N sources.
-    """
+    """Save rates, utilities and costs of sources, for an explorable of the page to read."""
     names = ("arrival_rate", "mean_utility", "decay_rate", "cost")
     save_values(prefix, {name.replace("_", "-"): getattr(sources, name) for name in names})

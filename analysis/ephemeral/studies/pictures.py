@@ -21,21 +21,7 @@ def shown_in_words(sources: Sources) -> str:
 
 
 def draw_source(axis: Axes, sources: Sources, run: Trajectory, arm: int, colour: str) -> None:
-    """Draw the content of one source over time, a dot at each crawl and a line at u*.
-
-    Parameters
-    ----------
-    axis : matplotlib.axes.Axes
-        Where to draw.
-    sources : Sources
-        N sources.
-    run : Trajectory
-        A run over them.
-    arm : int
-        Number of the source.
-    colour : str
-        Its colour.
-    """
+    """Draw the content of one source over time, a dot at each crawl and a line at u*."""
     epochs = np.arange(run.reward.size)
     crawls = run.crawled[arm]
     axis.step(epochs, run.state[arm], where="post", color=colour, linewidth=1.1)
@@ -45,15 +31,7 @@ def draw_source(axis: Axes, sources: Sources, run: Trajectory, arm: int, colour:
 
 
 def trajectory_frame(sources: Sources, run: Trajectory) -> pd.DataFrame:
-    """Return a run as a table, one row an epoch: content and crawl of each source, and the reward.
-
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    run : Trajectory
-        A run over them.
-    """
+    """Return a run as a table, one row an epoch: contents, crawls, and the reward."""
     names = sources.names or ()
     content = {f"content of source {name}": run.state[i] for i, name in enumerate(names)}
     crawls = {f"source {name} crawled": run.crawled[i].astype(int) for i, name in enumerate(names)}

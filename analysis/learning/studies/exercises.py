@@ -18,13 +18,7 @@ UNIT = 64.0
 
 
 def crawls_by_unit(epochs: int = 1000, seed: int = 3) -> pd.DataFrame:
-    """Return the share of epochs with the same crawl if utilities are `UNIT` times as large.
-
-    Parameters
-    ----------
-    epochs, seed : int
-        Length of the two runs of each learner, and root of arrivals and draws.
-    """
+    """Return the share of epochs with the same crawl if utilities are `UNIT` times as large."""
     sources = four_sources()
     larger = Sources(sources.arrival_rate, UNIT * sources.mean_utility, sources.decay_rate)
     content = Arrivals(sources, Utility("exponential")).sample(epochs, np.random.default_rng(seed))
@@ -53,10 +47,7 @@ def of_the_learners(epochs: int = 1000) -> None:
 def one_crawl(sources: Sources) -> tuple[float, float]:
     """Return the kappa at which thresholds at their upper bounds crawl one source an epoch.
 
-    Returns
-    -------
-    kappa, reward : float
-        And what they earn then.
+    `kappa`, `reward`: and what they earn then.
     """
 
     def excess(kappa: float) -> float:

@@ -60,11 +60,8 @@ def trap() -> RestartBandit:
 def ratios_of_shocks(instances: int = 12) -> pd.DataFrame:
     """Return the ratio on small systems of shocks by how ties are broken.
 
-    Returns
-    -------
-    DataFrame
-        One row a system: ``lower`` arm first, by the ``rule`` of the one most likely to fail, and
-        in the ``best`` way, %.
+    One row a system: ``lower`` arm first, by the ``rule`` of the one most likely to fail, and in
+    the ``best`` way, %.
     """
     rng, rows = np.random.default_rng(5), []
     for _ in range(instances):
@@ -97,14 +94,9 @@ def of_the_optimum() -> None:
 
 
 def of_the_myopic_policy(cells: pd.DataFrame, kernel: str = "lazy-wearing") -> None:
-    """Keep the median saving of a generator for few and many arms to a repair, where it was run.
+    """Save the median saving of a generator for few and many arms to a repair, where it was run.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        As `myopic_gaps` returns it, of all sizes and budgets.
-    kernel : str
-        Name of the generator.
+    `kernel`: name of the generator.
     """
     medians = cells[cells.kernel == kernel].groupby(["arms", "budget"], as_index=False).eps.median()
     found = {(cell.arms, cell.budget): cell.eps for cell in medians.itertuples()}
@@ -117,10 +109,7 @@ def of_the_myopic_policy(cells: pd.DataFrame, kernel: str = "lazy-wearing") -> N
 def is_of_wear(medians: Mapping[tuple[int, int], float]) -> bool:
     """Whether savings rise with the arms at a large budget and fall at a small one, as far as run.
 
-    Parameters
-    ----------
-    medians : mapping of (int, int) to float
-        Median saving by number of arms and budget.
+    `medians`: median saving by number of arms and budget.
     """
     if not all(cell in medians for cell in QUOTED):
         return False
@@ -139,15 +128,7 @@ def of_indexability(arm: RestartArm, discount: float) -> None:
 
 
 def index_of_sure_wear(arm: RestartArm, discount: float) -> Floats:
-    """Return the index of an arm that wears by one state an epoch, in closed form.
-
-    Parameters
-    ----------
-    arm : RestartArm
-        Reset to the first state, one active cost, passive costs that do not fall.
-    discount : float
-        In (0, 1).
-    """
+    """Return the index of an arm that wears by one state an epoch, in closed form."""
     powers = discount ** np.arange(1, arm.states + 1)
     before = np.concatenate(([0.0], np.cumsum(powers * arm.passive_cost)[:-1]))
     lengths = (1 - powers) / (1 - discount)

@@ -48,19 +48,7 @@ SHORT = dict(zip(POLICIES, ("index", "learned", "fixed", "lambda", "nutch", "rob
 
 
 def feed_sources(size: int, rng: np.random.Generator) -> Sources:
-    """Draw feeds: rates log-uniform on (0.05, 1) a day, mean utility on (0.2, 2), decay (0.05, 1).
-
-    Parameters
-    ----------
-    size : int
-        N.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Sources
-    """
+    """Draw feeds: rates log-uniform on (0.05, 1) a day, utility in (0.2, 2), decay in (0.05, 1)."""
     size = check_integer("size", size, 1)
     rate = np.exp(rng.uniform(np.log(0.05), 0.0, size))
     return Sources(rate, rng.uniform(0.2, 2.0, size), rng.uniform(0.05, 1.0, size))
@@ -69,18 +57,8 @@ def feed_sources(size: int, rng: np.random.Generator) -> Sources:
 def crawl_row(point: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Floats]:
     """Crawl one random site with every policy; sources are the same at every call.
 
-    Parameters
-    ----------
-    point : mapping
-        sources, budget, epochs; policies, the names of functions of `analysis.crawl.policies`;
-        share, last, the faults, drawn on top of the same publications; patience.
-    rng : numpy.random.Generator
-        Source of randomness of the site.
-
-    Returns
-    -------
-    dict
-        For each policy an array of shape (4, epochs): value found, fetches, answers 304, failures.
+    Keys: for each policy an array of shape (4, epochs): value found, fetches, answers 304,
+    failures.
     """
     publications, trouble = rng.spawn(2)
     sources, epochs = point["sources"], point["epochs"]
@@ -106,10 +84,7 @@ def crawl_sites(
 ) -> dict[str, Floats]:
     """Crawl so many random sites; the same seed gives the same publications, whatever the faults.
 
-    Returns
-    -------
-    dict
-        For each policy an array of shape (replications, 4, epochs), as `crawl_row` has them.
+    Keys: for each policy an array of shape (replications, 4, epochs), as `crawl_row` has them.
     """
     point = {
         "sources": sources,
@@ -142,20 +117,12 @@ LEARNERS = {
 def learners(
     size: int, budget: int, epochs: int, warm_up: int, *, replications: int, seed: int
 ) -> pd.DataFrame:
-    """Let learners with several settings crawl feeds that are drawn anew for each replication.
+    """Run learners with several settings on feeds drawn anew for each replication.
 
-    Parameters
-    ----------
-    size, budget, epochs, warm_up : int
-        Feeds, fetches an epoch, length of a crawl, and epochs left out of one of the averages.
-    replications, seed : int
-        Draws of feeds and of what they publish, at least 2, and the root of all randomness.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row a draw and learner: ``draw``, ``learner``, ``whole`` and ``later``, expected reward as
-        a share of that of the index with known rates, over all epochs and after the warm-up.
+    `size`, `budget`, `epochs`, `warm_up`: feeds, fetches an epoch, length of a crawl, and epochs
+    left out of one of the averages. A row a draw and learner: ``draw``, ``learner``, ``whole`` and
+    ``later``, expected reward as a share of that of the index with known rates, over all epochs
+    and after the warm-up.
     """
     rows = []
     for draw in range(check_integer("replications", replications, 2)):
@@ -231,23 +198,10 @@ def trouble(
     The index policy with known rates meets faults of one epoch each, at several shares, and outages
     of `outage` epochs at the largest share, with patience and without.
 
-    Parameters
-    ----------
-    sources, budget, warm_up, seed
-        As in `crawl_sites` and `value_per_place`.
-    untroubled : mapping
-        What `crawl_sites` returned for the same seed without faults.
-    shares : list of float
-        Expected shares of failing fetches, positive.
-    outage : int
-        Epochs that an outage lasts.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a kind of fault, share and patience: value per allowed fetch with interval, share of
-        fetches that failed, and for single faults the bound on every policy: a fetch that fails
-        with probability p leaves (1 - p) M successes an epoch on average.
+    `shares`: expected shares of failing fetches, positive; `outage`: epochs that an outage lasts.
+    One row a kind of fault, share and patience: value per allowed fetch with interval, share of
+    fetches that failed, and for single faults the bound on every policy: a fetch that fails with
+    probability p leaves (1 - p) M successes an epoch on average.
     """
     replications, _, epochs = untroubled["index"].shape
     rows: list[dict[str, Any]] = []
@@ -281,11 +235,6 @@ def over_http(
 
     The site has errors, broken feeds and a slow host; a source is forbidden by robots.txt and a
     host asks for a crawl delay. Time-outs are left to the tests: their length is real time.
-
-    Raises
-    ------
-    RuntimeError
-        If any value of the two logs or states differs.
     """
     rng = np.random.default_rng([seed, 7])
     faults = random_faults(len(sources), epochs, 0.1, rng)

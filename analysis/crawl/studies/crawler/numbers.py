@@ -28,21 +28,9 @@ def compare_policies(
 ) -> pd.DataFrame:
     """Record the policies side by side.
 
-    Parameters
-    ----------
-    runs : mapping
-        From `crawl_sites`.
-    sources : Sources
-        What was crawled.
-    budget, warm_up : int
-        Fetches an epoch; epochs that are left out.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a policy: value per allowed fetch with its interval, what the model expects, fetches
-        per epoch, share of 304s, value per fetch made, and the bound. What is a share of fetches
-        is nan for a policy that makes none.
+    One row a policy: value per allowed fetch with its interval, what the model expects, fetches
+    per epoch, share of 304s, value per fetch made, and the bound. What is a share of fetches is
+    nan for a policy that makes none.
     """
     expected = predictions(sources, budget, runs["index"].shape[2], warm_up)
     bound = relaxed_bound(sources, budget)[0] / budget

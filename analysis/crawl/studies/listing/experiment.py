@@ -46,25 +46,16 @@ LEARNERS = {
 
 @dataclass(frozen=True)
 class Feeds:
-    """Feeds that print dates.
+    """Feeds that print dates."""
 
-    Attributes
-    ----------
-    published : list of ndarray
-        Times of the items of each feed in epochs, ascending; negative before the crawl.
-    rate, then : ndarray, shape (N,)
-        Items per epoch in the first and the second half of the crawl, which only the index with
-        known rates uses.
-    seconds : float
-        Length of an epoch.
-    lies : ndarray of bool, shape (N,)
-        Feeds that print the time of the fetch as the date of every item.
-    """
-
+    # Times of the items of each feed in epochs, ascending; negative before the crawl.
     published: list[Floats]
+    # Items per epoch in the first and the second half of the crawl, which only the index with
+    # known rates uses; shape (N,).
     rate: Floats
     then: Floats
-    seconds: float
+    seconds: float  # length of an epoch
+    # Feeds that print the time of the fetch as the date of every item; shape (N,).
     lies: NDArray[np.bool_]
 
 
@@ -73,20 +64,8 @@ def drawn_feeds(
 ) -> Feeds:
     """Draw feeds: Poisson arrivals, rates log-uniform on (0.05, 5) a day, an epoch being a day.
 
-    Parameters
-    ----------
-    size, epochs : int
-        N, and length of the crawl.
-    rng : numpy.random.Generator
-        Source of randomness.
-    jump : bool
-        Whether the feeds exchange their rates in the middle of the crawl.
-    lies : float
-        Share of the feeds whose dates lie, in [0, 1].
-
-    Returns
-    -------
-    Feeds
+    `jump`: whether the feeds exchange their rates in the middle of the crawl; `lies`: share of the
+    feeds whose dates lie, in [0, 1].
     """
     size, epochs = check_integer("size", size, 1), check_integer("epochs", epochs, 2)
     lies = check_number("lies", lies, 0, 1)
@@ -109,16 +88,7 @@ def drawn_feeds(
 def trace_feeds(begin: int, epochs: int, hours: int) -> Feeds:
     """Return the publications of the book's trace as feeds, with their mean rates in the crawl.
 
-    Parameters
-    ----------
-    begin : int
-        Second at which the crawl begins.
-    epochs, hours : int
-        Its length, and that of an epoch.
-
-    Returns
-    -------
-    Feeds
+    `begin`: second at which the crawl begins; `epochs`, `hours`: its length, and that of an epoch.
     """
     trace, seconds = publications(), 3600 * hours
     times = [(trace.times_of(i) - begin) / seconds for i in range(len(trace))]
@@ -129,12 +99,7 @@ def trace_feeds(begin: int, epochs: int, hours: int) -> Feeds:
 class KnownRates:
     """The index policy with known rates, which may change in the middle of the crawl.
 
-    Parameters
-    ----------
-    feeds : Feeds
-        What is crawled.
-    half_life, middle : float
-        In epochs.
+    `feeds`: what is crawled; `half_life`, `middle`: in epochs.
     """
 
     def __init__(self, feeds: Feeds, half_life: float, middle: float) -> None:
@@ -178,20 +143,9 @@ def crawled(
 ) -> Floats:
     """Return what a policy finds in each epoch of a crawl; shape (epochs,).
 
-    Parameters
-    ----------
-    feeds : Feeds
-        N feeds.
-    policy : object
-        The policy; outcomes are passed to its ``observe`` or contents to its ``update``, if any.
-    budget, epochs : int
-        Fetches in an epoch, and epochs.
-    half_life : float
-        Epochs in which an item loses half of its worth.
-    length : int
-        Items that a feed lists.
-    rng : numpy.random.Generator
-        For policies that draw.
+    `policy`: the policy; outcomes are passed to its ``observe`` or contents to its ``update``, if
+    any; `half_life`: epochs in which an item loses half of its worth; `length`: items that a feed
+    lists.
     """
     size = feeds.rate.size
     age, last = np.ones(size, dtype=np.int64), np.full(size, -np.inf)

@@ -18,20 +18,10 @@ EARLY = 40
 
 
 def compare(runs: Mapping[str, Mapping[str, Floats]], days: Mapping[str, float]) -> pd.DataFrame:
-    """Keep the share of the index with known rates that each learner earns.
+    """Save the share of the index with known rates that each learner earns.
 
-    Parameters
-    ----------
-    runs : mapping
-        For each world what `worlds` returns.
-    days : mapping
-        Days of an epoch in each world.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a world, part of the crawl and learner: mean over runs with its interval; on the
-        trace, whose crawls share their sources, with the smallest and the largest.
+    One row a world, part of the crawl and learner: mean over runs with its interval; on the trace,
+    whose crawls share their sources, with the smallest and the largest.
     """
     rows = []
     for world, found in runs.items():
@@ -57,15 +47,7 @@ def _kept(id: str, each: Floats) -> tuple[float, float, float]:
 
 
 def shares_table(table: pd.DataFrame, columns: Mapping[tuple[str, str], str]) -> pd.DataFrame:
-    """Lay out some worlds and parts, a learner a row.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        From `compare`.
-    columns : mapping
-        Heading of each pair of world and part that is shown.
-    """
+    """Return a table of some worlds and parts, one row a learner."""
     shown = {}
     for (world, part), heading in columns.items():
         rows = table[(table["world"] == world) & (table["part"] == part)].set_index("learner")
@@ -101,21 +83,7 @@ def estimates(
 ) -> pd.DataFrame:
     """Estimate a rate of 1 from listings of several lengths, with the border and without.
 
-    Parameters
-    ----------
-    lengths : list of int
-        Items of a listing, each at least 2.
-    memory : float
-        In units of the mean gap.
-    count : int
-        Listings of each length.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a length: means with their intervals.
+    One row a length: means with their intervals.
     """
     rows = []
     for n in lengths:

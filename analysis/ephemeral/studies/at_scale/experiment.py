@@ -31,22 +31,9 @@ class Agreement(NamedTuple):
 
 
 def ranked_in_full(sources: Sources, budget: int, ages: Ages, epochs: int) -> Agreement:
-    """Hold every crawl of the scheduler against a ranking of all sources at their ages.
+    """Compare every crawl of the scheduler with a ranking of all sources at their ages.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources of cost 1.
-    budget : int
-        Crawls per epoch.
-    ages : ndarray of int, shape (N,)
-        Ages at the first epoch.
-    epochs : int
-        How many.
-
-    Returns
-    -------
-    Agreement
+    `ages`: ages at the first epoch.
     """
     scheduler, age = Scheduler(sources, budget, ages), ages.copy()
     equal = 0
@@ -59,24 +46,14 @@ def ranked_in_full(sources: Sources, budget: int, ages: Ages, epochs: int) -> Ag
 
 
 def observed_row(point: tuple[int, int, int], rng: np.random.Generator) -> dict[str, float]:
-    """Crawl random content of random sources, once seeing it and once knowing ages alone.
+    """Crawl random content of random sources, with contents observed and by ages alone.
 
-    Every crawl that sees is held against a ranking of all sources at what is there. The first half
+    Crawls with observed contents are compared with a ranking of all sources. The first half
     of the epochs is not counted in the rewards. Made for `analysis.sweep`.
 
-    Parameters
-    ----------
-    point : (size, budget, epochs)
-        Number of sources, crawls per epoch, and epochs; utilities are exponential.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    dict
-        ``gain`` of seeing over knowing ages, relative; ``seeing`` and ``ages``, rewards in units of
-        the relaxed bound of who knows ages alone; ``equal``, epochs with the same crawls as the
-        full ranking; ``rankings``, how often the scheduler itself ranked all sources.
+    Keys: ``gain``, relative, of observing; ``seeing`` and ``ages``, rewards in units
+    of the relaxed bound of who knows ages alone; ``equal``, epochs with the same crawls as the
+    full ranking; ``rankings``, how often the scheduler itself ranked all sources.
     """
     size, budget, epochs = point
     sources = lognormal_sources(size, rng)

@@ -6,15 +6,7 @@ import pandas as pd
 
 
 def of_passes(measured: pd.DataFrame, passes: pd.DataFrame) -> dict[str, float]:
-    """Return what the page says of the measured times, in bare passes.
-
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        Rows of ``scale.csv`` in `analysis.ephemeral.scheduler.measured`.
-    passes : pandas.DataFrame
-        The same times, one row a number of sources and one column a way.
-    """
+    """Return the page's numbers on the measured times, in bare passes."""
     last = passes.iloc[-1]
     return {
         "largest": int(passes.index[-1]),
@@ -30,17 +22,9 @@ def of_passes(measured: pd.DataFrame, passes: pd.DataFrame) -> dict[str, float]:
 def against_compiled_ranking(benchmarks: pd.DataFrame) -> dict[str, float]:
     """Return how many times as fast the calendar is as a compiled ranking of all ages.
 
-    Parameters
-    ----------
-    benchmarks : pandas.DataFrame
-        Rows of ``benchmarks.csv`` in `analysis.ephemeral.scheduler.measured`.
-
-    Returns
-    -------
-    dict
-        ``compiled-ratio`` at the largest number of sources, ``compiled-size``; ``compiled-low`` and
-        ``compiled-high``, least and largest ratio at the smallest number, ``compiled-smaller``,
-        where every epoch of the calendar follows one of the ranking.
+    Keys: ``compiled-ratio`` at the largest number of sources, ``compiled-size``; ``compiled-low``
+    and ``compiled-high``, least and largest ratio at the smallest number, ``compiled-smaller``,
+    where every epoch of the calendar follows one of the ranking.
     """
     same = benchmarks["peer"].eq("compiled full ranking")
     rows = benchmarks[same & benchmarks["name"].eq("epoch of the calendar")]

@@ -18,15 +18,7 @@ WAYS = {
 
 
 def save_times(passes: pd.DataFrame, cpus: int) -> None:
-    """Draw the time of an epoch each way, in bare passes, against the number of sources.
-
-    Parameters
-    ----------
-    passes : pandas.DataFrame
-        One column a way, one row a number of sources.
-    cpus : int
-        Cores of the machine that measured.
-    """
+    """Draw the time of an epoch each way, in bare passes, against the number of sources."""
     fig, axis = figure(height=3.8)
     for colour, (way, (label, marker, style)) in zip(COLOURS, WAYS.items(), strict=False):
         look = {"color": colour, "marker": marker, "linestyle": style, "label": label}
@@ -52,15 +44,7 @@ def save_times(passes: pd.DataFrame, cpus: int) -> None:
 
 
 def save_reward(paths: dict[str, Floats], size: int, budget: int) -> None:
-    """Draw the reward of each epoch from two initial states, in units of the relaxed bound.
-
-    Parameters
-    ----------
-    paths : dict of str to ndarray, shape (epochs,)
-        From spread ages, and from sources all crawled at once.
-    size, budget : int
-        Sources, and crawls per epoch.
-    """
+    """Draw the reward of each epoch from two initial states, in units of the relaxed bound."""
     spread, alike = paths.values()
     epochs, half = spread.size, spread.size // 2
     shown = min(epochs, 300)

@@ -29,20 +29,9 @@ _COST_STEP = 0.5
 def cost_row(point: tuple[int, float], rng: np.random.Generator) -> dict[str, Any]:
     """Compare the ways to fill a cost budget on one random instance with costs.
 
-    Parameters
-    ----------
-    point : (sources, budget)
-        At most 5 sources; cost per epoch, at least the dearest of `instances.COSTS`.
-    rng : numpy.random.Generator
-        Source of randomness. Sources are drawn again if the budget pays for all of them, or if
-        their optimum needs too many joint ages.
-
-    Returns
-    -------
-    dict
-        For each fill, its reward in units of the optimum within the budget at every epoch, and its
-        cost in units of the budget (``stop``, ``stop_cost``, ...); ``bound``, the optimum when the
-        budget holds on average.
+    Keys: for each fill, its reward in units of the optimum within the budget at every epoch, and
+    its cost in units of the budget (``stop``, ``stop_cost``, ...); ``bound``, the optimum when the
+    budget holds on average.
     """
     size, budget = point
     while True:
@@ -64,18 +53,10 @@ def cost_row(point: tuple[int, float], rng: np.random.Generator) -> dict[str, An
 
 
 def summary(instances: pd.DataFrame) -> pd.DataFrame:
-    """Return what each way loses and spends over random instances, one row a way.
+    """Return loss and spending of each way to fill the budget over random instances.
 
-    Parameters
-    ----------
-    instances : pandas.DataFrame
-        Rows of `cost_row`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``mean loss`` and ``worst loss`` against the optimum within the budget (negative
-        where more is spent), and ``mean cost`` and ``largest cost`` in budgets.
+    Columns ``mean loss`` and ``worst loss`` against the optimum within the budget (negative where
+    more is spent), and ``mean cost`` and ``largest cost`` in budgets.
     """
     rows = {
         fill: {
@@ -90,15 +71,7 @@ def summary(instances: pd.DataFrame) -> pd.DataFrame:
 
 
 def fills_that_differ(sources: Sources, budgets: tuple[float, ...]) -> list[float]:
-    """Return the budgets at which the ways to fill do not all crawl alike.
-
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    budgets : tuple of float
-        Costs per epoch.
-    """
+    """Return the budgets at which the ways to fill do not all crawl alike."""
     return [
         budget
         for budget in budgets
@@ -111,23 +84,8 @@ def least_cost(sources: Sources, arm: int, delay: int, budget: float) -> tuple[f
 
     The budget holds on average (the way to fill is *debt*), so that a cost above it can be paid.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    arm : int
-        Which source, from 0.
-    delay : int
-        Epochs between two crawls on average, at least 1.
-    budget : float
-        Cost per epoch.
-
-    Returns
-    -------
-    cost : float
-        In steps of 0.5.
-    run : CostRun
-        What the sources earn then.
+    `delay`: epochs between two crawls on average, at least 1. `cost`: in steps of 0.5; `run`: what
+    the sources earn then.
     """
     delay = check_integer("delay", delay, 1)
     for cost in np.arange(float(sources.cost[arm]), budget * delay + 1, _COST_STEP):
@@ -141,15 +99,8 @@ def least_cost(sources: Sources, arm: int, delay: int, budget: float) -> tuple[f
 
 @dataclass(frozen=True)
 class Results:
-    """What the page computes.
+    """What the page computes."""
 
-    Attributes
-    ----------
-    instances : pandas.DataFrame
-        Rows of `cost_row`.
-    differ : list of float
-        Budgets at which, with costs of one, the ways to fill do not all crawl alike.
-    """
-
-    instances: pd.DataFrame
+    instances: pd.DataFrame  # rows of `cost_row`
+    # Budgets at which, with costs of one, the ways to fill do not all crawl alike.
     differ: list[float]

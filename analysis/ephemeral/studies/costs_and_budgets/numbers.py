@@ -9,13 +9,7 @@ from analysis.report import save_data
 
 
 def save_instances(instances: pd.DataFrame) -> None:
-    """Save the random instances, one row each.
-
-    Parameters
-    ----------
-    instances : pandas.DataFrame
-        Rows of `cost_row`.
-    """
+    """Save the random instances, one row each."""
     columns = {"sources": "sources in the instance", "budget": "cost per epoch that is allowed"}
     for fill in FILLS:
         columns[fill] = f"reward of {fill}, in units of the optimum within the budget"
@@ -30,15 +24,7 @@ def save_instances(instances: pd.DataFrame) -> None:
 
 
 def of_instances(instances: pd.DataFrame, ways: pd.DataFrame) -> dict[str, float]:
-    """Return what the page says of the random instances.
-
-    Parameters
-    ----------
-    instances : pandas.DataFrame
-        Rows of `cost_row`.
-    ways : pandas.DataFrame
-        As `summary` returns it.
-    """
+    """Return the page's numbers on the random instances."""
     losses = {
         f"{fill}-{word}": float(ways[f"{word} loss"][fill])
         for fill in ("stop", "skip", "index")
@@ -56,13 +42,7 @@ def of_instances(instances: pd.DataFrame, ways: pd.DataFrame) -> dict[str, float
 
 
 def of_limits(free: CostRun, limited: CostRun, costly: CostRun) -> dict[str, float]:
-    """Return the share of the reward that a least age and a cost of source 1 take.
-
-    Parameters
-    ----------
-    free, limited, costly : CostRun
-        Without a limit, with a least age, and with a cost.
-    """
+    """Return the share of the reward that a least age and a cost of source 1 take."""
     return {
         "delay-price": 1 - limited.average_reward / free.average_reward,
         "cost-price": 1 - costly.average_reward / free.average_reward,

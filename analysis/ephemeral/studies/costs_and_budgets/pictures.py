@@ -13,13 +13,7 @@ BY_SPENDING = ("reach", "debt", "value", "index", "skip", "stop")
 
 
 def save_losses(instances: pd.DataFrame) -> None:
-    """Draw the loss of each way that keeps the budget, one dot an instance.
-
-    Parameters
-    ----------
-    instances : pandas.DataFrame
-        Rows of `cost_row`.
-    """
+    """Draw the loss of each way that keeps the budget, one dot an instance."""
     loss = 100 * (1 - instances[list(WITHIN)])
     fig, axis = figure(height=3.2)
     for row, fill in enumerate(WITHIN):
@@ -49,13 +43,7 @@ def save_losses(instances: pd.DataFrame) -> None:
 
 
 def save_spending(instances: pd.DataFrame) -> None:
-    """Draw what each way spends, in budgets.
-
-    Parameters
-    ----------
-    instances : pandas.DataFrame
-        Rows of `cost_row`.
-    """
+    """Draw what each way spends, in budgets."""
     columns = [f"{fill}_cost" for fill in BY_SPENDING]
     spending = instances[columns].set_axis(BY_SPENDING, axis=1)
     fig, axis = figure(height=3.0)

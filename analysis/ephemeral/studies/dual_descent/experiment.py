@@ -38,12 +38,7 @@ def bound_of_cost(sources: Sources, cost: float) -> float:
     A run that spends more than the budget may earn more than the bound of that budget, never more
     than that of what it spends.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    cost : float
-        What is spent per epoch on average.
+    `cost`: what is spent per epoch on average.
     """
     most = float(sources.cost.sum())
     return relaxed_problem(sources, min(cost, most)).bound if cost > 0 else 0.0
@@ -54,8 +49,8 @@ def bound_of_late(sources: Sources, run: DualRun) -> float:
 
     Repeat the crawls of that half for ever: each round earns at least what the half earned of the
     content that arrived in it, and the rounds together no more than the relaxed bound of what they
-    spend. What the sources hold when the half begins comes on top; at most all that has arrived.
-    Nothing is earned where nothing is spent, and there is no bound to hold that against.
+    spend. The content at the beginning of the half is added; it is at most all that has arrived.
+    Without spending there is no reward and no bound.
     """
     spent = run.spent[late(run)]
     begins = run.spent.size - spent.size
@@ -66,17 +61,7 @@ def bound_of_late(sources: Sources, run: DualRun) -> float:
 def second_half(sources: Sources, runs: Mapping[str, DualRun]) -> pd.DataFrame:
     """Return price, spending and reward of each run in its second half.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    runs : mapping of str to DualRun
-        Runs by the name of their steps.
-
-    Returns
-    -------
-    pandas.DataFrame
-        With ``bound``, as `bound_of_late` returns it.
+    With ``bound``, as `bound_of_late` returns it.
     """
     columns = {
         name: {
@@ -92,17 +77,7 @@ def second_half(sources: Sources, runs: Mapping[str, DualRun]) -> pd.DataFrame:
 
 
 def cases_of(sources: Sources) -> list[tuple[str, Sources, float]]:
-    """Return the budgets on which the method is tried: 1 to 3 crawls, and one of unequal costs.
-
-    Parameters
-    ----------
-    sources : Sources
-        N sources; in the last case they cost 1 and 2 in turn.
-
-    Returns
-    -------
-    list of (name, sources, budget)
-    """
+    """Return the budgets on which the method is tried: 1 to 3 crawls, and one of unequal costs."""
     crawls = [(f"M = {m}", sources, float(m)) for m in range(1, min(3, len(sources)) + 1)]
     dear = replace(sources, cost=np.where(np.arange(len(sources)) % 2 == 0, 1.0, 2.0))
     budget = float(0.4 * dear.cost.sum())
@@ -124,21 +99,10 @@ def descend_by_budget(
 ) -> pd.DataFrame:
     """Run the method at every budget with each step rule.
 
-    Parameters
-    ----------
-    cases : sequence of (name, sources, budget)
-        As `cases_of` returns them.
-    horizon : int
-        Epochs of a run.
-    rules : sequence of (a, p)
-        Steps a / (t + 1)^p.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a budget and rule: the interval of multipliers, the last price and its ``distance``
-        from that interval, and in the second half the cost per epoch, the reward over the bound of
-        the budget, and over the bound of that half, where `bound_of_late` has one.
+    `rules`: steps a / (t + 1)^p. One row a budget and rule: the interval of multipliers, the last
+    price and its ``distance`` from that interval, and in the second half the cost per epoch, the
+    reward over the bound of the budget, and over the bound of that half, where `bound_of_late` has
+    one.
     """
     rows = []
     for name, sources, budget in cases:
@@ -168,17 +132,8 @@ def random_run(
 ) -> tuple[float, float, float]:
     """Run the method once on random content with exponential utilities.
 
-    Parameters
-    ----------
-    point : (sources, budget, horizon, (a, p))
-        Budget per epoch, epochs, and steps a / (t + 1)^p.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    spent, reward, price : float
-        Averages over the second half; the reward is corrected by the control variate.
+    `spent`, `reward`, `price`: averages over the second half; the reward is corrected by the
+    control variate.
     """
     sources, budget, horizon, (step, power) = point
     content = Arrivals(sources, Utility("exponential")).sample(horizon, rng)
@@ -192,7 +147,7 @@ def random_run(
 def collected_share(sources: Sources, budget: float) -> np.ndarray:
     """Return the share of arriving content that the relaxed problem collects, one a source.
 
-    A source crawled every k epochs holds u* (1 - alpha^k) when it is crawled, of k u.
+    Of k u that arrive in the k epochs between crawls, a crawl collects u* (1 - alpha^k).
     """
     frequency = relaxed_problem(sources, budget).frequency
     gap = np.divide(1.0, frequency, out=np.full_like(frequency, np.inf), where=frequency > 0)
@@ -203,15 +158,7 @@ def collected_share(sources: Sources, budget: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Results:
-    """What the page computes.
+    """What the page computes."""
 
-    Attributes
-    ----------
-    by_budget : pandas.DataFrame
-        As `descend_by_budget` returns it.
-    rule : str
-        Name of the recommended steps.
-    """
-
-    by_budget: pd.DataFrame
-    rule: str
+    by_budget: pd.DataFrame  # as `descend_by_budget` returns it
+    rule: str  # name of the recommended steps

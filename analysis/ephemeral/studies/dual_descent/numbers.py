@@ -27,15 +27,7 @@ def keeps_budget(spent: float, budget: float) -> bool:
 
 
 def save_half(steps: pd.DataFrame, budget: float) -> None:
-    """Save the table of the step rules.
-
-    Parameters
-    ----------
-    steps : pandas.DataFrame
-        As `second_half` returns it.
-    budget : float
-        Cost per epoch.
-    """
+    """Save the table of the step rules."""
     save_table(
         "dual-descent-half",
         steps,
@@ -47,13 +39,7 @@ def save_half(steps: pd.DataFrame, budget: float) -> None:
 
 
 def save_by_budget(by_budget: pd.DataFrame) -> None:
-    """Save the table of every budget.
-
-    Parameters
-    ----------
-    by_budget : pandas.DataFrame
-        As `descend_by_budget` returns it.
-    """
+    """Save the table of every budget."""
     farthest = by_budget["distance"].max()
     shown = by_budget.drop(columns="reward / bound of the budget")
     save_table(
@@ -68,15 +54,7 @@ def save_by_budget(by_budget: pd.DataFrame) -> None:
 
 
 def save_random(outcome: Sequence[tuple[float, float, float]], budget: float) -> None:
-    """Save every run of random content, and the table of their averages.
-
-    Parameters
-    ----------
-    outcome : sequence of (spent, reward, price)
-        As `random_run` returns them, one a replication.
-    budget : float
-        Cost per epoch.
-    """
+    """Save every run of random content, and the table of their averages."""
     columns = {
         "cost": "cost per epoch, average over the second half of the run",
         "reward": "reward per epoch, corrected by the control variate",
@@ -116,17 +94,9 @@ def of_relaxed(relaxed: RelaxedSolution) -> dict[str, float]:
 
 
 def of_budgets(ours: pd.DataFrame, faster: pd.DataFrame) -> dict[str, float]:
-    """Return what the page says of the descent at every budget.
+    """Return the page's numbers on the descent at every budget.
 
-    Parameters
-    ----------
-    ours, faster : pandas.DataFrame
-        Rows of `descend_by_budget` with the chosen steps and with those of 1/t, in one order.
-
-    Returns
-    -------
-    dict
-        Among others ``interval-low`` and ``interval-high``, the multipliers of the first budget.
+    Keys: among others ``interval-low`` and ``interval-high``, the multipliers of the first budget.
     """
     return {
         "cases": len(ours),
@@ -140,15 +110,7 @@ def of_budgets(ours: pd.DataFrame, faster: pd.DataFrame) -> dict[str, float]:
 
 
 def save_random_means(outcome: Sequence[tuple[float, float, float]], budget: float) -> None:
-    """Save the means of runs on random content with their intervals, and whether the budget holds.
-
-    Parameters
-    ----------
-    outcome : sequence of (spent, reward, price)
-        As `random_run` returns them, one a replication.
-    budget : float
-        Cost per epoch.
-    """
+    """Save means of runs on random content with intervals, and whether the budget holds."""
     mean, low, high = student_band(outcome)
     save_value("dual-random-kept", keeps_budget(low[0], budget))
     for column, name in enumerate(("spent", "reward", "price")):

@@ -14,17 +14,7 @@ from analysis.report import COLOURS, apart, as_mathtext, figure, save_figure
 
 
 def save_steps(runs: Mapping[str, DualRun], budget: float, relaxed: RelaxedSolution) -> None:
-    """Draw the price against time for several step rules, and the multiplier.
-
-    Parameters
-    ----------
-    runs : mapping of str to DualRun
-        Runs by the name of their steps, the recommended ones first.
-    budget : float
-        Cost per epoch.
-    relaxed : RelaxedSolution
-        Of the same budget.
-    """
+    """Draw the price against time for several step rules, and the multiplier."""
     horizon = next(iter(runs.values())).subsidy.size
     shown = np.unique(np.round(np.geomspace(1, horizon, 400)).astype(int)) - 1
     fig, axis = figure(height=3.8)
@@ -62,15 +52,7 @@ def save_steps(runs: Mapping[str, DualRun], budget: float, relaxed: RelaxedSolut
 
 
 def and_most(spread: Mapping[str, float], chosen: str) -> str:
-    """Say with which steps the price varies most, if not with the chosen ones.
-
-    Parameters
-    ----------
-    spread : mapping of str to float
-        Standard deviation of the price, by the name of the steps.
-    chosen : str
-        One of them.
-    """
+    """Return a text on the steps with which the price varies most, if not the chosen ones."""
     widest = max(spread, key=lambda name: spread[name])
     if not apart(spread[chosen], spread[widest], ".3f"):
         return ", and by no more with any other"

@@ -28,21 +28,8 @@ def scan_averages(
 ) -> pd.DataFrame:
     """Average reward over the first n epochs, for every initial state, n and divisor.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    policy : Policy or str
-        A policy or the name of a built-in one.
-    budget : int
-        Sources crawled at each epoch.
-    longest : int
-        Largest n, at least 2.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns initial_state, epochs, divisor and average.
+    `policy`: a policy or the name of a built-in one; `longest`: largest n, at least 2. Columns
+    initial_state, epochs, divisor and average.
     """
     longest = check_integer("longest", longest, 2)
     epochs = np.arange(2, longest + 1)
@@ -57,17 +44,7 @@ def scan_averages(
 
 
 def rounding_to(averages: pd.DataFrame, printed: float, digits: int = 2) -> pd.DataFrame:
-    """Return the rows of a scan whose average rounds to a printed number.
-
-    Parameters
-    ----------
-    averages : pandas.DataFrame
-        As `scan_averages` returns it.
-    printed : float
-        The printed number.
-    digits : int
-        Its decimals.
-    """
+    """Return the rows of a scan whose average rounds to a printed number."""
     near = (averages["average"] - printed).abs() <= 0.5 * 10.0**-digits
     return averages[near].reset_index(drop=True)
 
@@ -77,16 +54,7 @@ def chance_of_a_hit(
 ) -> float:
     """Return the share of numbers around a print that some row of a scan would have rounded to.
 
-    Parameters
-    ----------
-    averages : pandas.DataFrame
-        As `scan_averages` returns it.
-    printed : float
-        The printed number, centre of the numbers that are tried.
-    half_width : float
-        How far they reach on each side, above 0.
-    digits : int
-        Decimals of the numbers that are tried.
+    `half_width`: how far they reach on each side, above 0.
     """
     half_width = check_number("half_width", half_width, 0, low_open=True)
     unit = 10.0**-digits
@@ -97,12 +65,7 @@ def chance_of_a_hit(
 def greedy_content(sources: Sources, ages: Floats) -> Floats:
     """Return what the slides' greedy policy ranks by, as they print it, at ages in epochs.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    ages : ndarray, shape (ages, 1)
-        Epochs since the last crawl.
+    `ages`: epochs since the last crawl.
     """
     elapsed = ages * sources.period
     worth = sources.arrival_rate * sources.mean_utility / sources.decay_rate
@@ -111,36 +74,17 @@ def greedy_content(sources: Sources, ages: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Results:
-    """What the page computes: the sources, the cycles, and the scan behind the printed average.
-
-    Attributes
-    ----------
-    sources : Sources
-    budgets : tuple of int
-        The two budgets.
-    first, second : Cycle
-        Long run of the index policy with each budget.
-    alone : Cycle
-        Long run of a crawler that stays with the source of largest u.
-    epoch_rewards : ndarray, shape (period,)
-        Reward of each epoch of the first cycle.
-    fits : pandas.DataFrame
-        The rows of the scan that round to the printed average.
-    scanned : int
-        Number of averages in the scan.
-    chance : float
-        Share of the numbers within 1.5 of the print that the scan would have hit.
-    optimum : float
-        Largest long-run reward of all policies with the first budget, by a search over cycles.
-    """
+    """What the page computes: the sources, the cycles, and the scan behind the printed average."""
 
     sources: Sources
-    budgets: tuple[int, int]
+    budgets: tuple[int, int]  # the two budgets
+    # Long run of the index policy with each budget.
     first: Cycle
     second: Cycle
-    alone: Cycle
-    epoch_rewards: Floats
-    fits: pd.DataFrame
-    scanned: int
-    chance: float
+    alone: Cycle  # long run of a crawler that stays with the source of largest u
+    epoch_rewards: Floats  # reward of each epoch of the first cycle; shape (period,)
+    fits: pd.DataFrame  # the rows of the scan that round to the printed average
+    scanned: int  # number of averages in the scan
+    chance: float  # share of the numbers within 1.5 of the print that the scan would have hit
+    # Largest long-run reward of all policies with the first budget, by a search over cycles.
     optimum: float

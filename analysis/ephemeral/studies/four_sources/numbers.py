@@ -20,28 +20,12 @@ _LISTED = 40
 def of_the_print(
     sources: Sources, alone: Policy, averages: pd.DataFrame, fit: pd.Series, printed: float
 ) -> dict[str, float]:
-    """Return what the page says of the finite run that gives the printed average.
+    """Return the page's numbers on the finite run that gives the printed average.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    alone : Policy
-        Crawls one source only.
-    averages : pandas.DataFrame
-        As `scan_averages` returns it.
-    fit : pandas.Series
-        The row of it that rounds to the print.
-    printed : float
-        The printed average.
-
-    Returns
-    -------
-    dict
-        ``print-epochs``, its number of epochs; ``same-recipe``, the average of `alone` over the
-        same epochs from the same state; ``literal-divisor``, the sum of the run divided by one
-        epoch less; ``hit-chance`` and ``hit-chance-wide``, the share of the numbers within 1.5 and
-        within 4.5 of the print that some average rounds to.
+    Keys: ``print-epochs``, its number of epochs; ``same-recipe``, the average of `alone` over the
+    same epochs from the same state; ``literal-divisor``, the sum of the run divided by one epoch
+    less; ``hit-chance`` and ``hit-chance-wide``, the share of the numbers within 1.5 and within
+    4.5 of the print that some average rounds to.
     """
     epochs, initial_state = int(fit.epochs), fit.initial_state
     same_run = averages.epochs.eq(epochs) & averages.initial_state.eq(initial_state)
@@ -57,25 +41,13 @@ def of_the_print(
 
 
 def predicates(size: int, budgets: tuple[int, int], rewards: pd.DataFrame) -> dict[str, float]:
-    """Return what sentences of the page rest on.
+    """Return the truth values and numbers that sentences of the page depend on.
 
-    Parameters
-    ----------
-    size : int
-        Number of sources.
-    budgets : tuple of int
-        The two budgets.
-    rewards : pandas.DataFrame
-        Long-run rewards, one row a policy and one column a budget, ``M = 1`` and so on.
-
-    Returns
-    -------
-    dict
-        ``two-budgets``, whether they differ; with the first of them ``all-crawled``, whether every
-        source is crawled at every epoch; ``greedy-alike``, whether greedy earns what the index
-        policy earns though there is a choice, and ``greedy-apart``, whether it does not; and
-        ``over-greedy``, by how much the index policy earns more, relative to its own reward where
-        greedy earns nothing.
+    Keys: ``two-budgets``, whether they differ; with the first of them ``all-crawled``, whether
+    every source is crawled at every epoch; ``greedy-alike``, whether greedy earns what the index
+    policy earns though there is a choice, and ``greedy-apart``, whether it does not; and
+    ``over-greedy``, by how much the index policy earns more, relative to its own reward where
+    greedy earns nothing.
     """
     first = rewards[f"M = {budgets[0]}"]
     index, greedy = float(first["whittle"]), float(first["greedy"])
@@ -91,13 +63,7 @@ def predicates(size: int, budgets: tuple[int, int], rewards: pd.DataFrame) -> di
 
 
 def gaps_in_words(gaps: Sequence[int]) -> str:
-    """List the gaps between crawls of a source; where there are too many, say how often each is.
-
-    Parameters
-    ----------
-    gaps : sequence of int
-        Epochs between two crawls, in their order over one period.
-    """
+    """Return a text that lists the gaps between crawls, or counts them where there are many."""
     if len(gaps) <= _LISTED:
         return ", ".join(map(str, gaps)) or "never crawled"
     lengths, often = np.unique(gaps, return_counts=True)

@@ -61,15 +61,7 @@ def save_content_value(sources: Sources) -> None:
 
 
 def value_in_words(sources: Sources, labels: Sequence[str]) -> str:
-    """Say which items start highest and lowest, and in which interest lasts longest.
-
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    labels : sequence of str
-        What each of them is called.
-    """
+    """Return a text on the items of highest and lowest utility and of slowest decay."""
     utility, decay = sources.mean_utility, sources.decay_rate
     if len(sources) == 1:
         half = np.log(2) / decay[0]
@@ -91,22 +83,7 @@ def value_in_words(sources: Sources, labels: Sequence[str]) -> str:
 def save_states(
     id: str, sources: Sources, budget: int, horizon: int, initial_state: str, cycle: Cycle, of: str
 ) -> None:
-    """Draw the content of the first six sources under the index policy, and its crawls.
-
-    Parameters
-    ----------
-    id : str
-        Id of the figure.
-    sources : Sources
-    budget, horizon : int
-        Sources crawled at each epoch; epochs shown.
-    initial_state : str
-        Content at epoch 0.
-    cycle : Cycle
-        Long run of the policy.
-    of : str
-        The document's figure.
-    """
+    """Draw the content of the first six sources under the index policy, and its crawls."""
     labels, shown = _labels(sources), range(min(len(sources), SHOWN))
     run = simulate(sources, "whittle", budget, horizon, initial_state=initial_state)
     shares = [
@@ -142,20 +119,7 @@ def rhythm(period: int) -> str:
 def save_running_average(
     sources: Sources, budget: int, running: dict[str, Floats], cycle: Cycle, *, document: bool
 ) -> None:
-    """Draw the running average of the reward from each initial state, and the long run.
-
-    Parameters
-    ----------
-    sources : Sources
-    budget : int
-        Sources crawled at each epoch.
-    running : dict of str to ndarray, shape (epochs,)
-        Average over the first n epochs, by initial state.
-    cycle : Cycle
-        Long run of the policy.
-    document : bool
-        Mark the printed average, which belongs to the document's own parameters.
-    """
+    """Draw the running average of the reward from each initial state, and the long run."""
     long_run = cycle.average_reward
     fig, axis = figure(height=3.6)
     for colour, style, (state, average) in zip(

@@ -23,36 +23,18 @@ _FIRST, _LAST = "1 and 2 observed", "3 and 4 observed"
 
 @dataclass(frozen=True)
 class Results:
-    """What the page computes.
+    """What the page computes."""
 
-    Attributes
-    ----------
-    instances : pandas.DataFrame
-        Rows of `optimality_row`.
-    states : int
-        Joint ages of the exact optimum of Table 1 at M = 2.
-    cycle, single : Cycle
-        Long run of the index policy on Table 1 at M = 2 and at M = 1, with expected contents.
-    error : float
-        `formula_error` of Table 1.
-    observed : mapping of str to ndarray
-        Rewards of `reward_by_observation`, at five times `bunching`.
-    visits : ndarray, shape (4,)
-        As `visits_by_content` returns it.
-    tuned : mapping of str to ndarray
-        Rewards of `self_tuning`.
-    bunching, drift : float
-        Factors behind `visits` and `tuned`.
-    """
-
-    instances: pd.DataFrame
-    states: int
+    instances: pd.DataFrame  # rows of `optimality_row`
+    states: int  # joint ages of the exact optimum of Table 1 at M = 2
+    # Long run of the index policy on Table 1 at M = 2 and at M = 1, with expected contents.
     cycle: Cycle
     single: Cycle
-    error: float
-    observed: Mapping[str, Floats]
-    visits: Floats
-    tuned: Mapping[str, Floats]
+    error: float  # `formula_error` of Table 1
+    observed: Mapping[str, Floats]  # rewards of `reward_by_observation`, at five times `bunching`
+    visits: Floats  # as `visits_by_content` returns it; shape (4,)
+    tuned: Mapping[str, Floats]  # rewards of `self_tuning`
+    # Factors behind `visits` and `tuned`.
     bunching: float
     drift: float
 

@@ -66,13 +66,10 @@ def optimality_row(point: tuple[int, int], rng: np.random.Generator) -> dict[str
 
     Sources are drawn again if their optimum needs too many joint ages.
 
-    Returns
-    -------
-    dict
-        Rewards per epoch in units of the optimum (``whittle``, ``myopic``, ``round-robin``,
-        ``spread``, ``periodic``, ``draws``, ``fluid``, ``bound``), and of the index policy's cycle
-        the ``period``, whether its gaps are ``constant`` and whether the multipliers form an
-        ``interval``; ``redrawn``, how often sources were drawn again.
+    Keys: rewards per epoch in units of the optimum (``whittle``, ``myopic``, ``round-robin``,
+    ``spread``, ``periodic``, ``draws``, ``fluid``, ``bound``), and of the index policy's cycle the
+    ``period``, whether its gaps are ``constant`` and whether the multipliers form an ``interval``;
+    ``redrawn``, how often sources were drawn again.
     """
     size, budget = point
     redrawn = 0
@@ -129,20 +126,7 @@ def formula_error(sources: Sources) -> float:
 def joint_ages(size: int, sets: int, seed: int) -> list[int]:
     """Count the joint ages that bracket the optimum of random sets to six digits, at M = 1.
 
-    Parameters
-    ----------
-    size : int
-        Sources in a set, at most 5.
-    sets : int
-        Number of sets, at least 1. Sets that need more than a million are drawn again, and those
-        that need none, because the index policy earns the relaxed bound.
-    seed : int
-        Seed of the sets.
-
-    Returns
-    -------
-    list of int
-        One number a set.
+    Returns: one number a set.
     """
     sets = check_integer("sets", sets, 1)
     needed: list[int] = []
@@ -161,17 +145,7 @@ def joint_ages(size: int, sets: int, seed: int) -> list[int]:
 def periods_of_random_sets(size: int, sets: int, seed: int) -> pd.DataFrame:
     """Find the period of the index policy's cycle on random sets at every budget.
 
-    Parameters
-    ----------
-    size, sets : int
-        Sources in a set, and number of sets, each at least 1.
-    seed : int
-        Seed of the sets.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``instance``, ``budget``, ``period`` and ``trivial``: constant gaps.
+    Columns ``instance``, ``budget``, ``period`` and ``trivial``: constant gaps.
     """
     sets = check_integer("sets", sets, 1)
     rows = []
@@ -186,18 +160,8 @@ def periods_of_random_sets(size: int, sets: int, seed: int) -> pd.DataFrame:
 def cycles_of_random_sets(count: int, seed: int) -> pd.DataFrame:
     """Follow the index policy from many ages on random sets of sources, M = 1.
 
-    Parameters
-    ----------
-    count : int
-        Number of sets, at least 2.
-    seed : int
-        Seed of sets and ages.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row a set: ``set``, ``sources``, ``start``, ``worst`` and ``best`` (rewards per epoch of
-        the cycle from empty sources and of the worst and the best found), ``spread`` (relative).
+    A row a set: ``set``, ``sources``, ``start``, ``worst`` and ``best`` (rewards per epoch of the
+    cycle from empty sources and of the worst and the best found), ``spread`` (relative).
     """
     rows = []
     for instance in range(check_integer("count", count, 2)):
@@ -224,28 +188,9 @@ def reward_by_observation(
 ) -> tuple[pd.DataFrame, dict[str, Floats]]:
     """Measure the index policy's reward by how contents are bunched and what is observed.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    law : Utility
-        Law of the utilities.
-    factors : sequence of float
-        See `bunched`.
-    observed_sets : mapping of str to bool or array_like of bool, shape (N,)
-        Which sources are observed, by a name.
-    budget, horizon, runs : int
-        Sources crawled per epoch, epochs of a run, and replications, at least 2.
-    seed : int
-        Seed of the contents, common to all.
-
-    Returns
-    -------
-    table : pandas.DataFrame
-        Columns ``factor``, ``observed``, ``reward`` and its 95% interval ``low`` to ``high``.
-    rewards : dict of str to ndarray, shape (runs,)
-        Average reward of each run at the last factor, by what is observed; run by run on the same
-        content.
+    `factors`: see `bunched`. `table`: columns ``factor``, ``observed``, ``reward`` and its 95%
+    interval ``low`` to ``high``; `rewards`: average reward of each run at the last factor, by what
+    is observed; run by run on the same content.
     """
     rows, rewards = [], {}
     for factor in factors:
@@ -265,33 +210,12 @@ def reward_by_observation(
 def visits_by_content(
     sources: Sources, law: Utility, popular: int, horizon: int, runs: int, seed: int
 ) -> Floats:
-    """Measure how often the others are crawled, by how much the popular sources hold.
+    """Measure how often unpopular sources are crawled, by the content of the popular ones.
 
     The index policy observes everything and crawls one source an epoch.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources, the popular ones first.
-    law : Utility
-        Law of the utilities.
-    popular : int
-        How many are popular, in [1, N - 1].
-    horizon, runs : int
-        Epochs of a run, at least 4, and number of runs, at least 1.
-    seed : int
-        Seed of the contents.
-
-    Returns
-    -------
-    ndarray, shape (4,)
-        Share of crawls that go to the others, in the quarters of all epochs from the one at which
-        the popular sources hold least to the one at which they hold most.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    Returns: share of crawls that go to the others, in the quarters of all epochs from the one at
+    which the popular sources hold least to the one at which they hold most.
     """
     popular = check_integer("popular", popular, 1, len(sources) - 1)
     horizon = check_integer("horizon", horizon, 4)
@@ -310,15 +234,7 @@ def visits_by_content(
 
 
 def regained(rewards: Mapping[str, Floats], name: str) -> Estimate:
-    """Return the share of what the truth would add that a policy wins back by observing.
-
-    Parameters
-    ----------
-    rewards : mapping of str to ndarray, shape (runs,)
-        As `self_tuning` returns them; "none observed" is among them.
-    name : str
-        Which policy.
-    """
+    """Return the share of the gain from true rates that a policy regains by observing."""
     blind = rewards["none observed"]
     return Estimate.of((rewards[name] - blind) / (rewards[INFORMED] - blind))
 
@@ -329,21 +245,9 @@ def tunes(rewards: Mapping[str, Floats], name: str) -> bool:
 
 
 def gain_by_truth(rewards: Mapping[str, Floats], name: str) -> tuple[float, Estimate]:
-    """Return the share of what the truth adds that a policy wins back, and what it adds.
+    """Return the share of the gain from true rates that a policy regains, and that gain.
 
-    Parameters
-    ----------
-    rewards : mapping of str to ndarray, shape (runs,)
-        As `self_tuning` returns them.
-    name : str
-        Which policy.
-
-    Returns
-    -------
-    won : float
-        As `regained` has it; 0 where the truth adds nothing beyond its interval.
-    known : Estimate
-        Reward of who is told the truth, less that of who observes nothing.
+    `known`: reward with true rates and observation, less that without either.
     """
     known = Estimate.of(rewards[INFORMED] - rewards["none observed"])
     return regained(rewards, name).value if known.low > 0 else 0.0, known
@@ -358,28 +262,10 @@ def self_tuning(
     runs: int,
     seed: int,
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """Play the index of believed rates against contents of the true ones, one crawl an epoch.
+    """Run the index policy at believed rates on contents of the true ones, one crawl an epoch.
 
-    Parameters
-    ----------
-    believed, truth : Sources
-        N sources as the policy has them, and as they are.
-    law : Utility
-        Law of the utilities.
-    observed_sets : mapping of str to bool or array_like of bool, shape (N,)
-        Which sources are observed, by a name.
-    horizon, runs : int
-        Epochs of a run, more than 50, and number of runs, at least 1.
-    seed : int
-        Seed of the contents, common to all.
-
-    Returns
-    -------
-    rewards : dict of str to ndarray, shape (runs,)
-        Average reward by set, and ``INFORMED`` for a policy that is told the truth and
-        observes everything.
-    frequencies : dict of str to ndarray, shape (runs, N)
-        Crawls per epoch of each source.
+    `rewards`: average reward by set, and ``INFORMED`` for a policy with the true rates that
+    observes everything.
     """
     runs = check_integer("runs", runs, 1)
     policies = {name: (believed, observed) for name, observed in observed_sets.items()}

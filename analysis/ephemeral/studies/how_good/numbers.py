@@ -21,13 +21,7 @@ APART = 1e-6
 
 
 def predicates_of_policies(table: pd.DataFrame) -> dict[str, bool]:
-    """Tell whether the fluid frequencies, played as a list, earn less than the relaxed ones.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Rewards per epoch, one row a policy and one column a budget.
-    """
+    """Return whether the fluid frequencies, played as a list, earn less than the relaxed ones."""
     worse = table.loc["list, fluid"] < table.loc["list, relaxed"] * (1 - EXACT)
     return {"fluid-list-below": bool(worse.all())}
 
@@ -35,18 +29,10 @@ def predicates_of_policies(table: pd.DataFrame) -> dict[str, bool]:
 def count_trivial(instances: pd.DataFrame) -> dict[str, float]:
     """Count the sets with an interval of multipliers and without, and their trivial cycles.
 
-    Parameters
-    ----------
-    instances : pandas.DataFrame
-        Rows of `experiment.optimality_row`.
-
-    Returns
-    -------
-    dict
-        ``with-interval`` and ``with-single``, sets; ``trivial-interval`` and ``trivial-single``,
-        trivial cycles among them; ``trivial-met``, those of the latter that reach the bound;
-        ``odd``, cycles that are not trivial in spite of an interval, and ``odd-misfit``, those
-        of them where no constant gaps reach the bound; ``some-nontrivial``.
+    Keys: ``with-interval`` and ``with-single``, sets; ``trivial-interval`` and ``trivial-single``,
+    trivial cycles among them; ``trivial-met``, those of the latter that reach the bound; ``odd``,
+    cycles that are not trivial in spite of an interval, and ``odd-misfit``, those of them where no
+    constant gaps reach the bound; ``some-nontrivial``.
     """
     interval, constant = instances["interval"], instances["constant"]
     met = instances["whittle"] > instances["bound"] * (1 - EXACT)
@@ -122,13 +108,7 @@ def save_cycles(found: pd.DataFrame) -> None:
 
 
 def save_sets(instances: pd.DataFrame) -> None:
-    """Save the random sets, one row each.
-
-    Parameters
-    ----------
-    instances : pandas.DataFrame
-        Rows of `experiment.optimality_row`.
-    """
+    """Save the random sets, one row each."""
     optimum = "in units of the exact optimum"
     columns = {
         "sources": "sources in the set",
@@ -157,15 +137,7 @@ def save_sets(instances: pd.DataFrame) -> None:
 def save_tuned(
     rewards: Mapping[str, Floats], frequencies: Mapping[str, Floats], drift: float
 ) -> None:
-    """Save what policies earn that believe Table 1 of changed sources, and every run behind it.
-
-    Parameters
-    ----------
-    rewards, frequencies : mapping of str to ndarray
-        As `experiment.self_tuning` returns them.
-    drift : float
-        Factor on the arrivals of source 3 of which they are not told.
-    """
+    """Save what policies earn that believe Table 1 of changed sources, and every run behind it."""
     columns = {
         "policy": "what the policy observes, or is told",
         "replication": "number of the run; all policies share its content",

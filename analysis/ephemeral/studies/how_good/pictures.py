@@ -21,13 +21,7 @@ _STYLES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1))]
 
 
 def save_policies(table: pd.DataFrame) -> None:
-    """Draw the reward of each policy against the relaxed bound.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Rewards per epoch, one row a policy and one column a budget; the first row is the bound.
-    """
+    """Draw the reward of each policy against the relaxed bound."""
     shares = 100 * (table.drop(index="relaxed bound") / table.loc["relaxed bound"] - 1)
     fig, axis = figure(height=3.9)
     height = np.arange(len(shares))[::-1]
@@ -68,13 +62,7 @@ def save_policies(table: pd.DataFrame) -> None:
 
 
 def save_random(instances: pd.DataFrame) -> None:
-    """Draw the distribution of each policy's loss over random sets.
-
-    Parameters
-    ----------
-    instances : pandas.DataFrame
-        Rows of `experiment.optimality_row`.
-    """
+    """Draw the distribution of each policy's loss over random sets."""
     loss = 100 * (1 - instances[list(LABELS)])
     share = 100 * np.arange(1, len(loss) + 1) / len(loss)
     fig, axis = figure(height=4.1)
@@ -103,13 +91,7 @@ def save_random(instances: pd.DataFrame) -> None:
 
 
 def save_periods(periods: pd.DataFrame) -> None:
-    """Draw the period of the index policy's cycle against the budget.
-
-    Parameters
-    ----------
-    periods : pandas.DataFrame
-        As `experiment.periods_of_random_sets` returns it.
-    """
+    """Draw the period of the index policy's cycle against the budget."""
     size = int(periods.budget.max())
     fig, axis = figure(height=3.6)
     looks = ((True, COLOURS[0], "o", -0.12), (False, COLOURS[1], "x", 0.12))
@@ -143,15 +125,7 @@ def save_periods(periods: pd.DataFrame) -> None:
 
 
 def save_observed(observed: pd.DataFrame, runs: int, horizon: int) -> None:
-    """Draw the reward against the bunching of content, by what is observed.
-
-    Parameters
-    ----------
-    observed : pandas.DataFrame
-        As `experiment.reward_by_observation` returns it.
-    runs, horizon : int
-        Replications, and epochs of each.
-    """
+    """Draw the reward against the bunching of content, by what is observed."""
     fig, axis = figure(height=3.6)
     names = observed["observed"].unique()
     for name, colour, style, marker in zip(names, COLOURS, _STYLES, "o^sx", strict=False):

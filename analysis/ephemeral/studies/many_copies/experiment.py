@@ -23,34 +23,16 @@ EXACT = 1e-11
 
 
 def check_sources(sources: Sources, parameters: Mapping[str, Any]) -> None:
-    """Refuse a reader's sources whose due ages at the page's budget have no common multiple.
-
-    Raises
-    ------
-    ValueError
-        As `common_period` does.
-    """
+    """Refuse a reader's sources whose due ages at the page's budget have no common multiple."""
     common_period(sources, parameters["budget"])
 
 
 def losses(copies: Sequence[int], instances: int, seed: int) -> pd.DataFrame:
     """Return what two policies lose against the relaxed bound on copies of random sets of four.
 
-    Parameters
-    ----------
-    copies : sequence of int
-        Numbers of copies.
-    instances : int
-        Random sets, at least 1.
-    seed : int
-        Seed of the sets and of the ages at which the index policy starts.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a set and number of copies: instance, copies; two-level and index, losses; rule, how
-        the counts were found; enough, the number from which on the proof holds, nan if all due ages
-        are whole.
+    `copies`: numbers of copies. One row a set and number of copies: instance, copies; two-level
+    and index, losses; rule, how the counts were found; enough, the number from which on the proof
+    holds, nan if all due ages are whole.
     """
     instances = check_integer("instances", instances, 1)
     rows = []

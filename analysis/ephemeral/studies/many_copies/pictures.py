@@ -11,13 +11,7 @@ _FLOOR = 1e-7
 
 
 def save_losses(frame: pd.DataFrame) -> None:
-    """Draw mean and largest loss of both policies against the number of copies.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As `experiment.losses` returns it.
-    """
+    """Draw mean and largest loss of both policies against the number of copies."""
     groups = frame.groupby("copies")
     fig, axis = figure(height=3.8)
     for colour, name in zip(COLOURS, ("two-level", "index"), strict=False):

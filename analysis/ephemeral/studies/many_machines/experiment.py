@@ -36,24 +36,9 @@ def price_of_limits(
 ) -> pd.DataFrame:
     """Share of the reward that limits on ages cost: the policy's, and the best possible.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    budget : float
-        Cost per epoch.
-    limits : list of (min_age, max_age)
-        One pair for all sources; a maximal age may be ``inf``.
-    warm_up, epochs : int
-        Epochs before, and while, rewards are counted.
-    rng : numpy.random.Generator
-        Draws the ages at the start.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns min_age, max_age, policy (1 - reward/bound without limits), relaxed (the same for
-        the bound with limits) and spent (share of the budget).
+    `limits`: one pair for all sources; a maximal age may be ``inf``; `warm_up`, `epochs`: epochs
+    before, and while, rewards are counted. Columns min_age, max_age, policy (1 - reward/bound
+    without limits), relaxed (the same for the bound with limits) and spent (share of the budget).
     """
     free = relaxed_bound(sources, budget)[0]
     rows = []
@@ -81,25 +66,10 @@ def price_of_parts(
 ) -> pd.DataFrame:
     """Share of one scheduler's reward that a split over several costs.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    budget : float
-        Cost per epoch, of all parts together.
-    parts : list of int
-        Numbers of parts.
-    warm_up, epochs : int
-        Epochs before, and while, rewards are counted.
-    seed : int
-        Of the ages at the start and of the random splits, which are those of `bound_of_parts`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns parts, split ("at random" or "by decay rate"), exchange (of a multiplier; otherwise
-        quotas are fixed), loss (against one scheduler) and half_width of its 95% interval, from
-        `BLOCKS` parts of the run, one after another.
+    `parts`: numbers of parts; `warm_up`, `epochs`: epochs before, and while, rewards are counted.
+    Columns parts, split ("at random" or "by decay rate"), exchange (of a multiplier; otherwise
+    quotas are fixed), loss (against one scheduler) and half_width of its 95% interval, from
+    `BLOCKS` parts of the run, one after another.
     """
     ages = spread_ages(sources, budget, np.random.default_rng(seed))
     one = Scheduler(sources, budget, ages)
@@ -125,21 +95,7 @@ def _by_block(earned: Floats) -> Floats:
 def bound_of_parts(sources: Sources, budget: float, parts: list[int], seed: int) -> pd.DataFrame:
     """Share of the relaxed bound that is lost when each part has a quota by its number of sources.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources of cost 1.
-    budget : float
-        Cost per epoch, of all parts together.
-    parts : list of int
-        Numbers of parts.
-    seed : int
-        Of the random splits.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns parts, split and loss.
+    `parts`: numbers of parts. Columns parts, split and loss.
     """
     whole = relaxed_bound(sources, budget)[0]
     rows = []

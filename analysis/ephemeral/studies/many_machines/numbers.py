@@ -10,30 +10,16 @@ from analysis.report import save_table
 
 
 def without_infinities(price: pd.DataFrame) -> pd.DataFrame:
-    """Return prices as they are shown: no maximal age where there is no limit.
-
-    Parameters
-    ----------
-    price : pandas.DataFrame
-        As `price_of_limits` returns it.
-    """
+    """Return prices as they are shown: no maximal age where there is no limit."""
     return price.replace(np.inf, np.nan)
 
 
 def predicates_of_limits(price: pd.DataFrame) -> dict[str, float]:
-    """Return what sentences on limits rest on.
+    """Return the truth values and numbers that sentences on limits depend on.
 
-    Parameters
-    ----------
-    price : pandas.DataFrame
-        As `price_of_limits` returns it, minimal ages before maximal ones, each rising.
-
-    Returns
-    -------
-    dict
-        First and last minimal and maximal age and the policy's price of each; the largest ``gap``
-        between that and the least possible; ``limits-dearer``, whether longer minimal and shorter
-        maximal ages cost more.
+    Keys: first and last minimal and maximal age and the policy's price of each; the largest
+    ``gap`` between that and the least possible; ``limits-dearer``, whether longer minimal and
+    shorter maximal ages cost more.
     """
     least, most = price[np.isinf(price.max_age)], price[np.isfinite(price.max_age)]
     dearer = (np.diff(least.policy) > 0).all() and (np.diff(most.policy) < 0).all()
@@ -52,35 +38,17 @@ def predicates_of_limits(price: pd.DataFrame) -> dict[str, float]:
 
 
 def predicates_of_parts(simulated: pd.DataFrame, by_decay: pd.Series) -> dict[str, bool]:
-    """Tell whether a shared multiplier loses clearly less than quotas on a split by decay rate.
-
-    Parameters
-    ----------
-    simulated : pandas.DataFrame
-        As `price_of_parts` returns it.
-    by_decay : pandas.Series
-        Loss of the bound under quotas, by number of parts.
-    """
+    """Return whether a shared multiplier loses clearly less than quotas, split by decay rate."""
     shared = simulated[simulated.exchange].loss.abs().max()
     return {"multiplier-wins": bool(shared < 0.5 * by_decay.min())}
 
 
 def of_parts(simulated: pd.DataFrame, bounds: pd.DataFrame, size: int) -> dict[str, float]:
-    """Return what the page says of a split over machines.
+    """Return the page's numbers on a split over machines.
 
-    Parameters
-    ----------
-    simulated, bounds : pandas.DataFrame
-        As `experiment.price_of_parts` and `experiment.bound_of_parts` return them.
-    size : int
-        Sources in all.
-
-    Returns
-    -------
-    dict
-        ``noise``, as `loss_with_multiplier` returns it; ``slope``, the loss on a random split times
-        the sources on a machine; ``few`` and ``many``, the ends of the numbers of machines, with
-        the losses by decay rate; and `predicates_of_parts`.
+    Keys: ``noise``, as `loss_with_multiplier` returns it; ``slope``, the loss on a random split
+    times the sources on a machine; ``few`` and ``many``, the ends of the numbers of machines, with
+    the losses by decay rate; and `predicates_of_parts`.
     """
     at_random = bounds[bounds.split == "at random"]
     by_decay = bounds[bounds.split == "by decay rate"].set_index("parts").loss
@@ -98,15 +66,7 @@ def of_parts(simulated: pd.DataFrame, bounds: pd.DataFrame, size: int) -> dict[s
 def loss_with_multiplier(simulated: pd.DataFrame) -> float:
     """Return how far from zero the loss with a shared multiplier may lie.
 
-    Parameters
-    ----------
-    simulated : pandas.DataFrame
-        As `experiment.price_of_parts` returns it.
-
-    Returns
-    -------
-    float
-        The end of a 95% interval that is farthest from zero, over all numbers of machines.
+    Returns: the end of a 95% interval that is farthest from zero, over all numbers of machines.
     """
     shared = simulated[simulated.exchange]
     return float((shared.loss.abs() + shared.half_width).max())
@@ -122,19 +82,7 @@ def of_cluster(plan: dict[str, float]) -> dict[str, float]:
 
 
 def save_cluster(plan: dict[str, float], sources: float, machines: int, bandwidth: float) -> None:
-    """Save the table of what an epoch takes on a cluster.
-
-    Parameters
-    ----------
-    plan : dict
-        As `cluster_plan` returns it.
-    sources : float
-        Sources in all.
-    machines : int
-        Machines.
-    bandwidth : float
-        Bytes per second that a core moves between memory and itself.
-    """
+    """Save the table of what an epoch takes on a cluster."""
     lines = {
         "sources on a machine": f"{plan['sources']:.2g}",
         "memory of its calendar": f"{plan['memory'] / 1e9:.2g} GB",

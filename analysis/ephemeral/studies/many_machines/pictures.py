@@ -11,15 +11,7 @@ from analysis.report import COLOURS, figure, save_figure
 
 
 def save_limits(price: pd.DataFrame, size: int) -> None:
-    """Draw what minimal and maximal ages cost: the policy's price, and the least possible.
-
-    Parameters
-    ----------
-    price : pandas.DataFrame
-        As `experiment.price_of_limits` returns it.
-    size : int
-        Sources.
-    """
+    """Draw what minimal and maximal ages cost: the policy's price, and the least possible."""
     least, most = price[np.isinf(price.max_age)], price[np.isfinite(price.max_age)]
     fig, axes = figure(1, 2, height=3.5, sharey=True)
     sides = ((least, "min_age", "minimal age (epochs)"), (most, "max_age", "maximal age (epochs)"))
@@ -49,15 +41,7 @@ def save_limits(price: pd.DataFrame, size: int) -> None:
 
 
 def save_parts(simulated: pd.DataFrame, bounds: pd.DataFrame, size: int) -> None:
-    """Draw what a split over machines costs, under fixed quotas and with a shared multiplier.
-
-    Parameters
-    ----------
-    simulated, bounds : pandas.DataFrame
-        As `experiment.price_of_parts` and `bound_of_parts` return them.
-    size : int
-        Sources in all.
-    """
+    """Draw what a split over machines costs, under fixed quotas and with a shared multiplier."""
     fig, axis = figure(height=3.7)
     noise = loss_with_multiplier(simulated)
     for colour, marker, (split, bound) in zip(COLOURS, "os", bounds.groupby("split"), strict=False):

@@ -31,91 +31,43 @@ KINDS = ("near empty", "below u*", "above u*")
 
 @dataclass(frozen=True)
 class Results:
-    """What the page computes.
-
-    Attributes
-    ----------
-    sources : Sources
-    model : ModelChecks
-    transients : TransientChecks
-    late : dict of str to float
-        Late reward of a run that begins at u*, with the index above u* by "definition" and as
-        "printed".
-    cycles : dict of int to Cycle
-        Long run of the index policy, by M.
-    bounds : dict of int to float
-        Relaxed bound, by M.
-    states : dict of int to int
-        Joint ages that the exact optimum takes, by M.
-    relaxed : RelaxationChecks
-    runs : Runs
-    discounted : Discounted
-    equations : EquationResiduals
-    checks : pandas.DataFrame
-        As `lemma_checks` returns it.
-    finite : tuple of float
-        As `finite_horizon_checks` returns it.
-    solved : pandas.DataFrame
-        As `constant_policies` returns it.
-    fall : float
-        Least slope of V in the subsidy, at one content.
-    index : IndexChecks
-    definition : float
-        Largest relative difference of the closed form from the definition.
-    flips, short_worst : float
-        Share of wrong ceilings in floating point; largest error of the short form.
-    """
+    """What the page computes."""
 
     sources: Sources
     model: ModelChecks
     transients: TransientChecks
+    # Late reward of a run that begins at u*, with the index above u* by "definition" and as
+    # "printed".
     late: dict[str, float]
-    cycles: dict[int, Cycle]
-    bounds: dict[int, float]
-    states: dict[int, int]
+    cycles: dict[int, Cycle]  # long run of the index policy, by M
+    bounds: dict[int, float]  # relaxed bound, by M
+    states: dict[int, int]  # joint ages that the exact optimum takes, by M
     relaxed: RelaxationChecks
     runs: Runs
     discounted: Discounted
     equations: EquationResiduals
-    checks: pd.DataFrame
-    finite: tuple[float, float, float]
-    solved: pd.DataFrame
-    fall: float
+    checks: pd.DataFrame  # as `lemma_checks` returns it
+    finite: tuple[float, float, float]  # as `finite_horizon_checks` returns it
+    solved: pd.DataFrame  # as `constant_policies` returns it
+    fall: float  # least slope of V in the subsidy, at one content
     index: IndexChecks
-    definition: float
+    definition: float  # largest relative difference of the closed form from the definition
+    # Share of wrong ceilings in floating point; largest error of the short form.
     flips: float
     short_worst: float
 
 
 @dataclass(frozen=True)
 class Cases:
-    """Random sources in random states.
+    """Random sources in random states."""
 
-    Attributes
-    ----------
-    sources : Sources
-        Decay from 1e-10 to 50 an epoch, rates over six decades, costs from 0.2 to 5.
-    state : ndarray, shape (N,)
-        One content each.
-    kind : ndarray of int, shape (N,)
-        Place of its kind in `KINDS`.
-    """
-
-    sources: Sources
-    state: Floats
-    kind: NDArray[np.int64]
+    sources: Sources  # decay from 1e-10 to 50 an epoch, rates over six decades, costs from 0.2 to 5
+    state: Floats  # one content each; shape (N,)
+    kind: NDArray[np.int64]  # place of its kind in `KINDS`; shape (N,)
 
 
 def random_cases(instances: int, rng: np.random.Generator) -> Cases:
-    """Draw sources and states for a comparison of the index with its definition.
-
-    Parameters
-    ----------
-    instances : int
-        How many, at least 1.
-    rng : numpy.random.Generator
-        Source of randomness.
-    """
+    """Draw sources and states for a comparison of the index with its definition."""
     instances = check_integer("instances", instances, 1)
     decay = 10 ** rng.uniform(-10, np.log10(50), instances)
     rate = 10 ** rng.uniform(-3, 3, instances)

@@ -26,13 +26,7 @@ STATEMENTS = {
 
 
 def margin_table(checks: pd.DataFrame) -> pd.DataFrame:
-    """Return the least margin of each statement of `STATEMENTS`, in words where it is rounding.
-
-    Parameters
-    ----------
-    checks : pandas.DataFrame
-        As `lemma_checks` returns it.
-    """
+    """Return the least margin of each statement of `STATEMENTS`, in words where it is rounding."""
     least = checks[list(STATEMENTS)].min()
     words = ["0 up to rounding" if abs(m) < ROOM else f"{m:.1e}" for m in least]
     return pd.DataFrame({"statement": STATEMENTS.values(), "least margin": words}).set_index(
@@ -41,15 +35,7 @@ def margin_table(checks: pd.DataFrame) -> pd.DataFrame:
 
 
 def reading_table(runs: relaxation.Runs, run: relaxation.Discounted) -> pd.DataFrame:
-    """Return what each display with a misplaced index is to the letter, as meant, and in truth.
-
-    Parameters
-    ----------
-    runs : Runs
-        Runs of the average problem.
-    run : Discounted
-        A run of the discounted one.
-    """
+    """Return what each display with a misplaced index is to the letter, as meant, and in truth."""
     once = np.ones(runs.bursts.size)
     pairs = {
         "(5): cost of four sources at every fourth epoch": (runs.bursts, once),
@@ -71,13 +57,7 @@ def reading_table(runs: relaxation.Runs, run: relaxation.Discounted) -> pd.DataF
 
 
 def of_grid(checks: pd.DataFrame) -> dict[str, float]:
-    """Return what the page says of the lemmas on a grid.
-
-    Parameters
-    ----------
-    checks : pandas.DataFrame
-        As `lemma_checks` returns it.
-    """
+    """Return the page's numbers on the lemmas on a grid."""
     return {
         "grid": len(checks),
         "low-decay": checks["decay"].min(),

@@ -19,15 +19,7 @@ _FLOOR = 2e-17  # where an error of exactly zero is drawn
 
 
 def thresholds(content: Floats, advantages: Mapping[float, Floats]) -> dict[float, float]:
-    """Return the content at which each advantage changes its sign, ``nan`` if it has one sign.
-
-    Parameters
-    ----------
-    content : ndarray, shape (K,)
-        Contents from u to u*.
-    advantages : mapping of float to ndarray, shape (K,)
-        What a crawl gains over waiting, by subsidy; rising.
-    """
+    """Return the content at which each advantage changes its sign, ``nan`` if it has one sign."""
     return {
         subsidy: float(np.interp(0, values, content, left=np.nan, right=np.nan))
         for subsidy, values in advantages.items()
@@ -37,17 +29,7 @@ def thresholds(content: Floats, advantages: Mapping[float, Floats]) -> dict[floa
 def save_threshold(
     source: int, content: Floats, values: Mapping[float, Floats], advantages: Mapping[float, Floats]
 ) -> None:
-    """Draw relative values and advantages of a crawl at several subsidies.
-
-    Parameters
-    ----------
-    source : int
-        Number of the source.
-    content : ndarray, shape (K,)
-        Contents from u to u*.
-    values, advantages : mapping of float to ndarray, shape (K,)
-        V, and x - V(alpha x + u) - C lambda, by subsidy in units of u*/C.
-    """
+    """Draw relative values and advantages of a crawl at several subsidies."""
     columns = {"content": content}
     fig, (left, right) = figure(1, 2, width=7.4, height=3.6)
     found = thresholds(content, advantages)
@@ -84,19 +66,7 @@ def save_threshold(
 
 
 def save_gap(source: int, level: float, price: Floats, moved: Floats) -> None:
-    """Draw the value one epoch later, and the same plus the subsidy, against the subsidy.
-
-    Parameters
-    ----------
-    source : int
-        Number of the source.
-    level : float
-        The content x.
-    price : ndarray, shape (K,)
-        C lambda.
-    moved : ndarray, shape (K,)
-        V(alpha x + u) at each.
-    """
+    """Draw the value one epoch later, and the same plus the subsidy, against the subsidy."""
     fig, axis = figure(height=3.4)
     axis.plot(price, moved, color=COLOURS[0], label=r"$V_\lambda(\alpha x + u)$")
     label = r"$C\lambda + V_\lambda(\alpha x + u)$"
@@ -120,32 +90,14 @@ def save_gap(source: int, level: float, price: Floats, moved: Floats) -> None:
 
 
 def falls_in_words(steepest: float) -> str:
-    """Say how steeply the value function falls with the subsidy.
-
-    Parameters
-    ----------
-    steepest : float
-        Its least slope.
-    """
+    """Return a text on the least slope of the value function in the subsidy."""
     if steepest > -0.005:  # interest is gone within an epoch: the state hardly matters
         return "the value function falls with the subsidy by less than 0.01 for each unit"
     return f"the value function falls with the subsidy, at up to {-steepest:.2f} for each unit"
 
 
 def save_curve(source: int, one: Sources, curves: pd.DataFrame, orbit: pd.DataFrame) -> None:
-    """Draw the index against the content, by definition and as printed.
-
-    Parameters
-    ----------
-    source : int
-        Its number.
-    one : Sources
-        That source alone.
-    curves : pandas.DataFrame
-        Columns ``content``, ``index``, ``short form`` and ``theorem``.
-    orbit : pandas.DataFrame
-        Columns ``content`` and ``index``, at the first ages.
-    """
+    """Draw the index against the content, by definition and as printed."""
     limit, x = float(one.u_star[0]), curves["content"].to_numpy()
     broken = curves["short form"].to_numpy().copy()
     broken[np.flatnonzero(np.diff(printed_eta(one, x[:, None])[:, 0]))] = np.nan
@@ -184,13 +136,7 @@ def save_curve(source: int, one: Sources, curves: pd.DataFrame, orbit: pd.DataFr
 
 
 def where_lost(decay: Floats, error: Floats) -> str:
-    """Say at which decays a relative error is a half or more, at the slow and at the fast end.
-
-    Parameters
-    ----------
-    decay, error : ndarray, shape (K,)
-        Decays, rising, and the relative error at each.
-    """
+    """Return a text on the slow and fast decays at which the relative error is at least half."""
     kept = np.flatnonzero(error < 0.5)
     if not kept.size:
         return "at all of these decays"
@@ -204,19 +150,7 @@ def where_lost(decay: Floats, error: Floats) -> str:
 
 
 def save_rounding(age: int, decay: Floats, errors: Mapping[str, Floats], stable: float) -> None:
-    """Draw the relative error of each form of the index against the decay of interest.
-
-    Parameters
-    ----------
-    age : int
-        Epochs since the last crawl.
-    decay : ndarray, shape (K,)
-        mu T.
-    errors : mapping of str to ndarray, shape (K,)
-        Relative errors, by the name of the form.
-    stable : float
-        Largest error of the stable forms.
-    """
+    """Draw the relative error of each form of the index against the decay of interest."""
     fig, axis = figure(height=3.8)
     looks = zip(errors.items(), COLOURS, ("o", "s", "^", "v"), strict=False)
     for (name, error), colour, marker in looks:
@@ -247,15 +181,7 @@ def save_rounding(age: int, decay: Floats, errors: Mapping[str, Floats], stable:
 
 
 def save_definition(cases: Cases, index: Floats, defined: Floats) -> None:
-    """Draw the relative difference of the closed form from the definition, one dot a case.
-
-    Parameters
-    ----------
-    cases : Cases
-        Random sources in random states.
-    index, defined : ndarray, shape (N,)
-        Closed form and definition.
-    """
+    """Draw the relative difference of the closed form from the definition, one dot a case."""
     decay, difference = cases.sources.decay, np.abs(index / defined - 1)
     looks: Sequence[tuple[str, str]] = (("o", COLOURS[0]), ("s", COLOURS[1]), ("^", COLOURS[2]))
     fig, axis = figure(height=3.5)

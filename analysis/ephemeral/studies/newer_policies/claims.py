@@ -17,27 +17,15 @@ _NEAR = 0.01
 
 @dataclass(frozen=True)
 class Results:
-    """What the page computes.
+    """What the page computes."""
 
-    Attributes
-    ----------
-    instances : pandas.DataFrame
-        Rows of `how_good.experiment.optimality_row`.
-    stuck : float
-        Gap to the relaxed bound of the index policy on Table 1 at M = 2, with expected contents.
-    alike : list of float
-        `experiment.alike_gaps` of one source.
-    copies : pandas.DataFrame
-        As `experiment.gaps_against_copies` returns it, with the set's name as ``sources``.
-    kept : float
-        Share of random sets that keep a gap from random ages, with expected contents.
-    """
-
-    instances: pd.DataFrame
+    instances: pd.DataFrame  # rows of `how_good.experiment.optimality_row`
+    # Gap to the relaxed bound of the index policy on Table 1 at M = 2, with expected contents.
     stuck: float
-    alike: list[float]
+    alike: list[float]  # `experiment.alike_gaps` of one source
+    # As `experiment.gaps_against_copies` returns it, with the set's name as ``sources``.
     copies: pd.DataFrame
-    kept: float
+    kept: float  # share of random sets that keep a gap from random ages, with expected contents
 
 
 def claims(found: Results) -> list[Claim]:

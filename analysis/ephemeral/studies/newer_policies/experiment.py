@@ -68,25 +68,9 @@ _WARM_UP = 200  # phases mix slowly
 def gaps_of_random_sets(instances: int, copies: int, seed: int) -> pd.DataFrame:
     """Measure the gap of the index policy on many copies of random sets, with expected contents.
 
-    Parameters
-    ----------
-    instances : int
-        Number of random sets, at least 1.
-    copies : int
-        Copies of each source, at least 1.
-    seed : int
-        Seed of the sets and of the random starts.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a set: ``instance``, ``budget``, the gap from copies that start ``together`` and
-        from ``random`` ages, and ``exact``, whether both runs were averaged over a period.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    `copies`: copies of each source, at least 1. One row a set: ``instance``, ``budget``, the gap
+    from copies that start ``together`` and from ``random`` ages, and ``exact``, whether both runs
+    were averaged over a period.
     """
     instances = check_integer("instances", instances, 1)
     rows = []
@@ -104,28 +88,17 @@ def gaps_of_random_sets(instances: int, copies: int, seed: int) -> pd.DataFrame:
 def alike_gaps(source: Sources, budget: float, sizes: Sequence[int]) -> list[float]:
     """Return the gap to the bound of so many copies of one source, with expected contents.
 
-    Parameters
-    ----------
-    source : Sources
-        The source; with more than one type the copies are not alike.
-    budget : float
-        Crawls per epoch and copy.
-    sizes : sequence of int
-        Numbers of copies, whose product with the budget is whole.
+    `source`: the source; with more than one type the copies are not alike; `sizes`: numbers of
+    copies, whose product with the budget is whole.
     """
     bound = relaxed_problem(source, budget).bound
     return [1 - simulate_replicas(source, budget, n).average_reward / bound for n in sizes]
 
 
 def closes(copies: pd.DataFrame, share: float = 0.05) -> bool:
-    """Tell whether the gap with random content falls to a small share of that of one copy.
+    """Return whether the gap with random content falls to a small share of that of one copy.
 
-    Parameters
-    ----------
-    copies : pandas.DataFrame
-        As `gaps_against_copies` returns it, with a column ``sources`` that names the set.
-    share : float
-        Largest share, of the upper end of the interval at the largest size.
+    `share`: largest share, of the upper end of the interval at the largest size.
     """
     random = copies[copies.content == "random"]
     curves = [line.sort_values("copies") for _, line in random.groupby(["sources", "start"])]
@@ -145,34 +118,10 @@ def gaps_against_copies(
 ) -> pd.DataFrame:
     """Follow the gap of the index policy as the number of copies grows.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources with costs of one.
-    budget : int
-        Crawls per epoch and copy.
-    law : Utility
-        Law of the utilities where contents are random.
-    sizes, random_sizes : sequence of int
-        Numbers of copies with expected and with random contents.
-    runs : int
-        Replications of whatever is random, at least 2.
-    horizon : int
-        Epochs of a run with one copy, fewer with more, and at least 400 without the first 200.
-    seed : int
-        Seed of all runs.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``content`` ("expected"; "random", played with the index of the random model;
-        "closed form", with that of Theorem 1 on the same contents), ``start``, ``copies``, ``gap``
-        and its ``low`` and ``high``: 95% intervals if contents are random, else the range.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    `sizes`, `random_sizes`: numbers of copies with expected and with random contents. Columns
+    ``content`` ("expected"; "random", played with the index of the random model; "closed form",
+    with that of Theorem 1 on the same contents), ``start``, ``copies``, ``gap`` and its ``low``
+    and ``high``: 95% intervals if contents are random, else the range.
     """
     runs = check_integer("runs", runs, 2)
     rows = [*_expected_gaps(sources, budget, sizes, runs, seed)]
@@ -242,19 +191,7 @@ def _closed_form(sources: Sources, curves: Sequence[StochasticIndex]) -> list[St
 def losses_of_one_copy(sets: int, horizon: int, runs: int, seed: int) -> dict[str, Floats]:
     """Return what each policy loses of the exact optimum on random sets of four sources.
 
-    Parameters
-    ----------
-    sets : int
-        Number of sets, numbered from 0.
-    horizon, runs : int
-        Epochs of a run, and runs of the policies that draw.
-    seed : int
-        Seed of the sets and of the runs.
-
-    Returns
-    -------
-    dict of str to ndarray, shape (sets, runs)
-        One column only for policies without chance.
+    One column only for policies without chance.
     """
     losses: dict[str, list[Floats]] = {name: [] for name in (*FIXED, *RANDOM)}
     for number in range(sets):
@@ -282,17 +219,8 @@ def losses_of_copies(
 ) -> dict[str, Floats]:
     """Return what policies lose of the relaxed bound with many copies of each source.
 
-    Parameters
-    ----------
-    copies : int
-        Copies of each of four sources; the ID policy takes one of each in turn.
-    sets, horizon, runs, seed : int
-        As in `losses_of_one_copy`; the index policy has one run, from ages that are equal.
-
-    Returns
-    -------
-    dict of str to ndarray, shape (sets, runs)
-        One column only for policies without chance.
+    `copies`: copies of each of four sources; the ID policy takes one of each in turn. One column
+    only for policies without chance.
     """
     losses: dict[str, list[Floats]] = {name: [] for name in ("index", "two-level", *RANDOM)}
     for number in range(sets):
@@ -340,13 +268,7 @@ def _played(
 
 
 def aperiodic_share(sets: int, seed: int) -> float:
-    """Return the share of random sets of four sources of which no single-source chain has a period.
-
-    Parameters
-    ----------
-    sets, seed : int
-        Number and seed of the sets.
-    """
+    """Return the share of random sets of four sources without a periodic single-source chain."""
     drawn = (random_set(number, seed) for number in range(sets))
     return float(np.mean([SingleSourcePolicies.of(*one).aperiodic().all() for one in drawn]))
 

@@ -23,15 +23,7 @@ LABELS = {
 
 
 def of_gaps(gaps: pd.DataFrame, settled: pd.DataFrame, kept: pd.DataFrame) -> dict[str, float]:
-    """Return what the page says of the gaps with many copies of random sets.
-
-    Parameters
-    ----------
-    gaps, settled : pandas.DataFrame
-        As `experiment.gaps_of_random_sets` returns it, all rows and those that are exact.
-    kept : pandas.DataFrame
-        Whether a set keeps a gap, from copies that start ``together`` and from ``random`` ages.
-    """
+    """Return the page's numbers on the gaps with many copies of random sets."""
     return {
         "periodic": int(gaps.exact.sum()),
         "copy-instances": len(gaps),
@@ -78,15 +70,7 @@ def of_hard(rewards: pd.DataFrame) -> dict[str, float]:
 
 
 def save_losses(one: dict[str, Floats], many: dict[str, Floats], copies: int) -> None:
-    """Save the table of all policies' losses.
-
-    Parameters
-    ----------
-    one, many : dict of str to ndarray
-        As `losses_of_one_copy` and `losses_of_copies` return them.
-    copies : int
-        Copies behind `many`.
-    """
+    """Save the table of all policies' losses."""
     rows = {
         label: {
             "one copy, mean": _mean(one[name]),

@@ -17,15 +17,7 @@ _LEAST_GAP = 1e-6  # where a gap of zero is drawn
 
 
 def save_copies(copies: pd.DataFrame, runs: int) -> None:
-    """Draw the gap to the bound against the number of copies, one panel a set of sources.
-
-    Parameters
-    ----------
-    copies : pandas.DataFrame
-        As `experiment.gaps_against_copies` returns it, with the set's name as ``sources``.
-    runs : int
-        Replications behind the bands.
-    """
+    """Draw the gap to the bound against the number of copies, one panel a set of sources."""
     sets = copies["sources"].unique()
     fig, axes = figure(1, len(sets), height=3.9, sharey=True)
     for axis, name in zip(axes, sets, strict=True):

@@ -34,26 +34,11 @@ RULES = ("round-robin", "greedy", "whittle", "theorem", "remark")
 def items_one_by_one(
     sources: Sources, arm: int, epochs: int, rng: np.random.Generator, shift: float = 0.0
 ) -> pd.DataFrame:
-    """Follow one source item by item, and beside it the recursion (19) with U(k).
+    """Simulate one source item by item, and by the recursion (19) with U(k).
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources; utilities are exponential.
-    arm : int
-        Which one, from 0.
-    epochs : int
-        How many, at least 2; it is crawled at three in ten, at random.
-    rng : numpy.random.Generator
-        Source of randomness.
-    shift : float
-        Added to the age of an item in U(k), to falsify it.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Content before the crawl of epochs 1, 2, ...: ``by items``, each item faded since it
-        appeared, and ``by recursion``.
+    `shift`: added to the age of an item in U(k), to falsify it. Returns the content before the
+    crawl of epochs 1, 2, ...: ``by items``, each item faded since it appeared, and ``by
+    recursion``.
     """
     epochs = check_integer("epochs", epochs, 2)
     mu, period = float(sources.decay_rate[arm]), sources.period
@@ -77,21 +62,7 @@ def items_one_by_one(
 def bound_of_law(sources: Sources, utility: Utility, budget: int, tolerance: float) -> float:
     """Return the relaxed bound on every policy that sees the content, under a law of the utilities.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    utility : Utility
-        Law with a finite variance.
-    budget : int
-        Sources crawled at each epoch.
-    tolerance : float
-        Largest estimated error of the index curves, in units of u*/C.
-
-    Raises
-    ------
-    NotConverged
-        Naming the source whose curve errs by more.
+    `tolerance`: largest estimated error of the index curves, in units of u*/C.
     """
     found = sources.subset(np.flatnonzero(sources.u > 0))  # others add nothing and are left alone
     curves = []
@@ -119,18 +90,9 @@ def needed_variability(
 ) -> tuple[float, float, float]:
     """Return the variability at which a curve of rewards reaches a value, and its range.
 
-    Parameters
-    ----------
-    variations, rewards : sequence
-        Squared coefficients of variation, increasing, and the reward at each.
-    at : float
-        The value.
-
-    Returns
-    -------
-    least, needed, most : float
-        Where the curve reaches the value less the largest half-width, the value, and the value
-        with the largest half-width added.
+    `variations`, `rewards`: squared coefficients of variation, increasing, and the reward at each;
+    `at`: the value. `least`, `needed`, `most`: where the curve reaches the value less the largest
+    half-width, the value, and the value with the largest half-width added.
     """
     half = max(reward.half_width for reward in rewards)
     least, needed, most = (
@@ -140,20 +102,7 @@ def needed_variability(
 
 
 def short_runs(sources: Sources, budget: int, longest: int) -> pd.DataFrame:
-    """Return all averages of fluid runs up to a length, with those of the other two policies.
-
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    budget, longest : int
-        Sources crawled at each epoch; largest number of epochs.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As `scan_averages`, with columns index, round-robin and greedy for the averages.
-    """
+    """Return all averages of fluid runs up to a length, with those of the other two policies."""
     scans = {r: scan_averages(sources, r, budget, longest) for r in ("whittle", *RULES[:2])}
     others = {rule: scans[rule]["average"] for rule in RULES[:2]}
     return scans["whittle"].assign(**others).rename(columns={"average": "index"})
@@ -161,48 +110,25 @@ def short_runs(sources: Sources, budget: int, longest: int) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Results:
-    """What the page computes.
-
-    Attributes
-    ----------
-    sources : Sources
-    budget, second_budget : int
-    items : pandas.DataFrame
-        As `items_one_by_one` returns it.
-    round_robin : ndarray, shape (N,)
-        Expected reward of round robin at each epoch of one round.
-    constraint : tuple of float
-        The constraint's left side after some epochs, as printed and with a sum over time.
-    exact : dict of str to float
-        Long-run reward of round robin and greedy, whatever the law.
-    results : dict of str to Comparison
-        Five policies with the first budget, by law; exponential among them.
-    laws : dict of str to Utility
-        These laws.
-    wild : str
-        The gamma law among them.
-    curve : tuple of Estimate
-        Reward of the index under gamma laws, by rising variability.
-    frequency : dict of str to Estimate
-        Crawls of source 1 per epoch with the second budget: exponential utilities under each of
-        `FORMS`, and "wildest", Theorem 1 with the most variable gamma utilities.
-    bounds : dict of str to float
-        Most that any policy can earn under some of the laws.
-    """
+    """What the page computes."""
 
     sources: Sources
     budget: int
     second_budget: int
-    items: pd.DataFrame
-    round_robin: Floats
+    items: pd.DataFrame  # as `items_one_by_one` returns it
+    round_robin: Floats  # expected reward of round robin at each epoch of one round; shape (N,)
+    # The constraint's left side after some epochs, as printed and with a sum over time.
     constraint: tuple[float, float]
-    exact: dict[str, float]
+    exact: dict[str, float]  # long-run reward of round robin and greedy, whatever the law
+    # Five policies with the first budget, by law; exponential among them.
     results: dict[str, Comparison]
-    laws: dict[str, Utility]
-    wild: str
-    curve: Sequence[Estimate]
+    laws: dict[str, Utility]  # these laws
+    wild: str  # the gamma law among them
+    curve: Sequence[Estimate]  # reward of the index under gamma laws, by rising variability
+    # Crawls of source 1 per epoch with the second budget: exponential utilities under each of
+    # `FORMS`, and "wildest", Theorem 1 with the most variable gamma utilities.
     frequency: dict[str, Estimate]
-    bounds: dict[str, float]
+    bounds: dict[str, float]  # most that any policy can earn under some of the laws
 
     def index_reward(self, law: str) -> Estimate:
         """Reward of the index under a law, with greedy as control variate."""
@@ -212,9 +138,6 @@ class Results:
 def sides_of_the_constraint(spent: Floats) -> tuple[float, float]:
     """Return the constraint of section 7 after a run, as printed and with a sum over time.
 
-    Parameters
-    ----------
-    spent : ndarray, shape (epochs,)
-        Cost of each epoch's crawls.
+    `spent`: cost of each epoch's crawls.
     """
     return float(spent[-1] / spent.size), float(spent.mean())

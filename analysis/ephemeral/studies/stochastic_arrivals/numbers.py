@@ -12,15 +12,7 @@ from analysis.results import Estimate
 
 
 def reward_table(results: dict[str, Comparison], greedy: float) -> pd.DataFrame:
-    """Return the rewards and their differences under each law, as text with half-widths.
-
-    Parameters
-    ----------
-    results : dict of str to Comparison
-        Policies on common random numbers, by law.
-    greedy : float
-        Exact reward of greedy, the control variate of the index.
-    """
+    """Return the rewards and their differences under each law, as text with half-widths."""
     rows = {
         law: {
             "round robin": result.reward("round-robin"),
@@ -43,24 +35,12 @@ def as_text(estimate: Estimate) -> str:
 def of_rewards(
     results: Mapping[str, Comparison], exact: Mapping[str, float], wild: str
 ) -> dict[str, float]:
-    """Return what the page says of the three rewards.
+    """Return the page's numbers on the three rewards.
 
-    Parameters
-    ----------
-    results : mapping of str to Comparison
-        Policies on common random numbers, by law; exponential among them.
-    exact : mapping of str to float
-        Long-run reward of round robin and greedy, whatever the law.
-    wild : str
-        The law of very variable utilities.
-
-    Returns
-    -------
-    dict
-        ``held`` of the ``intervals`` of ``robin`` and ``greedy``, whose exact rewards these are;
-        the ``gain`` of the index over greedy with exponential utilities, and its half-width
-        ``gain-half``; what Theorem 1 to the letter earns more than the index with exponential
-        utilities (``literal-gain``), and less with very variable ones (``literal-loss``).
+    Keys: ``held`` of the ``intervals`` of ``robin`` and ``greedy``, whose exact rewards these are;
+    the ``gain`` of the index over greedy with exponential utilities, and its half-width
+    ``gain-half``; what Theorem 1 to the letter earns more than the index with exponential
+    utilities (``literal-gain``), and less with very variable ones (``literal-loss``).
     """
     blind = {rule: exact[rule] for rule in ("round-robin", "greedy")}
     held, intervals = holds_exact(results.values(), blind)
@@ -79,19 +59,7 @@ def of_rewards(
 
 
 def holds_exact(results: Iterable[Comparison], exact: dict[str, float]) -> tuple[int, int]:
-    """Count the intervals of policies with a known reward, and those that hold it.
-
-    Parameters
-    ----------
-    results : iterable of Comparison
-        Runs of these policies, among others.
-    exact : dict of str to float
-        Reward of each by rule.
-
-    Returns
-    -------
-    held, intervals : int
-    """
+    """Count the intervals of policies with a known reward, and those that hold it."""
     inside = [
         result.reward(rule).low <= reward <= result.reward(rule).high
         for result in results
@@ -101,12 +69,6 @@ def holds_exact(results: Iterable[Comparison], exact: dict[str, float]) -> tuple
 
 
 def observing_one(gains: Mapping[str, Estimate]) -> dict[str, int]:
-    """Count the sources of which the observation of one alone helps, and those that were tried.
-
-    Parameters
-    ----------
-    gains : mapping of str to Estimate
-        What observation adds, by what is observed; "none" and "all" are among them.
-    """
+    """Count the sources of which the observation of one alone helps, and those that were tried."""
     alone = [gain for name, gain in gains.items() if name not in ("none", "all")]
     return {"one-helps": sum(gain.low > 0 for gain in alone), "one-tried": len(alone)}

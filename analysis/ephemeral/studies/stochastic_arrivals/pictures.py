@@ -40,18 +40,7 @@ def printed_rewards() -> dict[str, float]:
 
 
 def save_states(sources: Sources, run: Trajectory, budget: int, *, short: bool) -> None:
-    """Draw the content and the crawls of the first six sources in one random run.
-
-    Parameters
-    ----------
-    sources : Sources
-    run : Trajectory
-        With exponential utilities.
-    budget : int
-        Sources crawled at each epoch.
-    short : bool
-        Whether it was played by the Remark's short form.
-    """
+    """Draw the content and the crawls of the first six sources in one random run."""
     labels = [f"source {name}" for name in sources.names or ()]
     shown = range(min(len(sources), SHOWN))
     shares = run.crawled.mean(axis=1)
@@ -81,13 +70,7 @@ def save_states(sources: Sources, run: Trajectory, budget: int, *, short: bool) 
 
 
 def save_runs(results: Mapping[str, Comparison]) -> None:
-    """Save the reward of every run behind the table of rewards.
-
-    Parameters
-    ----------
-    results : mapping of str to Comparison
-        Policies on common random numbers, by law.
-    """
+    """Save the reward of every run behind the table of rewards."""
     columns = {
         "law": "law of the utilities; a number behind it is its variability",
         "replication": "number of the run; the policies of one law share their arrivals",
@@ -108,19 +91,7 @@ def save_frequency(
     label: str,
     budget: int,
 ) -> None:
-    """Draw how often the first source is crawled, by either form of the index.
-
-    Parameters
-    ----------
-    variations : sequence of float
-        Squared coefficients of variation of gamma utilities.
-    frequencies : mapping of str to sequence of Estimate
-        Crawls per epoch at each, by rule.
-    label : str
-        The source.
-    budget : int
-        Sources crawled at each epoch.
-    """
+    """Draw how often the first source is crawled, by either form of the index."""
     fig, axis = figure(height=3.4)
     columns: dict[str, Sequence[float]] = {"squared coefficient of variation": variations}
     ends = []
@@ -152,19 +123,7 @@ def save_variation(
     greedy: float,
     budget: int,
 ) -> None:
-    """Draw the reward of the index against the variability of the utilities.
-
-    Parameters
-    ----------
-    variations : mapping of str to sequence of float
-        Squared coefficients of variation, by family of laws.
-    rewards : mapping of str to sequence of Estimate
-        Reward at each.
-    greedy : float
-        Reward of greedy under any law.
-    budget : int
-        Sources crawled at each epoch.
-    """
+    """Draw the reward of the index against the variability of the utilities."""
     fig, axis = figure(height=3.8)
     frames, said = [], []
     for colour, style, (family, values) in zip(

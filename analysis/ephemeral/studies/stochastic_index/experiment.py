@@ -39,20 +39,8 @@ RULES = {
 def printed_average(source: RandomSource, subsidy: float, beta: float) -> dict[str, float]:
     """Solve the report's (21) as printed for a given beta, by V = W_g - beta, g = C lambda - beta.
 
-    Parameters
-    ----------
-    source : RandomSource
-        One source.
-    subsidy : float
-        lambda.
-    beta : float
-        Above C lambda.
-
-    Returns
-    -------
-    dict
-        ``beta``; ``residual of (21)``, the largest violation of the printed equation; ``integral
-        of V`` over the law of U.
+    `source`: one source; `beta`: above C lambda. Keys: ``beta``; ``residual of (21)``, the largest
+    violation of the printed equation; ``integral of V`` over the law of U.
     """
     value = stopping_value(source, source.cost * subsidy - beta) - beta
     right = right_of_21(source, subsidy, value)
@@ -79,12 +67,7 @@ def best_threshold(curve: StochasticIndex, subsidy: float) -> float:
     The threshold x earns r(x) + lambda (1 - f(x)) per epoch, with f its crawls per epoch and
     r = gamma f - g, as follows from the tie at lambda = gamma(x). No value function is used.
 
-    Parameters
-    ----------
-    curve : StochasticIndex
-        Index, waiting and frequency of each threshold, at unit cost.
-    subsidy : float
-        lambda.
+    `curve`: index, waiting and frequency of each threshold, at unit cost.
     """
     rate = curve.index * curve.frequency - curve.waiting + subsidy * (1.0 - curve.frequency)
     return float(curve.state[np.argmax(rate)])
@@ -100,23 +83,9 @@ def discounted_reward(
 ) -> Estimate:
     """Estimate what a threshold policy earns on random content, discounted.
 
-    Parameters
-    ----------
-    content : array_like, shape (runs, epochs)
-        What each epoch of each run brings.
-    alpha : float
-        Share of content that is left after an epoch.
-    threshold, initial : float
-        Content from which on the source is crawled; content at the first epoch.
-    subsidy : float
-        C lambda, earned at an epoch without a crawl.
-    discount : float
-        In (0, 1).
-
-    Returns
-    -------
-    Estimate
-        Over the runs; the epochs beyond the last are left out.
+    `content`: what each epoch of each run brings; `threshold`, `initial`: content from which on
+    the source is crawled; content at the first epoch. Returns: over the runs; the epochs beyond
+    the last are left out.
     """
     arrived = check_array("content", content, 0)
     discount = check_number("discount", discount, 0, 1, low_open=True, high_open=True)
@@ -133,28 +102,11 @@ def follow_threshold(
 ) -> pd.DataFrame:
     """Crawl one source whenever its content reaches a threshold, and note every crawl.
 
-    Parameters
-    ----------
-    content : array_like, shape (epochs,)
-        What each epoch brings.
-    alpha : float
-        Share of content that is left after an epoch, in (0, 1).
-    threshold : float
-        Content from which on it is crawled, positive.
-    first : int
-        Where the sum for the content begins, counted from the crawl before: 0 as printed, 1 as it
-        should be. It has as many terms as there are epochs between the crawls.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a crawl but the first: the ``content`` found, the ``printed`` sum for it, and the
-        ``gap`` in epochs since the crawl before.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    `content`: what each epoch brings; `threshold`: content from which on it is crawled, positive;
+    `first`: where the sum for the content begins, counted from the crawl before: 0 as printed, 1
+    as it should be. It has as many terms as there are epochs between the crawls. One row a crawl
+    but the first: the ``content`` found, the ``printed`` sum for it, and the ``gap`` in epochs
+    since the crawl before.
     """
     threshold = check_number("threshold", threshold, 0, low_open=True)
     alpha = check_number("alpha", alpha, 0, 1, low_open=True, high_open=True)
@@ -177,24 +129,8 @@ def printed_average_reward(
 ) -> float:
     """Average reward of section 7 with one fixed number of epochs between crawls.
 
-    Parameters
-    ----------
-    alpha, u_star : float
-        Share of content left after an epoch, in (0, 1); limit of the expected content.
-    subsidy : float
-        C lambda, reward of an epoch without a crawl.
-    epochs_between : int
-        Eta, at least 1.
-
-    Returns
-    -------
-    float
-        (C lambda (eta - 1) + (1 - alpha^eta) u*) / eta.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    `alpha`, `u_star`: share of content left after an epoch, in (0, 1); limit of the expected
+    content; `epochs_between`: eta, at least 1. (C lambda (eta - 1) + (1 - alpha^eta) u*) / eta.
     """
     alpha = check_number("alpha", alpha, 0, 1, low_open=True, high_open=True)
     eta = check_integer("epochs_between", epochs_between, 1)
@@ -206,24 +142,8 @@ def closed_form_deviation(
 ) -> Floats:
     """Compare Theorem 1, continued by x/C, with the true index of random content.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    curves : sequence of StochasticIndex
-        True index of each.
-    share : array_like, shape (K,)
-        Contents in units of u*, positive.
-
-    Returns
-    -------
-    ndarray, shape (N, K)
-        Closed form over index, less 1; ``nan`` beyond the end of a curve.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    `curves`: true index of each; `share`: contents in units of u*, positive. Returns: closed form
+    over index, less 1; ``nan`` beyond the end of a curve.
     """
     if len(curves) != len(sources):
         raise ValueError(f"curves must number {len(sources)}, one a source, got {len(curves)}")
@@ -238,59 +158,30 @@ def closed_form_deviation(
 
 @dataclass(frozen=True)
 class Results:
-    """What the page computes: source 1 on a lattice, its equations, its crawls, and all indices.
+    """What the page computes: source 1 on a lattice, its equations, its crawls, and all indices."""
 
-    Attributes
-    ----------
-    source, dear : RandomSource
-        Source 1 at unit cost, and at another cost.
-    subsidy : float
-        lambda of the equations at unit cost; the dear source has the same C lambda.
-    average, dear_average : AverageSolution
-        Solution of the corrected (21) for each of the two.
-    raised : AverageSolution
-        The same for source 1 at 1.1 times the subsidy.
-    solutions : pandas.DataFrame
-        Rows of `printed_average`, the first at the optimal beta.
-    discounted : dict of float to DiscountedSolution
-        Solution of (20) by discount.
-    played : tuple of float and Estimate
-        V_d in one state, and what its policy earns from there on random content.
-    crawls : pandas.DataFrame
-        Crawls by the threshold of `average`, from `follow_threshold`.
-    eta : float
-        Epochs between them by (16).
-    betas : pandas.DataFrame
-        Average reward as printed and by the dynamic program, one row a subsidy.
-    check : pandas.DataFrame
-        The index on the lattice and simulated, one row a content.
-    curves : dict of float to list of StochasticIndex
-        Index of each source, by arrival rate, the largest rate first.
-    grid : ndarray, shape (G,)
-        Contents at which the closed form is held against the index, in units of u*.
-    deviation : dict of float to ndarray, shape (N, G)
-        Closed form over index, less 1, by arrival rate.
-    scale : ndarray, shape (N,)
-        u*/C of each source at the largest rate.
-    """
-
+    # Source 1 at unit cost, and at another cost.
     source: RandomSource
     dear: RandomSource
-    subsidy: float
+    subsidy: float  # lambda of the equations at unit cost; the dear source has the same C lambda
+    # Solution of the corrected (21) for each of the two.
     average: AverageSolution
     dear_average: AverageSolution
-    raised: AverageSolution
-    solutions: pd.DataFrame
-    discounted: dict[float, DiscountedSolution]
+    raised: AverageSolution  # the same for source 1 at 1.1 times the subsidy
+    solutions: pd.DataFrame  # rows of `printed_average`, the first at the optimal beta
+    discounted: dict[float, DiscountedSolution]  # solution of (20) by discount
+    # V_d in one state, and what its policy earns from there on random content.
     played: tuple[float, Estimate]
-    crawls: pd.DataFrame
-    eta: float
-    betas: pd.DataFrame
-    check: pd.DataFrame
+    crawls: pd.DataFrame  # crawls by the threshold of `average`, from `follow_threshold`
+    eta: float  # epochs between them by (16)
+    betas: pd.DataFrame  # average reward as printed and by the dynamic program, one row a subsidy
+    check: pd.DataFrame  # the index on the lattice and simulated, one row a content
+    # Index of each source, by arrival rate, the largest rate first.
     curves: dict[float, list[StochasticIndex]]
+    # Contents at which the closed form is held against the index, in units of u*; shape (G,).
     grid: Floats
-    deviation: dict[float, Floats]
-    scale: Floats
+    deviation: dict[float, Floats]  # closed form over index, less 1, by arrival rate; shape (N, G)
+    scale: Floats  # u*/C of each source at the largest rate; shape (N,)
 
     @property
     def worst(self) -> dict[float, float]:

@@ -20,17 +20,7 @@ def reward_table(
 ) -> pd.DataFrame:
     """Return what each policy earns, with the exact reward of greedy as control variate.
 
-    Parameters
-    ----------
-    plays : dict of float to Comparison
-        Policies on common random numbers, by arrival rate; one of them is greedy.
-    bounds, greedy : dict of float to float
-        Relaxed bound, and the exact reward of greedy, by arrival rate.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns rate, policy, bound, reward, half_width, and below (the bound) in %.
+    Columns rate, policy, bound, reward, half_width, and below (the bound) in %.
     """
     rows = []
     for rate, play in plays.items():
@@ -45,22 +35,10 @@ def reward_table(
 def of_deviation(
     found: Mapping[float, Floats], grid: Floats, errors: Sequence[float]
 ) -> dict[str, float]:
-    """Return what the page says of the closed form against the index.
+    """Return the page's numbers on the closed form against the index.
 
-    Parameters
-    ----------
-    found : mapping of float to ndarray, shape (N, K)
-        Closed form over index, less 1, by arrival rate, the largest rate first.
-    grid : ndarray, shape (K,)
-        Contents in units of u*.
-    errors : sequence of float
-        Estimated error of each curve, in units of u*/C.
-
-    Returns
-    -------
-    dict
-        ``worst-busy``, the largest deviation below u* at the largest rate; ``low-rare`` and
-        ``high-rare``, the range at the smallest; the largest ``error`` of the ``curves``.
+    Keys: ``worst-busy``, the largest deviation below u* at the largest rate; ``low-rare`` and
+    ``high-rare``, the range at the smallest; the largest ``error`` of the ``curves``.
     """
     busy, rare = (list(found.values())[end] for end in (0, -1))
     return {
@@ -73,19 +51,11 @@ def of_deviation(
 
 
 def of_policies(rewards: pd.DataFrame) -> dict[str, float]:
-    """Return what the page says of the policies.
+    """Return the page's numbers on the policies.
 
-    Parameters
-    ----------
-    rewards : pandas.DataFrame
-        As `reward_table` returns it, the smallest arrival rate last.
-
-    Returns
-    -------
-    dict
-        ``most-gained``, the most by which the true index earns more than the closed form; what
-        Theorem 1 to the ``letter`` and greedy (``blind``) lose against it at the smallest rate,
-        which is ``rarest``.
+    Keys: ``most-gained``, the most by which the true index earns more than the closed form; what
+    Theorem 1 to the ``letter`` and greedy (``blind``) lose against it at the smallest rate, which
+    is ``rarest``.
     """
     by_policy = rewards.pivot(index="policy", columns="rate", values="reward")
     true, rarest = by_policy.loc["true index"], rewards["rate"].iloc[-1]

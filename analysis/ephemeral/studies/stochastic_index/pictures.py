@@ -18,17 +18,7 @@ MARKERS = ("o", "s", "^", "v", "D")
 
 
 def save_deviation(grid: Floats, deviation: dict[float, Floats], law: str) -> None:
-    """Draw how far the closed form of source 1 lies from its true index, a curve an arrival rate.
-
-    Parameters
-    ----------
-    grid : ndarray, shape (K,)
-        Contents in units of u*.
-    deviation : dict of float to ndarray, shape (N, K)
-        Closed form over index, less 1, of each source, by arrival rate.
-    law : str
-        Law of the utilities.
-    """
+    """Draw the deviation of the closed form of source 1 from its true index, by arrival rate."""
     first = {rate: values[0] for rate, values in deviation.items()}
     fig, axis = figure(height=3.8)
     for colour, style, (rate, values) in zip(COLOURS, STYLES, first.items(), strict=False):
@@ -59,13 +49,7 @@ def save_deviation(grid: Floats, deviation: dict[float, Floats], law: str) -> No
 
 
 def save_runs(plays: Mapping[float, Comparison]) -> None:
-    """Save the reward of every run, before the control variate.
-
-    Parameters
-    ----------
-    plays : mapping of float to Comparison
-        Policies on common random numbers, by arrival rate.
-    """
+    """Save the reward of every run, before the control variate."""
     columns = {
         "rate": "items per time unit at each source",
         "replication": "number of the run; the policies of one rate share their arrivals",
@@ -81,19 +65,7 @@ def save_runs(plays: Mapping[float, Comparison]) -> None:
 
 
 def save_rewards(table: pd.DataFrame, budget: int, law: str, replications: int) -> None:
-    """Draw the distance of each policy to the relaxed bound, against the arrival rate.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `analysis.ephemeral.studies.stochastic_index.numbers.reward_table` returns it.
-    budget : int
-        Sources crawled at each epoch.
-    law : str
-        Law of the utilities.
-    replications : int
-        Runs behind each interval.
-    """
+    """Draw the distance of each policy to the relaxed bound, against the arrival rate."""
     fig, axis = figure(height=3.8)
     ends = []
     policies = table.groupby("policy", sort=False)

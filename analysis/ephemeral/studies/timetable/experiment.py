@@ -33,20 +33,10 @@ def index_reward(sources: Sources, budget: int, rng: np.random.Generator) -> flo
 
 
 def losses(replications: int, seed: int) -> pd.DataFrame:
-    """Hold the timetable, the index policy and an even list against the bound on random sets.
+    """Compare timetable, index policy and even list with the relaxed bound on random sets.
 
-    Parameters
-    ----------
-    replications : int
-        Sets of each size, at least 1.
-    seed : int
-        Seed of the sets.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a set: sources, budget, replication; timetable, powers of two, index and even list,
-        shares of the relaxed bound that each loses.
+    One row a set: sources, budget, replication; timetable, powers of two, index and even list,
+    shares of the relaxed bound that each loses.
     """
     replications = check_integer("replications", replications, 1)
     rows = []
@@ -73,13 +63,10 @@ def _even_list(sources: Sources, budget: int) -> float:
 
 
 def losses_by_budget(budgets: Sequence[int], seed: int) -> pd.DataFrame:
-    """Plan ten times as many sources as crawls, and hold the loss against what is proved.
+    """Compare losses of timetables, for ten sources a crawl, with the proved bound.
 
-    Returns
-    -------
-    pandas.DataFrame
-        One row a budget: proved, the loss that no set exceeds; timetable and powers of two, the
-        losses on one random set; grid, what the gaps are.
+    One row a budget: proved, the loss that no set exceeds; timetable and powers of two, the losses
+    on one random set; grid, what the gaps are.
     """
     rows = []
     for budget in budgets:

@@ -27,13 +27,7 @@ def blocks(table: Timetable) -> pd.DataFrame:
 
 
 def save_blocks(table: Timetable) -> None:
-    """Draw the line of blocks, and the epochs at which each source is crawled.
-
-    Parameters
-    ----------
-    table : Timetable
-        Of powers of two.
-    """
+    """Draw the line of blocks, and the epochs at which each source is crawled."""
     shown = blocks(table).head(40)
     crawled = list(dict.fromkeys(shown["source"]))
     fig, (line, epochs) = figure(2, 1, height=4.6)
@@ -76,13 +70,7 @@ def save_blocks(table: Timetable) -> None:
 
 
 def save_by_budget(frame: pd.DataFrame) -> None:
-    """Draw proved and measured losses against the budget.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As `experiment.losses_by_budget` returns it.
-    """
+    """Draw proved and measured losses against the budget."""
     fig, axis = figure(height=3.8)
     looks = (
         ("proved", "proved for every set", "-", None),
@@ -109,13 +97,7 @@ def save_by_budget(frame: pd.DataFrame) -> None:
 
 
 def save_against_index(frame: pd.DataFrame) -> None:
-    """Draw the losses of timetable, index policy and even list by size.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As `experiment.losses` returns it.
-    """
+    """Draw the losses of timetable, index policy and even list by size."""
     groups = frame.groupby(["sources", "budget"], sort=False)
     fig, axis = figure(height=3.8)
     place = np.arange(groups.ngroups)

@@ -28,11 +28,6 @@ def mean_age(load: float, discipline: str, share: float = 1.0) -> float:
     Moltafet, Leinonen, Codreanu (2020) for several. Last come first served, one source: Kaul,
     Yates, Gruteser (2012) with preemption, Inoue and others (2019), equation 70, without. Where a
     page that finds the engine busy is lost, one source: Costa, Codreanu, Ephremides (2016).
-
-    Raises
-    ------
-    ValueError
-        If the load is 1 or more first come first served, where ages have no mean.
     """
     own, spare = load * share, 1 - load
     if discipline == DISCIPLINES[2]:
@@ -145,11 +140,8 @@ def simulated_worth(
 def table(loads: list[float], decay: float, time: float, runs: int, seed: int) -> pd.DataFrame:
     """Return ages and worths by discipline and load, in closed form and simulated.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns discipline, load; age, worth; and each simulated with low and high, ends of 95%
-        intervals.
+    Columns discipline, load; age, worth; and each simulated with low and high, ends of 95%
+    intervals.
     """
     rows = []
     for place, discipline in enumerate(DISCIPLINES):
@@ -181,10 +173,7 @@ def table(loads: list[float], decay: float, time: float, runs: int, seed: int) -
 def shared(loads: list[float], share: float, time: float, runs: int, seed: int) -> pd.DataFrame:
     """Return the age of a source that brings a share of all pages, by discipline and load.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns discipline, load, age; age simulated, age low, age high, of 95% intervals.
+    Columns discipline, load, age; age simulated, age low, age high, of 95% intervals.
     """
     rows = []
     for place, discipline in enumerate(DISCIPLINES):

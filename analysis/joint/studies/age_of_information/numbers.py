@@ -9,19 +9,7 @@ from analysis.report import save_value
 
 
 def save(found: pd.DataFrame, shared: pd.DataFrame, decay: float, runs: int) -> None:
-    """Save how many intervals hold the closed form, and the best loads.
-
-    Parameters
-    ----------
-    found : pandas.DataFrame
-        As `experiment.table` returns it.
-    shared : pandas.DataFrame
-        As `experiment.shared` returns it.
-    decay : float
-        Decay rate of a page, in units of the rate of indexing.
-    runs : int
-        Runs behind an interval.
-    """
+    """Save how many intervals hold the closed form, and the best loads."""
     inside = sum(
         int(((frame[f"{name} low"] <= frame[name]) & (frame[name] <= frame[f"{name} high"])).sum())
         for frame, name in ((found, "age"), (found, "worth"), (shared, "age"))

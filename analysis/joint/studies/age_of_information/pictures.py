@@ -11,15 +11,7 @@ STYLES = ("-", "--", ":", "-.")
 
 
 def save_curves(frame: pd.DataFrame, decay: float) -> None:
-    """Draw mean age and worth against the load, by discipline.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As `experiment.curves` returns it.
-    decay : float
-        Decay rate of a page, in units of the rate of indexing.
-    """
+    """Draw mean age and worth against the load, by discipline."""
     fig, axes = figure(1, 2, height=3.5)
     groups = [(name, frame[frame["discipline"] == name]) for name in DISCIPLINES]
     for (name, rows), colour, style in zip(groups, COLOURS, STYLES, strict=False):

@@ -20,29 +20,16 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Solved:
-    """A system, its optimum, and what bounds it and policies earn in it.
+    """A system, its optimum, and what bounds it and policies earn in it."""
 
-    Attributes
-    ----------
-    system : JointSystem
-        The system.
-    optimum : AverageSolution
-        Its gain, with the bound on its error.
-    fetch, delay, phases : float
-        Bounds: with a price a page, with the delay of one indexing, with a price a phase.
-    gains : mapping of str to float
-        What the policies earn; of several prices or stops, the best.
-    full_price : float
-        What the index with a frozen queue earns at the whole dual price.
-    """
-
-    system: JointSystem
-    optimum: AverageSolution
+    system: JointSystem  # the system
+    optimum: AverageSolution  # its gain, with the bound on its error
+    # Bounds: with a price a page, with the delay of one indexing, with a price a phase.
     fetch: float
     delay: float
     phases: float
-    gains: Mapping[str, float]
-    full_price: float
+    gains: Mapping[str, float]  # what the policies earn; of several prices or stops, the best
+    full_price: float  # what the index with a frozen queue earns at the whole dual price
 
     @property
     def bound(self) -> float:
@@ -110,12 +97,9 @@ def random_system(seed: int, number: int) -> JointSystem:
 def random_systems(instances: int, seed: int) -> pd.DataFrame:
     """Solve random systems.
 
-    Returns
-    -------
-    pandas.DataFrame
-        One row a system: instance, optimum; delay and phases, bounds as multiples of the optimum;
-        bound, the least of all; a column a policy, its share of the optimum; full price, share of
-        the bound; in order, whether all stand in their order.
+    One row a system: instance, optimum; delay and phases, bounds as multiples of the optimum;
+    bound, the least of all; a column a policy, its share of the optimum; full price, share of the
+    bound; in order, whether all stand in their order.
     """
     rows = []
     for number in range(instances):

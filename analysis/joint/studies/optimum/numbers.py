@@ -25,13 +25,7 @@ def save_four(found: Mapping[str, Solved]) -> None:
 
 
 def save_random(frame: pd.DataFrame) -> None:
-    """Save medians and worst cases on random systems.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As `experiment.random_systems` returns it.
-    """
+    """Save medians and worst cases on random systems."""
     save_value("optimum-systems", len(frame))
     save_value("optimum-ordered", int(frame["in order"].sum()))
     for name in ("delay", "phases", "bound", *POLICIES):

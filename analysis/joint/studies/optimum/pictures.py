@@ -37,13 +37,7 @@ def save_four(found: Mapping[str, Solved]) -> None:
 
 
 def save_random(frame: pd.DataFrame) -> None:
-    """Draw bounds and policies against the optimum on random systems, each sorted.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As `experiment.random_systems` returns it.
-    """
+    """Draw bounds and policies against the optimum on random systems, each sorted."""
     fig, axes = figure(1, 2, height=3.8)
     share = 100 * (np.arange(len(frame)) + 0.5) / len(frame)
     for name, colour, style in zip(POLICIES, COLOURS, LINES, strict=False):

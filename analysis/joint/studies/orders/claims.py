@@ -7,7 +7,7 @@ from analysis.report import Claim, claim
 
 
 def claims(found: Check) -> list[Claim]:
-    """Return what the page says to the two rows on the dynamics of the indexing engine.
+    """Return the page's claims on the two rows on the dynamics of the indexing engine.
 
     They are done if the simulated model is the one that is solved exactly, no policy and order earn
     more than the bound, and the engine's dynamics are no formality: they take from the reward.

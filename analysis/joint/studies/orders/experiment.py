@@ -36,18 +36,12 @@ LEVEL = 0.999
 
 @dataclass(frozen=True)
 class Plan:
-    """How long and how often a policy is simulated.
+    """How long and how often a policy is simulated."""
 
-    Attributes
-    ----------
-    horizon, warm_up : int
-        Epochs that count, and before them.
-    replications, seed : int
-        Runs, and the root of their random numbers, the same for all policies and orders.
-    """
-
+    # Epochs that count, and before them.
     horizon: int
     warm_up: int
+    # Runs, and the root of their random numbers, the same for all policies and orders.
     replications: int
     seed: int
 
@@ -63,11 +57,8 @@ def rewards(
 ) -> pd.DataFrame:
     """Simulate policies under orders on common random numbers.
 
-    Returns
-    -------
-    pandas.DataFrame
-        One row a policy, order and run: policy, order, places, run; reward, indexed, lost per
-        epoch; queue before an epoch; idle, share of completions.
+    One row a policy, order and run: policy, order, places, run; reward, indexed, lost per epoch;
+    queue before an epoch; idle, share of completions.
     """
     rows = []
     for policy, (index, share) in policies.items():
@@ -143,23 +134,13 @@ def gain(frame: pd.DataFrame, one: tuple[str, str], other: tuple[str, str]) -> E
 
 @dataclass(frozen=True)
 class Check:
-    """A small system in both ways, and what the page's bound says of all runs.
+    """A small system in both ways, and what the page's bound says of all runs."""
 
-    Attributes
-    ----------
-    exact : float
-        Gain of a policy with the queue in view, by linear equations.
-    simulated : Estimate
-        The same by simulation, with its interval at `LEVEL`.
-    without : float
-        What the same crawls would earn if pages were indexed at once and all found room.
-    best, bound : float
-        Largest mean reward of the page, and the bound of phases.
-    """
-
-    exact: float
-    simulated: Estimate
+    exact: float  # gain of a policy with the queue in view, by linear equations
+    simulated: Estimate  # the same by simulation, with its interval at `LEVEL`
+    # What the same crawls would earn if pages were indexed at once and all found room.
     without: float
+    # Largest mean reward of the page, and the bound of phases.
     best: float
     bound: float
 

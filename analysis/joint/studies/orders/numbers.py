@@ -25,15 +25,7 @@ def save_bounds(phase: float, delay: float, free: float, price: float) -> None:
 
 
 def save_by_order(frame: pd.DataFrame, bound: float) -> None:
-    """Save what order and awareness of the queue are worth.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As `experiment.rewards` returns it.
-    bound : float
-        Above what any policy earns.
-    """
+    """Save what order and awareness of the queue are worth."""
     means = estimates(frame, ["policy", "order"]).set_index(["policy", "order"])["reward"]
     first = means.xs("first come", level="order")
     aware = str(first.drop("blind").idxmax())
@@ -75,13 +67,7 @@ def save_by_order(frame: pd.DataFrame, bound: float) -> None:
 
 
 def save_by_places(frame: pd.DataFrame) -> None:
-    """Save at how many places the blind index earns most, and what more of them cost it.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As `experiment.by_places` returns it.
-    """
+    """Save at how many places the blind index earns most, and what more of them cost it."""
     means = estimates(frame, ["policy", "order", "places"])
     blind = means[(means["policy"] == "blind") & (means["order"] == "first come")]
     top, last = blind.sort_values("reward").iloc[-1], blind.iloc[-1]
@@ -96,12 +82,6 @@ def save_by_places(frame: pd.DataFrame) -> None:
 
 
 def save_check(found: Check) -> None:
-    """Save the exact gain of a small system and that of the simulation.
-
-    Parameters
-    ----------
-    found : Check
-        As `experiment.check` returns it.
-    """
+    """Save the exact gain of a small system and that of the simulation."""
     save_value("orders-exact", found.exact)
     save_estimate("simulated", found.simulated)

@@ -12,17 +12,7 @@ from analysis.report import COLOURS, apart, figure, save_figure, save_table
 
 
 def save_by_places(frame: pd.DataFrame, bound: float, rate: float) -> None:
-    """Draw reward against the number of places, by policy and order.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As `experiment.by_places` returns it.
-    bound : float
-        Above what any policy earns.
-    rate : float
-        Pages indexed per unit of time.
-    """
+    """Draw reward against the number of places, by policy and order."""
     means = estimates(frame, ["policy", "order", "places"])
     fig, axis = figure(height=4.2)
     lines = means.groupby(["order", "policy"], sort=False)
@@ -53,15 +43,7 @@ def save_by_places(frame: pd.DataFrame, bound: float, rate: float) -> None:
 
 
 def save_by_order(frame: pd.DataFrame, bound: float) -> None:
-    """Tabulate reward by policy and order; no interval is given where all runs earn the same.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As `experiment.rewards` returns it.
-    bound : float
-        Above what any policy earns.
-    """
+    """Tabulate reward by policy and order; no interval is given where all runs earn the same."""
     means = estimates(frame, ["policy", "order"])
     means["share"] = means["reward"] / bound
     same = [

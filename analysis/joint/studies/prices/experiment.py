@@ -24,10 +24,7 @@ PROGRAMME = 200
 def indices(sources: Sources, price: float, ages: int) -> pd.DataFrame:
     """Return the index of each source by its age: without a price, fetch all, fresh only.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns source (numbered from 1), age, free, all, fresh; in units of content.
+    Columns source (numbered from 1), age, free, all, fresh; in units of content.
     """
     age = np.arange(1, ages + 1)[:, None] * np.ones(len(sources))
     columns = {
@@ -44,10 +41,7 @@ def indices(sources: Sources, price: float, ages: int) -> pd.DataFrame:
 def bounds(sources: Sources, budget: float, points: int) -> pd.DataFrame:
     """Return bounds and prices by the pages that are indexed per epoch.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns pages; all and fresh, bounds; price-all and price-fresh.
+    Columns pages; all and fresh, bounds; price-all and price-fresh.
     """
     most = float((sources.arrival_rate * sources.period).sum())
     rows = []
@@ -59,29 +53,19 @@ def bounds(sources: Sources, budget: float, points: int) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Checks:
-    """What random instances show of the theorems.
+    """What random instances show of the theorems."""
 
-    Attributes
-    ----------
-    instances : int
-        Random sources with a random price.
-    index_error : float
-        Largest difference between the index and the subsidy at which a dynamic programme ties, as a
-        share of u*.
-    nested : float
-        Share of them on which the passive states grow with the subsidy.
-    bound_error : float
-        Largest relative difference between the dual's bound and the linear programme's.
-    """
-
-    instances: int
+    instances: int  # random sources with a random price
+    # Largest difference between the index and the subsidy at which a dynamic programme ties, as a
+    # share of u*.
     index_error: float
-    nested: float
+    nested: float  # share of them on which the passive states grow with the subsidy
+    # Largest relative difference between the dual's bound and the linear programme's.
     bound_error: float
 
 
 def checks(instances: int, seed: int) -> Checks:
-    """Hold index and bound against a dynamic programme and a linear one on random instances.
+    """Compare index and bound with a dynamic and a linear programme on random instances.
 
     Rates are spread over decades, prices from nothing to more than any page is worth.
     """
@@ -111,7 +95,7 @@ def drawn(rng: np.random.Generator, size: int) -> Sources:
 
 
 def index_error(sources: Sources, price: float, *, fresh: bool) -> tuple[float, bool]:
-    """Hold the index of one source against the dynamic programme of its ages.
+    """Compare the index of one source with the dynamic programme of its ages.
 
     At every index, and between each two, waiting must be best in the states with a smaller index,
     crawling in those with a larger one, and both in those that have it. Returns how far states are

@@ -8,15 +8,7 @@ from analysis.report import save_value
 
 
 def save_solutions(whole: PricedSolution, fresh: PricedSolution, free: float) -> None:
-    """Save what the relaxed problems give at the page's budget and pages.
-
-    Parameters
-    ----------
-    whole, fresh : PricedSolution
-        Of crawls that take all pages, and fresh ones only.
-    free : float
-        The relaxed bound of part I, without an engine.
-    """
+    """Save what the relaxed problems give at the page's budget and pages."""
     for name, found in (("all", whole), ("fresh", fresh)):
         save_value(f"prices-{name}-bound", found.bound)
         save_value(f"prices-{name}-price", found.price)
@@ -27,15 +19,7 @@ def save_solutions(whole: PricedSolution, fresh: PricedSolution, free: float) ->
 
 
 def save_checks(found: Checks, stale: tuple[float, float, float]) -> None:
-    """Save how far independent methods differ, and the example against the smaller bound.
-
-    Parameters
-    ----------
-    found : Checks
-        As `experiment.checks` returns it.
-    stale : tuple of float
-        As `experiment.stale_losses` returns it.
-    """
+    """Save how far independent methods differ, and the example against the smaller bound."""
     for name in ("instances", "nested"):
         save_value(f"prices-{name}", getattr(found, name))
     for name in ("index_error", "bound_error"):

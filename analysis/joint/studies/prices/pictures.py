@@ -12,15 +12,7 @@ MARKS = "os^D"
 
 
 def save_indices(frame: pd.DataFrame, price: float) -> None:
-    """Draw the index of each source against its age, with and without a price.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As `experiment.indices` returns it.
-    price : float
-        Price of a page.
-    """
+    """Draw the index of each source against its age, with and without a price."""
     fig, axes = figure(1, 2, height=3.6, sharey=True)
     for axis, name, title in zip(axes, ("all", "fresh"), ("fetch all", "fresh only"), strict=True):
         for (source, rows), colour, mark in zip(
@@ -47,13 +39,7 @@ def save_indices(frame: pd.DataFrame, price: float) -> None:
 
 
 def save_bounds(frame: pd.DataFrame) -> None:
-    """Draw bound and price against the number of pages indexed per epoch.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As `experiment.bounds` returns it.
-    """
+    """Draw bound and price against the number of pages indexed per epoch."""
     fig, axes = figure(1, 2, height=3.4)
     for axis, prefix, label in zip(
         axes, ("", "price-"), ("bound (content per epoch)", "price (content per page)"), strict=True

@@ -14,10 +14,7 @@ from analysis.robots import RobotControl
 def by_queue(sources: Sources, engine: Engine, age: int, price: float, points: int) -> pd.DataFrame:
     """Return the index of each source at one age by the length of the queue.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns source (from 1), queue, index without a price, priced, with one and fresh crawls.
+    Columns source (from 1), queue, index without a price, priced, with one and fresh crawls.
     """
     ages = np.full(len(sources), age)
     rows = []
@@ -29,14 +26,11 @@ def by_queue(sources: Sources, engine: Engine, age: int, price: float, points: i
 
 
 def fast_engine(sources: Sources, rates: list[float], places: int, price: float) -> pd.DataFrame:
-    """Return how far the index is from that without an engine, by speed, with room and without.
+    """Return the error of the index without an engine, by engine speed, with and without room.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns rate; room, priced and crowded: largest relative difference over ages 1 to 6 with
-        `places`, at a price with as many (nan where no page is worth the price), and with a tenth
-        of the pages of one crawl.
+    Columns rate; room, priced and crowded: largest relative difference over ages 1 to 6 with
+    `places`, at a price with as many (nan where no page is worth the price), and with a tenth of
+    the pages of one crawl.
     """
     age = np.arange(1, 7)[:, None] * np.ones(len(sources))
     crowded = max(1, int(0.1 * float((sources.arrival_rate * sources.period).min())))

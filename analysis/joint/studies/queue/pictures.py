@@ -12,17 +12,7 @@ MARKS, LINES = "os^D", ("-", "--", "-.", ":")
 
 
 def save_by_queue(frame: pd.DataFrame, age: int, price: float) -> None:
-    """Draw the index of each source against the length of the queue.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As `experiment.by_queue` returns it.
-    age : int
-        Age of the sources in epochs.
-    price : float
-        Price of a page.
-    """
+    """Draw the index of each source against the length of the queue."""
     fig, axes = figure(1, 2, height=3.6, sharey=True)
     for (source, rows), colour, style in zip(
         frame.groupby("source"), COLOURS, cycle(LINES), strict=False

@@ -28,12 +28,9 @@ def example(
 def curves(system: RobotSystem, policy: Ints) -> pd.DataFrame:
     """Return up to which queue a robot is sent to the first source, by its age.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns age; alone, with no other robot in flight, and second, with one in flight to the
-        other source: the largest queue at which a robot is sent, -1 for none. The other source has
-        its age just after a crawl.
+    Columns age; alone, with no other robot in flight, and second, with one in flight to the other
+    source: the largest queue at which a robot is sent, -1 for none. The other source has its age
+    just after a crawl.
     """
     age, flying, queue = system.states
     rows = []
@@ -54,9 +51,9 @@ def is_switching(system: RobotSystem, policy: Ints) -> bool:
 
 
 def blind(system: RobotSystem, *, stops: bool) -> float:
-    """Return what the best number of robots earns that follow the index of part I.
+    """Return the largest gain over numbers of robots that follow the index of part I.
 
-    With `stops` the length of the queue above which nobody is sent is chosen too.
+    With `stops` also over the length of the queue above which no robot is sent.
     """
     lengths = range(system.engine.places + 1) if stops else (None,)
     return max(
@@ -69,11 +66,8 @@ def blind(system: RobotSystem, *, stops: bool) -> float:
 def by_running_cost(system: RobotSystem, most: float, points: int) -> pd.DataFrame:
     """Return gains and robots in flight by the cost of a robot per unit of time.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns running; optimum, rule, stopped, fixed: gains per unit of time; robots, rule robots:
-        means in flight; idle: share of time at the optimum.
+    Columns running; optimum, rule, stopped, fixed: gains per unit of time; robots, rule robots:
+    means in flight; idle: share of time at the optimum.
     """
     rows = []
     for running in np.linspace(0.0, most, points):
@@ -97,15 +91,12 @@ def drawn(rng: np.random.Generator) -> RobotSystem:
 
 
 def losses(instances: int, seed: int) -> pd.DataFrame:
-    """Return what rules lose against the optimum on random systems.
+    """Return losses of rules against the optimum on random systems.
 
-    A loss is told as a share of the relaxed bound on what can be earned and the cost of a unit of
-    starvation, so that it means the same where costs nearly cancel the worth.
+    A loss is a share of the sum of the relaxed bound on rewards and the cost of a unit of
+    starvation, a scale that does not vanish where costs nearly cancel the rewards.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns rule, stopped, fixed: losses; switching: whether the optimum is a switching curve.
+    Columns rule, stopped, fixed: losses; switching: whether the optimum is a switching curve.
     """
     rng = np.random.default_rng([seed, 5])
     rows = []

@@ -9,15 +9,7 @@ from analysis.report import save_value
 
 
 def save_example(system: RobotSystem, scan: pd.DataFrame) -> None:
-    """Save what the example earns without a running cost, and how far apart the rules are.
-
-    Parameters
-    ----------
-    system : RobotSystem
-        The example.
-    scan : pandas.DataFrame
-        As `experiment.by_running_cost` returns it.
-    """
+    """Save what the example earns without a running cost, and how far apart the rules are."""
     first, last = scan.iloc[0], scan.iloc[-1]
     save_value("robots-and-sources-states", len(system.states[2]))
     save_value("robots-and-sources-first-robots", first["robots"])
@@ -29,13 +21,7 @@ def save_example(system: RobotSystem, scan: pd.DataFrame) -> None:
 
 
 def save_losses(found: pd.DataFrame) -> None:
-    """Save medians, means and largest losses, and how often the optimum is a switching curve.
-
-    Parameters
-    ----------
-    found : pandas.DataFrame
-        As `experiment.losses` returns it.
-    """
+    """Save medians, means and largest losses, and how often the optimum is a switching curve."""
     save_value("robots-and-sources-instances", len(found))
     save_value("robots-and-sources-switching", int(found["switching"].sum()))
     for name in ("rule", "stopped", "fixed"):

@@ -9,13 +9,7 @@ from analysis.report import COLOURS, counted, figure, moves, save_figure
 
 
 def save_curves(optimum: pd.DataFrame, rule: pd.DataFrame) -> None:
-    """Draw the switching curves of the optimum and of the rule.
-
-    Parameters
-    ----------
-    optimum, rule : pandas.DataFrame
-        As `experiment.curves` returns them.
-    """
+    """Draw the switching curves of the optimum and of the rule."""
     fig, axes = figure(1, 2, height=3.4, sharey=True)
     for axis, frame, title in zip(axes, (optimum, rule), ("optimum", "rule of thumb"), strict=True):
         for name, label, style, colour in (
@@ -48,13 +42,7 @@ def _queues(longest: int) -> str:
 
 
 def save_scan(scan: pd.DataFrame) -> None:
-    """Draw gains and robots in flight against the cost of a robot.
-
-    Parameters
-    ----------
-    scan : pandas.DataFrame
-        As `experiment.by_running_cost` returns it.
-    """
+    """Draw gains and robots in flight against the cost of a robot."""
     fig, axes = figure(1, 2, height=3.6)
     for name, label, style, colour in (
         ("optimum", "optimum", "-", COLOURS[0]),
@@ -84,13 +72,7 @@ def save_scan(scan: pd.DataFrame) -> None:
 
 
 def save_losses(found: pd.DataFrame) -> None:
-    """Draw the losses of the rules on random systems in rising order.
-
-    Parameters
-    ----------
-    found : pandas.DataFrame
-        As `experiment.losses` returns it.
-    """
+    """Draw the losses of the rules on random systems in rising order."""
     fig, axis = figure(height=3.4)
     share = (np.arange(len(found)) + 0.5) / len(found)
     data = {"share of the systems": share}

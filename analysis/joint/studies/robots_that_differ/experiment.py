@@ -27,11 +27,8 @@ def example(gamma: float, capacity: int, price: float) -> FleetControl:
 def by_price(gamma: float, capacity: int, most: float, points: int) -> pd.DataFrame:
     """Return costs of the example by the price of the start of a fast robot.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns price; optimum, fast first, slow first, linear: costs per unit of time; fast, slow:
-        mean active robots at the optimum.
+    Columns price; optimum, fast first, slow first, linear: costs per unit of time; fast, slow:
+    mean active robots at the optimum.
     """
     rows = []
     for price in np.linspace(0.0, most, points):
@@ -66,15 +63,12 @@ def drawn(rng: np.random.Generator, *, prices: bool) -> FleetControl:
 
 
 def losses(instances: int, seed: int, *, prices: bool) -> pd.DataFrame:
-    """Return what simple controls lose against the optimum on random systems.
+    """Return losses of simple controls against the optimum on random systems.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Losses as parts of the optimal cost. Columns fast first: the best control that starts a slow
-        robot after a departure only where no fast one is idle; one order: the better of this and of
-        its mirror image; line: the tuned rule with weights and one threshold; linear: with a
-        threshold for each kind.
+    Returns: losses as parts of the optimal cost. Columns fast first: the best control that starts
+    a slow robot after a departure only where no fast one is idle; one order: the better of this
+    and of its mirror image; line: the tuned rule with weights and one threshold; linear: with a
+    threshold for each kind.
     """
     rng = np.random.default_rng([seed, int(prices)])
     rows = []

@@ -12,13 +12,7 @@ NAME = "robots-that-differ"
 
 
 def save_scan(scan: pd.DataFrame) -> None:
-    """Save what the orders and the rule lose over the prices of the example.
-
-    Parameters
-    ----------
-    scan : pandas.DataFrame
-        As `experiment.by_price` returns it.
-    """
+    """Save what the orders and the rule lose over the prices of the example."""
     for kind, rate, number in zip(("fast", "slow"), RATES, NUMBERS, strict=True):
         save_value(f"{NAME}-{kind}-rate", rate)
         save_value(f"{NAME}-{kind}-number", number)
@@ -28,13 +22,7 @@ def save_scan(scan: pd.DataFrame) -> None:
 
 
 def save_losses(free: pd.DataFrame, priced: pd.DataFrame) -> None:
-    """Save shares with their intervals, and medians, 90% points and largest losses.
-
-    Parameters
-    ----------
-    free, priced : pandas.DataFrame
-        As `experiment.losses` returns them, without and with prices.
-    """
+    """Save shares with their intervals, and medians, 90% points and largest losses."""
     save_value(f"{NAME}-instances", len(free))
     slow = pd.concat([free, priced])["fast first"] > ROUNDING
     save_value(f"{NAME}-slow-somewhere", bool(slow.any()))

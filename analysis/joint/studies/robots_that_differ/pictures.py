@@ -16,13 +16,7 @@ LOOKS = (
 
 
 def save_scan(scan: pd.DataFrame) -> None:
-    """Draw costs and active robots of the example against the price of a start.
-
-    Parameters
-    ----------
-    scan : pandas.DataFrame
-        As `experiment.by_price` returns it.
-    """
+    """Draw costs and active robots of the example against the price of a start."""
     fig, axes = figure(1, 2, width=9, height=3.8)
     for name, style, colour in (
         ("fast first", ":", COLOURS[3]),
@@ -57,13 +51,7 @@ def save_scan(scan: pd.DataFrame) -> None:
 
 
 def save_losses(free: pd.DataFrame, priced: pd.DataFrame) -> None:
-    """Draw the losses on random systems in rising order, without and with prices.
-
-    Parameters
-    ----------
-    free, priced : pandas.DataFrame
-        As `experiment.losses` returns them.
-    """
+    """Draw the losses on random systems in rising order, without and with prices."""
     fig, axes = figure(1, 2, width=9, height=4.0, sharey=True)
     share = (np.arange(len(free)) + 0.5) / len(free)
     data = {"share of the systems": share}

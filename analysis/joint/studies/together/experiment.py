@@ -25,21 +25,11 @@ WARM_UP = 30
 
 @dataclass(frozen=True)
 class Trial:
-    """How long and how often is simulated.
+    """How long and how often is simulated."""
 
-    Attributes
-    ----------
-    horizon : int
-        Epochs of a run.
-    runs : int
-        Runs behind an estimate; as many others choose the price.
-    seed : int
-        Of all runs; runs of one number share their pages and completions.
-    """
-
-    horizon: int
-    runs: int
-    seed: int
+    horizon: int  # epochs of a run
+    runs: int  # runs behind an estimate; as many others choose the price
+    seed: int  # of all runs; runs of one number share their pages and completions
 
 
 def played(
@@ -115,11 +105,8 @@ def aware(
 def by_robots(sources: Sources, engine: Engine, most: int, trial: Trial) -> pd.DataFrame:
     """Return what is earned per epoch by the number of crawls per epoch, first come first served.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns robots; bound; aware and blind, each with low and high, ends of 95% intervals;
-        price; crawls and lost, per epoch by the policy that is aware of the queue.
+    Columns robots; bound; aware and blind, each with low and high, ends of 95% intervals; price;
+    crawls and lost, per epoch by the policy that is aware of the queue.
     """
     rows = []
     unaware = queued_index(sources, engine, "blind", ages=AGES)
@@ -148,11 +135,8 @@ def best_robots(frame: pd.DataFrame, crawl_cost: float) -> int:
 def by_order(sources: Sources, engine: Engine, robots: int, trial: Trial) -> pd.DataFrame:
     """Return what each order of indexing earns, at a price chosen for it.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns order; reward, low, high; price; lost, pages per epoch; and the mean length of the
-        queue before an epoch. By order, as `ORDERS_OF_INDEXING` has them.
+    Columns order; reward, low, high; price; lost, pages per epoch; and the mean length of the
+    queue before an epoch. By order, as `ORDERS_OF_INDEXING` has them.
     """
     rows = []
     policies = priced_policies(sources, engine, robots)
@@ -177,11 +161,8 @@ def by_order(sources: Sources, engine: Engine, robots: int, trial: Trial) -> pd.
 def plan(sources: Sources, engine: Engine, robots: int, order: str, trial: Trial) -> pd.DataFrame:
     """Return how often each source is crawled, and how old the pages are that it gives.
 
-    Returns
-    -------
-    pandas.DataFrame
-        By the name of the source: crawls per epoch; window, age in units of time up to which pages
-        are taken at an empty queue; pages taken per epoch if crawls were evenly spread.
+    Returns: by the name of the source: crawls per epoch; window, age in units of time up to which
+    pages are taken at an empty queue; pages taken per epoch if crawls were evenly spread.
     """
     policies = priced_policies(sources, engine, robots)
     _, policy = aware(sources, engine, policies, robots, order, trial)

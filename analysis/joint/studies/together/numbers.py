@@ -20,15 +20,7 @@ def save_question(sources: Sources, engine: Engine) -> None:
 
 
 def save_robots(frame: pd.DataFrame, best: int) -> None:
-    """Save what is earned with the best number of crawls, and with the blind index.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As `experiment.by_robots` returns it.
-    best : int
-        Number of crawls per epoch.
-    """
+    """Save what is earned with the best number of crawls, and with the blind index."""
     row = frame[frame["robots"] == best].iloc[0]
     save_value("together-robots", best)
     save_value("together-most-robots", int(frame["robots"].max()))
@@ -49,10 +41,7 @@ def save_robots(frame: pd.DataFrame, best: int) -> None:
 def save_orders(frame: pd.DataFrame) -> str:
     """Save the best order of indexing and what it earns above first come first served.
 
-    Returns
-    -------
-    str
-        The order.
+    Returns: the order.
     """
     best, first = frame.iloc[int(frame["reward"].to_numpy().argmax())], frame.iloc[0]
     save_value("together-order-gain", best["reward"] / first["reward"] - 1)

@@ -9,13 +9,7 @@ from analysis.report import COLOURS, figure, moves, save_figure
 
 
 def save_robots(frame: pd.DataFrame) -> None:
-    """Draw what is earned by the number of crawls per epoch.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As `experiment.by_robots` returns it.
-    """
+    """Draw what is earned by the number of crawls per epoch."""
     fig, axis = figure(height=3.4)
     for name, label, style, colour in (
         ("aware", "sees the queue", "o-", COLOURS[0]),
@@ -44,13 +38,7 @@ def save_robots(frame: pd.DataFrame) -> None:
 
 
 def save_orders(frame: pd.DataFrame) -> None:
-    """Draw what each order of indexing earns.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As `experiment.by_order` returns it.
-    """
+    """Draw what each order of indexing earns."""
     fig, axis = figure(height=2.8)
     place = np.arange(len(frame))
     axis.barh(place, frame["reward"], color=COLOURS[0], alpha=0.75)

@@ -62,17 +62,7 @@ WAYS = {"ucb": "UCB", "forced": "forced", "thompson": "Thompson"}
 def side_by_side(sources: Sources, budget: int) -> dict[str, Callable[[], CompiledLearner]]:
     """Return a function that makes a new learner of each kind, by name.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources. Only the 2019 scheme knows more of them than their number.
-    budget : int
-        Arms crawled at each epoch.
-
-    Returns
-    -------
-    dict of str to callable
-        For `compare_learners`; joint Q-learning only where its table is small enough.
+    Returns: for `compare_learners`; joint Q-learning only where its table is small enough.
     """
     check_kind("sources", sources, Sources)
     size = len(sources)
@@ -95,21 +85,9 @@ def side_by_side(sources: Sources, budget: int) -> dict[str, Callable[[], Compil
 def compare(
     sources: Sources, budgets: list[int], *, horizon: int, replications: int, seed: int
 ) -> dict[int, dict[str, LearningCurves]]:
-    """Let all learners meet the same arrivals, with exponential utilities, at each budget.
+    """Run all learners on the same arrivals, with exponential utilities, at each budget.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    budgets : list of int
-        Arms crawled at each epoch, in [1, N].
-    horizon, replications, seed : int
-        As in `compare_learners`; the arrivals are the same at every budget.
-
-    Returns
-    -------
-    dict
-        Curves by budget and by learner.
+    Keys: curves by budget and by learner.
     """
     return compare_at_budgets(
         sources,
@@ -147,14 +125,9 @@ def late_losses(curves: LearningCurves) -> Floats:
 
 
 def within(runs: Runs, limit: float) -> pd.DataFrame:
-    """Say of each way to explore whether its loss lies within a limit, in %.
+    """Return for each way to explore whether its loss is within a limit, in %.
 
-    Parameters
-    ----------
-    runs : mapping
-        Curves by budget and learner.
-    limit : float
-        Per cent that the upper end of the 95% interval must not exceed.
+    `limit`: per cent that the upper end of the 95% interval must not exceed.
     """
     rows = {}
     for budget, learners in runs.items():

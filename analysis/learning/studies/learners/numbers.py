@@ -48,13 +48,7 @@ def save_losses(id: str, runs: Mapping[str, LearningCurves], size: int, budget: 
 
 
 def loss_table(runs: Mapping[str, LearningCurves]) -> pd.DataFrame:
-    """Return loss, late loss, epochs to 95% and 99%, and divergence of each learner.
-
-    Parameters
-    ----------
-    runs : mapping of str to LearningCurves
-        At one budget.
-    """
+    """Return loss, late loss, epochs to 95% and 99%, and divergence of each learner."""
     rows: dict[str, dict[str, float | str]] = {}
     for name, curves in runs.items():
         rows[name] = {}
@@ -83,13 +77,7 @@ def save_within(runs: Runs, limit: float) -> None:
 
 
 def leaders(runs: Mapping[str, Runs]) -> str:
-    """Say, in Markdown, who loses least in each comparison.
-
-    Parameters
-    ----------
-    runs : mapping
-        Curves by name of the set of sources, budget and learner.
-    """
+    """Return the learner of least loss in each comparison, in Markdown."""
     lines = []
     for sources, budgets in runs.items():
         for budget, learners in budgets.items():

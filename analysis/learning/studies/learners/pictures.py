@@ -26,17 +26,7 @@ MARKERS = ("o", "s", "^", "D", "v", "x", "P", "*", "<", ">")
 
 
 def save_loss(id: str, runs: Runs, size: int) -> None:
-    """Draw the share of the index policy's reward that was lost so far, with 95% bands.
-
-    Parameters
-    ----------
-    id : str
-        Id of the figure.
-    runs : mapping
-        Curves by budget and learner.
-    size : int
-        Number of sources.
-    """
+    """Draw the share of the index policy's reward that was lost so far, with 95% bands."""
     fig, axes = figure(1, len(runs), height=4.2, sharey=True, squeeze=False)
     data = []
     for axis, (budget, learners) in zip(axes[0], runs.items(), strict=True):

@@ -31,90 +31,52 @@ OVERFLOW = float(np.log(np.finfo(np.float64).max))
 
 @dataclass(frozen=True)
 class FreeRuns:
-    """Runs without the cures.
+    """Runs without the cures."""
 
-    Attributes
-    ----------
-    exponent : float
-        Largest size of an exponent of the logit, with the thresholds at the end of a run, where all
-        states are u_i or all are u*_i.
-    ranks : tuple of int
-        Rank of the matrix in each run that diverged.
-    features : int
-        Rows of that matrix.
-    """
-
+    # Largest size of an exponent of the logit, with the thresholds at the end of a run, where all
+    # states are u_i or all are u*_i.
     exponent: float
-    ranks: tuple[int, ...]
-    features: int
+    ranks: tuple[int, ...]  # rank of the matrix in each run that diverged
+    features: int  # rows of that matrix
 
 
 @dataclass(frozen=True)
 class Estimated:
-    """One run of certainty equivalence on random arrivals.
+    """One run of certainty equivalence on random arrivals."""
 
-    Attributes
-    ----------
-    error : float
-        Largest relative error of u* or mu of the sources crawled more than 1000 times.
-    earned : float
-        Expected reward as a share of the index policy's with known parameters.
-    """
-
-    error: float
-    earned: float
+    error: float  # largest relative error of u* or mu of the sources crawled more than 1000 times
+    earned: float  # expected reward as a share of the index policy's with known parameters
 
 
 @dataclass(frozen=True)
 class Found:
-    """All that the page's rows are judged by.
+    """All that the page's rows are judged by."""
 
-    Attributes
-    ----------
-    sources, kappa, value_step, horizon : Sources, float, float, int
-        The instance and the printed settings.
-    runs : mapping of str to LearningCurves
-        By the cures: "with both cures", "projection alone", "regularisation alone", "with neither".
-    raw : mapping of str to LearningCurves
-        "with both cures" and "with neither" where states are not divided.
-    by_c : pandas.DataFrame
-        Rows of `by_step`: reward and engaged sources by c, at kappa.
-    divisors : mapping of str to ThresholdValue
-        Thresholds at their upper bounds, by what states are divided by, the page's first.
-    best, ceiling : float
-        Long-run reward of the index policy, and the relaxed bound.
-    steepness : pandas.DataFrame
-        By kappa: ``sources crawled`` and ``their deviation``.
-    free, free_raw : FreeRuns
-        With neither cure, states divided or raw.
-    condition : pandas.DataFrame
-        As `conditions` returns it.
-    projected, unprojected : float
-        Reward of the best constant thresholds, inside the projection's bounds and free.
-    decay_matters : bool
-        Whether wrong decay rates change what is crawled.
-    estimated : Estimated
-        Estimates of a learner that knows no parameter.
-    """
-
+    # The instance and the printed settings.
     sources: Sources
     kappa: float
     value_step: float
     horizon: int
+    # By the cures: "with both cures", "projection alone", "regularisation alone", "with neither".
     runs: Mapping[str, LearningCurves]
+    # "with both cures" and "with neither" where states are not divided.
     raw: Mapping[str, LearningCurves]
-    by_c: pd.DataFrame
+    by_c: pd.DataFrame  # rows of `by_step`: reward and engaged sources by c, at kappa
+    # Thresholds at their upper bounds, by what states are divided by, the page's first.
     divisors: Mapping[str, ThresholdValue]
+    # Long-run reward of the index policy, and the relaxed bound.
     best: float
     ceiling: float
-    steepness: pd.DataFrame
+    steepness: pd.DataFrame  # by kappa: ``sources crawled`` and ``their deviation``
+    # With neither cure, states divided or raw.
     free: FreeRuns
     free_raw: FreeRuns
-    condition: pd.DataFrame
+    condition: pd.DataFrame  # as `conditions` returns it
+    # Reward of the best constant thresholds, inside the projection's bounds and free.
     projected: float
     unprojected: float
-    decay_matters: bool
-    estimated: Estimated
+    decay_matters: bool  # whether wrong decay rates change what is crawled
+    estimated: Estimated  # estimates of a learner that knows no parameter
 
 
 def with_cures(options: LspeOptions) -> dict[str, LspeOptions]:
@@ -169,23 +131,10 @@ def by_step(
 ) -> pd.DataFrame:
     """Run the scheme with both cures for every kappa and c.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources; the runs follow their mean content.
-    kappas, steps : sequence of float
-        Values of kappa and of c.
-    value_step : float
-        Step of r.
-    horizon, runs, seed : int
-        Epochs of a run, runs that must not diverge of each pair, and the root of their streams.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a pair: ``kappa``, ``step``; ``reward`` and ``engaged``, per epoch over the second
-        half of a run, each with ``_low`` and ``_high`` of its 95% interval; ``at_bounds``, the
-        share of thresholds that end on their upper bounds; ``runs``.
+    `kappas`, `steps`: values of kappa and of c; `value_step`: step of r. One row a pair:
+    ``kappa``, ``step``; ``reward`` and ``engaged``, per epoch over the second half of a run, each
+    with ``_low`` and ``_high`` of its 95% interval; ``at_bounds``, the share of thresholds that
+    end on their upper bounds; ``runs``.
     """
     content = mean_content(sources, horizon)
     rows = []

@@ -99,21 +99,7 @@ def statements(
     simple: tuple[float, float],
     points: pd.DataFrame,
 ) -> dict[str, bool]:
-    """Return which sentences of the page are true of these runs.
-
-    Parameters
-    ----------
-    divisors : mapping of str to ThresholdValue
-        Thresholds at their upper bounds, by what states are divided by.
-    share : float
-        Share of the thresholds that end at their upper bounds.
-    earned : float
-        Reward per epoch of the scheme over all runs.
-    simple : (float, float)
-        Reward of one source drawn at random, and of round robin.
-    points : DataFrame
-        By kappa, as `steepness` returns it.
-    """
+    """Return which sentences of the page are true of these runs."""
     rewards = [value.average_reward for value in divisors.values()]
     stuck = share > 0.99
     falls = all(

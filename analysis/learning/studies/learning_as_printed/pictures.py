@@ -17,17 +17,7 @@ from analysis.results import Estimate
 
 
 def save_reward(main: LearningCurves, levels: Mapping[str, float], kappa: float) -> None:
-    """Draw the reward of the runs in blocks of epochs, with constant levels to compare with.
-
-    Parameters
-    ----------
-    main : LearningCurves
-        Runs with both cures.
-    levels : mapping of str to float
-        Reward per epoch by name, at most four; the first and the third stand in the caption.
-    kappa : float
-        Steepness of the logit.
-    """
+    """Draw the reward of the runs in blocks of epochs, with constant levels to compare with."""
     runs, horizon = main.expected.shape
     block = max(horizon // 100, 1)
     mean, low, high = main.curve(block)
@@ -91,15 +81,7 @@ def _save_runs(whole: Floats, late: Floats, engaged: Floats) -> None:
 
 
 def save_by_step(sources: Sources, found: pd.DataFrame) -> None:
-    """Draw reward against kappa by c, with what the upper bounds are worth.
-
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    found : pandas.DataFrame
-        As `by_step` returns it.
-    """
+    """Draw reward against kappa by c, with what the upper bounds are worth."""
     kappas = found["kappa"].to_numpy()
     grid = np.geomspace(kappas.min() / 1.5, kappas.max() * 1.5, 60)
     exact = [soft_threshold_value(sources, sources.u_star, k).average_reward for k in grid]

@@ -22,21 +22,13 @@ ZERO, BAD = "all thresholds 0", "bad start"
 
 @dataclass(frozen=True)
 class Experiment:
-    """One instance, the corrected options, and the starts; runs are made once and kept.
+    """One instance, the corrected options, and the starts; runs are made once and kept."""
 
-    Attributes
-    ----------
-    sources, options : Sources, LspeOptions
-        N sources; the corrected scheme.
-    initial : mapping of str to ndarray
-        First thresholds by name of the start, in units of content.
-    horizon, replications, of_variants, seed : int
-        Epochs; runs with `options`, and of each variant of them; root of the draws.
-    """
-
+    # N sources; the corrected scheme.
     sources: Sources
     options: LspeOptions
-    initial: Mapping[str, Floats]
+    initial: Mapping[str, Floats]  # first thresholds by name of the start, in units of content
+    # Epochs; runs with `options`, and of each variant of them; root of the draws.
     horizon: int
     replications: int
     of_variants: int
@@ -65,14 +57,7 @@ class Experiment:
 def starts(sources: Sources, budget: int, handicap: float) -> dict[str, Floats]:
     """Return zero thresholds, and a bad start for the sources that the index policy crawls most.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources; half of them are put back.
-    budget : int
-        Sources crawled at each epoch.
-    handicap : float
-        Threshold of those at the bad start, in units of the largest u*.
+    `handicap`: threshold of those at the bad start, in units of the largest u*.
     """
     often = np.argsort(-long_run_cycle(sources, "whittle", budget).frequency, kind="stable")
     bad = np.zeros(len(sources))
@@ -117,8 +102,8 @@ def gradient_table(
 def gradient_error(policy: FrozenPolicy, q: Floats, unit: float, width: float = 1e-5) -> float:
     """Return the relative error of the exact gradient against central differences at q.
 
-    `unit` is the content by which the policy divides states. Where the draw is as good as certain
-    there is no gradient to speak of: an error is then held against a millionth of the reward.
+    `unit` is the content by which the policy divides states. Where the draw is nearly certain the
+    gradient is nearly zero, and the error is relative to a millionth of the reward.
     """
     least = 1e-6 * policy.evaluate(q) / unit
     numeric = np.zeros_like(q)
@@ -152,12 +137,9 @@ def variants(options: LspeOptions, unit: float) -> dict[str, LspeOptions]:
 def ablate(experiment: Experiment, budget: int, options: Mapping[str, LspeOptions]) -> pd.DataFrame:
     """Run each variant from each start.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each variant and start with two runs or more that did not diverge: late reward
-        with its 95% interval, long-run reward of the learned thresholds without draws, runs whose
-        thresholds earn the index policy's reward, runs, and runs that diverged.
+    A row for each variant and start with two runs or more that did not diverge: late reward with
+    its 95% interval, long-run reward of the learned thresholds without draws, runs whose
+    thresholds earn the index policy's reward, runs, and runs that diverged.
     """
     best = long_run_cycle(experiment.sources, "whittle", budget).average_reward
     rows = []
@@ -188,10 +170,8 @@ def ablate(experiment: Experiment, budget: int, options: Mapping[str, LspeOption
 def tune(experiment: Experiment, budget: int, option: str, values: Iterable[float]) -> pd.DataFrame:
     """Run the scheme with several values of one option, from each start.
 
-    Returns
-    -------
-    pandas.DataFrame
-        By value: the late reward for each start, with its interval, and the lowest of any run.
+    Returns: by value: the late reward for each start, with its interval, and the lowest of any
+    run.
     """
     rows = {}
     for value in sorted(values):

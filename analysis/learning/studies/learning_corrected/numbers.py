@@ -21,17 +21,7 @@ CLEAR = 0.005
 def of_learning(
     index: float, at_bad: float, late: Mapping[str, float], kept: Mapping[str, Floats]
 ) -> dict[str, bool]:
-    """Return what is true of the runs at the first budget.
-
-    Parameters
-    ----------
-    index, at_bad : float
-        Reward of the index policy, and of the draw with the thresholds of the bad start.
-    late : mapping of str to float
-        Reward in the last fifth of the runs, by start.
-    kept : mapping of str to ndarray
-        Long-run reward of the learned thresholds without draws, by start.
-    """
+    """Return what is true of the runs at the first budget."""
     missing = index - late[ZERO]
     undrawn = index - float(np.mean(kept[ZERO]))
     return {
@@ -55,15 +45,7 @@ def of_the_projection(sources: Sources) -> tuple[int, int, bool]:
 
 
 def of_what_remains(zero: pd.Series, bad: pd.Series, stuck: float) -> dict[str, bool]:
-    """Return what is true of the runs and climbs at the second budget.
-
-    Parameters
-    ----------
-    zero, bad : Series
-        Columns of `remains` for both starts.
-    stuck : float
-        Where the exact climb from the bad start ends with twice the kappa.
-    """
+    """Return what is true of the runs and climbs at the second budget."""
     index = float(zero["index policy"])
     best = max(float(one["climbed off-line"]) for one in (zero, bad))
     away = float(bad["climbed off-line"] - bad["learned"])
@@ -81,15 +63,7 @@ def keep(statements: Mapping[str, bool]) -> None:
 
 
 def wall_costs(apart: bool, walled: float, free: float, index: float) -> bool:
-    """Return whether the projection onto [u, u*] lowers the late reward, with intervals apart.
-
-    Parameters
-    ----------
-    apart : bool
-        As `of_the_projection` has it.
-    walled, free, index : float
-        Reward of the last fifth with the projection and without, and of the index policy.
-    """
+    """Return whether the projection onto [u, u*] lowers the late reward, with intervals apart."""
     return bool(apart and walled < free - CLEAR * index)
 
 
@@ -159,17 +133,7 @@ def save_runs(runs: Mapping[str, Learned], kept: Mapping[str, Floats]) -> None:
 def save_learned(
     runs: Mapping[str, Learned], kept: Mapping[str, Floats], index: float, at_bad: float
 ) -> None:
-    """Save what the page says of the runs at the first budget.
-
-    Parameters
-    ----------
-    runs : mapping of str to Learned
-        By start.
-    kept : mapping of str to ndarray
-        Long-run reward of the learned thresholds without draws, by start.
-    index, at_bad : float
-        Reward of the index policy, and of the draw at the bad start.
-    """
+    """Save the page's numbers on the runs at the first budget."""
     ends = {name: run.late().value for name, run in runs.items()}
     keep(of_learning(index, at_bad, ends, kept))
     for short, name in (("zero", ZERO), ("bad", BAD)):

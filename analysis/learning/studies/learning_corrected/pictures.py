@@ -20,17 +20,7 @@ LEAST_LOSS = 0.01
 
 
 def save_curves(runs: Mapping[str, Learned], levels: Mapping[str, float], budget: int) -> None:
-    """Draw reward per epoch in blocks, with 95% bands.
-
-    Parameters
-    ----------
-    runs : mapping of str to Learned
-        By name, three at most.
-    levels : mapping of str to float
-        Constant rewards to compare with; the first is the index policy's.
-    budget : int
-        Sources crawled at each epoch.
-    """
+    """Draw reward per epoch in blocks, with 95% bands."""
     horizon = next(iter(runs.values())).expected.shape[1]
     block = max(horizon // 100, 1)
     epochs = (np.arange(horizon // block) + 0.5) * block

@@ -29,14 +29,10 @@ ROUGH, SAME = 0.98, 0.01
 
 
 def claims(content: Content, index: Index, rule: Rule, years: Iterable[str]) -> list[Claim]:
-    """Return what the page says to each of its rows.
+    """Return the page's claims on each of its rows.
 
-    Parameters
-    ----------
-    content, index, rule : Content, Index, Rule
-        What was computed.
-    years : iterable of str
-        Years that the paper gives to the article on the index, from `years_of_the_source`.
+    `content`, `index`, `rule`: what was computed; `years`: years that the paper gives to the
+    article on the index, from `years_of_the_source`.
     """
     return [
         *_prose(sorted(years)),

@@ -39,129 +39,69 @@ ONE_DRAW = "corrected, exactly one source an epoch"
 
 @dataclass(frozen=True)
 class Content:
-    """What the rows on content and objective are judged by.
+    """What the rows on content and objective are judged by."""
 
-    Attributes
-    ----------
-    sources, budget, lifetime : Sources, int, int
-        The instance, N_0, and M_i of the check with content that is dropped.
-    thinning : float
-        As `thinning_error` returns it.
-    left : ndarray, shape (N,)
-        Share of interest that an epoch leaves, by `interest_left`.
-    draws : ndarray, shape (T,)
-        Z of source 1.
-    misses : pandas.DataFrame
-        As `content_misses` returns it.
-    orbit : ndarray, shape (A, N)
-        Content at ages 1, 2, ...
-    cycle : Cycle
-        Of the index policy.
-    met : ndarray, shape (N, T)
-        Contents before a crawl under the index policy, in the long run.
-    engaged : ndarray, shape (N + 1,)
-        Law of the number of sources crawled at an epoch in the learning run, with the thresholds at
-        their upper bounds.
-    """
-
+    # The instance, N_0, and M_i of the check with content that is dropped.
     sources: Sources
     budget: int
     lifetime: int
-    thinning: float
-    left: Floats
-    draws: Floats
-    misses: pd.DataFrame
-    orbit: Floats
-    cycle: Cycle
-    met: Floats
+    thinning: float  # as `thinning_error` returns it
+    left: Floats  # share of interest that an epoch leaves, by `interest_left`; shape (N,)
+    draws: Floats  # Z of source 1; shape (T,)
+    misses: pd.DataFrame  # as `content_misses` returns it
+    orbit: Floats  # content at ages 1, 2, ; shape (A, N)
+    cycle: Cycle  # of the index policy
+    met: Floats  # contents before a crawl under the index policy, in the long run; shape (N, T)
+    # Law of the number of sources crawled at an epoch in the learning run, with the thresholds at
+    # their upper bounds; shape (N + 1,).
     engaged: Floats
 
 
 @dataclass(frozen=True)
 class Index:
-    """What the rows on the index and its thresholds are judged by.
+    """What the rows on the index and its thresholds are judged by."""
 
-    Attributes
-    ----------
-    sources, budget : Sources, int
-        The instance and N_0.
-    exceeding, ceil, closed : ndarray, shape (A, N)
-        (4) with the two readings of (5)'s bracket, and the closed form, at ages 1, 2, ...
-    defined : float
-        Largest difference of the closed form to the index by its definition.
-    outside : ndarray, shape (N,)
-        (4) above u*.
-    same_crawls : bool
-        As `ranks_as_the_index` returns it.
-    reward, ceiling : float
-        Long-run reward of the index policy, and the relaxed bound.
-    agreement : mapping of int to float
-        As `threshold_agreement` returns it, by N_0.
-    least_change : float
-        As `least_change` returns it.
-    fit : ThresholdFit
-        Forms of section V fitted to the thresholds.
-    repeats : mapping of int to (int, float)
-        As `repetition` returns it, by N_0.
-    """
-
+    # The instance and N_0.
     sources: Sources
     budget: int
+    # (4) with the two readings of (5)'s bracket, and the closed form, at ages 1, 2, ; shape (A,
+    # N).
     exceeding: Floats
     ceil: Floats
     closed: Floats
-    defined: float
-    outside: Floats
-    same_crawls: bool
+    defined: float  # largest difference of the closed form to the index by its definition
+    outside: Floats  # (4) above u*; shape (N,)
+    same_crawls: bool  # as `ranks_as_the_index` returns it
+    # Long-run reward of the index policy, and the relaxed bound.
     reward: float
     ceiling: float
-    agreement: dict[int, float]
-    least_change: float
-    fit: ThresholdFit
-    repeats: dict[int, tuple[int, float]]
+    agreement: dict[int, float]  # as `threshold_agreement` returns it, by N_0
+    least_change: float  # as `least_change` returns it
+    fit: ThresholdFit  # forms of section V fitted to the thresholds
+    repeats: dict[int, tuple[int, float]]  # as `repetition` returns it, by N_0
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Results that decide the verdicts on the learning rule; see `analysis.learning.scheme.chains`.
+    """Results that decide the verdicts on the learning rule; see `scheme.chains`."""
 
-    Attributes
-    ----------
-    sources, kappa : Sources, float
-        The instance and the steepness.
-    logit : pandas.DataFrame
-        As `nearness_of_the_logit` returns it.
-    transitions, poisson, recursion : Transitions, Poisson, Recursion
-        On the chain of two sources.
-    gradients : pandas.DataFrame
-        As `gradient_table` returns it, at `points` points.
-    points : int
-        Number of points.
-    ranks : tuple of int
-        Of B without and with its step at n = 0, after the steps to n = 1.
-    length : int
-        Number of features.
-    by_print, by_formula : ndarray
-        As `inverse_errors` returns them.
-    steps : mapping of str to ndarray
-        As `example_steps` returns them.
-    threshold_form, feature_form, step_numbers : tuple of number
-        What the program computes with, in the order of the print.
-    """
-
+    # The instance and the steepness.
     sources: Sources
     kappa: float
-    logit: pd.DataFrame
+    logit: pd.DataFrame  # as `nearness_of_the_logit` returns it
+    # On the chain of two sources.
     transitions: Transitions
     poisson: Poisson
     recursion: Recursion
-    gradients: pd.DataFrame
-    points: int
-    ranks: tuple[int, int]
-    length: int
+    gradients: pd.DataFrame  # as `gradient_table` returns it, at `points` points
+    points: int  # number of points
+    ranks: tuple[int, int]  # of B without and with its step at n = 0, after the steps to n = 1
+    length: int  # number of features
+    # As `inverse_errors` returns them.
     by_print: Floats
     by_formula: Floats
-    steps: Mapping[str, Floats]
+    steps: Mapping[str, Floats]  # as `example_steps` returns them
+    # What the program computes with, in the order of the print.
     threshold_form: tuple[int, ...]
     feature_form: tuple[int, ...]
     step_numbers: tuple[float, ...]
@@ -180,16 +120,8 @@ def content_misses(
 ) -> pd.DataFrame:
     """Return the most by which (1) misses the content by its definition, without and with crawls.
 
-    Parameters
-    ----------
-    arrivals : ndarray, shape (T,)
-        Z.
-    decay : float
-        c per epoch.
-    lifetimes : iterable of int
-        M, a row each; one of T epochs or more is infinite.
-    crawls : iterable of int
-        Epochs at whose end all content is taken, in the second column.
+    `arrivals`: Z; `lifetimes`: M, a row each; one of T epochs or more is infinite; `crawls`:
+    epochs at whose end all content is taken, in the second column.
     """
     ways = {"never crawled": (), "crawled": tuple(crawls)}
     rows = {
@@ -204,15 +136,9 @@ def content_misses(
 
 @dataclass(frozen=True)
 class Ranked:
-    """Crawl the sources of largest index by (4) and (5), as printed.
+    """Crawl the sources of largest index by (4) and (5), as printed."""
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    """
-
-    sources: Sources
+    sources: Sources  # N sources
 
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None

@@ -17,17 +17,7 @@ from analysis.report.text import counted
 
 
 def save_thresholds(sources: Sources, first: Floats, levels: Floats) -> None:
-    """Draw thresholds of the next sources against the content of the first.
-
-    Parameters
-    ----------
-    sources : Sources
-        At least two sources.
-    first : ndarray, shape (S,)
-        Contents of source 1.
-    levels : ndarray, shape (S, N)
-        Thresholds of all sources, the others one epoch after a crawl.
-    """
+    """Draw thresholds of the next sources against the content of the first."""
     shown, top = range(1, min(len(sources), 4)), sources.u_star.max()
     fig, axis = figure(height=3.8)
     for i in shown:
@@ -59,13 +49,7 @@ def save_thresholds(sources: Sources, first: Floats, levels: Floats) -> None:
 
 
 def save_gradient(checks: Mapping[str, list[GradientCheck]]) -> None:
-    """Draw components of the gradient of the harvest by formula against the true ones.
-
-    Parameters
-    ----------
-    checks : mapping of str to list of GradientCheck
-        As `check_gradients` returns them.
-    """
+    """Draw components of the gradient of the harvest by formula against the true ones."""
     fig, axes = figure(1, 2, height=3.6, sharey=True)
     looks = zip(axes, (COLOURS[1], COLOURS[0]), "xo", (HARVEST, CORRECTED), strict=True)
     rows = []

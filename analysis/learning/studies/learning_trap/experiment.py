@@ -53,16 +53,9 @@ def belief(alpha: float) -> Sources:
 def along_the_curve(points: int) -> pd.DataFrame:
     """Follow the beliefs that predict what a crawl of source 1 at age 2 finds.
 
-    Parameters
-    ----------
-    points : int
-        Values of alpha, equally spaced inside (0, 1).
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``alpha``, ``first`` and ``second`` (indices believed at ages 1 and 2), ``gap`` (age at
-        which source 1 is then met), ``loss`` (share of reward), ``error`` (of the prediction).
+    `points`: values of alpha, equally spaced inside (0, 1). ``alpha``, ``first`` and ``second``
+    (indices believed at ages 1 and 2), ``gap`` (age at which source 1 is then met), ``loss``
+    (share of reward), ``error`` (of the prediction).
     """
     rows = []
     for alpha in np.linspace(0, 1, check_integer("points", points, 3) + 2)[1:-1]:
@@ -75,22 +68,14 @@ def along_the_curve(points: int) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Trapped:
-    """How often certainty equivalence is trapped in the worked example.
+    """How often certainty equivalence is trapped in the worked example."""
 
-    Attributes
-    ----------
-    share, low, high : float
-        Share of runs that alternate until the end, with an exact 95% interval.
-    early : float
-        The same after a tenth of the crawls.
-    runs, crawls : int
-        Number of runs, and crawls of source 1 at age 2 in each.
-    """
-
+    # Share of runs that alternate until the end, with an exact 95% interval.
     share: float
     low: float
     high: float
-    early: float
+    early: float  # the same after a tenth of the crawls
+    # Number of runs, and crawls of source 1 at age 2 in each.
     runs: int
     crawls: int
 
@@ -102,18 +87,7 @@ def trapped(runs: int, crawls: int, worth: float, rng: np.random.Generator) -> T
     x < Y < 2x, are fitted exactly by alpha = Y/x - 1 and u* = x/(1 - alpha); the policy alternates
     as long as the index at age 1 is below 4 and that at age 2 above 2, the indices of source 2.
 
-    Parameters
-    ----------
-    runs, crawls : int
-        Number of runs, and of crawls at age 2 in each.
-    worth : float
-        Mean worth of an item, exponential.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Trapped
+    `worth`: mean worth of an item, exponential.
     """
     runs, crawls = check_integer("runs", runs, 1), check_integer("crawls", crawls, 10)
     worth = check_number("worth", worth, 0, low_open=True)
@@ -139,43 +113,25 @@ def trapped(runs: int, crawls: int, worth: float, rng: np.random.Generator) -> T
 
 @dataclass(frozen=True)
 class AtPrice:
-    """Loss of a source that is crawled at a given price, on a grid that contains the truth.
+    """Loss of a source that is crawled at a given price, on a grid that contains the truth."""
 
-    Attributes
-    ----------
-    crawls : ndarray of int, shape (P,)
-        Numbers of crawls.
-    optimistic, plain : ndarray, shape (R, P)
-        Loss by then, in value units: optimism about the gain, and the most likely pair.
-    bound : ndarray, shape (P,)
-        What is proved of the first in expectation.
-    """
-
-    crawls: NDArray[np.int64]
+    crawls: NDArray[np.int64]  # numbers of crawls; shape (P,)
+    # Loss by then, in value units: optimism about the gain, and the most likely pair; shape (R,
+    # P).
     optimistic: Floats
     plain: Floats
-    bound: Floats
+    bound: Floats  # what is proved of the first in expectation; shape (P,)
 
 
 def at_price(
     u_star: float, mu: float, price: float, *, crawls: int, streams: int, seed: int
 ) -> AtPrice:
-    """Play the rule of the theorem, constants and all, with items of worth 1.
+    """Run the rule of the theorem with its constants, for items of value 1.
 
     The grid has, for each age up to `MET`, pairs that explain what is found there.
 
-    Parameters
-    ----------
-    u_star, mu : float
-        The source; u* mu items an epoch.
-    price : float
-        What a crawl costs, in (0, u*).
-    crawls, streams, seed : int
-        Crawls in each of some streams of arrivals, and the root of these.
-
-    Returns
-    -------
-    AtPrice
+    `u_star`, `mu`: the source; u* mu items an epoch; `price`: what a crawl costs, in (0, u*);
+    `crawls`, `streams`, `seed`: crawls in each of some streams of arrivals, and the root of these.
     """
     price = check_number("price", price, 0, u_star, low_open=True, high_open=True)
     crawls, streams = check_integer("crawls", crawls, 10), check_integer("streams", streams, 2)
@@ -235,21 +191,13 @@ def _priced(log_content, content, gap, gain, cost, drawn, alpha, slack, crawls):
 
 @dataclass(frozen=True)
 class Decisions:
-    """Wrong decisions of the rule of the theorem on the two sources of the worked example.
+    """Wrong decisions of the rule of the theorem on the two sources of the worked example."""
 
-    Attributes
-    ----------
-    epochs : ndarray of int, shape (P,)
-        Numbers of epochs.
-    wrong : ndarray of int, shape (R, P)
-        Epochs so far at which the source crawled was not of the largest true index, by stream.
-    bound : ndarray, shape (P,)
-        What is proved of their expectation.
-    """
-
-    epochs: NDArray[np.int64]
+    epochs: NDArray[np.int64]  # numbers of epochs; shape (P,)
+    # Epochs so far at which the source crawled was not of the largest true index, by stream;
+    # shape (R, P).
     wrong: NDArray[np.int64]
-    bound: Floats
+    bound: Floats  # what is proved of their expectation; shape (P,)
 
 
 def index_at_age(u_star: ArrayLike, mu: ArrayLike, age: ArrayLike) -> Floats:
@@ -261,17 +209,8 @@ def index_at_age(u_star: ArrayLike, mu: ArrayLike, age: ArrayLike) -> Floats:
 def distance(u_star: ArrayLike, mu: ArrayLike, other_u_star: float, other_mu: float) -> Floats:
     """Integrate the squared difference of the roots of two densities u* mu e^{-mu s} over (0, 1).
 
-    Parameters
-    ----------
-    u_star, mu : array_like, shape (G,)
-        One of the two, at each point of a grid.
-    other_u_star, other_mu : float
-        The other.
-
-    Returns
-    -------
-    ndarray, shape (G,)
-        What a crawl at any age adds at least to H.
+    `u_star`, `mu`: one of the two, at each point of a grid; `other_u_star`, `other_mu`: the other.
+    Returns: what a crawl at any age adds at least to H.
     """
     u_star, mu = np.asarray(u_star), np.asarray(mu)
     half = (mu + other_mu) / 2
@@ -282,17 +221,7 @@ def distance(u_star: ArrayLike, mu: ArrayLike, other_u_star: float, other_mu: fl
 
 
 def wrong_decisions_bound(epochs: ArrayLike) -> Floats:
-    """Return the sum over sources of 3 phi log(G T^2)/kappa_i + 5, phi = 1, at each T.
-
-    Parameters
-    ----------
-    epochs : array_like, shape (P,)
-        T.
-
-    Returns
-    -------
-    ndarray, shape (P,)
-    """
+    """Return the sum over sources of 3 phi log(G T^2)/kappa_i + 5, phi = 1, at each T."""
     u_star, mu = _grid()
     truth = example()
     ages = np.append(np.arange(1.0, OLDEST + 1), np.inf)
@@ -310,21 +239,12 @@ def wrong_decisions_bound(epochs: ArrayLike) -> Floats:
 
 
 def play_items(epochs: int, streams: int, seed: int) -> Decisions:
-    """Play the rule of the theorem on the worked example, with items of worth 1 when new.
+    """Run the rule of the theorem on the worked example, for items of value 1 when new.
 
     At each epoch the source of largest optimistic index is crawled: the largest over the points of
     a grid whose likelihood is within log(G t^2) of the best. Both sources are empty at the start.
 
-    Parameters
-    ----------
-    epochs, streams : int
-        Epochs T in each of some streams of arrivals.
-    seed : int
-        Root of these.
-
-    Returns
-    -------
-    Decisions
+    `epochs`, `streams`: epochs T in each of some streams of arrivals.
     """
     epochs, streams = check_integer("epochs", epochs, 10), check_integer("streams", streams, 2)
     truth, (u_star, mu) = example(), _grid()

@@ -9,13 +9,7 @@ from analysis.restarts.studies.restart_applications.experiment import loss
 
 
 def claims(mended: Mapping[str, float], emptied: Mapping[str, float]) -> list[Claim]:
-    """Return what the page says to the rows of slide 3, which name applications.
-
-    Parameters
-    ----------
-    mended, emptied : mapping of str to float
-        Cost per epoch of the optimum and of each policy, of the machines and of the queues.
-    """
+    """Return the page's claims on the rows of slide 3, which name applications."""
     machines, queues = _losses(mended), _losses(emptied)
     return [
         *(claim(row, numbers=machines) for row in ("C-app-machine", "C-app-repair")),

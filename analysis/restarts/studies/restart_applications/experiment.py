@@ -19,19 +19,9 @@ def arms_table(
 ) -> pd.DataFrame:
     """Return the kernels, restart laws and costs of arms.
 
-    Parameters
-    ----------
-    arms : sequence of RestartArm
-    names : sequence of str
-        One name an arm.
-    passive, active : str
-        Heads of the columns of the two costs.
-
-    Returns
-    -------
-    DataFrame
-        One row an arm and state: the law of the next state if passive, and the two costs; the last
-        row of an arm is the law after a restart, with no costs.
+    `names`: one name an arm; `passive`, `active`: heads of the columns of the two costs. One row
+    an arm and state: the law of the next state if passive, and the two costs; the last row of an
+    arm is the law after a restart, with no costs.
     """
     rows: dict[tuple[str, str], dict[str, float]] = {}
     for arm, name in zip(arms, names, strict=True):

@@ -27,24 +27,11 @@ def claims(
     solved: Sequence[SubsidisedSolution],
     readings: pd.DataFrame,
 ) -> list[Claim]:
-    """Return what the page says to the rows of slides 7 and 10 to 12.
+    """Return the page's claims on the rows of slides 7 and 10 to 12.
 
-    Parameters
-    ----------
-    discount : float
-    certificates : sequence of Indexability
-        Of every arm that is checked.
-    indices, roots : sequence of ndarray, shape (states,)
-        The index of some arms, by elimination and as the root of its definition.
-    subsidies : ndarray, shape (points,)
-    levels : ndarray, shape (arms, points)
-        W of these arms at the subsidies, with both corrections.
-    grid : ndarray
-        Rising subsidies at which the first of the arms was solved.
-    solved : sequence of SubsidisedSolution
-        What was found there.
-    readings : DataFrame
-        As `passive_set_readings` returns it.
+    `certificates`: of every arm that is checked; `indices`, `roots`: the index of some arms, by
+    elimination and as the root of its definition; `levels`: W of these arms at the subsidies, with
+    both corrections; `solved`: what was found there.
     """
     certified = sum(certificate.holds for certificate in certificates)
     worst = max(

@@ -34,16 +34,7 @@ AGREE = 1e-8
 def fixed_time_values(arm: RestartArm, discount: float) -> NDArray[np.float64]:
     """Return the infimum of the slides' ratio over fixed times 1, 2, ... instead of stopping times.
 
-    Parameters
-    ----------
-    arm : RestartArm
-    discount : float
-        In (0, 1).
-
-    Returns
-    -------
-    ndarray, shape (states,)
-        Nowhere below `critical_values`.
+    Returns: nowhere below `critical_values`.
     """
     discount = check_discount(discount, average=False)
     expected, weight = arm.stopping_cost(discount), 1.0
@@ -59,18 +50,9 @@ def fixed_time_values(arm: RestartArm, discount: float) -> NDArray[np.float64]:
 def passive_set_readings(arms: Sequence[RestartArm], discount: float) -> pd.DataFrame:
     """Count the subsidies at which each reading of slide 11 gives a wrong passive set.
 
-    Parameters
-    ----------
-    arms : sequence of RestartArm
-        Each is solved at one subsidy between any two of its indices, and beyond both ends.
-    discount : float
-        In (0, 1).
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per reading: ``ratio`` ("fixed times" or "stopping times"), ``level``
-        ("printed" or "corrected"), how many sets are ``wrong`` and how many were ``checked``.
+    `arms`: each is solved at one subsidy between any two of its indices, and beyond both ends. One
+    row per reading: ``ratio`` ("fixed times" or "stopping times"), ``level`` ("printed" or
+    "corrected"), how many sets are ``wrong`` and how many were ``checked``.
     """
     count = {(r, w): 0 for r in ("fixed times", "stopping times") for w in ("printed", "corrected")}
     checked = 0

@@ -24,24 +24,11 @@ def claims(
     exact: pd.DataFrame,
     checked: pd.DataFrame,
 ) -> list[Claim]:
-    """Return what the page says to the rows of slides 1, 2, 4 to 9 and 17.
+    """Return the page's claims on the rows of slides 1, 2, 4 to 9 and 17.
 
-    Parameters
-    ----------
-    bandit : RestartBandit
-    value, simulated : float, Estimate
-        Cost of the index policy from its equations, and its mean over simulated paths with a
-        99.99% interval.
-    solved : mapping of int to DiscountedSolution
-        Joint solutions of so many machines with 3 states.
-    hundred : RestartBandit
-        A hundred machines with 3 states.
-    apart : ndarray, shape (machines, states)
-        The index of each of them.
-    exact : DataFrame
-        As `exact_costs` returns it.
-    checked : DataFrame
-        As `check_single_arms` returns it.
+    `value`, `simulated`: cost of the index policy from its equations, and its mean over simulated
+    paths with a 99.99% interval; `solved`: joint solutions of so many machines with 3 states;
+    `hundred`: a hundred machines with 3 states; `apart`: the index of each of them.
     """
     low, high = simulated.low, simulated.high
     sizes = {machines: one.values.size for machines, one in solved.items()}

@@ -22,21 +22,13 @@ Case = tuple[RestartArm, float, SubsidisedSolution]
 
 
 def check_single_arms(cases: Sequence[Case], discount: float) -> pd.DataFrame:
-    """Hold solved arms against slides 8 and 9, without the solver.
+    """Compare solved arms with slides 8 and 9, without the solver.
 
-    Parameters
-    ----------
-    cases : sequence of (arm, penalty, solution)
-        Arms of at most 12 states, each with its exact solution at a penalty.
-    discount : float
-
-    Returns
-    -------
-    DataFrame
-        One row a case, largest absolute difference over the states: ``linear``, of the value from
-        the cost of the solution's policy plus the penalty times its activity; ``least``, of the
-        value from the least over all policies, each valued by its linear equations; ``equation``,
-        of the two sides of the optimality equation.
+    `cases`: arms of at most 12 states, each with its exact solution at a penalty. One row a case,
+    largest absolute difference over the states: ``linear``, of the value from the cost of the
+    solution's policy plus the penalty times its activity; ``least``, of the value from the least
+    over all policies, each valued by its linear equations; ``equation``, of the two sides of the
+    optimality equation.
     """
     rows = []
     for arm, penalty, solved in cases:
@@ -72,12 +64,9 @@ def up_to(percent: float) -> float:
 
 
 def simulated_in_words(estimate: Estimate) -> str:
-    """Say what simulated paths cost on average, with the interval if they differ.
+    """Return a text on the mean cost of simulated paths, with its interval if they differ.
 
-    Parameters
-    ----------
-    estimate : Estimate
-        Mean of the paths with its 99.99% interval.
+    `estimate`: mean of the paths with its 99.99% interval.
     """
     if not apart(estimate.low, estimate.high, ".4f"):
         return f"{estimate.value:.4f} on every path"

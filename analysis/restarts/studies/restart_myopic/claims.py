@@ -21,25 +21,12 @@ def claims(
     drawn: tuple[Sequence[float], Sequence[float]],
     states: int,
 ) -> list[Claim]:
-    """Return what the page says to the rows of slides 18, 20 and 21.
+    """Return the page's claims on the rows of slides 18, 20 and 21.
 
-    Parameters
-    ----------
-    as_printed : DataFrame
-        Systems simulated with the slides' own counts.
-    replications : (paths, epochs)
-        These counts.
-    cells : DataFrame
-        Systems of all generators, sizes and budgets.
-    cell_paths : int
-        Paths of each of them.
-    small : DataFrame
-        Small systems solved exactly.
-    alike : DataFrame
-        Systems of identical arms.
-    drawn : pair of sequences
-        The ticks of both axes of the histogram.
-    states : int
+    `as_printed`: systems simulated with the slides' own counts; `cells`: systems of all
+    generators, sizes and budgets; `cell_paths`: paths of each of them; `small`: small systems
+    solved exactly; `alike`: systems of identical arms; `drawn`: the ticks of both axes of the
+    histogram.
     """
     ticks, counts = drawn
     paths, epochs = replications

@@ -16,14 +16,10 @@ DEARER = 1e-6
 
 
 def table_of(large: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each generator: the saving of the index policy and what it is held against.
+    """Return a row for each generator: the saving of the index policy and that of other policies.
 
-    Parameters
-    ----------
-    large : DataFrame
-        Systems of one size and budget.
-    cells : DataFrame
-        Systems of all sizes and budgets, with the policy that looks two epochs ahead.
+    `large`: systems of one size and budget; `cells`: systems of all sizes and budgets, with the
+    policy that looks two epochs ahead.
     """
     by = large.groupby("kernel", sort=False)
     systems = by.eps.size()
@@ -48,15 +44,8 @@ def table_of(large: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
 def losses_of_the_index(small: pd.DataFrame) -> pd.DataFrame:
     """Return the systems on which the myopic policy is cheaper than the index with its best ties.
 
-    Parameters
-    ----------
-    small : DataFrame
-        Systems solved exactly.
-
-    Returns
-    -------
-    DataFrame
-        With ``loss``, by what percentage the index policy costs more, greatest first.
+    `small`: systems solved exactly. With ``loss``, by what percentage the index policy costs more,
+    greatest first.
     """
     loss = 100 * (small.index_best / small.myopic - 1)
     return small.assign(loss=loss)[loss > 100 * DEARER].sort_values("loss", ascending=False)

@@ -35,15 +35,7 @@ def keep_numbers(
 
 
 def keep_counts(large: tuple[int, int], printed: tuple[int, int], half: float) -> None:
-    """Keep paths and epochs of both simulations, and how many paths a half-width of 0.05 takes.
-
-    Parameters
-    ----------
-    large, printed : (paths, epochs)
-        With the control variate, and as the slides add up costs.
-    half : float
-        Half-width of the first, in points.
-    """
+    """Save paths and epochs of both simulations, and how many paths a half-width of 0.05 takes."""
     for prefix, counts in (("", large), ("printed-", printed)):
         for name, count in zip(("paths", "epochs"), counts, strict=True):
             save_value(f"restart-myopic-{prefix}{name}", count)

@@ -23,23 +23,11 @@ def claims(
     discount: float,
     drawn: tuple[Sequence[float], Sequence[float]],
 ) -> list[Claim]:
-    """Return what the page says to the rows of slides 7, 18, 19 and 21.
+    """Return the page's claims on the rows of slides 7, 18, 19 and 21.
 
-    Parameters
-    ----------
-    systems : DataFrame
-        Of all generators and budgets, with their ratios.
-    instances : int
-        Systems of each generator and budget.
-    arms : sequence of RestartArm
-        The arms of one system.
-    larger : RestartArm
-        An arm of twice as many states.
-    monotone : mapping of str to bool
-        Whether the drawn kernels of a generator are all stochastically monotone.
-    discount : float
-    drawn : pair of sequences
-        The ticks of both axes of the histogram.
+    `systems`: of all generators and budgets, with their ratios; `arms`: the arms of one system;
+    `larger`: an arm of twice as many states; `monotone`: whether the drawn kernels of a generator
+    are all stochastically monotone; `drawn`: the ticks of both axes of the histogram.
     """
     ticks, counts = drawn
     kinds = {kind: [ok for name, ok in monotone.items() if (name in STRUCTURED_KERNELS) == kind]

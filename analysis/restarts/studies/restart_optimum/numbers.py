@@ -36,11 +36,8 @@ def keep_numbers(systems: pd.DataFrame, joint_states: int, instances: int) -> No
 def statements(systems: pd.DataFrame) -> dict[str, bool]:
     """Return which sentences of the page are true of these systems.
 
-    Returns
-    -------
-    dict of str to bool
-        Whether the least ratio depends on how ties are broken, and whether, with ties broken well,
-        it is lower from some initial state than from new arms; both beyond rounding.
+    Returns: whether the least ratio depends on how ties are broken, and whether, with ties broken
+    well, it is lower from some initial state than from new arms; both beyond rounding.
     """
     best = systems.alpha_best.min()
     return {

@@ -25,24 +25,13 @@ def claims(
     skipped: tuple[Floats, Floats, Floats],
     meets: dict[tuple[int, int], float],
 ) -> list[Claim]:
-    """Return what the page says to the rows of slides 13 to 16, 21 and 23.
+    """Return the page's claims on the rows of slides 13 to 16, 21 and 23.
 
-    Parameters
-    ----------
-    discount : float
-    cycles : DataFrame
-        As `compare_cycles` returns it.
-    by_condition, by_chance : sequence of bool
-        Whether thresholds are optimal, for arms under the sufficient condition and for others.
-    best : ndarray of int, shape (arms, penalties)
-        The best threshold at rising penalties.
-    ratios, roots : ndarray, shape (arms, states)
-        Slide 16's ratio, nan where it is 0/0, and the index by its definition, of arms under the
-        condition.
-    skipped : (ratio, closed form, root)
-        The same of an arm that never visits its second state, with the closed form of this page.
-    meets : dict
-        As `crossings_of_four` returns it.
+    `by_condition`, `by_chance`: whether thresholds are optimal, for arms under the sufficient
+    condition and for others; `best`: the best threshold at rising penalties; `ratios`, `roots`:
+    slide 16's ratio, nan where it is 0/0, and the index by its definition, of arms under the
+    condition; `skipped`: the same of an arm that never visits its second state, with the closed
+    form of this page.
     """
     c = cycles
     several = {"thresholds": len(c), "arms": c.arm.nunique()}

@@ -33,10 +33,7 @@ THIRD_PENALTY = 2.5
 def by_route(indices: Mapping[str, ArrayLike]) -> pd.DataFrame:
     """Return an index by the routes that compute it, as it is shown, 0/0 where one is not defined.
 
-    Parameters
-    ----------
-    indices : mapping of str to array_like, shape (K,)
-        Index of each state, by route.
+    `indices`: index of each state, by route.
     """
     values = np.array(list(indices.values()), dtype=float)
     columns = pd.Index([f"state {k + 1}" for k in range(values.shape[1])])
@@ -47,10 +44,7 @@ def by_route(indices: Mapping[str, ArrayLike]) -> pd.DataFrame:
 def skipping_arm(second: float) -> RestartArm:
     """Return an arm of 4 states that wears by two at a time, and so skips the second from new.
 
-    Parameters
-    ----------
-    second : float
-        Cost of a passive epoch in the second state.
+    `second`: cost of a passive epoch in the second state.
     """
     costs = np.array([0.0, second, 2.0, 4.0])
     return RestartArm(np.eye(4)[[2, 2, 3, 3]], np.eye(4)[0], costs, np.full(4, 1.5))
@@ -59,18 +53,9 @@ def skipping_arm(second: float) -> RestartArm:
 def compare_cycles(arms: Sequence[RestartArm], discount: float) -> pd.DataFrame:
     """Compute cost and length of a cycle, and cost and activity of a threshold, in several ways.
 
-    Parameters
-    ----------
-    arms : sequence of RestartArm
-    discount : float
-        In (0, 1).
-
-    Returns
-    -------
-    DataFrame
-        One row an arm and threshold: ``cost_sum`` and ``length_sum`` by the sums that define L and
-        M, ``cost`` and ``length`` by elimination; ``rate`` and ``activity``, D and N by the linear
-        equations of the policy; ``priced``, its cost by these at `THIRD_PENALTY`.
+    One row an arm and threshold: ``cost_sum`` and ``length_sum`` by the sums that define L and M,
+    ``cost`` and ``length`` by elimination; ``rate`` and ``activity``, D and N by the linear
+    equations of the policy; ``priced``, its cost by these at `THIRD_PENALTY`.
     """
     rows = []
     for number, arm in enumerate(arms):
@@ -90,16 +75,8 @@ def compare_cycles(arms: Sequence[RestartArm], discount: float) -> pd.DataFrame:
 def crossings_of_four(lines: Thresholds, first: int) -> dict[tuple[int, int], float]:
     """Return where the lines of four neighbouring thresholds cross, of neighbours and next but one.
 
-    Parameters
-    ----------
-    lines : Thresholds
-    first : int
-        Place of the first of the four lines.
-
-    Returns
-    -------
-    dict
-        By pair of lines; nan where they coincide, since the states between are never visited.
+    `first`: place of the first of the four lines. Keys: by pair of lines; nan where they coincide,
+    since the states between are never visited.
     """
     rate, activity = (values[first : first + 4] for values in (lines.cost_rate, lines.activity))
     pairs = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)]

@@ -109,21 +109,11 @@ def counterexample(gamma: Fraction) -> Counterexample:
 
 @dataclass(frozen=True)
 class ExactSearch:
-    """Random instances in rational arithmetic.
+    """Random instances in rational arithmetic."""
 
-    Attributes
-    ----------
-    curves : int
-        Optima that are switching curves.
-    strange : list of str
-        What the others are.
-    slacks : pandas.DataFrame
-        Least slack of each inequality at the optima and along value iteration.
-    """
-
-    curves: int
-    strange: list[str]
-    slacks: pd.DataFrame
+    curves: int  # optima that are switching curves
+    strange: list[str]  # what the others are
+    slacks: pd.DataFrame  # least slack of each inequality at the optima and along value iteration
 
 
 def exact_search(instances: int, iterates: int, rng: np.random.Generator) -> ExactSearch:

@@ -313,12 +313,7 @@ def _lemma_4(found: Process, policies: PolicyCosts) -> list[Claim]:
 def reached_by(chain: FullChain, start: State, actions: Mapping[State, int]) -> set[State]:
     """Return the states that a process reaches under a policy, the start included.
 
-    Parameters
-    ----------
-    chain : FullChain
-    start : tuple of int
-    actions : mapping of tuple of int to int
-        Action of each state; where it is not allowed, the other one.
+    `actions`: action of each state; where it is not allowed, the other one.
     """
     index = {state: k for k, state in enumerate(chain.states)}
     reached, new = {start}, {start}

@@ -31,42 +31,22 @@ TIGHT = 1e-11
 
 @dataclass(frozen=True)
 class Results:
-    """What the page computes for the models of Figures 6 to 8.
+    """What the page computes for the models of Figures 6 to 8."""
 
-    Attributes
-    ----------
-    models : list of RobotControl
-        One for each weight.
-    optima : list of ControlSolution
-        Their exact optima.
-    runs : list of PrintedRun
-        Proposition 4 at the draft's stop, from the reference state (1,1,1) and h_0 = 0.
-    references : list of ReferenceRuns
-        Where it stops from every reference state.
-    tolerance : float
-        Bound of the stopping rule.
-    updates : dict of float to int
-        Updates of the middle model by tau.
-    limits : list of PrintedRun
-        The middle model at a tight stop, from random h_0 and several reference states.
-    half_step : PrintedRun
-        The middle model at a tight stop with tau = 0.5; none where rounding hides the stop.
-    static : list of float
-        Cost of the policy that keeps all robots active, as a policy of the decision process.
-    gaps : int
-        Exponential gaps between t_1 = 0 and t_10.
-    """
-
-    models: list[RobotControl]
-    optima: list[ControlSolution]
+    models: list[RobotControl]  # one for each weight
+    optima: list[ControlSolution]  # their exact optima
+    # Proposition 4 at the draft's stop, from the reference state (1,1,1) and h_0 = 0.
     runs: list[PrintedRun]
-    references: list[ReferenceRuns]
-    tolerance: float
-    updates: dict[float, int]
+    references: list[ReferenceRuns]  # where it stops from every reference state
+    tolerance: float  # bound of the stopping rule
+    updates: dict[float, int]  # updates of the middle model by tau
+    # The middle model at a tight stop, from random h_0 and several reference states.
     limits: list[PrintedRun]
+    # The middle model at a tight stop with tau = 0.5; none where rounding hides the stop.
     half_step: PrintedRun | None
+    # Cost of the policy that keeps all robots active, as a policy of the decision process.
     static: list[float]
-    gaps: int = 9
+    gaps: int = 9  # exponential gaps between t_1 = 0 and t_10
 
 
 def solve_figures(
@@ -166,27 +146,15 @@ def printed_fictitious(model: RobotControl, q: int, r: int) -> float:
 
 @dataclass(frozen=True)
 class Process:
-    """A small process, and what the draft says of it where a word can be right or wrong.
+    """A small process, and what the draft says of it where a word can be right or wrong."""
 
-    Attributes
-    ----------
-    model : RobotControl
-        With two robots, as in the draft's example.
-    chain : FullChain
-        Its decision process with the misprints of (19) and (20) corrected.
-    printed : dict of str to float or str
-        The optimal cost with one line taken as printed, or why it is no process.
-    leaves : str
-        Why line 3 of (20) as printed is no process with more robots than places; "" if it is one.
-    randomised : float
-        Least cost of the chain over all randomised stationary policies.
-    """
-
-    model: RobotControl
-    chain: FullChain
+    model: RobotControl  # with two robots, as in the draft's example
+    chain: FullChain  # its decision process with the misprints of (19) and (20) corrected
+    # The optimal cost with one line taken as printed, or why it is no process.
     printed: dict[str, float | str]
+    # Why line 3 of (20) as printed is no process with more robots than places; "" if it is one.
     leaves: str
-    randomised: float
+    randomised: float  # least cost of the chain over all randomised stationary policies
 
     @property
     def gain(self) -> float:
@@ -225,22 +193,11 @@ def printed_line(model: RobotControl, line: str) -> float | str:
 
 @dataclass(frozen=True)
 class PolicyCosts:
-    """All pure stationary policies of a small process.
+    """All pure stationary policies of a small process."""
 
-    Attributes
-    ----------
-    costs : ndarray, shape (policies, states)
-        W_pi(x), the long-run average of (22).
-    classes : ndarray of int, shape (policies,)
-        Recurrent classes of each.
-    early : ndarray, shape (policies, states)
-        The average over the first `steps` events.
-    steps : int
-    """
-
-    costs: Floats
-    classes: NDArray[np.int64]
-    early: Floats
+    costs: Floats  # W_pi(x), the long-run average of (22); shape (policies, states)
+    classes: NDArray[np.int64]  # recurrent classes of each; shape (policies,)
+    early: Floats  # the average over the first `steps` events; shape (policies, states)
     steps: int
 
 

@@ -10,14 +10,7 @@ from analysis.robots.studies.robots_controlled.experiment import Results, are_cu
 
 
 def save_predicates(found: Results, agree: NDArray[np.bool_]) -> None:
-    """Keep what the page's sentences depend on.
-
-    Parameters
-    ----------
-    found : Results
-    agree : ndarray of bool
-        Which reference states give the compared counts for every weight.
-    """
+    """Save what the page's sentences depend on."""
     falls = bool((np.diff(list(found.updates.values())) < 0).all())
     save_value("robots-controlled-states", int((found.references[0].updates >= 0).sum()))
     save_value("robots-controlled-hits", int(agree.sum()))

@@ -98,15 +98,7 @@ def save_references(found: Results, printed: Sequence[int]) -> None:
 
 
 def who_gives(counts: Sequence[int], gammas: Sequence[float]) -> str:
-    """Say how many reference states give a number of updates.
-
-    Parameters
-    ----------
-    counts : sequence of int
-        How many do, by weight.
-    gammas : sequence of float
-        The weights.
-    """
+    """Return a text on how many reference states give a number of updates."""
     said = [
         f"{counted(count, 'state') if count else 'no state'} at γ = {gamma:g}"
         for count, gamma in zip(counts, gammas, strict=True)

@@ -13,30 +13,15 @@ from analysis.robots.studies.robots_curve.experiment import Shared, statements_h
 
 @dataclass(frozen=True)
 class Checks:
-    """What the page computes of its theorems.
+    """What the page computes of its theorems."""
 
-    Attributes
-    ----------
-    statements : pandas.DataFrame
-        The statements of the proof on exact values, as `statement_checks` returns them.
-    sequence : OptimalSequence
-        The optimal policies of one instance, over all weights.
-    ends : pandas.DataFrame
-        The closed forms of the first and the last box, as `ends` returns them.
-    weights : pandas.DataFrame
-        The rows of the draft's tables, as `table_weights` returns them.
-    shared : Shared
-        The counter-example.
-    strange : int
-        Random fleets that share a line and have no curve.
-    """
-
+    # The statements of the proof on exact values, as `statement_checks` returns them.
     statements: pd.DataFrame
-    sequence: OptimalSequence
-    ends: pd.DataFrame
-    weights: pd.DataFrame
-    shared: Shared
-    strange: int
+    sequence: OptimalSequence  # the optimal policies of one instance, over all weights
+    ends: pd.DataFrame  # the closed forms of the first and the last box, as `ends` returns them
+    weights: pd.DataFrame  # the rows of the draft's tables, as `table_weights` returns them
+    shared: Shared  # the counter-example
+    strange: int  # random fleets that share a line and have no curve
 
 
 def checked(found: Checks) -> dict[str, bool]:

@@ -72,14 +72,7 @@ def other_curves(seed: int, number: int, largest: int = 5) -> Iterator[CurveValu
 
     Half of the curves are random ones, half an optimal one with a box more or less.
 
-    Parameters
-    ----------
-    seed : int
-        Of the random instances.
-    number : int
-        How many values, at least; those of one curve come together.
-    largest : int
-        Largest N and K.
+    `largest`: largest N and K.
     """
     rng = random.Random(seed)
     while number > 0:
@@ -119,14 +112,8 @@ def _neighbour(rng: random.Random, curve: Curve, capacity: int) -> Curve:
 def statement_checks(number: int, others: int, seed: int) -> pd.DataFrame:
     """Return how often each statement of the proof held: at optima, and off them where it follows.
 
-    Parameters
-    ----------
-    number : int
-        Random optima, each at a weight and at both ends of its range.
-    others : int
-        Values of curves that are not optimal.
-    seed : int
-        Of both.
+    `number`: random optima, each at a weight and at both ends of its range; `others`: values of
+    curves that are not optimal.
     """
     right, wrong = tally(optima(seed, number)), tally(other_curves(seed, others))
     table = pd.DataFrame(
@@ -150,21 +137,14 @@ def statements_hold(table: pd.DataFrame) -> bool:
 
 @dataclass(frozen=True)
 class Shared:
-    """The robots that share a line, K = 3.
+    """The robots that share a line, K = 3."""
 
-    Attributes
-    ----------
-    low, high : float
-        The costs theta between which no curve is optimal.
-    failing : tuple of str
-        The statements that fail at the ties before, at which the optima are curves.
-    tied, above : float
-        d(3, 1) and d(3, 0) at the tie that ends the curves.
-    """
-
+    # The costs theta between which no curve is optimal.
     low: float
     high: float
+    # The statements that fail at the ties before, at which the optima are curves.
     failing: tuple[str, ...]
+    # D(3, 1) and d(3, 0) at the tie that ends the curves.
     tied: float
     above: float
 
@@ -298,13 +278,7 @@ def _gentle(robots: int, capacity: int) -> int:
 
 
 def sequence_of(robots: int, arrival_rate: float, capacity: int) -> OptimalSequence:
-    """Return the optimal policies for every weight; where rounding hides them, from fractions.
-
-    Raises
-    ------
-    NotConverged
-        If rounding hides them in a fleet with more than `MOST_EXACT` boxes.
-    """
+    """Return the optimal policies for every weight; where rounding hides them, from fractions."""
     try:
         return optimal_sequence(robots, arrival_rate, 1.0, capacity)
     except NotConverged as error:

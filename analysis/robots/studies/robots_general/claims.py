@@ -9,26 +9,16 @@ from analysis.report import Claim, claim
 
 @dataclass(frozen=True)
 class Checks:
-    """How far the page's models are from what they have to agree with.
+    """How far the page's models are from what they have to agree with."""
 
-    Attributes
-    ----------
-    closed, balance : float
-        As `largest_errors` returns them.
-    misses, cases : int
-        Simulated 95% intervals without the exact cost, of how many.
-    alike : float
-        As `alike_error` returns it.
-    neighbours : float
-        As `fleet_neighbours` returns it.
-    """
-
+    # As `largest_errors` returns them.
     closed: float
     balance: float
+    # Simulated 95% intervals without the exact cost, of how many.
     misses: int
     cases: int
-    alike: float
-    neighbours: float
+    alike: float  # as `alike_error` returns it
+    neighbours: float  # as `fleet_neighbours` returns it
 
 
 def claims(found: Checks) -> list[Claim]:

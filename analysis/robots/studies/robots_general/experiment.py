@@ -149,14 +149,7 @@ def service_law(law: str, variation: float) -> ServiceLaw:
 
 
 def reader_law(own_law: str, own_shape: float) -> ServiceLaw:
-    """Return a continuous law of `scipy.stats` by its name and its shape, scaled to mean 1.
-
-    Raises
-    ------
-    ValueError
-        If there is no such law of one shape, or none of its means, variances and tails that
-        `from_scipy` takes.
-    """
+    """Return a continuous law of `scipy.stats` by its name and its shape, scaled to mean 1."""
     family = getattr(stats, own_law, None)
     if not isinstance(family, stats.rv_continuous) or family.numargs != 1:
         raise ValueError(
@@ -191,38 +184,18 @@ def service_sampler(law: str, variation: float) -> Sampler:
 
 @dataclass(frozen=True)
 class SimulatedCase:
-    """A queue to simulate, with indexing times of mean 1, and its exact cost.
+    """A queue to simulate, with indexing times of mean 1, and its exact cost."""
 
-    Parameters
-    ----------
-    law : str
-        One of `LAWS`.
-    robots : int
-        Robots; all active at all times, unless a policy starts and stops them.
-    arrival_rate : float
-        Pages that one active robot brings per unit of time.
-    capacity : int
-        Places in the queue.
-    gamma : float
-        Weight of starvation.
-    exact : float
-        Exact cost per unit of time.
-    variation : float
-        Squared coefficient of variation of the last two of `LAWS`.
-    policy : ndarray of bool, optional
-        Where robots are started, as `analysis.robots.RobotControl` has it.
-    horizon, warmup : float
-        Length of a run, and of the part at its start that is not counted.
-    """
-
-    law: str
-    robots: int
-    arrival_rate: float
-    capacity: int
-    gamma: float
-    exact: float
-    variation: float = 1.0
+    law: str  # one of `LAWS`
+    robots: int  # robots; all active at all times, unless a policy starts and stops them
+    arrival_rate: float  # pages that one active robot brings per unit of time
+    capacity: int  # places in the queue
+    gamma: float  # weight of starvation
+    exact: float  # exact cost per unit of time
+    variation: float = 1.0  # squared coefficient of variation of the last two of `LAWS`
+    # Where robots are started, as `analysis.robots.RobotControl` has it.
     policy: NDArray[np.bool_] | None = None
+    # Length of a run, and of the part at its start that is not counted.
     horizon: float = 2500.0
     warmup: float = 100.0
 

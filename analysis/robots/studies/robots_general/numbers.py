@@ -12,16 +12,7 @@ Floats = NDArray[np.float64]
 
 
 def save_predicates(found: Variability, steps: Floats, critical: float) -> None:
-    """Keep what the page's sentences on variability depend on.
-
-    Parameters
-    ----------
-    found : Variability
-    steps : ndarray
-        As `starvation_steps` returns them.
-    critical : float
-        gamma(K).
-    """
+    """Save what the page's sentences on variability depend on."""
     low, high = int(np.argmin(found.gammas)), int(np.argmax(found.gammas))
     save_value("robots-general-steps", int((steps > 0).sum()))
     save_value("robots-general-all-steps", steps.size)

@@ -14,28 +14,15 @@ GROWN = 9
 
 @dataclass(frozen=True)
 class Checks:
-    """Results that the page's theorems rest on.
+    """Results that the page's theorems rest on."""
 
-    Attributes
-    ----------
-    orders : Orders
-        The optimal policies of one fleet at some rates.
-    live, certificate : pandas.DataFrame
-        As `live_checks` and `certificate` return them.
-    fleet : int
-        Largest fleet of the long checks.
-    convex : Convex
-        The polynomials for convex rates.
-    shorter : float
-        As `shortened_passage` returns it.
-    """
-
-    orders: Orders
+    orders: Orders  # the optimal policies of one fleet at some rates
+    # As `live_checks` and `certificate` return them.
     live: pd.DataFrame
     certificate: pd.DataFrame
-    fleet: int
-    convex: Convex
-    shorter: float
+    fleet: int  # largest fleet of the long checks
+    convex: Convex  # the polynomials for convex rates
+    shorter: float  # as `shortened_passage` returns it
 
 
 def checked(found: Checks) -> dict[str, bool]:

@@ -18,22 +18,13 @@ from analysis.robots.studies.robots_curve.experiment import sequence_of
 
 @dataclass(frozen=True)
 class Orders:
-    """In which order boxes are added to the optimal curve, at some rates.
+    """In which order boxes are added to the optimal curve, at some rates."""
 
-    Attributes
-    ----------
-    table : pandas.DataFrame
-        Columns rate, q, r, order and index (the weight at which the box is added); order 0 and
-        index 0 for boxes of every optimal curve.
-    rates : list of float
-        lambda, in the unit of mu.
-    only_added : bool
-        Whether at each rate all optima are curves and none gives up a box.
-    """
-
+    # Columns rate, q, r, order and index (the weight at which the box is added); order 0 and
+    # index 0 for boxes of every optimal curve.
     table: pd.DataFrame
-    rates: list[float]
-    only_added: bool
+    rates: list[float]  # lambda, in the unit of mu
+    only_added: bool  # whether at each rate all optima are curves and none gives up a box
 
     @property
     def different(self) -> int:

@@ -29,14 +29,9 @@ from analysis.robots.studies.robots_static.experiment import (
 
 
 def claims(wrong: dict[int, float], ratio: float) -> list[Claim]:
-    """Return what the page says to the static section.
+    """Return the page's claims on the static section.
 
-    Parameters
-    ----------
-    wrong : dict of int to float
-        As `wrong_shares` returns it.
-    ratio : float
-        mu/lambda of the figures.
+    `ratio`: mu/lambda of the figures.
     """
     loads = best_loads()
     return [

@@ -37,26 +37,13 @@ Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class TableRow:
-    """One row of Table 1 or 2.
+    """One row of Table 1 or 2."""
 
-    Attributes
-    ----------
-    cells : dict of str to number
-        The computed cells by their column.
-    robots : int
-        N of the controlled queue.
-    optimal_cost : float
-        Its exact optimum.
-    max_robots : int
-        Most active robots under the optimal policy.
-    runs : ReferenceRuns or None
-        Where Proposition 4 stops, by reference state (Table 1 only).
-    """
-
-    cells: dict[str, float]
-    robots: int
-    optimal_cost: float
-    max_robots: int
+    cells: dict[str, float]  # the computed cells by their column
+    robots: int  # N of the controlled queue
+    optimal_cost: float  # its exact optimum
+    max_robots: int  # most active robots under the optimal policy
+    # Where Proposition 4 stops, by reference state (Table 1 only).
     runs: ReferenceRuns | None = field(default=None, repr=False)
 
 
@@ -75,19 +62,8 @@ def own_keys(arrival_rates: Sequence[float], K: int, gammas: Sequence[float]) ->
     printed ones, of which Table 2 has none at the smallest rate. Own weights have so many digits
     that `read_gamma` takes them as they are.
 
-    Parameters
-    ----------
-    arrival_rates : sequence of float
-        lambda of one robot.
-    K : int
-        Places in the queue, at least 2, or 0.
-    gammas : sequence of float
-        Weights of starvation. The draft's are 0.4, gamma(K) and 2.4, with mu = 1.
-
-    Raises
-    ------
-    ValueError
-        If K is 1 or negative.
+    `arrival_rates`: lambda of one robot; `K`: places in the queue, at least 2, or 0; `gammas`:
+    weights of starvation. The draft's are 0.4, gamma(K) and 2.4, with mu = 1.
     """
     if K < 0 or K == 1:
         raise ValueError(f"K must be 0 or at least 2, got {K}")
@@ -135,14 +111,7 @@ def table_1_row(
 ) -> TableRow:
     """Return a row of Table 1, where the robots are capped at N_s.
 
-    Parameters
-    ----------
-    arrival_rate, capacity, gamma, service_rate
-        As in `analysis.robots.RobotControl`.
-    step, tolerance : float
-        As in `analysis.robots.proposition_4`.
-    spare : int
-        Robots above N_s.
+    `spare`: robots above N_s.
     """
     static, robots = _static(arrival_rate, capacity, gamma, service_rate)
     model = RobotControl(robots + spare, arrival_rate, service_rate, capacity, gamma)
@@ -161,16 +130,7 @@ def table_2_row(
     *,
     cap: Callable[[int, int], int] | None = None,
 ) -> TableRow:
-    """Return a row of Table 2, where the robots are not capped.
-
-    Parameters
-    ----------
-    arrival_rate, capacity, gamma, service_rate
-        As in `analysis.robots.RobotControl`.
-    cap : callable, optional
-        Number of robots from N_s and from the number that changes nothing any more; without it
-        the latter.
-    """
+    """Return a row of Table 2, where the robots are not capped."""
     static, robots = _static(arrival_rate, capacity, gamma, service_rate)
     model, optimum = without_cap(arrival_rate, service_rate, capacity, gamma)
     if cap is not None:
@@ -189,32 +149,19 @@ def _static(arrival_rate: float, capacity: int, gamma: float, mu: float) -> tupl
 
 @dataclass(frozen=True)
 class Results:
-    """The rows of both tables, under the choices of this module and under others.
+    """The rows of both tables, under the choices of this module and under others."""
 
-    Attributes
-    ----------
-    rows : dict of Key to TableRow
-        As this module reads the draft.
-    literal : dict of Key to TableRow
-        Rows whose weight is gamma(K) rounded, with the printed digits as the weight.
-    capped : list of dict of Key to TableRow
-        Rows of Table 2 with other caps: N_s, twice N_s, and twice as many as change nothing.
-    service_rate, step, tolerance : float
-        mu, tau and the bound of the stopping rule.
-    half_rate_robots : int
-        N_s of the first row with mu = 0.5, the other rate that the draft names.
-    second_method : dict of Key to float
-        C_d of the misprinted cells by policy iteration on all states.
-    """
-
-    rows: dict[Key, TableRow]
+    rows: dict[Key, TableRow]  # as this module reads the draft
+    # Rows whose weight is gamma(K) rounded, with the printed digits as the weight.
     literal: dict[Key, TableRow]
+    # Rows of Table 2 with other caps: N_s, twice N_s, and twice as many as change nothing.
     capped: list[dict[Key, TableRow]]
+    # Mu, tau and the bound of the stopping rule.
     service_rate: float
     step: float
     tolerance: float
-    half_rate_robots: int
-    second_method: dict[Key, float]
+    half_rate_robots: int  # N_s of the first row with mu = 0.5, the other rate that the draft names
+    second_method: dict[Key, float]  # C_d of the misprinted cells by policy iteration on all states
 
 
 def solve_tables(

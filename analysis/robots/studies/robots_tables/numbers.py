@@ -35,14 +35,7 @@ def save_counts(claims: list[Claim]) -> None:
 
 
 def save_tables(found: Results, *, document: bool) -> None:
-    """Save both tables in the draft's layout: computed, and as printed and less printed beside.
-
-    Parameters
-    ----------
-    found : Results
-    document : bool
-        Whether the parameters are the draft's; without that there is nothing to compare with.
-    """
+    """Save both tables in the draft's layout: computed, and as printed and less printed beside."""
     styles = {name: f".{digits}f" for name, digits in DECIMALS.items() if name != "Nbar"}
     for number, table in enumerate(TABLES, 1):
         computed = computed_table(found, table, document=document)

@@ -65,21 +65,12 @@ SPREAD = 24.0
 
 @dataclass(frozen=True)
 class Service:
-    """What a policy did in the test period.
+    """What a policy did in the test period."""
 
-    Attributes
-    ----------
-    outcome : Outcome
-        Value, freshness and budget spent.
-    unchanged : float
-        Share of visits that found nothing new.
-    late_half, late_most : float
-        Hours from publication to visit: median and 90% quantile over the items of the test period,
-        ``inf`` where so many were not found in it.
-    """
-
-    outcome: Outcome
-    unchanged: float
+    outcome: Outcome  # value, freshness and budget spent
+    unchanged: float  # share of visits that found nothing new
+    # Hours from publication to visit: median and 90% quantile over the items of the test period,
+    # ``inf`` where so many were not found in it.
     late_half: float
     late_most: float
 
@@ -89,12 +80,7 @@ def grid(rule: str, size: int, budget: int) -> Iterator[dict[str, float]]:
 
     Times are in units of the round of a round robin, N / M hours, where the default is not tried.
 
-    Parameters
-    ----------
-    rule : str
-        One of `RULES`.
-    size, budget : int
-        N and M, visits an hour.
+    `rule`: one of `RULES`.
     """
     turn = size / budget * HOUR
     yield {}
@@ -225,16 +211,7 @@ def visits_by_hour(sources: Sources, hourly: Floats, budget: int, clock: Clock) 
     The index of a source is linear in its rate. In place of a constant rate stands the one that
     would bring the content expected since the last visit, hour by hour, faded.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources with their mean rates, and hours for epochs.
-    hourly : ndarray, shape (N, 24)
-        From `hourly_rates`.
-    budget : int
-        Visits per epoch.
-    clock : Clock
-        When the visits take place.
+    `clock`: when the visits take place.
     """
     size = len(sources)
     age = np.ones(size, dtype=np.int64)
@@ -280,23 +257,9 @@ def served(experiment: Experiment, visits: Played) -> Service:
 def lateness(trace: Trace, visits: Visits, clock: Clock, warm_up: int) -> tuple[Floats, float]:
     """Hours that items wait for a visit, and the share of visits that find nothing new.
 
-    Parameters
-    ----------
-    trace : Trace
-        N sources.
-    visits : Visits
-        Which sources are visited at each epoch.
-    clock : Clock
-        When.
-    warm_up : int
-        Epochs at the beginning, whose visits and publications are not counted.
-
-    Returns
-    -------
-    hours : ndarray
-        One number an item published after the warm-up, ``inf`` where nobody came.
-    unchanged : float
-        0 where there are no visits.
+    `clock`: when; `warm_up`: epochs at the beginning, whose visits and publications are not
+    counted. `hours`: one number an item published after the warm-up, ``inf`` where nobody came;
+    `unchanged`: 0 where there are no visits.
     """
     time, place = trace.by_source
     source = np.repeat(np.arange(len(trace)), np.diff(place))

@@ -44,7 +44,7 @@ def compare(
     every: Mapping[str, Experiment],
     weights: Floats,
 ) -> pd.DataFrame:
-    """Keep what each policy did at each budget; return one row a budget and policy.
+    """Save what each policy did at each budget; return one row a budget and policy.
 
     Values are in units of the index with trained rates, with their block-bootstrap 95% intervals.
     """

@@ -103,7 +103,7 @@ def ratios(
 ) -> pd.DataFrame:
     """Reward of every policy in units of the index with trained rates, with block-bootstrap 95%.
 
-    Keeps the numbers; also those of the two bounds.
+    Also saves the numbers, and those of the two bounds.
     """
     rows = []
     for size, played in outcomes.items():

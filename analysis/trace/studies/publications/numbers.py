@@ -286,13 +286,7 @@ MUCH_LESS = 0.75
 
 
 def predicates(v: Mapping[str, float]) -> dict[str, bool]:
-    """Return the page's qualitative findings as truth values.
-
-    Parameters
-    ----------
-    v : mapping of str to float
-        The numbers that the page saved, by their ids without ``publications-``.
-    """
+    """Return the page's qualitative findings as truth values."""
 
     def sizes(key: str) -> np.ndarray:
         return np.array([v[f"{key}-{size}"] for size in SIZES])

@@ -40,13 +40,7 @@ def load(path: str, duplicates: str) -> tuple[Trace, list[Repair]]:
 def experiment(
     trace: Trace, share: float, half_life: float, budget: int, period: int, phases: int
 ) -> Experiment:
-    """Split a trace into a training and a test period of whole weeks.
-
-    Raises
-    ------
-    ValueError
-        If a period would be shorter than a week, or the budget exceeds the number of sources.
-    """
+    """Split a trace into a training and a test period of whole weeks."""
     weeks = (trace.end - trace.begin) // WEEK
     test = weeks - round(share * weeks)
     if weeks < 4 or not 1 <= test < weeks:
@@ -75,18 +69,9 @@ def ratio_with_interval(
 ) -> tuple[float, float, float]:
     """Ratio of two totals, with its block-bootstrap interval where the weeks bear one.
 
-    Parameters
-    ----------
-    numerator, denominator : ndarray, shape (weeks,)
-        Weekly values.
-    weights : ndarray, shape (draws, weeks), optional
-        From `block_weights`; none where there are too few weeks.
-
-    Returns
-    -------
-    ratio, low, high : float
-        The ends are nan where there is no interval: without weights, where a sample holds nothing
-        to divide by, and where all samples are alike.
+    `numerator`, `denominator`: weekly values. `ratio`, `low`, `high`: the ends are nan where there
+    is no interval: without weights, where a sample holds nothing to divide by, and where all
+    samples are alike.
     """
     if weights is not None and (weights @ denominator > 0).all():
         ratio, low, high = ratio_interval(numerator, denominator, weights)
@@ -100,11 +85,8 @@ def schedule(plan: Experiment, days: Sequence[float]) -> pd.DataFrame:
 
     Rates are the present ones: with the memory that training chose, and the gamma prior.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``source``, ``items_per_day``, ``visits_per_day``, ``hours_between_visits`` (inf
-        for never) and ``first_visit_hours``, which spreads first visits evenly; most visits first.
+    Columns ``source``, ``items_per_day``, ``visits_per_day``, ``hours_between_visits`` (inf for
+    never) and ``first_visit_hours``, which spreads first visits evenly; most visits first.
     """
     memory, _ = choose_memory(plan, [24.0 * d for d in days])
     whole = replace(plan, split=plan.end, end=plan.end + WEEK)

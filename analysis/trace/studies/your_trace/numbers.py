@@ -111,7 +111,7 @@ def _as_shown(value: object) -> object:
 
 
 def doubled_budget(plan: Experiment, days: Sequence[float]) -> None:
-    """Keep where the visits of a doubled budget go: to sources visited before, or to new ones.
+    """Save where the visits of a doubled budget go: to sources visited before, or to new ones.
 
     A budget of more than half of the sources cannot be doubled: a source has one visit an epoch at
     most.
