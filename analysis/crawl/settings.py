@@ -93,10 +93,6 @@ def crawl_settings(settings: BaseSettings) -> CrawlSettings:
     settings : scrapy.settings.BaseSettings
         Settings of the crawler.
 
-    Returns
-    -------
-    CrawlSettings
-
     Raises
     ------
     ValueError
@@ -147,10 +143,6 @@ def read_sources(path: str | PathLike[str]) -> SourceList:
     ----------
     path : path
         A file with the columns of `Sources.from_csv` and a column url.
-
-    Returns
-    -------
-    SourceList
 
     Raises
     ------

@@ -192,10 +192,6 @@ def random_trajectory(
     ----------
     sources, policy, budget, content, initial_state
         As in `analysis.ephemeral.simulate_random`, with a policy object; all sources are observed.
-
-    Returns
-    -------
-    Trajectory
     """
     budget = check_integer("budget", budget, 1, len(sources))
     environment = Environment(sources, content, initial_state=initial_state)

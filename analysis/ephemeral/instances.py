@@ -30,10 +30,6 @@ def random_sources(size: int, rng: np.random.Generator, *, costs: bool = False) 
     costs : bool
         Draw costs from `COSTS` rather than 1.
 
-    Returns
-    -------
-    Sources
-
     Examples
     --------
     >>> import numpy as np
@@ -118,10 +114,6 @@ def lognormal_sources(size: int, rng: np.random.Generator) -> Sources:
         Number of sources, at least 1.
     rng : numpy.random.Generator
         Source of randomness.
-
-    Returns
-    -------
-    Sources
     """
     size = check_integer("size", size, 1)
     rate, utility = rng.lognormal(0, 1, size), rng.lognormal(0, 1, size)
@@ -139,10 +131,6 @@ def even_decay_sources(size: int, rng: np.random.Generator) -> Sources:
         Number of sources, at least 1.
     rng : numpy.random.Generator
         Source of randomness.
-
-    Returns
-    -------
-    Sources
     """
     size = check_integer("size", size, 1)
     rate, utility = rng.lognormal(0, 1, size), rng.lognormal(0, 0.5, size)

@@ -202,10 +202,6 @@ def compare_at_budgets(
         By the arms crawled at each epoch, as in `compare_learners`.
     sources, horizon, replications, seed, utility, jobs, progress
         As in `compare_learners`, whose result at each budget is the same.
-
-    Returns
-    -------
-    dict of int to dict of str to LearningCurves
     """
     check_kind("sources", sources, Sources)
     check_kind("learners", learners, Mapping)

@@ -120,10 +120,6 @@ def average_reward(sources: Sources, cycle: Cycle) -> float:
         The true N sources.
     cycle : Cycle
         Of N sources.
-
-    Returns
-    -------
-    float
     """
     gaps = [np.array(cycle.gaps(i), dtype=float) for i in range(len(sources))]
     each = [(u * -np.expm1(-mu * k)).sum() for u, mu, k in

@@ -39,38 +39,23 @@ class CollationError(RuntimeError):
 
 @dataclass
 class Collation:
-    """The collected results of notebooks.
+    """The collected results of notebooks."""
 
-    Attributes
-    ----------
-    profile : str
-        Profile of the runs.
-    document : bool
-        Whether the runs have the documents' own parameters.
-    records : dict
-        id -> {"page", and the other fields of `analysis.report.Claim`}.
-    values : dict
-        id -> {"page", "value", "interval", "replications"}.
-    figures : dict
-        id -> description as `save_figure` wrote it.
-    tables : dict
-        id -> description as `save_table` wrote it.
-    data : dict
-        id -> description as `save_data` wrote it.
-    runs : dict
-        page -> {"parameters", "given", "files", "seconds"}.
-    verdicts : dict
-        id -> judgement of each printed row, as a dictionary.
-    """
-
-    profile: str
-    document: bool
+    profile: str  # profile of the runs
+    document: bool  # whether the runs have the documents' own parameters
+    # Id -> {"page", and the other fields of `analysis.report.Claim`}.
     records: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # Id -> {"page", "value", "interval", "replications"}.
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # Id -> description as `save_figure` wrote it.
     figures: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # Id -> description as `save_table` wrote it.
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # Id -> description as `save_data` wrote it.
     data: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # Page -> {"parameters", "given", "files", "seconds"}.
     runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # Id -> judgement of each printed row, as a dictionary.
     verdicts: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
@@ -79,22 +64,10 @@ def collate(
 ) -> Collation:
     """Collect the results of runs and judge every row that they record.
 
-    Parameters
-    ----------
-    folders : list of Path
-        Folders of finished runs.
-    profile : str
-        Profile of the runs.
-    document : bool
-        Whether the runs have the documents' own parameters.
-    complete : bool
-        Whether these are all the book's notebooks: then every row must have a record, and every
-        erratum must refer to rows whose verdicts show an error.
-
-    Raises
-    ------
-    CollationError
-        Naming every id used twice, row without a record, and erratum or record that fails a check.
+    `document`: whether the runs have the documents' own parameters; `complete`: whether these are
+    all the book's notebooks: then every row must have a record, and every erratum must refer to
+    rows whose verdicts show an error. Raises CollationError naming every id used twice, row
+    without a record, and erratum or record that fails a check.
     """
     found = Collation(profile, document)
     problems: list[str] = []

@@ -60,10 +60,7 @@ def empty_folder(folder: Path) -> Path:
 def raise_if_disk_full(output: str, path: Path) -> None:
     """Raise an error if the output of a child process contains that of a full disk.
 
-    Raises
-    ------
-    OSError
-        With ENOSPC and the path.
+    Raises OSError with ENOSPC and the path.
     """
     if (full := os.strerror(errno.ENOSPC)) in output:
         raise OSError(errno.ENOSPC, f"{full}: make room and build again", str(path))

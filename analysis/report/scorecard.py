@@ -60,50 +60,25 @@ _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 @dataclass(frozen=True)
 class Judgement:
-    """The verdict on one row, with the computed value and the reasons.
+    """The verdict on one row, with the computed value and the reasons."""
 
-    Attributes
-    ----------
-    verdict : str
-        One of `VERDICTS`.
-    computed : str
-        The computed value, to two digits more than the print.
-    interval : tuple of float or None
-        Confidence interval of the computed value.
-    reason : str
-        Cause, evidence, or what is missing.
-    condition : str
-        Condition under which the row holds or matches, and the choices that it assumes.
-    basis : str
-        Basis of the verdict: computed, proved, judged, context, or empty if it is *not determined*.
-    proof : str
-        Label of the proof, if the row is proved.
-    assumes : tuple of str
-        Choices that the document does not print.
-    code : str
-        Module and function with the predicate.
-    """
-
-    verdict: str
-    computed: str = ""
-    interval: tuple[float, float] | None = None
-    reason: str = ""
+    verdict: str  # one of `VERDICTS`
+    computed: str = ""  # the computed value, to two digits more than the print
+    interval: tuple[float, float] | None = None  # confidence interval of the computed value
+    reason: str = ""  # cause, evidence, or what is missing
+    # Condition under which the row holds or matches, and the choices that it assumes.
     condition: str = ""
+    # Basis of the verdict: computed, proved, judged, context, or empty if it is *not determined*.
     basis: str = ""
-    proof: str = ""
-    assumes: tuple[str, ...] = ()
-    code: str = ""
+    proof: str = ""  # label of the proof, if the row is proved
+    assumes: tuple[str, ...] = ()  # choices that the document does not print
+    code: str = ""  # module and function with the predicate
 
 
 def erratum_kind(verdict: str, typo: bool) -> str:
     """Return the kind of an erratum by the verdict on its row; empty if that shows no error.
 
-    Parameters
-    ----------
-    verdict : str
-        Verdict on the row of the erratum.
-    typo : bool
-        Whether the document means the corrected form.
+    `typo`: whether the document means the corrected form.
     """
     kind = ERRATUM_KINDS.get(verdict, "")
     return TYPO if typo and kind else kind
@@ -116,23 +91,8 @@ class RecordError(ValueError):
 def judge(row: Printed, claim: Claim | None, figures: Collection[str] = ()) -> Judgement:
     """Compare a claim with its printed row.
 
-    Parameters
-    ----------
-    row : Printed
-        The printed row.
-    claim : Claim or None
-        The book's claim on it; None if no notebook records the row.
-    figures : collection of str
-        Ids of the figures that the book has.
-
-    Returns
-    -------
-    Judgement
-
-    Raises
-    ------
-    RecordError
-        If the claim lacks a field that its kind of row needs, or has one that it does not allow.
+    `claim`: the book's claim on it; None if no notebook records the row. Raises RecordError if the
+    claim lacks a field that its kind of row needs, or has one that it does not allow.
     """
     if claim is None:
         return Judgement("missing")

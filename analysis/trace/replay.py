@@ -158,10 +158,6 @@ def visits_by_age(
         Epochs since the last visit at the first epoch.
     rng : numpy.random.Generator, optional
         For a randomised policy.
-
-    Returns
-    -------
-    Visits
     """
     check_kind("policy", policy, Policy)
     budget = check_integer("budget", budget, 1, age.size)

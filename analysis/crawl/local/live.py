@@ -228,10 +228,6 @@ def expected_value(given: Demonstration, policy: str, made: NDArray[np.bool_]) -
         Name of the policy.
     made : ndarray of bool, shape (T,)
         Which epochs were made.
-
-    Returns
-    -------
-    float
     """
     sources = given.feeds()
     pausing = Pausing(named_policy(policy, sources), made)

@@ -137,10 +137,6 @@ def simulate_costs(
     least_age : int or array_like of int, shape (N,)
         Fewest epochs between two crawls of a source, at least 1.
 
-    Returns
-    -------
-    CostRun
-
     Raises
     ------
     ValueError

@@ -102,10 +102,6 @@ def feasible_sets(sources: Sources, budget: float) -> list[tuple[int, ...]]:
     budget : float
         Cost that may be spent in one epoch.
 
-    Returns
-    -------
-    list of tuple of int
-
     Raises
     ------
     ValueError

@@ -112,10 +112,6 @@ def schedule_reward(sources: Sources, schedule: ArrayLike) -> float:
         N sources.
     schedule : array_like of bool, shape (N, epochs)
         Which sources are crawled at each epoch.
-
-    Returns
-    -------
-    float
     """
     listed = SchedulePolicy(np.asarray(schedule)).schedule
     if listed.shape[0] != len(sources):

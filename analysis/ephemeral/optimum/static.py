@@ -58,10 +58,6 @@ def fluid_reward(sources: Sources, frequency: ArrayLike) -> float:
         N sources.
     frequency : array_like, shape (N,)
         Crawls per epoch, in [0, 1].
-
-    Returns
-    -------
-    float
     """
     f = _check_frequency(sources, frequency)
     gap = np.divide(1.0, f, out=np.full_like(f, np.inf), where=f > 0)
@@ -77,10 +73,6 @@ def random_reward(sources: Sources, frequency: ArrayLike) -> float:
         N sources.
     frequency : array_like, shape (N,)
         Probability of a crawl at each epoch, in [0, 1].
-
-    Returns
-    -------
-    float
     """
     p = _check_frequency(sources, frequency)
     left = -np.expm1(-sources.decay) + p * sources.alpha  # 1 - (1 - p) alpha
@@ -96,10 +88,6 @@ def fluid_frequencies(sources: Sources, budget: float) -> StaticOptimum:
         N sources.
     budget : float
         Cost per epoch, in (0, sum of costs].
-
-    Returns
-    -------
-    StaticOptimum
     """
 
     def frequencies(subsidy: float) -> Floats:
@@ -127,10 +115,6 @@ def random_frequencies(sources: Sources, budget: float) -> StaticOptimum:
         N sources.
     budget : float
         Cost per epoch, in (0, sum of costs].
-
-    Returns
-    -------
-    StaticOptimum
     """
     fade = -np.expm1(-sources.decay)
 

@@ -45,10 +45,6 @@ def scheduler_from_parquet(
     rows : int
         Rows read at a time, at least 1.
 
-    Returns
-    -------
-    Scheduler
-
     Raises
     ------
     ValueError

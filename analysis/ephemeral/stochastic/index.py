@@ -242,10 +242,6 @@ def index_table(indices: Sequence[StochasticIndex]) -> IndexTable:
     ----------
     indices : sequence of StochasticIndex
         One curve a source.
-
-    Returns
-    -------
-    IndexTable
     """
     size = max(curve.index.size for curve in indices)
     values = np.empty((len(indices), size))

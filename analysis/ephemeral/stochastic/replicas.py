@@ -89,10 +89,6 @@ def simulate_replicas(
     rng : numpy.random.Generator, optional
         Needed for a random start.
 
-    Returns
-    -------
-    ReplicaRun
-
     Raises
     ------
     ValueError
@@ -161,10 +157,6 @@ def simulate_random_replicas(
     subsidy : float, optional
         Multiplier of the relaxed problem, not negative: the relaxed policy, which crawls whatever
         has a larger index, is then played beside the index policy on the same content.
-
-    Returns
-    -------
-    ReplicaRun
 
     Raises
     ------

@@ -330,10 +330,6 @@ def compare_on(
     policies, budget, observed, lifetime, initial_state, warm_up
         As in `compare`; the policies draw nothing.
 
-    Returns
-    -------
-    Comparison
-
     Raises
     ------
     ValueError

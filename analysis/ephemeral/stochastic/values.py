@@ -84,10 +84,6 @@ def random_source(
     reach : float
         The lattice ends so many standard deviations of a never crawled source above u*.
 
-    Returns
-    -------
-    RandomSource
-
     Raises
     ------
     ValueError

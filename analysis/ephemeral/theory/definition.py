@@ -101,10 +101,6 @@ def index_by_solver(
     steps : int
         Bisections.
 
-    Returns
-    -------
-    float
-
     Raises
     ------
     ValueError

@@ -127,10 +127,6 @@ def gain_by_solver(decay: float, subsidy: float) -> float:
     subsidy : float
         Reward of an epoch without a crawl.
 
-    Returns
-    -------
-    float
-
     Raises
     ------
     ValueError

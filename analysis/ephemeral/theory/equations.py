@@ -80,10 +80,6 @@ def equation_residuals(
     ----------
     decays, subsidies, discounts : sequence of float
         mu T; C lambda in units of u*, in (0, 1); discount factors.
-
-    Returns
-    -------
-    EquationResiduals
     """
     rows = [_residuals(d, c, discounts) for d in decays for c in subsidies]
     return EquationResiduals(*np.max(rows, axis=0).tolist())

@@ -163,10 +163,6 @@ def transient_checks(runs: int, epochs: int, rng: np.random.Generator) -> Transi
         Number and length of the runs, at least 2 and 1; every other one starts below u*.
     rng : numpy.random.Generator
         Source of randomness.
-
-    Returns
-    -------
-    TransientChecks
     """
     runs = check_integer("runs", runs, 2)
     epochs = check_integer("epochs", epochs, 1)

@@ -115,10 +115,6 @@ def two_level(sources: Sources, budget: int, copies: int) -> TwoLevelPolicy:
     copies : int
         Copies of each type, at least 1.
 
-    Returns
-    -------
-    TwoLevelPolicy
-
     Raises
     ------
     ValueError

@@ -116,10 +116,6 @@ def hard_case(case: str, size: int, horizon: int, rng: np.random.Generator) -> H
     rng : numpy.random.Generator
         Source of randomness.
 
-    Returns
-    -------
-    HardCase
-
     Raises
     ------
     ValueError
@@ -158,10 +154,6 @@ def horizon_bound(case: HardCase, budget: int) -> float:
         Rates of N sources over T epochs.
     budget : int
         Sources crawled at each epoch, in [1, N].
-
-    Returns
-    -------
-    float
     """
     size, horizon = case.arrival_rate.shape
     budget = check_integer("budget", budget, 1, size)

@@ -109,10 +109,6 @@ def thinning_error(rate: float, share: float, most: int = 60) -> float:
         Mean number in the interval, and s in (0, 1).
     most : int
         Largest k.
-
-    Returns
-    -------
-    float
     """
     rate = check_number("rate", rate, 0, low_open=True, high_open=True)
     share = check_number("share", share, 0, 1, low_open=True, high_open=True)
@@ -301,10 +297,6 @@ def fitted_thresholds(
         Arms crawled at each epoch by the fitted policy.
     oldest, seed : int
         States to fit at: 150 draws of ages from 1 to `oldest`.
-
-    Returns
-    -------
-    ThresholdFit
     """
     ages = np.random.default_rng(seed).integers(1, oldest + 1, (150, len(sources)))
     states = sources.state_at_age(ages)

@@ -29,20 +29,9 @@ def _read(path: Path) -> dict[str, Any]:
 def number_text(data: Mapping[str, Any], kind: str, text: str) -> str:
     """Return the text of one of the number roles.
 
-    Parameters
-    ----------
-    data : mapping
-        As `results` returns it.
-    kind : str
-        Name of the role: ``printed``, ``computed``, ``value`` or ``verdict``.
-    text : str
-        Id of the number, and after a colon an optional format. ``±2`` gives two decimals, and half
-        the width of the number's interval unless that is zero.
-
-    Raises
-    ------
-    KeyError, ValueError or TypeError
-        If there is no such number, or the format does not apply to it.
+    `text`: id of the number, and after a colon an optional format. ``±2`` gives two decimals, and
+    half the width of the number's interval unless that is zero. Raises KeyError, ValueError or
+    TypeError if there is no such number, or the format does not apply to it.
     """
     id, _, style = text.partition(":")
     if kind == "printed":

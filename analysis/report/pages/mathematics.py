@@ -21,17 +21,8 @@ _PUNCTUATION = re.compile(r"[^\w\s(\[]+")
 def mathml(formula: str, *, display: bool) -> str:
     """Convert a LaTeX formula to an element of MathML Core.
 
-    Parameters
-    ----------
-    formula : str
-        The formula in LaTeX, without delimiters.
-    display : bool
-        Whether it is displayed, not inline.
-
-    Raises
-    ------
-    ValueError
-        If a command or an environment is not known, or braces are not closed.
+    `display`: whether it is displayed, not inline. Raises ValueError if a command or an
+    environment is not known, or braces are not closed.
     """
     try:
         return _CONVERTER.convert_with_local_state(formula, displaystyle=display)

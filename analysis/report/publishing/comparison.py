@@ -24,22 +24,10 @@ FIRST = ("verdict", "computed", "condition", "basis", "assumes")
 def differences(old: Path, new: Path) -> pd.DataFrame:
     """Compare two sites of the book.
 
-    Parameters
-    ----------
-    old, new : Path
-        Folders with ``scorecard.csv``, ``errata.csv`` and ``manifest.json``: the ``html`` of a
-        build, or of an unpacked release.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One line a difference, with the columns `COLUMNS`: rows of the tables cell by cell, then
-        files and numbers by their hash. Empty where the sites agree.
-
-    Raises
-    ------
-    ValueError
-        If a folder is not a site of the book.
+    `old`, `new`: folders with ``scorecard.csv``, ``errata.csv`` and ``manifest.json``: the
+    ``html`` of a build, or of an unpacked release. Returns one line a difference, with the columns
+    `COLUMNS`: rows of the tables cell by cell, then files and numbers by their hash. Empty where
+    the sites agree. Raises ValueError if a folder is not a site of the book.
     """
     for name, site in (("old", old), ("new", new)):
         for file in (*TABLES, "manifest.json"):
@@ -56,13 +44,7 @@ def differences(old: Path, new: Path) -> pd.DataFrame:
 
 
 def summary(found: pd.DataFrame) -> str:
-    """Return the number of differences by kind, and a line for each changed verdict.
-
-    Parameters
-    ----------
-    found : pandas.DataFrame
-        As `differences` returns it.
-    """
+    """Return the number of differences by kind, and a line for each changed verdict."""
     if found.empty:
         return "no difference"
     counts = Counter(zip(found["what"], found["column"], strict=True))

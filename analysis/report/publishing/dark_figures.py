@@ -27,10 +27,7 @@ _TEXT = re.compile(
 def dark_svg(svg: str) -> str:
     """Return an SVG drawing with the colours of the dark variant.
 
-    Parameters
-    ----------
-    svg : str
-        Content of an SVG file of Matplotlib with a white background and black text.
+    `svg`: content of an SVG file of Matplotlib with a white background and black text.
     """
     ink = "#{:02x}{:02x}{:02x}".format(*INK)
     svg = svg.replace("<svg ", f'<svg fill="{ink}" ', 1)

@@ -36,12 +36,7 @@ ERRATA = [
 def write_data(found: Collation, site: Path) -> None:
     """Write the site's data files: figures, tables, data, notebooks, scorecard, errata, manifest.
 
-    Parameters
-    ----------
-    found : Collation
-        Collated results of the notebooks.
-    site : Path
-        A new folder, whose content is copied to the root of the site.
+    `site`: a new folder, whose content is copied to the root of the site.
     """
     (site / "notebooks").mkdir(parents=True)
     for part in PRODUCTS:

@@ -52,14 +52,7 @@ def portable_notebook(
 ) -> nbformat.NotebookNode:
     """Return a copy of a page's notebook that needs nothing but the package.
 
-    Parameters
-    ----------
-    notebook : NotebookNode
-        The notebook, executed or not.
-    page : MarkdownConverter
-        Converter of the page's Markdown.
-    pictures : Path
-        Folder with the page's figures as PNG.
+    `page`: converter of the page's Markdown; `pictures`: folder with the page's figures as PNG.
     """
     alone = nbformat.from_dict(notebook)
     facts = {"page": page.page, "version": __version__, "commit": page.data["edition"]["commit"]}
@@ -97,14 +90,7 @@ def portable_notebook(
 def write_notebooks(data: Mapping[str, Any], index: Mapping[str, Any], site: Path) -> None:
     """Replace the executed notebooks in a site's folder ``notebooks`` by portable ones.
 
-    Parameters
-    ----------
-    data : mapping
-        Collated results, as `analysis.report.pages.collated.results` returns them.
-    index : mapping
-        Index of reference targets, with the ``address`` of the published book.
-    site : Path
-        The site, with the executed notebooks and the figures in it.
+    `index`: index of reference targets, with the ``address`` of the published book.
     """
     for name in data["runs"]:
         path = site / "notebooks" / f"{Path(name).name}.ipynb"

@@ -44,25 +44,15 @@ class Directive:
 
 @dataclass
 class MarkdownConverter:
-    """Converts the MyST of one page to plain Markdown.
+    """Converts the MyST of one page to plain Markdown."""
 
-    Parameters
-    ----------
-    page : str
-        The page, such as ``ephemeral/four-sources``.
-    data : mapping
-        Collated results, as `analysis.report.pages.collated.results` returns them.
-    index : mapping
-        Index of `analysis.report.pages.links.references`; ``address`` is the base URL of the
-        published book, or empty.
-    bibliography : Path
-        The book's BibTeX file.
-    """
-
-    page: str
+    page: str  # the page, such as ``ephemeral/four-sources``
+    # Collated results, as `analysis.report.pages.collated.results` returns them.
     data: Mapping[str, Any]
+    # Index of `analysis.report.pages.links.references`; ``address`` is the base URL of the
+    # published book, or empty.
     index: Mapping[str, Any]
-    bibliography: Path
+    bibliography: Path  # the book's BibTeX file
     figures: list[str] = field(default_factory=list)
     cited: list[str] = field(default_factory=list)
 

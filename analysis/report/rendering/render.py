@@ -69,22 +69,8 @@ class RenderFailed(RuntimeError):
 def render_book(found: Collation, build: Path) -> bool:
     """Render the whole book to ``build/html``.
 
-    Parameters
-    ----------
-    found : Collation
-        Collated results of the notebooks.
-    build : Path
-        The build folder.
-
-    Returns
-    -------
-    bool
-        False if the site was up to date.
-
-    Raises
-    ------
-    RenderFailed
-        If Sphinx reports an error or a warning.
+    Returns False if the site was up to date. Raises RenderFailed if Sphinx reports an error or a
+    warning.
     """
     stage = empty_folder(build / "stage")
     for path in sorted(source_files()):
@@ -104,16 +90,8 @@ def render_book(found: Collation, build: Path) -> bool:
 def render_runs(found: Collation, build: Path, book: Path, *, strict: bool = False) -> list[Path]:
     """Render reruns to a site of their own and return their pages.
 
-    Parameters
-    ----------
-    found : Collation
-        Collated results of the reruns.
-    build : Path
-        Build folder of the reruns.
-    book : Path
-        The book's own site; if it exists, cross-references become links to it.
-    strict : bool
-        Whether a warning is an error.
+    `book`: the book's own site; if it exists, cross-references become links to it; `strict`:
+    whether a warning is an error.
     """
     stage = empty_folder(build / "stage")
     names = [Path(page).name for page in found.runs]

@@ -19,14 +19,7 @@ _REFERENCE = re.compile(r"""(?P<before>["'(])(?P<up>(?:\.\./)*)_static/""")
 def move_to_shared(made: Path, site: Path, shared: Path) -> None:
     """Move the static files of a new site to the shared folder, and update its pages' links.
 
-    Parameters
-    ----------
-    made : Path
-        The new site, in a temporary folder.
-    site : Path
-        Its final path.
-    shared : Path
-        Folder of the shared copies.
+    `made`: the new site, in a temporary folder; `shared`: folder of the shared copies.
     """
     own = made / "_static"
     copy = shared / _digest(own)

@@ -19,12 +19,9 @@ HEADER = "# Times and sizes of builds, written by `python -m analysis.report tim
 def read_statistics() -> dict[str, dict[str, Any]]:
     """Return the recorded statistics of each profile's build.
 
-    Returns
-    -------
-    dict
-        By profile: ``seconds``, the CPU-seconds of each notebook; ``compilation``, the CPU-seconds
-        of all compilations; ``bytes`` of ``results`` and of ``pages``; ``repeated``, the number of
-        notebooks that gave the same bytes ``again``, and of ``all``.
+    Keys by profile: ``seconds``, the CPU-seconds of each notebook; ``compilation``, the
+    CPU-seconds of all compilations; ``bytes`` of ``results`` and of ``pages``; ``repeated``, the
+    number of notebooks that gave the same bytes ``again``, and of ``all``.
     """
     path = BOOK / "profiles" / "builds.yml"
     return read_values(path) if path.exists() else {}
@@ -48,10 +45,7 @@ def record_build(profile: str, **facts: Any) -> Path:
 def measure_build(build: Path) -> dict[str, Any]:
     """Return ``seconds``, ``compilation`` and ``bytes`` of the last build in a folder.
 
-    Raises
-    ------
-    RuntimeError
-        If a notebook has no result there.
+    Raises RuntimeError if a notebook has no result there.
     """
     folders = {name: build / "results" / n.page for name, n in all_notebooks().items()}
     missing = [name for name, folder in folders.items() if not (folder / "cpu.txt").exists()]

@@ -26,18 +26,10 @@ logging.getLogger("papermill").setLevel(logging.ERROR)
 
 @dataclass
 class Kernels:
-    """The kernels of a build; each thread of the runner executes one notebook at a time.
+    """The kernels of a build; each thread of the runner executes one notebook at a time."""
 
-    Parameters
-    ----------
-    memory : float or None
-        Limit of the address space of each kernel, in GiB.
-    threads : int
-        Number of threads of each kernel.
-    """
-
-    memory: float | None = None
-    threads: int = 1
+    memory: float | None = None  # limit of the address space of each kernel, in GiB
+    threads: int = 1  # number of threads of each kernel
     started: list[WarmProvisioner] = field(default_factory=list)
     stopped: Event = field(default_factory=Event)
 
@@ -47,10 +39,7 @@ class Kernels:
         It writes ``notebook.ipynb``, without timestamps so that runs of the same inputs give the
         same bytes, and ``cpu.txt``, the CPU-seconds of the kernel.
 
-        Returns
-        -------
-        str
-            The error, with the cell and the traceback; empty on success.
+        Returns the error, with the cell and the traceback; empty on success.
         """
         given = json.loads((folder / "run.json").read_text(encoding="utf-8"))["given"]
         manager = AsyncKernelManager(kernel_name="python3")

@@ -19,15 +19,7 @@ COPY_HASHES = ".copies.json"
 def lab_folder(build: Path) -> Path:
     """Return a folder with copies of a built book's notebooks; changed copies are not replaced.
 
-    Parameters
-    ----------
-    build : Path
-        The build folder of the book.
-
-    Raises
-    ------
-    RuntimeError
-        If there is no book yet.
+    Raises RuntimeError if there is no book yet.
     """
     notebooks = sorted((build / "html" / "notebooks").glob("*.ipynb"))
     if not notebooks:
@@ -48,10 +40,7 @@ def lab_folder(build: Path) -> Path:
 def open_lab(build: Path, options: Sequence[str]) -> None:
     """Run JupyterLab on copies of the notebooks, with this environment's kernel, until stopped.
 
-    Raises
-    ------
-    RuntimeError
-        If there is no book yet, or JupyterLab could not run.
+    Raises RuntimeError if there is no book yet, or JupyterLab could not run.
     """
     folder = lab_folder(build)
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", *options]

@@ -74,17 +74,8 @@ class Parameter:
         A list may be empty, or repeat a value, only if the default does; one that may repeat a
         value must be as long as the default.
 
-        Parameters
-        ----------
-        value : object
-            The value given, or the default.
-        numbers : mapping of str to int or float
-            Values of the names in the range.
-
-        Raises
-        ------
-        ParameterError
-            Naming the parameter, the value and what is allowed.
+        `numbers`: values of the names in the range. Raises ParameterError naming the parameter,
+        the value and what is allowed.
         """
         allowed = self.allowed
         for end in self.ends:
@@ -119,15 +110,9 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Notebook:
-    """One notebook of the book.
+    """One notebook of the book."""
 
-    Parameters
-    ----------
-    path : Path
-        The source, below ``book/``.
-    """
-
-    path: Path
+    path: Path  # the source, below ``book/``
 
     @property
     def name(self) -> str:
@@ -151,10 +136,8 @@ class Notebook:
     def parameters(self) -> dict[str, Parameter]:
         """The declared parameters by name.
 
-        Raises
-        ------
-        ParameterError
-            If a line of the parameters cell is not of the form that the module describes.
+        Raises ParameterError if a line of the parameters cell is not of the form that the module
+        describes.
         """
         found: dict[str, Parameter] = {}
         for cell in self.content.cells:
@@ -184,17 +167,8 @@ class Notebook:
     def resolve(self, given: Mapping[str, Any], table: Sized | None = None) -> dict[str, Any]:
         """Check given parameters and fill in the defaults.
 
-        Parameters
-        ----------
-        given : mapping
-            Parameters by name.
-        table : sized, optional
-            The reader's own table, whose rows set N in the ranges.
-
-        Raises
-        ------
-        ParameterError
-            Naming the parameter, the value and what is allowed.
+        `table`: the reader's own table, whose rows set N in the ranges. Raises ParameterError
+        naming the parameter, the value and what is allowed.
         """
         unknown = [name for name in given if name not in self.parameters]
         if unknown:
@@ -248,10 +222,7 @@ class Notebook:
 def all_notebooks() -> dict[str, Notebook]:
     """Return the book's notebooks by name, in the order of the contents, then of their paths.
 
-    Raises
-    ------
-    ParameterError
-        If two of them have the same name.
+    Raises ParameterError if two of them have the same name.
     """
     place = {path: n for n, path in enumerate(_contents())}
     paths = [path for path in _pages() if _is_notebook(path)]
@@ -266,10 +237,7 @@ def all_notebooks() -> dict[str, Notebook]:
 def check_contents() -> None:
     """Check that the table of contents has every page.
 
-    Raises
-    ------
-    ValueError
-        Naming the pages.
+    Raises ValueError naming the pages.
     """
     if missing := sorted(set(_pages()) - set(_contents())):
         names = ", ".join(path.relative_to(BOOK).as_posix() for path in missing)
@@ -305,10 +273,7 @@ def source_files() -> Iterator[Path]:
 def find_notebook(name: str) -> Notebook:
     """Return the notebook of that name.
 
-    Raises
-    ------
-    ParameterError
-        If there is none, with the names that exist.
+    Raises ParameterError if there is none, with the names that exist.
     """
     notebooks = all_notebooks()
     _check_name(name, notebooks)
@@ -326,10 +291,7 @@ def _check_name(name: str, notebooks: Mapping[str, Notebook]) -> None:
 def profile_parameters(profile: str) -> dict[str, dict[str, Any]]:
     """Return the parameter values of a profile, by notebook.
 
-    Raises
-    ------
-    ParameterError
-        If the profile cannot be read or names an unknown notebook.
+    Raises ParameterError if the profile cannot be read or names an unknown notebook.
     """
     values = read_values(BOOK / "profiles" / f"{profile}.yml")
     notebooks = all_notebooks()
@@ -341,10 +303,7 @@ def profile_parameters(profile: str) -> dict[str, dict[str, Any]]:
 def read_table(path: str, reader: str) -> Sized:
     """Read a reader's own table with the function of ``book/_tables.yml`` for a key.
 
-    Raises
-    ------
-    ValueError
-        Naming the file, the row, the column and the reason.
+    Raises ValueError naming the file, the row, the column and the reason.
     """
     table: Sized = _table_reader(reader)(path)
     return table
@@ -353,10 +312,7 @@ def read_table(path: str, reader: str) -> Sized:
 def check_table(name: str, table: Sized, parameters: Mapping[str, Any]) -> None:
     """Check a table together with the parameters, with the page's function of ``_tables.yml``.
 
-    Raises
-    ------
-    ValueError
-        If the table does not fit the parameters.
+    Raises ValueError if the table does not fit the parameters.
     """
     if check := read_values(BOOK / "_tables.yml").get("together", {}).get(name):
         resolve_name(check)(table, parameters)

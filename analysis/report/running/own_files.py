@@ -14,21 +14,11 @@ _SAFE_NAME = re.compile(r"\w[\w-]{0,59}(\.[\w-]{1,20}){0,2}\.csv", re.ASCII)
 
 @dataclass(frozen=True)
 class OwnFile:
-    """The file that a reader gave for one parameter of a notebook.
+    """The file that a reader gave for one parameter of a notebook."""
 
-    Parameters
-    ----------
-    parameter : str
-        "sources" or "trace".
-    name : str
-        Name of the file, without its folder.
-    content : bytes
-        Content of the file.
-    """
-
-    parameter: str
-    name: str
-    content: bytes
+    parameter: str  # "sources" or "trace"
+    name: str  # name of the file, without its folder
+    content: bytes  # content of the file
 
     @classmethod
     def read(cls, parameter: str, path: str) -> OwnFile:

@@ -18,22 +18,8 @@ VARYING = {"seconds.txt", "cpu.txt", COMPILATION, WARNINGS, "machine.json"}
 def differences(jobs: Sequence[Job]) -> dict[str, list[str]]:
     """Run jobs again in a temporary folder, and return the files of each that differ.
 
-    Parameters
-    ----------
-    jobs : sequence of Job
-        Jobs whose results are up to date.
-
-    Returns
-    -------
-    dict of list of str
-        Names of the differing files by page.
-
-    Raises
-    ------
-    RuntimeError
-        If a result is not there or not up to date.
-    RunFailed
-        If a notebook fails.
+    `jobs`: jobs whose results are up to date. Returns names of the differing files by page. Raises
+    RuntimeError if a result is not there or not up to date; RunFailed if a notebook fails.
     """
     for job in jobs:
         if not job.up_to_date:

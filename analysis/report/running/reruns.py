@@ -29,23 +29,10 @@ def rerun_job(
 ) -> Job:
     """Return the job of a rerun, after checking the reader's input.
 
-    Parameters
-    ----------
-    name : str
-        The notebook.
-    given : mapping
-        Parameters that differ from the notebook's defaults.
-    sources_path, trace_path : str, optional
-        The reader's own files.
-    runs : Path
-        Parent of the reruns' folders, which are named by a hash of the input.
-
-    Raises
-    ------
-    ParameterError
-        If the notebook does not take what was given.
-    ValueError
-        If a file cannot be read, naming the row and the reason.
+    `given`: parameters that differ from the notebook's defaults; `sources_path`, `trace_path`: the
+    reader's own files; `runs`: parent of the reruns' folders, which are named by a hash of the
+    input. Raises ParameterError if the notebook does not take what was given; ValueError if a file
+    cannot be read, naming the row and the reason.
     """
     notebook = find_notebook(name)
     table: Sized | None = None

@@ -81,12 +81,8 @@ class RunFailed(RuntimeError):
 def profile_jobs(profile: str, build: Path) -> list[Job]:
     """Return the jobs of a profile, after checking every parameter.
 
-    Raises
-    ------
-    ValueError
-        If a page is missing from the table of contents.
-    ParameterError
-        If the profile has an unknown parameter, or one out of range.
+    Raises ValueError if a page is missing from the table of contents; ParameterError if the
+    profile has an unknown parameter, or one out of range.
     """
     check_contents()
     values = profile_parameters(profile)
@@ -101,10 +97,7 @@ def profile_jobs(profile: str, build: Path) -> list[Job]:
 def locked(build: Path) -> Iterator[None]:
     """Lock the build folder for this process; remove it at the end if it is empty.
 
-    Raises
-    ------
-    RuntimeError
-        If another process holds it, or the folder cannot be written.
+    Raises RuntimeError if another process holds it, or the folder cannot be written.
     """
     try:
         build.mkdir(parents=True, exist_ok=True)
@@ -134,23 +127,10 @@ def run(
 ) -> None:
     """Run the jobs that are not up to date, in the order of `start_order`.
 
-    Parameters
-    ----------
-    jobs : list of Job
-        The jobs.
-    workers : int, optional
-        Number of notebooks at a time; by default the number of cores.
-    memory : float, optional
-        Limit of the address space of each notebook, in GiB; no limit by default.
-    threads : int
-        Threads of each notebook's kernel.
-
-    Raises
-    ------
-    RunFailed
-        Naming the notebooks that failed; their errors are printed when they fail.
-    ValueError
-        If `workers` is not at least 1, or `memory` is not positive.
+    `workers`: number of notebooks at a time; by default the number of cores; `memory`: limit of
+    the address space of each notebook, in GiB; no limit by default; `threads`: threads of each
+    notebook's kernel. Raises RunFailed naming the notebooks that failed; their errors are printed
+    when they fail; ValueError if `workers` is not at least 1, or `memory` is not positive.
     """
     if workers is not None and workers < 1:
         raise ValueError(f"workers must be an integer of at least 1, got {workers}")

@@ -121,10 +121,7 @@ def parse_value(text: str) -> Any:
 def parse_assignments(text: str) -> dict[str, Any]:
     """Read ``"budget=2 horizon=200"`` or ``"@file.yml"`` into parameters; values are YAML.
 
-    Raises
-    ------
-    ParameterError
-        If a piece is not of the form name=value, or the file cannot be read.
+    Raises ParameterError if a piece is not of the form name=value, or the file cannot be read.
     """
     if text.startswith("@"):
         return read_values(Path(text[1:]))
@@ -152,10 +149,7 @@ def parse_assignments(text: str) -> dict[str, Any]:
 def read_values(path: Path) -> dict[str, Any]:
     """Read a file of ``name: value`` lines.
 
-    Raises
-    ------
-    ParameterError
-        Naming the file and the place in it.
+    Raises ParameterError naming the file and the place in it.
     """
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader)

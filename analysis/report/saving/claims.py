@@ -175,10 +175,8 @@ def _deciding_function(id: str) -> str:
 def checked_interval(id: str, interval: Any, replications: Any) -> tuple[Any, int | None]:
     """Return an interval (or one for each end of a range) and its number of replications, checked.
 
-    Raises
-    ------
-    ValueError
-        Naming the row, if one of the two is missing, or an interval or the number is malformed.
+    Raises ValueError naming the row, if one of the two is missing, or an interval or the number is
+    malformed.
     """
     if (interval is None) != (replications is None):
         raise ValueError(f"{id}: interval and replications go together: give both or neither")
@@ -196,10 +194,7 @@ def checked_interval(id: str, interval: Any, replications: Any) -> tuple[Any, in
 def plain_value(id: str, value: Any) -> Any:
     """Convert NumPy values and sequences to JSON's types, floats to `DIGITS` significant digits.
 
-    Raises
-    ------
-    ValueError
-        Naming the row, if a value is not finite.
+    Raises ValueError naming the row, if a value is not finite.
     """
     value = value.tolist() if hasattr(value, "tolist") else value
     if value is None:

@@ -32,11 +32,8 @@ _TOKEN = re.compile(r"(?:\$[^$]*\$|\S)+")
 def reflow(figure: Figure) -> None:
     """Give a figure the narrow layout, in place.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        A drawn figure whose panels are in one grid, as `analysis.report.figure` makes it. Its
-        layout engine is constrained layout afterwards.
+    `figure`: a drawn figure whose panels are in one grid, as `analysis.report.figure` makes it.
+    Its layout engine is constrained layout afterwards.
     """
     # Remove empty panels of the grid. A panel with its axis lines off but with data is kept.
     for axes in figure.axes:

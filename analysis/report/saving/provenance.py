@@ -29,10 +29,7 @@ _CPU = Path("/proc/cpuinfo")
 def check_id(id: str) -> None:
     """Check that an id is well formed and not used by another product of this notebook.
 
-    Raises
-    ------
-    ValueError
-        Naming the id.
+    Raises ValueError naming the id.
     """
     if not _ID.fullmatch(id):
         raise ValueError(f"id must be lower-case words joined by hyphens, got {id!r}")
@@ -43,10 +40,7 @@ def check_id(id: str) -> None:
 def check_instances(id: str | None) -> None:
     """Check that `save_data` has saved data under an id before; None passes.
 
-    Raises
-    ------
-    ValueError
-        Naming the id.
+    Raises ValueError naming the id.
     """
     if id is not None and saved.get(id) != "data":
         raise ValueError(f"instances must be the id of data saved before by save_data, got {id!r}")
@@ -55,14 +49,8 @@ def check_instances(id: str | None) -> None:
 def write_provenance(kind: str, folder: Path, description: dict[str, Any]) -> None:
     """Write the description and provenance of a product as JSON, and register its id.
 
-    Parameters
-    ----------
-    kind : str
-        "figure", "table" or "data".
-    folder : Path
-        Folder of the product's files.
-    description : dict
-        Fields particular to the product, among them its ``id``.
+    `kind`: "figure", "table" or "data"; `folder`: folder of the product's files; `description`:
+    fields particular to the product, among them its ``id``.
     """
     facts = run_facts()
     origin = {

@@ -70,24 +70,15 @@ EXTRA_FORMATS: dict[str, Callable[..., str]] = {
 
 @dataclass(frozen=True)
 class Entry:
-    """The text templates of one row.
+    """The text templates of one row."""
 
-    Attributes
-    ----------
-    id, page : str
-        The row, and the page that records it.
-    words : mapping of str to (str or mapping of str to str)
-        Template of each field of `WORDS` that the row has, or a template for each outcome.
-    assumes : tuple of str
-        Templates of the choices that the document does not print.
-    lists : mapping of str to (str, str)
-        For each list among the numbers, the template of an item and the separator.
-    """
-
+    # The row, and the page that records it.
     id: str
     page: str
+    # Template of each field of `WORDS` that the row has, or a template for each outcome.
     words: Mapping[str, str | Mapping[str, str]] = field(default_factory=dict)
-    assumes: tuple[str, ...] = ()
+    assumes: tuple[str, ...] = ()  # templates of the choices that the document does not print
+    # For each list among the numbers, the template of an item and the separator.
     lists: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
@@ -239,10 +230,8 @@ def _filled_template(id: str, text: str, numbers: Mapping[str, Any]) -> str:
 def names_in(text: str) -> set[str]:
     """Return the names of the fields of a template.
 
-    Raises
-    ------
-    ValueError
-        If braces do not match, or a field is not a plain name with a format specification.
+    Raises ValueError if braces do not match, or a field is not a plain name with a format
+    specification.
     """
     names = set()
     for _, name, style, conversion in string.Formatter().parse(text):
@@ -258,11 +247,9 @@ def names_in(text: str) -> set[str]:
 def entries(document: str) -> dict[str, Entry]:
     """Return the entries of a document's file by row id; empty if the document has no file.
 
-    Raises
-    ------
-    ValueError
-        Naming the file and the row: if the document has no such row, the row or one of its fields
-        occurs twice, a field is not one of `WORDS`, a text is empty, or a template is malformed.
+    Raises ValueError naming the file and the row: if the document has no such row, the row or one
+    of its fields occurs twice, a field is not one of `WORDS`, a text is empty, or a template is
+    malformed.
     """
     path = FOLDER / f"{document}.yml"
     if not path.exists():
@@ -354,13 +341,7 @@ def page_of(row: Printed) -> str:
 
 
 def words_of_page(page: str) -> str:
-    """Return the source text of a page's entries in all files, as part of the page's cache key.
-
-    Parameters
-    ----------
-    page : str
-        Name of the page, such as ``four-sources``.
-    """
+    """Return the source text of a page's entries in all files, as part of the page's cache key."""
     return "\n".join(_sections(path).get(page, "") for path in sorted(FOLDER.glob("*.yml")))
 
 

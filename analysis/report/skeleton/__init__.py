@@ -33,23 +33,9 @@ _VALUES = {"draws": ":d", "mean": ":.3f", "low": ":.3f", "high": ":.3f"}
 def new_page(name: str, root: Path = ROOT) -> list[Path]:
     """Write the skeleton of a page and add it to the contents and to the tests' rerun points.
 
-    Parameters
-    ----------
-    name : str
-        Part and page, such as ``ephemeral/my-page``.
-    root : Path
-        Root of the checkout.
-
-    Returns
-    -------
-    list of Path
-        The files that were written or changed.
-
-    Raises
-    ------
-    ValueError
-        If there is no such part, the name is not made of lower-case words joined by hyphens, or
-        the book has a page of that name.
+    `name`: part and page, such as ``ephemeral/my-page``. Returns the files that were written or
+    changed. Raises ValueError if there is no such part, the name is not made of lower-case words
+    joined by hyphens, or the book has a page of that name.
     """
     part, _, page = name.partition("/")
     parts = sorted(folder.parent.name for folder in root.glob("analysis/*/studies"))

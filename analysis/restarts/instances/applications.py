@@ -36,10 +36,6 @@ def machine(wear: ArrayLike, running_cost: ArrayLike, repair_cost: ArrayLike) ->
     running_cost, repair_cost : array_like, shape (states,)
         Cost of an epoch of running, and of an epoch of repair, by state.
 
-    Returns
-    -------
-    RestartArm
-
     Raises
     ------
     ValueError
@@ -207,10 +203,6 @@ def crawler_index(
         In (0, 1].
     age : array_like of int
         At least 1.
-
-    Returns
-    -------
-    ndarray
     """
     discount = check_discount(discount)
     k = check_array("age", age, 1)

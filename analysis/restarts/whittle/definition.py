@@ -68,10 +68,6 @@ def solve_subsidised(arm: RestartArm, discount: float, subsidy: float) -> Subsid
     subsidy : float
         Penalty lambda on every active epoch.
 
-    Returns
-    -------
-    SubsidisedSolution
-
     Raises
     ------
     NotConverged

@@ -123,10 +123,6 @@ def restart_level(arm: RestartArm, discount: float, subsidy: float) -> float:
     discount : float
         In (0, 1).
     subsidy : float
-
-    Returns
-    -------
-    float
     """
     discount = check_discount(discount, average=False)
     values = solve_subsidised(arm, discount, subsidy).values

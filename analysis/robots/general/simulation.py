@@ -148,10 +148,6 @@ def simulate_queue(
         Whether a robot is started when q pages are left and r are active.
     rng : numpy.random.Generator
         Source of all randomness.
-
-    Returns
-    -------
-    SimulatedQueue
     """
     robots, capacity = check_integer("robots", robots, 1), check_integer("capacity", capacity, 2)
     arrival_rate, horizon = positive("arrival_rate", arrival_rate), positive("horizon", horizon)

@@ -52,10 +52,6 @@ def choose(budget: float, number: Ints, rank: Floats, cost: Floats) -> Choice:
         that cost more than the budget are set to WAITING.
     cost : ndarray
         One cost for all, or one for each number.
-
-    Returns
-    -------
-    Choice
     """
     budget *= ROOM
     if cost.size == 1:

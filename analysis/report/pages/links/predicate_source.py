@@ -34,15 +34,8 @@ def write_sources(names: Iterable[str | None], site: Path) -> None:
 def predicate_source(name: str) -> str:
     """Return the source of a function, preceded by the constants of the package that it reads.
 
-    Parameters
-    ----------
-    name : str
-        Module and function, such as ``analysis.robots.studies.robots_open.claims:claims``.
-
-    Raises
-    ------
-    KeyError
-        If the module has no such function.
+    `name`: module and function, such as ``analysis.robots.studies.robots_open.claims:claims``.
+    Raises KeyError if the module has no such function.
     """
     module, _, function = name.partition(":")
     text, tree = _parsed(module)

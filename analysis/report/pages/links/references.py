@@ -111,14 +111,8 @@ def copy_numbers(env: BuildEnvironment, book: dict[str, Any], pages: dict[str, s
     What the book's page does not have (content under another condition) gets the numbers after the
     book's last.
 
-    Parameters
-    ----------
-    env : BuildEnvironment
-        The rerun's environment, after reading.
-    book : dict
-        The book's index.
-    pages : dict
-        Page of the book by the docname of the rerun's page.
+    `env`: the rerun's environment, after reading; `pages`: page of the book by the docname of the
+    rerun's page.
     """
     if not book["numbers"]:
         return

@@ -42,18 +42,10 @@ _NEVER_LINKED = (
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of the glossary.
+    """An entry of the glossary."""
 
-    Attributes
-    ----------
-    anchor : str
-        Id of the paragraph on the glossary's page.
-    definition : str
-        The entry without its term, as text.
-    """
-
-    anchor: str
-    definition: str
+    anchor: str  # id of the paragraph on the glossary's page
+    definition: str  # the entry without its term, as text
 
 
 def entries(glossary: nodes.document) -> dict[str, Entry]:
@@ -80,14 +72,7 @@ def _name(bold: str) -> str:
 def link_terms(doctree: nodes.document, terms: Mapping[str, Entry], glossary: str) -> None:
     """Link the first use of each term in the paragraphs of a page.
 
-    Parameters
-    ----------
-    doctree : document
-        The page.
-    terms : mapping of str to Entry
-        As `entries` returns them.
-    glossary : str
-        URL of the glossary relative to the page.
+    `glossary`: URL of the glossary relative to the page.
     """
     left = dict(terms)
     for text in list(_prose(doctree)):

@@ -51,12 +51,8 @@ _NESTED = {"media", "supports", "layer", "container"}
 def keep_used_icons(script: str, used: set[str]) -> str:
     """Return the icon script without the icons that are not used.
 
-    Parameters
-    ----------
-    script : str
-        Font Awesome's script, which contains its icons.
-    used : set of str
-        Names of icons, without ``fa-``.
+    `script`: Font Awesome's script, which contains its icons; `used`: names of icons, without
+    ``fa-``.
     """
 
     def kept(icon: re.Match[str]) -> str:
@@ -69,18 +65,8 @@ def keep_used_icons(script: str, used: set[str]) -> str:
 def keep_used_rules(sheet: str, used: set[str]) -> str:
     """Return a style sheet without the rules that cannot match, and without comments.
 
-    Parameters
-    ----------
-    sheet : str
-        A style sheet.
-    used : set of str
-        Classes and ids that elements can have; one that ends with a hyphen is a prefix, to which
-        scripts append.
-
-    Raises
-    ------
-    ValueError
-        If the style sheet is not well formed.
+    `used`: classes and ids that elements can have; one that ends with a hyphen is a prefix, to
+    which scripts append. Raises ValueError if the style sheet is not well formed.
     """
     return _kept_rules(tinycss2.parse_stylesheet(sheet, True, True), used)
 

@@ -32,19 +32,8 @@ BUILT = ("manifest.json", "scorecard.csv", "errata.csv")
 def check_edition(edition: Edition, tags: Collection[str], *, dirty: bool = False) -> None:
     """Check that an edition is a clean commit with the tag of its version.
 
-    Parameters
-    ----------
-    edition : Edition
-        The edition to publish.
-    tags : collection of str
-        Tags of its commit.
-    dirty : bool
-        True to skip the check.
-
-    Raises
-    ------
-    RuntimeError
-        If the tree has changes that are not committed, there is no git, or the tag is missing.
+    `dirty`: True to skip the check. Raises RuntimeError if the tree has changes that are not
+    committed, there is no git, or the tag is missing.
     """
     if dirty:
         return
@@ -64,15 +53,6 @@ def make_release(found: Collation, build: Path, edition: Edition) -> Path:
     """Write the archive and its SHA-256 below the build folder, and return the archive.
 
     Both are replaced at once: a killed run does not change an existing release.
-
-    Parameters
-    ----------
-    found : Collation
-        Collated results of the notebooks.
-    build : Path
-        The build folder, with the site and, if it was printed, the PDF.
-    edition : Edition
-        The edition to publish.
     """
     name = f"which-source-next-{cff()['version']}-{edition.commit.split()[0]}"
     place = build / "releases" / name

@@ -29,18 +29,10 @@ _FIELD = re.compile(r"(\w+)\s*=\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 
 @dataclass(frozen=True)
 class Report:
-    """The verdicts on one document.
+    """The verdicts on one document."""
 
-    Attributes
-    ----------
-    document : Document
-        The document.
-    rows : list of (Printed, dict)
-        Its rows that have a verdict, with the verdict.
-    """
-
-    document: Document
-    rows: list[tuple[Printed, dict[str, Any]]]
+    document: Document  # the document
+    rows: list[tuple[Printed, dict[str, Any]]]  # its rows that have a verdict, with the verdict
 
     def of(self, verdicts: Sequence[str]) -> list[tuple[Printed, dict[str, Any]]]:
         """Return the rows that have one of the given verdicts."""
@@ -77,13 +69,7 @@ class Report:
 
 
 def reports(verdicts: Mapping[str, dict[str, Any]]) -> list[Report]:
-    """Return one report a document.
-
-    Parameters
-    ----------
-    verdicts : mapping
-        Judgement of each printed row by id, as `analysis.report.collate` gathers them.
-    """
+    """Return one report a document."""
     rows = printed_rows()
     return [
         Report(
@@ -97,12 +83,7 @@ def reports(verdicts: Mapping[str, dict[str, Any]]) -> list[Report]:
 def as_markdown(report: Report, *, fenced: bool = False) -> str:
     """Return the body of a report in Markdown.
 
-    Parameters
-    ----------
-    report : Report
-        The report.
-    fenced : bool
-        Whether tables are wrapped in MyST containers, for the book's pages.
+    `fenced`: whether tables are wrapped in MyST containers, for the book's pages.
     """
     choices = [(choice, len(ids), _first_ids(ids)) for choice, ids in report.assumptions.items()]
     failed = [
@@ -166,14 +147,7 @@ def write_reports(
 ) -> list[Path]:
     """Write ``metadata.yaml`` and ``article.md`` of each document, and return their folders.
 
-    Parameters
-    ----------
-    verdicts : mapping
-        Judgement of each printed row by id.
-    folder : Path
-        Parent of the reports' folders; it is created.
-    edition : Edition
-        The edition that the reports are part of.
+    `folder`: parent of the reports' folders; it is created.
     """
     written = []
     for report in reports(verdicts):

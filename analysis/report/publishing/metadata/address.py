@@ -23,10 +23,7 @@ _ADDRESS = re.compile(r"https?://[^\s\"'<>#?\\{}]+")
 def base_address() -> str:
     """Return the URL of the published book with a trailing slash, or an empty string.
 
-    Raises
-    ------
-    ValueError
-        If the setting is not an http(s) URL.
+    Raises ValueError if the setting is not an http(s) URL.
     """
     given = _setting("BASEURL", "baseurl")
     return f"{given}/" if given else ""
@@ -35,10 +32,7 @@ def base_address() -> str:
 def repository_address() -> str:
     """Return the URL of the repository without a trailing slash, or an empty string.
 
-    Raises
-    ------
-    ValueError
-        If the setting is not an http(s) URL.
+    Raises ValueError if the setting is not an http(s) URL.
     """
     return _setting("REPOSITORY", "repository")
 
@@ -58,14 +52,8 @@ def _setting(variable: str, name: str) -> str:
 def permalink(product: dict[str, Any], base: str, *, document: bool = True) -> str:
     """Return the permalink of a figure or table, relative if the book has no base URL.
 
-    Parameters
-    ----------
-    product : dict
-        Its description, with ``id`` and ``notebook``.
-    base : str
-        As `base_address` returns it.
-    document : bool
-        False for a reader's own run, whose page is not part of the published book.
+    `product`: its description, with ``id`` and ``notebook``; `document`: False for a reader's own
+    run, whose page is not part of the published book.
     """
     if not document:
         return f"{Path(product['notebook']).name}.html#{product['id']}"

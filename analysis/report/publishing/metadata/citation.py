@@ -38,21 +38,11 @@ def authors() -> list[str]:
 
 @dataclass(frozen=True)
 class Edition:
-    """The book at one commit.
+    """The book at one commit."""
 
-    Attributes
-    ----------
-    commit : str
-        As `commit_name` returns it.
-    date : str
-        Date of the commit, YYYY-MM-DD; date of the release if there is no git history.
-    address : str
-        Base URL of the published book, with a trailing slash, or empty.
-    """
-
-    commit: str
-    date: str
-    address: str
+    commit: str  # as `commit_name` returns it
+    date: str  # date of the commit, YYYY-MM-DD; date of the release if there is no git history
+    address: str  # base URL of the published book, with a trailing slash, or empty
 
     @property
     def note(self) -> str:
@@ -116,16 +106,9 @@ def bibtex(
 ) -> str:
     """Return a BibTeX entry that cites one figure or table.
 
-    Parameters
-    ----------
-    product : dict
-        Its description, as `save_figure` or `save_table` wrote it.
-    edition : Edition
-        The edition that the product is part of.
-    part : str
-        "figures" or "tables".
-    document : bool
-        False for a reader's own run: the entry then has its parameters and no URL.
+    `product`: its description, as `save_figure` or `save_table` wrote it; `part`: "figures" or
+    "tables"; `document`: False for a reader's own run: the entry then has its parameters and no
+    URL.
     """
     note = edition.note
     if not document:

@@ -40,17 +40,7 @@ _FORMATS = TYPES | {"bib": "application/x-bibtex", "cff": "application/yaml"}
 
 
 def write_crate(found: Collation, site: Path, edition: Edition) -> None:
-    """Write the RO-Crate metadata of a site's files.
-
-    Parameters
-    ----------
-    found : Collation
-        Collated results of the notebooks.
-    site : Path
-        Root of the site, with its other files in place.
-    edition : Edition
-        The edition that is published.
-    """
+    """Write the RO-Crate metadata of a site's files."""
     crate = ROCrate()
     who = [_entity(crate, "#contributors", "Organization", name) for name in authors()]
     crate.name, crate.description = cff()["title"], cff()["abstract"]
@@ -130,13 +120,7 @@ def codemeta(edition: Edition) -> dict[str, Any]:
 
 
 def update_notebook_sizes(site: Path) -> None:
-    """Update the sizes of the notebooks in the crate, which are rewritten after the pages.
-
-    Parameters
-    ----------
-    site : Path
-        Root of the site; without a crate nothing is done.
-    """
+    """Update the sizes of the notebooks in the crate, which are rewritten after the pages."""
     path = site / CRATE
     if not path.exists():
         return

@@ -29,18 +29,10 @@ Node = dict[str, Any]
 
 @dataclass(frozen=True)
 class Place:
-    """A page of an edition, to which URLs are relative.
+    """A page of an edition, to which URLs are relative."""
 
-    Attributes
-    ----------
-    page : str
-        The page, such as "ephemeral/four-sources".
-    edition : Edition
-        The edition that the page is part of.
-    """
-
-    page: str
-    edition: Edition
+    page: str  # the page, such as "ephemeral/four-sources"
+    edition: Edition  # the edition that the page is part of
 
     def to(self, path: str) -> str:
         """Return the URL of a file of the site."""
@@ -71,14 +63,8 @@ def book(place: Place) -> Node:
 def chapter(title: str, place: Place, results: Mapping[str, Any]) -> Node:
     """Return the JSON-LD node of a page, with its figures, tables and data as parts.
 
-    Parameters
-    ----------
-    title : str
-        Title of the page, as text.
-    place : Place
-        The page.
-    results : mapping
-        ``figures``, ``tables`` and ``data`` of the book, as `analysis.report.collate` gathers them.
+    `results`: ``figures``, ``tables`` and ``data`` of the book, as `analysis.report.collate`
+    gathers them.
     """
     mine = {
         part: [p for p in results.get(part, {}).values() if p["notebook"] == place.page]

@@ -75,21 +75,7 @@ def _is_prose(paragraph: nodes.paragraph) -> bool:
 def head(
     title: str, page: str, edition: Edition, found: dict[str, Any], description: str = ""
 ) -> str:
-    """Return the metadata of a page as HTML elements for its head.
-
-    Parameters
-    ----------
-    title : str
-        Title of the page, as text.
-    page : str
-        The page, such as "ephemeral/four-sources".
-    edition : Edition
-        The edition that the page is part of.
-    found : dict
-        Collated results of the notebooks.
-    description : str
-        Description of the page, as text; left out if empty.
-    """
+    """Return the metadata of a page as HTML elements for its head."""
     place = Place(page, edition)
     front = page == "index"
     said = linked_data.book(place) if front else linked_data.chapter(title, place, found)

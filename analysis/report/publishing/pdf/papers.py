@@ -34,19 +34,8 @@ def papers() -> dict[str, dict[str, Any]]:
 def paper_html(html: str, paper: Mapping[str, Any], edition: Edition) -> str:
     """Return the HTML of a paper, ready to print.
 
-    Parameters
-    ----------
-    html : str
-        The book as one HTML page.
-    paper : mapping
-        Entry of ``_papers.yml`` with ``from``, ``until``, ``title`` and ``without``.
-    edition : Edition
-        The edition that is printed.
-
-    Raises
-    ------
-    ValueError
-        If the book has no section with one of the labels.
+    `html`: the book as one HTML page; `paper`: entry of ``_papers.yml`` with ``from``, ``until``,
+    ``title`` and ``without``. Raises ValueError if the book has no section with one of the labels.
     """
     soup = BeautifulSoup(html, "html.parser")
     page, end = (_section(soup, paper[name]) for name in ("from", "until"))
@@ -69,14 +58,7 @@ def paper_html(html: str, paper: Mapping[str, Any], edition: Edition) -> str:
 def print_papers(page: Path, folder: Path, edition: Edition) -> list[Path]:
     """Print every paper and return the PDFs; a failed run does not change existing files.
 
-    Parameters
-    ----------
-    page : Path
-        The book as one HTML page, in the folder of its images.
-    folder : Path
-        Folder for the PDFs.
-    edition : Edition
-        The edition that is printed.
+    `page`: the book as one HTML page, in the folder of its images.
     """
     html = page.read_text(encoding="utf-8")
     printed = []

@@ -61,13 +61,7 @@ _PAGE_URL = "https://page.invalid/"
 
 
 def print_contents(contents: dict[str, Any]) -> dict[str, Any]:
-    """Return the table of contents of the printed book.
-
-    Parameters
-    ----------
-    contents : dict
-        Content of ``_toc.yml``.
-    """
+    """Return the table of contents of the printed book."""
     ordered = copy.deepcopy(contents)
     last = []
     for part in ordered["parts"]:
@@ -82,12 +76,8 @@ def print_contents(contents: dict[str, Any]) -> dict[str, Any]:
 def printable_html(html: str, address: str) -> str:
     """Return the HTML of the whole book, ready to print.
 
-    Parameters
-    ----------
-    html : str
-        Output of the builder ``singlehtml``.
-    address : str
-        Base URL of the published book; if it is empty, links to files become text.
+    `html`: output of the builder ``singlehtml``; `address`: base URL of the published book; if it
+    is empty, links to files become text.
     """
     soup = BeautifulSoup(html, "html.parser")
     body = soup.select_one("article") or soup.select_one("main") or soup.body
@@ -159,10 +149,7 @@ def _fix_links(body: Tag, address: str) -> None:
 def find_browser() -> str:
     """Return the path of Chromium.
 
-    Raises
-    ------
-    RuntimeError
-        If it is not installed.
+    Raises RuntimeError if it is not installed.
     """
     found = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if found is None:
@@ -175,10 +162,7 @@ def find_browser() -> str:
 def print_page(page: Path, target: Path) -> None:
     """Print an HTML file to a PDF with Chromium.
 
-    Raises
-    ------
-    RuntimeError
-        If Chromium is not installed, or fails.
+    Raises RuntimeError if Chromium is not installed, or fails.
     """
     browser = find_browser()
     with tempfile.TemporaryDirectory() as data:
@@ -204,15 +188,7 @@ def outline(reader: PdfReader) -> list[tuple[int, str, int]]:
 
 
 def front_matter(entries: list[tuple[int, str, int]], edition: Edition) -> str:
-    """Return title page and table of contents as HTML; page numbers count the body from 1.
-
-    Parameters
-    ----------
-    entries : list of (level, title, page)
-        As `outline` returns them; levels 0 and 1 are listed.
-    edition : Edition
-        The edition that is printed.
-    """
+    """Return title page and table of contents as HTML; page numbers count the body from 1."""
     title, _, more = cff()["title"].partition("? ")
     cited = escape(plain_citation(edition))
     lines = "".join(
@@ -258,14 +234,7 @@ def merge_front_matter(front: Path, body: Path, target: Path, edition: Edition) 
 def print_book(page: Path, target: Path, edition: Edition) -> None:
     """Print the book to a PDF; a failed run does not change an existing file.
 
-    Parameters
-    ----------
-    page : Path
-        Output of the builder ``singlehtml``.
-    target : Path
-        The PDF.
-    edition : Edition
-        The edition that is printed.
+    `page`: output of the builder ``singlehtml``.
     """
     paper, body, front = (page.with_name(f"{n}") for n in ("paper.html", "body.pdf", "front.html"))
     paper.write_text(
