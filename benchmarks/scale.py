@@ -4,7 +4,8 @@ The sources differ in all their rates, a hundredth of them is crawled in every e
 are timed in turn within one run, after the calendar has settled.
 
 ``python -m benchmarks.scale`` measures this at thousands to ten million sources and writes the
-table that the book draws, `RESULTS`, in units of one bare pass over the same number of sources.
+table that the book draws, `RESULTS`, in units of one bare pass over the same number of sources. The
+rows of the book's benchmarks that compare the same times take them from this table.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ SIZES = (10**3, 3 * 10**3, 10**4, 3 * 10**4, 10**5, 3 * 10**5, 10**6, 3 * 10**6,
 RESULTS = MEASURED / "scale.csv"
 # passes: time of an epoch over that of a bare pass; bytes: what the calendar holds for a source.
 TABLE_COLUMNS = ("sources", "budget", "way", "passes", "bytes", "cpus")
+PRINTED, PASS = "printed formula and argpartition", "one bare pass, alpha x + u"
 
 
 def rows() -> Iterator[dict[str, Any]]:
@@ -62,11 +64,11 @@ def epoch_rows(count: int) -> Iterator[dict[str, Any]]:
     times, held = epoch_times(count)
     epoch = {name: min(taken) for name, taken in times.items()}
     size = f"N = {count:.0e}, M = {count // CRAWLED:.0e}, {held:.0f} bytes a source"
-    calendar_name, printed = "epoch of the calendar", "printed formula and argpartition"
-    yield row(calendar_name, epoch["calendar"], printed, epoch["printed"], size)
+    calendar_name = "epoch of the calendar"
+    yield row(calendar_name, epoch["calendar"], PRINTED, epoch["printed"], size)
     yield row(calendar_name, epoch["calendar"], "compiled full ranking", epoch["ranking"], size)
-    yield row(calendar_name, epoch["calendar"], "one bare pass, alpha x + u", epoch["pass"], size)
-    yield row("threshold scan of content", epoch["scan"], printed, epoch["printed"], size)
+    yield row(calendar_name, epoch["calendar"], PASS, epoch["pass"], size)
+    yield row("threshold scan of content", epoch["scan"], PRINTED, epoch["printed"], size)
 
 
 def epoch_times(
@@ -124,6 +126,20 @@ def write_table(path: Path = RESULTS) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([TABLE_COLUMNS, *table])
+
+
+def carry_over(table: Path = RESULTS, benchmarks: Path = MEASURED / "benchmarks.csv") -> None:
+    """Write the ratios that follow from the times of `N` sources in a table into the benchmarks."""
+    times = pd.read_csv(table).query("sources == @N").set_index("way")["passes"]
+    ratios = {
+        ("epoch of the calendar", PRINTED): times["printed"] / times["calendar"],
+        ("epoch of the calendar", PASS): 1 / times["calendar"],
+        ("threshold scan of content", PRINTED): times["printed"] / times["scan"],
+    }
+    rows = pd.read_csv(benchmarks, dtype=str, keep_default_na=False)
+    for (name, peer), ratio in ratios.items():
+        rows.loc[rows["name"].eq(name) & rows["peer"].eq(peer), "ratio"] = f"{ratio:.3g}"
+    rows.to_csv(benchmarks, index=False, lineterminator="\r\n")
 
 
 def exact_row(count: int, epochs: int, ages: str) -> dict[str, Any]:
@@ -210,7 +226,7 @@ def large_row(count: int, settle: int = 150, rounds: int = 20) -> dict[str, Any]
         f"source; loaded from Parquet in the time of {loading / (10 * theirs):.0f} passes"
     )
     name = "epoch of the calendar in single precision"
-    return row(name, ours, "one bare pass, alpha x + u", 10 * theirs, note)
+    return row(name, ours, PASS, 10 * theirs, note)
 
 
 def write_sources(path: Path, count: int, rows: int = 2**20) -> None:
@@ -343,3 +359,4 @@ def rank_all(
 
 if __name__ == "__main__":
     write_table()
+    carry_over()

@@ -55,16 +55,29 @@ def escaped_words(text: object) -> str:
     return "".join(part if n % 2 else escaped(part) for n, part in enumerate(parts))
 
 
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 def with_powers(text: str) -> str:
-    """Write the power of ten of a number in scientific notation as a power.
+    r"""Write numbers in scientific notation with powers of ten, with spaces that do not break.
 
     Examples
     --------
-    >>> with_powers("5.15e47"), with_powers("1e-6"), with_powers("3.5"), with_powers("the 2e")
-    ('5.15 × 10⁴⁷', '1 × 10⁻⁶', '3.5', 'the 2e')
+    >>> with_powers("5.15e47").split("\xa0"), with_powers("2e-04").split("\xa0")
+    (['5.15', '×', '10⁴⁷'], ['2', '×', '10⁻⁴'])
+    >>> with_powers("1e-6"), with_powers("0e+00"), with_powers("3.5"), with_powers("the 2e")
+    ('10⁻⁶', '0', '3.5', 'the 2e')
     """
-    power = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-    return re.sub(r"(?<=\d)e\+?(-?\d+)\b", lambda found: f" × 10{found[1].translate(power)}", text)
+    return re.sub(r"(?<![\w.])(\d[\d.]*)e([-+]?\d+)\b", _power, text)
+
+
+def _power(found: re.Match[str]) -> str:
+    """Write a number and its exponent of ten with a power."""
+    number, exponent = found[1], int(found[2])
+    if exponent == 0:
+        return number
+    power = "10" + str(exponent).translate(_RAISED)
+    return power if number == "1" else f"{number}\u00a0×\u00a0{power}"
 
 
 def as_mathtext(text: object) -> str:

@@ -20,6 +20,7 @@
         const sources = book.sourcesOf(state, size);
         const run = math.simulate(sources, state.policy, state.M, state.epochs);
         const cycle = math.longRunCycle(sources, state.policy, state.M);
+        const index = state.policy === "whittle" ? cycle : math.longRunCycle(sources, "whittle", state.M);
         const x = { range: [0, state.epochs - 1], label: "epoch" };
         const panels = sources.map((_, i) => {
           const points = run.states.map((states, t) => [t, states[i]]);
@@ -31,7 +32,7 @@
         const panel = meanPanel(run, cycle, width, 170, x);
         return {
           picture: [...panels, panel], words: told(state, cycle, mean(run.rewards)),
-          numbers: { average: cycle?.average, period: cycle?.crawls.length },
+          numbers: { average: index?.average, period: index?.crawls.length },
           legend: [[book.keyDot(colour(0)), "a crawl"], [book.keyLine(colour(0)), "mean so far"], [book.keyLine(colour(6), "6 4"), "long run"]],
         };
       },
@@ -61,13 +62,15 @@
       ],
       draw(state, width) {
         const run = math.simulate(sources, state.policy, state.M, EPOCHS);
-        const cycle = math.longRunCycle(sources, state.policy, state.M);
+        const cycles = Object.fromEntries(POLICIES.map(([name]) => [name, math.longRunCycle(sources, name, state.M)]));
+        const cycle = cycles[state.policy];
         const grid = book.panel(width, 30 + 20 * size, { range: [0, EPOCHS], label: "epoch", quiet: true },
           { range: [size, 0], label: "source", ticks: sources.map((_, i) => i + 0.5), names: sources.map((_, i) => i + 1) });
         run.crawls.forEach((crawled, t) => crawled.forEach((i) => grid.cell([t + 0.08, i + 0.1], [t + 0.92, i + 0.9], colour(i))));
         return {
           picture: [grid, meanPanel(run, cycle, width, 150, { range: [0, EPOCHS - 1], label: "epoch" })],
           words: told({ ...state, epochs: EPOCHS }, cycle, mean(run.rewards)),
+          numbers: Object.fromEntries(POLICIES.map(([name]) => [name, cycles[name]?.average])),
           legend: [[book.keyCell(colour(0)), "a crawl, in its source's colour"], [book.keyLine(colour(0)), "mean so far"], [book.keyLine(colour(6), "6 4"), "long run"]],
         };
       },
@@ -107,7 +110,8 @@
       ],
       draw(state, width) {
         const { of, bent: moved, label, ticks } = measures[state.show];
-        const shown = places.filter((n) => state.kind === "all" || kind(n) === state.kind), chosen = state.instance - 1;
+        const shown = places.filter((n) => state.kind === "all" || kind(n) === state.kind);
+        const place = Math.min(state.instance, shown.length), chosen = shown[place - 1];
         const all = WAYS.flatMap((way) => places.map((n) => moved(of(way, n))));
         const [low, high] = [Math.min(...all), Math.max(...all)], room = 0.03 * (high - low) || 1;
         const kept = ticks && ticks.filter((tick) => moved(tick) >= low - room && moved(tick) <= high + room);
@@ -124,11 +128,13 @@
         const each = (n, digits) => listed(WAYS.map((way) => `${way} ${said(of(way, n), digits)}`));
         const worst = Math.max(...shown.map((n) => of("value", n)));
         const unit = state.show === "loss" ? "% lost" : "budgets spent";
+        const over = state.show === "loss" ? " A way that spends more than the budget can earn more than the optimum, and loses less than nothing." : "";
         return {
           picture: [panel],
-          words: `Instance ${state.instance} (${kind(chosen)}), ${unit}: ${each(chosen, 2)}. Over the ${shown.length} instances shown, `
+          numbers: Object.fromEntries(WAYS.map((way) => [way, measures.loss.of(way, chosen)])),
+          words: `Instance ${place} of ${shown.length} (${kind(chosen)}), ${unit}: ${each(chosen, 2)}. Over these ${shown.length} instances `
             + `value has mean ${said(mean(shown.map((n) => of("value", n))), 3)} and is ${said(worst, 2)} at most; `
-            + `reach has mean ${said(mean(shown.map((n) => of("reach", n))), 2)}.`,
+            + `reach has mean ${said(mean(shown.map((n) => of("reach", n))), 2)}.${over}`,
           legend: [[book.keyDot(colour(6), true), "the instance that is followed"], [book.keyLine(colour(6)), "mean (bar)"]],
         };
       },

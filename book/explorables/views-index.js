@@ -13,7 +13,7 @@
     return {
       title: `Drive it: the index of source ${parameters.source} is the highest of many lines`,
       controls: [
-        { name: "x", label: "Content x (or drag in the picture)", unit: "share of u*", type: "range", min: 0, max: 1.2, step: 0.005, value: Number(second.toFixed(3)) },
+        { name: "x", label: "Content x (or drag in the picture)", unit: "share of u*", type: "range", min: 0, max: 1.2, step: 0.005, value: second },
         { name: "decay", label: "Decay of interest in an epoch, μT", type: "range", min: 0.05, max: 3, log: true, value: own.decay },
       ],
       draw(state, width) {
@@ -40,7 +40,7 @@
           ? `on the line η = ${wait}: at that subsidy a crawl and a wait tie, and the source is then crawled whenever it is ${book.plural(wait, "epoch")} old.`
           : "which is x/C: from u* on, waiting gains nothing.";
         return {
-          picture: [panel], words: `${where}, ${why}`,
+          picture: [panel], words: `${where}, ${why}`, numbers: { content: x, index: value, wait: Math.max(1, wait) },
           legend: [[book.keyLine(colour(6)), "index"], [book.keyDot(colour(6)), `ages 1 to ${LINES}`], [book.keyLine(colour(5), "5 4"), `lines η = 1 to ${LINES}`],
             ...(wait ? [[book.keyLine(colour(1), "5 4"), `the highest here, η = ${wait}`]] : [])],
           drag: (place) => ({ x: Number((panel.inverse(place) / limit).toFixed(3)) }),

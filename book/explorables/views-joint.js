@@ -11,10 +11,10 @@
     return {
       title: `Drive it: a price, a queue, and who is crawled${size < all ? ` (the first ${size} sources)` : ""}`,
       controls: [
-        { name: "price", label: "Price of a page p", unit: "content", type: "range", min: 0, max: Number((1.2 * worth).toPrecision(3)), value: Number((0.1 * worth).toPrecision(2)) },
-        { name: "q", label: "Pages that wait, q", type: "range", min: 0, max: 2000, integer: true, value: 50 },
+        { name: "price", label: "Price of a page p", unit: "content", type: "range", min: 0, max: Number((1.2 * worth).toPrecision(3)), value: values["together-price"] },
+        { name: "q", label: "Pages that wait, q", type: "range", min: 0, max: 2000, integer: true, value: values["together-queue"] },
         { name: "s", label: "Pages indexed per unit of time, s", type: "range", min: 1, max: 10000, log: true, value: parameters.index_rate },
-        { name: "M", label: "Budget M", unit: "sources per epoch", type: "range", min: 1, max: size, integer: true, value: Math.min(2, size) },
+        { name: "M", label: "Budget M", unit: "sources per epoch", type: "range", min: 1, max: size, integer: true, value: values["together-budget"] },
       ],
       draw(state, width) {
         // Indexed freshest first: worth less by one indexing, and fading the faster the more pages there are.

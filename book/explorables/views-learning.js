@@ -39,7 +39,7 @@
         const runs = !chosen.length ? "No runs are shown for this unit."
           : `In the runs with c = ${state.c}, ${range}% of the thresholds end on their bounds.`;
         return {
-          picture: panels,
+          picture: panels, numbers: { reward: now.reward, engaged: now.engaged },
           words: `Thresholds at their upper bounds, κ = ${said(state.kappa)}, states ${told}: ${said(now.reward, 2)} per epoch with ${said(now.engaged, 3)} sources crawled. ${runs}`,
           legend: [[book.keyLine(colour(0)), "thresholds at their upper bounds, exact"], ...(chosen.length ? [[book.keyDot(colour(1)), "runs of the scheme, 95% intervals"]] : []), [book.keyDot(colour(6), true), "this κ"]],
           drag: (place) => ({ kappa: Number(panels[1].inverse(place).toPrecision(3)) }),
@@ -56,6 +56,16 @@
   const slug = (name) => name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/-+$/, "");
 
   book.define("explore-learners", ({ parameters, rows }) => {
+    // One sentence: who has lost least and who most. The key has the others.
+    function told(budget, near) {
+      const [least, most] = [near[0], near[near.length - 1]];
+      const lost = ({ n }) => {
+        const [low, high] = [said(rows.low[n], 3), said(rows.high[n], 3)];
+        return `${said(rows.mean[n], 3)}% (${low === high ? "the same in all runs" : `95% interval ${low} to ${high}`})`;
+      };
+      return `At M = ${budget}, after ${rows.epoch[least.n]} epochs, ${least.name} has lost least of the index policy's reward, ${lost(least)}`
+        + `${near.length > 1 ? `, and ${most.name} most, ${lost(most)}` : ""}.`;
+    }
     const names = [...new Set(rows.learner)], budgets = [...new Set(rows.budget)];
     const opened = budgets.includes(parameters.budget) ? parameters.budget : budgets[0];
     const stops = [...new Set(rows.epoch)].sort((a, b) => a - b), [first, last] = [stops[0], stops[stops.length - 1]];
@@ -70,10 +80,12 @@
       ],
       draw(state, width) {
         const floor = (value) => (state.logy ? Math.max(value, FLOOR) : value);
-        const curves = names.map((name, place) => {
+        const all = names.map((name, place) => {
           const mine = rows.learner.map((_, n) => n).filter((n) => rows.learner[n] === name && String(rows.budget[n]) === state.M);
-          return { name, place, mine };
-        }).filter(({ name, mine }) => state[slug(name)] && mine.length);
+          const closer = (best, one) => (Math.abs(rows.epoch[one] - state.epoch) < Math.abs(rows.epoch[best] - state.epoch) ? one : best);
+          return { name, place, mine, n: mine.length ? mine.reduce(closer) : null };
+        }).filter(({ mine }) => mine.length);
+        const curves = all.filter(({ name }) => state[slug(name)]);
         const highest = Math.max(FLOOR * 10, ...curves.flatMap(({ mine }) => mine.map((n) => rows.high[n])));
         const x = { range: [first, last], log: state.logx, label: "epoch" };
         const panel = book.panel(width, 360, x, { range: [state.logy ? FLOOR : Math.min(0, ...curves.flatMap(({ mine }) => mine.map((n) => rows.low[n]))), 1.05 * highest], log: state.logy, clip: true, label: "loss so far (% of the index policy's reward)" });
@@ -81,19 +93,13 @@
           const line = (column) => mine.map((n) => [rows.epoch[n], floor(rows[column][n])]);
           panel.band(line("low"), line("high"), tint(place)).line(line("mean"), tint(place), { dash: DASHES[place % 7] });
         });
-        const near = curves.map(({ name, place, mine }) => {
-          const n = mine.reduce((best, one) => (Math.abs(rows.epoch[one] - state.epoch) < Math.abs(rows.epoch[best] - state.epoch) ? one : best));
-          return { name, place, n };
-        }).sort((a, b) => rows.mean[a.n] - rows.mean[b.n]);
+        const near = [...curves].sort((a, b) => rows.mean[a.n] - rows.mean[b.n]);
         panel.line([[state.epoch, panel.lowest], [state.epoch, 1.05 * highest]], colour(6), { thick: 1 });
         near.forEach(({ place, n }) => panel.dots([[rows.epoch[n], floor(rows.mean[n])]], tint(place), { radius: 4.5 }));
-        const each = near.map(({ name, n }) => `${name} ${said(rows.mean[n], 3)} (${said(rows.low[n], 3)} to ${said(rows.high[n], 3)})`);
         return {
-          picture: [panel],
-          words: near.length
-            ? `At M = ${state.M}, after ${rows.epoch[near[0].n]} epochs, % lost, with 95% intervals, least first: ${each.join("; ")}.`
-            : "No learner is switched on.",
-          legend: curves.map(({ name, place }) => [book.keyLine(tint(place), DASHES[place % 7]), name]),
+          picture: [panel], numbers: Object.fromEntries(all.map(({ name, n }) => [slug(name), rows.mean[n]])),
+          words: near.length ? told(state.M, near) : "No learner is switched on.",
+          legend: curves.map(({ name, place, n }) => [book.keyLine(tint(place), DASHES[place % 7]), `${name}: ${said(rows.mean[n], 3)}%`]),
           drag: (place) => ({ epoch: Math.round(panel.inverse(place)) }),
         };
       },

@@ -63,6 +63,7 @@
       const empty = curve.filter((height) => height >= 0).length;
       return {
         picture: [panel],
+        numbers: { gain, always, saving: 100 * (1 - gain / always) },
         words: `With γ = ${said(state.gamma)} μ, K = ${state.K}, λ = ${said(state.rate)} μ and N = ${state.N}, the best policy costs ${said(gain)} μ per unit of time, against ${said(always)} μ with all robots always on. `
           + `${falls ? `It is a switching curve: with no robot active one is started up to ${book.plural(curve[0], "page")}, and an empty queue starts one while fewer than ${empty} are active.` : "It is not a switching curve."}`,
         legend: [[book.keyCell(colour(0)), "start one more robot"], [book.keyCell("var(--touch-ground)"), "start none (dot)"]],

@@ -73,8 +73,6 @@
 
   // Epochs drawn, and the most that are followed until the schedule repeats itself.
   const DRAWN = 40, LONGEST = 5000;
-  // The delay and the budget of the page's example of a schedule.
-  const OPENED = { delay: 2, budget: 2 };
 
   book.define("explore-calendar", ({ values }) => {
     const rates = book.rateColumns(values, "many-machines-few");
@@ -82,8 +80,8 @@
     return {
       title: `Drive it: the calendar of ${sources.length} sources`,
       controls: [
-        { name: "delay", label: "Crawl delay of every source", unit: "epochs", type: "range", min: 1, max: 20, integer: true, value: OPENED.delay },
-        { name: "M", label: "Budget M", unit: "sources per epoch", type: "range", min: 1, max: 6, integer: true, value: OPENED.budget },
+        { name: "delay", label: "Crawl delay of every source", unit: "epochs", type: "range", min: 1, max: 20, integer: true, value: values["many-machines-few-delay"] },
+        { name: "M", label: "Budget M", unit: "sources per epoch", type: "range", min: 1, max: 6, integer: true, value: values["many-machines-few-budget"] },
       ],
       draw(state, width) {
         const plan = math.schedule(sources, state.M, state.delay, LONGEST), size = sources.length;
@@ -111,7 +109,7 @@
           .line(plan.rewards.slice(0, DRAWN).map((reward, t) => [t + 0.5, reward]), colour(0));
         const unspent = spent < state.M - 1e-9 ? ` The delay leaves only ${said(spent, 2)} crawls an epoch to make.` : "";
         return {
-          picture: [grid, panel],
+          picture: [grid, panel], numbers: { earned, bound, share: (100 * earned) / bound },
           words: `With a crawl delay of ${book.plural(state.delay, "epoch")} and M = ${state.M}, the policy earns ${said(earned, 2)} an epoch (${over}), `
             + `${said((100 * earned) / bound, 1)}% of the relaxed bound ${said(bound, 2)} under that delay; without a delay the bound is `
             + `${said(free, 2)}. In the ${DRAWN} epochs drawn, a source has to wait for its delay ${book.plural(held, "time")}.${unspent}`,

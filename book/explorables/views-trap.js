@@ -5,10 +5,10 @@
   const source = (limit, alpha) => ({ limit, decay: -Math.log(alpha), cost: 1 });
   const listed = (ages) => (ages.length ? `age ${ages.join(" or ")}` : "no age: it is never crawled");
 
-  book.define("explore-trap", () => ({
+  book.define("explore-trap", ({ values }) => ({
     title: "Drive it: beliefs that predict what a crawl of source 1 finds",
     controls: [
-      { name: "alpha", label: "Believed \u03b1 of source 1 (or drag in the picture)", type: "range", min: 0.02, max: 0.98, step: 0.01, value: 0.5 },
+      { name: "alpha", label: "Believed \u03b1 of source 1 (or drag in the picture)", type: "range", min: 0.02, max: 0.98, step: 0.01, value: values["learning-trap-believed"] },
       { name: "k", label: "Age at which source 1 was met", unit: "epochs", type: "range", min: 1, max: 4, step: 1, integer: true, value: 2 },
       { name: "second", label: "u* of source 2", unit: "value units", type: "range", min: 1, max: 12, step: 0.1, value: 8 },
     ],
@@ -36,6 +36,7 @@
           : loss > 1e-9 ? "Nothing that it finds on average contradicts the belief: the loss is for ever." : "Nothing that it finds contradicts the belief, and nothing is lost.";
       return {
         picture: [panel],
+        numbers: { limit: believed[0].limit, earned: run.average, best, loss: Math.max(loss, 0) },
         words: `Believe \u03b1 = ${said(state.alpha)} and u* = ${said(believed[0].limit)} of source 1 (truth: 0.1 and 10). The index policy then meets source 1 at ${listed(run.gaps[0])}, and source 2 at ${listed(run.gaps[1])}${sees.length ? `; of source 1, ${sees.join(", ")}` : ""}. It earns ${said(run.average)} of ${said(best)} per epoch, ${said(Math.max(loss, 0), 2)}% less than the truth would. ${verdict}`,
         legend: [...ages.map((age, n) => [book.keyLine(colour(n), ["", "7 4", "2 3"][n]), `source 1 at age ${age}, believed`]),
           ...ages.map((age, n) => [book.keyLine(colour(6), ["1 3", "7 4", ""][n]), `source 2 at age ${age}`])],

@@ -1,6 +1,6 @@
 // Run in a page that shows one drawing of the book, at a width in pixels: say which of its texts overlap, are cut off
-// at its edge, are too small, too faint for what lies behind them, or crossed by a curve; and which axes have ticks
-// without labels. Matplotlib writes a text as a group `text_N` of glyphs, drawn in units of a hundredth of the letter
+// at its edge, are too small, too faint for what lies behind them, crossed by a curve or lie on a point; which axes have
+// ticks without labels; and which lines of a legend have lost the points of their curve. Matplotlib writes a text as a group `text_N` of glyphs, drawn in units of a hundredth of the letter
 // size, with its words in a comment.
 (width) => {
   const svg = document.querySelector("svg");
@@ -72,6 +72,32 @@
       && points.some((q, i) => i && !q.move && runsThrough(points[i - 1], q, box));
   });
 
+  // Points: each is drawn by a reference to its shape, in the group of its line or of its collection.
+  const pointed = (e) => e.querySelector(":scope > use, :scope > g > use") !== null;
+  const outOf = (selector) => (e) => !e.closest(selector);
+  const points = [...svg.querySelectorAll("g[id^=line2d_] use, g[id^=PathCollection_] use")]
+    .filter(outOf("g[id^=xtick_], g[id^=ytick_], g[id^=legend_]")).map((e) => e.getBoundingClientRect());
+  const onPoint = (text) => !text.slanted && !hasGround(text) && points.some((box) =>
+    Math.min(box.right, text.box.right) - Math.max(box.left, text.box.left) > 1.5
+    && Math.min(box.bottom, text.box.bottom) - Math.max(box.top, text.box.top) > 1.5);
+
+  // Lines of a legend without points, where all curves of their look have some.
+  const look = (e) => {
+    const path = e.querySelector(":scope > path");
+    if (!path || getComputedStyle(path).stroke === "none") return null;
+    return `${getComputedStyle(path).stroke} ${getComputedStyle(path).strokeDasharray}`;
+  };
+  const lines = [...svg.querySelectorAll("g[id^=line2d_]")].filter(outOf("g[id^=xtick_], g[id^=ytick_]")).filter(look);
+  const drawn = lines.filter(outOf("g[id^=legend_]"));
+  // An error bar's key has its point in a group of its own.
+  const keys = [...svg.querySelectorAll("g[id^=legend_] use")].filter((e) => !e.closest("g[id^=text_]"))
+    .map((e) => e.getBoundingClientRect());
+  const onKey = (line) => keys.some((box) => box.left < line.right && box.right > line.left && box.top <= line.bottom && box.bottom >= line.top);
+  const pointless = lines.filter((e) => e.closest("g[id^=legend_]") && !onKey(e.querySelector("path").getBoundingClientRect())).filter((e) => {
+    const alike = drawn.filter((curve) => look(curve) === look(e));
+    return alike.length && alike.every(pointed);
+  }).map((e) => `${e.id}: ${look(e)}`);
+
   // The axes of panels: their ticks, and how many of these have a label. Panels of a row or a column share labels.
   const panels = [...svg.querySelectorAll("g[id^=axes_]")].map((panel) => {
     const box = panel.querySelector("g[id^=patch_]").getBoundingClientRect();
@@ -90,7 +116,7 @@
     other[axis].labels && (other === one || mates[axis](one, other)))).map((axis) => `${one.name}: ${axis}`));
 
   const texts = [...svg.querySelectorAll("g[id^=text_]")].flatMap(read);
-  const said = { texts: texts.length, overlapping: [], cut: [], small: [], faint: [], crossed: [], bare };
+  const said = { texts: texts.length, overlapping: [], cut: [], small: [], faint: [], crossed: [], bare, pointless };
   texts.forEach((one, i) => {
     const { box } = one;
     if (one.size < 8) said.small.push(`${one.name}: ${one.size.toFixed(1)} px`);
@@ -103,6 +129,7 @@
       if (wide > 1.5 && high > 1.5) said.overlapping.push(`${one.name} and ${other.name}`);
     }
     if (crossed(one)) said.crossed.push(one.name);
+    if (onPoint(one)) said.crossed.push(`${one.name}: on a point`);
     const [high, low] = [luminance(one.colour), luminance(ground(one))].sort((a, b) => b - a);
     const ratio = (high + 0.05) / (low + 0.05);
     if (ratio < 4.5) said.faint.push(`${one.name}: ${ratio.toFixed(1)}`);

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis.ephemeral import (
@@ -19,11 +20,14 @@ from analysis.ephemeral import (
     whittle_index,
     whittle_index_at_age,
 )
+from analysis.ephemeral.studies.many_machines.experiment import reward_of_cycle
 from analysis.joint import priced_index
+from analysis.joint.studies.together.experiment import View, crawls_of
 from analysis.learning import closed_loop, soft_threshold_value
+from analysis.learning.studies.learning_trap.experiment import belief, example
 from analysis.report.pages.directives.explorables import COMMON_SCRIPTS
 from analysis.report.paths import BOOK
-from analysis.restarts import thresholds
+from analysis.restarts import RestartArm, thresholds
 from analysis.restarts.instances.generators import unstructured_arm
 from analysis.robots import (
     RobotControl,
@@ -543,41 +547,6 @@ def followed(shown):
     return {number["number"]: float(number["value"]) for number in numbers}
 
 
-def at_budget_four(shown):
-    """What follows on four sources once three steps have moved the budget from 1 to 4."""
-    cycle = long_run_cycle(four_sources(), "whittle", 4)
-    return {"average": cycle.average_reward, "period": cycle.period}
-
-
-def at_a_later_budget(shown):
-    """What follows for the timetable of the first eight sources, three crawls an epoch later."""
-    values = list(place_data(shown)["values"].values())
-    budget = min(3 + place_data(shown)["parameters"]["budget"], len(values[0]))
-    plain = timetable(Sources(*values), budget, odd_parts=(1,))
-    return {"average": plain.average_reward, "bound": plain.bound}
-
-
-def at_a_larger_weight(shown):
-    """What follows for the robots at the weight that the sentence shows."""
-    given = place_data(shown)["parameters"]
-    gamma = float(tied(shown, "sets").first.get_attribute("aria-valuenow"))
-    capacity, rate = given["capacities"][1], 1 / given["load_of_one"]
-    best = optimal_robots(rate, gamma, capacity)
-    return {"best": best, "cost": static_cost(best * rate, gamma, capacity)}
-
-
-LOAD_PICTURES = """async () => {
-  const pictures = [...document.querySelectorAll("article img")];
-  pictures.forEach((one) => { one.loading = "eager"; });
-  await Promise.all(pictures.map((one) => one.decode().catch(() => {})));
-}"""
-SENTENCES = {
-    "explore-four-sources": at_budget_four,
-    "explore-timetable": at_a_later_budget,
-    "explore-robots-cost": at_a_larger_weight,
-}
-
-
 def place_data(shown):
     """The JSON that a page gives an explorable."""
     text = Path(shown.tab.url.partition("#")[0].removeprefix("file://")).read_text("utf-8")
@@ -585,21 +554,172 @@ def place_data(shown):
     return json.loads(found[1])
 
 
-@pytest.mark.parametrize("id", SENTENCES)
-def test_a_number_in_a_sentence_drives_the_picture_and_what_follows(opened, site, id):
+def set_to(shown, control):
+    """What a control of an explorable is set to, as a number or a word."""
+    text = shown.place.locator(f"[id='{shown.id}--{control}']").input_value()
+    return float(text) if re.fullmatch(r"-?[\d.]+(e-?\d+)?", text) else text
+
+
+def given_sources(shown):
+    """The sources whose rates the page gives, in the order arrival, utility, decay (and cost)."""
+    columns = [
+        column for column in place_data(shown)["values"].values() if isinstance(column, list)
+    ]
+    return Sources(*map(np.array, columns))
+
+
+def of_four_sources(shown):
+    cycle = long_run_cycle(four_sources(), "whittle", int(set_to(shown, "M")))
+    return {"average": cycle.average_reward, "period": cycle.period}
+
+
+def of_front(shown):
+    budget = int(set_to(shown, "M"))
+    cycles = {name: long_run_cycle(four_sources(), name, budget) for name in POLICIES}
+    return {name: cycle.average_reward for name, cycle in cycles.items()}
+
+
+def of_lines(shown):
+    """An index at a share of u*, of the page's source with another decay."""
+    limit, decay = float(given_sources(shown).u_star[0]), set_to(shown, "decay")
+    source, content = Sources([limit * decay], [1.0], [decay]), limit * set_to(shown, "x")
+    return {"content": content, "index": float(whittle_index(source, [content])[0])}
+
+
+def of_costs(shown):
+    rows, place = place_data(shown)["rows"], int(set_to(shown, "instance")) - 1
+    return {way: 100 * (1 - rows[way][place]) for way in ("value", "index", "reach")}
+
+
+def of_timetable(shown):
+    sources = given_sources(shown).subset(slice(8))
+    plain = timetable(sources, int(set_to(shown, "M")), odd_parts=(1,))
+    return {"average": plain.average_reward, "bound": plain.bound}
+
+
+def of_calendar(shown):
+    sources, budget, delay = given_sources(shown), set_to(shown, "M"), int(set_to(shown, "delay"))
+    earned = reward_of_cycle(sources, budget, delay)
+    limit = float(relaxed_problem(sources, budget, min_age=delay).bound)
+    return {"earned": earned, "bound": limit, "share": 100 * earned / limit}
+
+
+def of_together(shown):
+    view = View(*(set_to(shown, name) for name in ("price", "q", "M", "s")))
+    count, pages = crawls_of(given_sources(shown).subset(slice(8)), view)
+    return {"crawls": count, "pages": pages}
+
+
+def of_threshold(shown):
+    arm = RestartArm(*map(np.array, list(place_data(shown)["values"].values())[1:]))
+    lines, penalty = thresholds(arm, set_to(shown, "b")), set_to(shown, "penalty")
+    best = int(lines.best(penalty))
+    cost = float(lines.cost_at(penalty)[best])
+    return {"best": best + 1, "cost": cost, "activity": 100 * float(lines.activity[best])}
+
+
+def of_tie_rules(shown):
+    ratios = np.array(place_data(shown)["rows"]["alpha"])
+    inside = 100 * float((ratios >= set_to(shown, "low")).mean())
+    return {"inside": inside, "least": ratios.min(), "median": np.median(ratios)}
+
+
+def of_learners(shown):
+    rows = pd.DataFrame(place_data(shown)["rows"])
+    rows = rows[rows.budget.eq(set_to(shown, "M")) & rows.epoch.eq(set_to(shown, "epoch"))]
+    lost = rows.set_index("learner")["mean"]
+    names = {
+        "certainty-equivalence-ucb": "certainty equivalence, UCB",
+        "certainty-equivalence-thompson": "certainty equivalence, Thompson",
+        "whittle-index-q-learning": "Whittle-index Q-learning",
+    }
+    return {number: lost[learner] for number, learner in names.items()}
+
+
+def of_trap(shown):
+    found = closed_loop(example(), belief(set_to(shown, "alpha")), 1)
+    best = long_run_cycle(example(), "whittle", 1).average_reward
+    limit = float(belief(set_to(shown, "alpha")).u_star[0])
+    earned = found.cycle.average_reward
+    return {"limit": limit, "earned": earned, "best": best, "loss": 100 * found.loss}
+
+
+def of_printed_scheme(shown):
+    sources = given_sources(shown)
+    kappa, unit = set_to(shown, "kappa"), float(sources.u_star.max())
+    found = soft_threshold_value(sources, sources.u_star, kappa, scale=unit)
+    return {"reward": found.average_reward, "engaged": found.engaged}
+
+
+def of_robots_cost(shown):
+    """What follows for the best number of robots at the weight that the sentence shows."""
+    gamma, capacity, feed = (set_to(shown, name) for name in ("gamma", "K", "feed"))
+    best = optimal_robots(1 / feed, gamma, int(capacity))
+    return {"best": best, "cost": static_cost(best / feed, gamma, int(capacity))}
+
+
+def of_robots_policy(shown):
+    gamma, rate = set_to(shown, "gamma"), set_to(shown, "rate")
+    robots, capacity = int(set_to(shown, "N")), int(set_to(shown, "K"))
+    gain = RobotControl(robots, rate, 1.0, capacity, gamma).solve().gain
+    always = static_cost(robots * rate, gamma, capacity)
+    return {"gain": gain, "always": always, "saving": 100 * (1 - gain / always)}
+
+
+LOAD_PICTURES = """async () => {
+  const pictures = [...document.querySelectorAll("article img")];
+  pictures.forEach((one) => { one.loading = "eager"; });
+  await Promise.all(pictures.map((one) => one.decode().catch(() => {})));
+}"""
+#: What `analysis` says of the numbers that follow each explorable, from what it is set to.
+SENTENCES = {
+    "explore-four-sources": of_four_sources,
+    "explore-front": of_front,
+    "explore-index-lines": of_lines,
+    "explore-costs": of_costs,
+    "explore-timetable": of_timetable,
+    "explore-calendar": of_calendar,
+    "explore-together": of_together,
+    "explore-restart-threshold": of_threshold,
+    "explore-tie-rules": of_tie_rules,
+    "explore-learners": of_learners,
+    "explore-trap": of_trap,
+    "explore-printed-scheme": of_printed_scheme,
+    "explore-robots-cost": of_robots_cost,
+    "explore-robots-policy": of_robots_policy,
+}
+
+
+@each
+def test_the_numbers_of_a_sentence_are_the_same_with_and_without_scripts(opened, site, id):
     context = opened(id).tab.context.browser.new_context(java_script_enabled=False)
     bare = context.new_page()
     bare.goto((site.html / PLACES[id]).as_uri())
-    written = bare.locator(f"[data-follows='{id}']").all_inner_texts()
+    written = [
+        bare.locator(f"[data-{kind}='{id}']").all_inner_texts() for kind in ("sets", "follows")
+    ]
     context.close()
     shown = opened(id)
-    assert tied(shown, "follows").all_inner_texts() == written  # the book's numbers, found again
+    assert all(written)
+    assert [tied(shown, kind).all_inner_texts() for kind in ("sets", "follows")] == written
+
+
+def room(number):
+    """Which way a number in a sentence can be moved four steps: 1 up or -1 down."""
+    ends = number.evaluate("n => [n.ariaValueNow, n.ariaValueMax].map(Number)")
+    return -1 if ends[0] == ends[1] else 1
+
+
+@each
+def test_a_number_in_a_sentence_drives_the_picture_and_what_follows(opened, id):
+    shown = opened(id)
     first, number = followed(shown), tied(shown, "sets").first
+    assert first == pytest.approx(SENTENCES[id](shown), rel=TOLERANCE)
     before = (shown.picture, shown.words)
     assert number.get_attribute("role") == "slider"
     number.focus()
-    for _ in range(3):
-        shown.tab.keyboard.press("ArrowRight")
+    for _ in range(4):
+        shown.tab.keyboard.press("ArrowRight" if room(number) > 0 else "ArrowLeft")
     assert (shown.picture, shown.words) != before
     assert followed(shown) != first
     assert followed(shown) == pytest.approx(SENTENCES[id](shown), rel=TOLERANCE)
@@ -610,14 +730,33 @@ def test_a_number_in_a_sentence_drives_the_picture_and_what_follows(opened, site
     # Pictures are loaded when they come into sight, and move what stands below them.
     shown.tab.evaluate(LOAD_PICTURES)
     number.scroll_into_view_if_needed()
-    box = number.bounding_box()
+    box, moved = number.bounding_box(), 50 * room(number)  # four steps of twelve pixels
     at = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     shown.tab.mouse.move(*at)
     shown.tab.mouse.down()
-    shown.tab.mouse.move(at[0] + 40, at[1], steps=8)  # three steps of twelve pixels
+    shown.tab.mouse.move(at[0] + moved, at[1], steps=8)
     shown.tab.mouse.up()
+    assert followed(shown) != first
     assert followed(shown) == pytest.approx(SENTENCES[id](shown), rel=TOLERANCE)
-    shown.tab.mouse.move(at[0] - 40, at[1], steps=8)  # nothing is held
+    held = followed(shown)
+    shown.tab.mouse.move(at[0] - moved, at[1], steps=8)  # nothing is held
+    assert followed(shown) == held
+
+
+@each
+def test_a_finger_drags_a_number_in_a_sentence(opened, id):
+    shown = opened(id, viewport={"width": 390, "height": 800}, has_touch=True)
+    first, number = followed(shown), tied(shown, "sets").first
+    shown.tab.evaluate(LOAD_PICTURES)
+    number.scroll_into_view_if_needed()
+    box, moved = number.bounding_box(), 50 * room(number)
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    session = shown.tab.context.new_cdp_session(shown.tab)
+    for kind, step in (("touchStart", 0.0), ("touchMove", 0.5), ("touchMove", 1.0)):
+        points = [{"x": x + step * moved, "y": y}]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    assert followed(shown) != first
     assert followed(shown) == pytest.approx(SENTENCES[id](shown), rel=TOLERANCE)
 
 

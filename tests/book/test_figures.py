@@ -4,6 +4,7 @@ import io
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
@@ -14,7 +15,7 @@ from analysis.report.publishing.dark_figures import dark_svg
 #: Width in pixels of a figure in the column of a page, and on a telephone.
 WIDE, NARROW = 700, 358
 LOOK = Path(__file__).with_name("figures.js").read_text(encoding="utf-8")
-FAULTS = ("overlapping", "cut", "small", "faint", "crossed", "bare")
+FAULTS = ("overlapping", "cut", "small", "faint", "crossed", "bare", "pointless")
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +63,13 @@ def faulty(said):
     return {fault for fault in FAULTS if said[fault]}
 
 
+def without_points(lines):
+    """Give lines a legend that has lost their points."""
+    legend = lines[0].axes.legend(loc="upper left")
+    for key in legend.legend_handles:
+        key.set_marker("")
+
+
 @pytest.mark.parametrize(
     ("fault", "draw"),
     [
@@ -73,7 +81,16 @@ def faulty(said):
         ("faint", lambda axis: axis.set_xlabel("yellow", color="#E69F00")),
         ("crossed", lambda axis: [axis.plot([0, 1], [0, 1]), axis.text(0.4, 0.5, "on the curve")]),
         ("crossed", lambda axis: [axis.axvline(0.5), axis.text(0.4, 0.5, "on the line")]),
+        (
+            "crossed",
+            lambda axis: [axis.plot([0, 0.5, 1], [0, 0.5, 1], "o"), axis.text(0.49, 0.49, "on it")],
+        ),
+        (
+            "crossed",
+            lambda axis: [axis.scatter([0, 0.5, 1], [0, 0.5, 1]), axis.text(0.49, 0.49, "on it")],
+        ),
         ("bare", lambda axis: axis.set_yticks([0, 0.5, 1], [])),
+        ("pointless", lambda axis: without_points(axis.plot([0, 1], [0, 1], "o-", label="curve"))),
     ],
 )
 def test_a_fault_of_a_drawing_would_be_seen(look, drawing, fault, draw):
@@ -87,6 +104,16 @@ def test_a_curve_behind_the_ground_of_a_text_or_in_a_legend_crosses_nothing(look
     def draw(axis):
         axis.plot([0, 1], [0, 1], label="curve")
         axis.text(0.4, 0.5, "on the curve", bbox=ground)
+        axis.legend(loc="upper left")
+
+    assert faulty(look(drawing(draw))) == set()
+
+
+def test_a_legend_with_the_points_of_its_curves_has_lost_none(look, drawing):
+    def draw(axis):
+        axis.plot([0, 1], [0, 1], "o-", label="curve with points")
+        axis.plot([0, 1], [0, 0.6], "--", label="curve without")
+        axis.errorbar([0, 1], [0.1, 0.3], yerr=0.05, fmt="s:", label="estimates")
         axis.legend(loc="upper left")
 
     assert faulty(look(drawing(draw))) == set()
@@ -141,3 +168,49 @@ def test_no_reward_of_a_figure_lies_above_its_bound_by_more_than_its_error(site,
 )
 def test_a_reward_above_its_bound_would_be_seen(columns, count):
     assert len(beyond(pd.DataFrame(columns))) == count
+
+
+def beyond_of_policies(frame):
+    """The fluid formula is no policy's reward."""
+    return frame[frame.policy != "fluid formula"].filter(like="M = ")
+
+
+def beyond_of_parts(frame):
+    """Under quotas no run loses less than their bound, and with a multiplier none less than 0."""
+    runs = frame[frame.kind == "simulated"]
+    bound = frame[frame.kind == "bound"].set_index(["parts", "split"]).loss
+    least = bound.loc[pd.MultiIndex.from_frame(runs[["parts", "split"]])].to_numpy()
+    return np.where(runs.exchange, 0.0, least) - (runs.loss + runs.half_width)
+
+
+def beyond_of_ways(frame):
+    """In units of the optimum within the budget, which the first four ways keep at each epoch."""
+    kept = frame[["value", "index", "skip", "stop"]] - 1
+    return kept.assign(debt=frame.debt - frame.bound)
+
+
+#: By how much the rewards of a figure lie beyond what bounds them; a column of these, and what is
+#: added to it to give a fault.
+BEYOND = {
+    "how-good-policies": (beyond_of_policies, "M = 2", 1.0),
+    "how-good-random": (lambda f: -f.drop(columns=["sources", "budget"]), "whittle", -100.0),
+    "many-machines-limits": (lambda f: f.relaxed - f.policy - f.half_width, "relaxed", 0.5),
+    "many-machines-parts": (beyond_of_parts, "loss", -0.01),
+    "many-copies-losses": (lambda f: -f[["two-level", "index"]], "two-level", -0.1),
+    "newer-policies-copies": (lambda f: -f.high, "high", -1.0),
+    "costs-and-budgets-losses": (beyond_of_ways, "debt", 1.0),
+    "timetable-index": (lambda f: -f[["timetable", "index", "even list"]], "index", -1.0),
+    "timetable-losses": (lambda f: f.timetable - f.proved, "timetable", 1.0),
+    "optimum-random": (lambda f: 1 - f[["delay", "phases", "bound"]], "phases", -2.0),
+    "robots-bounds-gains": (lambda f: f["lower bound"] - f.optimum, "optimum", -1.0),
+}
+#: Relative error of data with nine digits.
+ROUNDING = 1e-8
+
+
+@pytest.mark.parametrize("id", BEYOND)
+def test_nothing_that_a_figure_shows_beats_what_bounds_it(site, id):
+    frame = pd.read_csv(site.html / f"figures/{id}.csv")
+    excess, column, fault = BEYOND[id]
+    assert np.nanmax(excess(frame)) <= ROUNDING
+    assert np.nanmax(excess(frame.assign(**{column: frame[column] + fault}))) > ROUNDING

@@ -45,4 +45,4 @@ def number_text(data: Mapping[str, Any], kind: str, text: str) -> str:
         return plus_minus(value, (high - low) / 2, int(style[1:]))
     if isinstance(value, list):
         return "[" + ", ".join(format(entry, style) for entry in value) + "]"
-    return format(value, style)
+    return with_powers(format(value, style))

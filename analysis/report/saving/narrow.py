@@ -18,10 +18,13 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpecBase
 from matplotlib.text import Text
+from matplotlib.ticker import FixedLocator
 
 #: Width of a narrow figure, in inches, and its minimum font size, in points.
 WIDTH = 4.2
 MINIMUM_POINTS = 8.0
+#: Letters in a line of a name beside the vertical axis.
+LETTERS = 24
 #: Average width of a letter divided by the font size.
 _LETTER_ASPECT = 0.52
 #: Largest number of panels in one column; more panels get two columns.
@@ -52,8 +55,7 @@ def reflow(figure: Figure) -> None:
         if text.get_text() in {figure.get_suptitle(), figure.get_supxlabel()}:
             _wrap(text, WIDTH - 0.2)
     for axes in panels:
-        for label in axes.get_yticklabels():
-            label.set_text(textwrap.fill(label.get_text(), 18))
+        _wrap_names(axes.yaxis)
     figure.set_size_inches(WIDTH, each * rows + 0.17 * lines + 0.15)
     titles = {text: text.get_text() for axes in panels for text in _titles(axes)}
     # The constrained layout reserves width for titles: break long ones before it runs.
@@ -149,6 +151,13 @@ def _move_legends_below(figure: Figure, panels: list[Axes]) -> int:
             text.set_text(_wrapped_text(text.get_text(), WIDTH / 2, MINIMUM_POINTS))
             text.set_fontsize(MINIMUM_POINTS)
     return lines
+
+
+def _wrap_names(axis: Axis) -> None:
+    """Wrap the names that an axis has in place of numbers."""
+    if isinstance(axis.get_major_locator(), FixedLocator):
+        names = [textwrap.fill(label.get_text(), LETTERS) for label in axis.get_ticklabels()]
+        axis.set_ticklabels(names)
 
 
 def _wrap_panel_labels(axes: Axes) -> None:

@@ -139,7 +139,8 @@ def test_the_slides_greedy_rank_is_the_content_at_each_age():
 
 
 def rewards_of(index, greedy):
-    return pd.DataFrame({"M = 2": [index, greedy]}, index=["whittle", "greedy"])
+    policies = ["whittle", "greedy", "round-robin"]
+    return pd.DataFrame({"M = 2": [index, greedy, 0.5]}, index=policies)
 
 
 @pytest.mark.parametrize(
@@ -160,6 +161,7 @@ def test_sentences_turn_with_the_budgets_and_the_rewards(size, index, greedy, al
     assert [said[k] for k in ("all-crawled", "greedy-alike", "greedy-apart")].count(True) == 1
     assert said["all-crawled"] is (size == 2)
     assert said["over-greedy"] == pytest.approx(over)
+    assert (said["greedy-long-run"], said["robin-long-run"]) == (greedy, 0.5)
     assert predicates(4, (2, 3), rewards_of(1.0, 1.0))["two-budgets"]
 
 

@@ -63,9 +63,10 @@ def test_sentences_on_limits_and_parts_turn_with_the_prices():
 
 
 def test_no_limit_is_shown_as_none():
-    price = pd.DataFrame({"max_age": [np.inf, 8.0], "policy": [0.1, 0.2]})
+    price = pd.DataFrame({"max_age": [np.inf, 8.0], "policy": [0.1, 0.2], "half_width": [0.1, 0.1]})
     shown = without_infinities(price)
     assert shown["max_age"].isna().tolist() == [True, False]
+    assert list(shown) == ["max_age", "policy"]
     assert shown["policy"].tolist() == [0.1, 0.2]
 
 

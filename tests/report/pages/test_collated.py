@@ -9,6 +9,7 @@ DATA = {
         "reward": {"value": 2.456, "interval": [2.4, 2.512], "replications": 8},
         "alike": {"value": 2.456, "interval": [2.456, 2.456], "replications": 8},
         "exact": {"value": 2.456, "interval": None, "replications": None},
+        "small": {"value": 2e-4, "interval": None, "replications": None},
         "list": {"value": [1.0, 2.5], "interval": None, "replications": None},
     },
     "records": {},
@@ -23,6 +24,7 @@ DATA = {
         ("alike:±2", "2.46"),
         ("exact:±3", "2.456"),
         ("list:.1f", "[1.0, 2.5]"),
+        ("small:.0e", "2\u00a0×\u00a010⁻⁴"),
     ],
 )
 def test_a_number_stands_with_its_interval_where_that_is_asked_for(text, said):

@@ -91,6 +91,22 @@ def test_points_with_bars_keep_their_marks_in_the_legend():
     assert {"o", "s"} <= marks
 
 
+def test_long_names_beside_an_axis_leave_the_panel_its_width():
+    fig, axis = figure(height=4.0)
+    names = ["a long name of a policy, chosen settings", "a policy", "another name, defaults"]
+    axis.barh(range(3), [1, 2, 3])
+    axis.set_yticks(range(3), names)
+    fig.draw_without_rendering()
+    reflow(fig)
+    fig.draw_without_rendering()
+    shown = [label.get_text() for label in axis.get_yticklabels()]
+    width = axis.get_window_extent().width / fig.bbox.width
+    plt.close(fig)
+    assert [" ".join(name.split()) for name in shown] == names
+    assert max(len(line) for name in shown for line in name.split("\n")) <= 24
+    assert width > 0.4
+
+
 def test_a_legend_is_folded_below_the_panels(drawn):
     (legend,) = drawn.legends
     assert len(legend.get_texts()) == 4

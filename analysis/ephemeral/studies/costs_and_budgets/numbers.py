@@ -30,15 +30,24 @@ def of_instances(instances: pd.DataFrame, ways: pd.DataFrame) -> dict[str, float
         for fill in ("stop", "skip", "index")
         for word in ("mean", "worst")
     }
-    return losses | {
-        "instances": len(instances),
-        "reach-spending": float(ways["mean cost"]["reach"]),
-        "reach-worst": float(ways["largest cost"]["reach"]),
-        "debt-spending": float(ways["mean cost"]["debt"]),
-        "debt-bound": float((1 - instances["debt"] / instances["bound"]).mean()),
-        "value-exact": float((1 - instances["value"] < 1e-6).mean()),
-        "value-worst": float(ways["worst loss"]["value"]),
+    first = instances.iloc[0]
+    followed = {
+        f"followed-{fill}": 100 * float(1 - first[fill]) for fill in ("value", "index", "reach")
     }
+    return (
+        losses
+        | followed
+        | {
+            "followed": 1,
+            "instances": len(instances),
+            "reach-spending": float(ways["mean cost"]["reach"]),
+            "reach-worst": float(ways["largest cost"]["reach"]),
+            "debt-spending": float(ways["mean cost"]["debt"]),
+            "debt-bound": float((1 - instances["debt"] / instances["bound"]).mean()),
+            "value-exact": float((1 - instances["value"] < 1e-6).mean()),
+            "value-worst": float(ways["worst loss"]["value"]),
+        }
+    )
 
 
 def of_limits(free: CostRun, limited: CostRun, costly: CostRun) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 from analysis.ephemeral.optimum.dual import DualRun
 from analysis.ephemeral.optimum.relaxed import RelaxedSolution
 from analysis.ephemeral.studies.dual_descent.experiment import has_one_multiplier, late
-from analysis.report import COLOURS, apart, as_mathtext, figure, save_figure
+from analysis.report import COLOURS, apart, figure, save_figure
 
 
 def save_steps(runs: Mapping[str, DualRun], budget: float, relaxed: RelaxedSolution) -> None:
@@ -21,7 +22,7 @@ def save_steps(runs: Mapping[str, DualRun], budget: float, relaxed: RelaxedSolut
     for colour, style, (name, run) in zip(
         COLOURS, ("-", "--", ":", "-."), runs.items(), strict=False
     ):
-        label = f"$a_t$ = {as_mathtext(name)}"
+        label = f"$a_t$ = {in_tex(name)}"
         axis.plot(shown + 1, run.subsidy[shown], linestyle=style, color=colour, label=label)
     axis.axhspan(relaxed.smallest_subsidy - 1e-9, relaxed.subsidy + 1e-9, color="grey", alpha=0.35)
     axis.axhline(relaxed.subsidy, color="black", linewidth=0.9)
@@ -44,11 +45,17 @@ def save_steps(runs: Mapping[str, DualRun], budget: float, relaxed: RelaxedSolut
         pd.DataFrame({"epoch": shown + 1, **{n: run.subsidy[shown] for n, run in runs.items()}}),
         caption=f"Price against time for {len(runs)} step rules at a budget of {budget:g}, with "
         f"{marked}. In the second half of the run the price varies by {spread[chosen]:.3f} "
-        f"(standard deviation) with steps of {chosen}{and_most(spread, chosen)}.",
+        f"(standard deviation) with steps of {in_tex(chosen)}{in_tex(and_most(spread, chosen))}.",
         alt=f"{len(runs)} price paths on a logarithmic time axis. With steps of {chosen} the "
         f"price ends at {last:.2f}, where the {truth}, and varies by {spread[chosen]:.3f} in the "
         f"second half of the run{and_most(spread, chosen)}.",
     )
+
+
+def in_tex(words: str) -> str:
+    """Write the step rules a / (t+1)^p within some words as formulas."""
+    formula = r"$\1/(t+1)^{\2}$"
+    return re.sub(r"(\S+) / \(t\+1\)\^([\d.]*\d)", formula, words).replace("^{1}$", "$")
 
 
 def and_most(spread: Mapping[str, float], chosen: str) -> str:

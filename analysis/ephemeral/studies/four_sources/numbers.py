@@ -45,9 +45,9 @@ def predicates(size: int, budgets: tuple[int, int], rewards: pd.DataFrame) -> di
 
     Keys: ``two-budgets``, whether they differ; with the first of them ``all-crawled``, whether
     every source is crawled at every epoch; ``greedy-alike``, whether greedy earns what the index
-    policy earns though there is a choice, and ``greedy-apart``, whether it does not; and
+    policy earns though there is a choice, and ``greedy-apart``, whether it does not;
     ``over-greedy``, by how much the index policy earns more, relative to its own reward where
-    greedy earns nothing.
+    greedy earns nothing; and ``greedy-long-run`` and ``robin-long-run``, what the others earn.
     """
     first = rewards[f"M = {budgets[0]}"]
     index, greedy = float(first["whittle"]), float(first["greedy"])
@@ -59,6 +59,8 @@ def predicates(size: int, budgets: tuple[int, int], rewards: pd.DataFrame) -> di
         "greedy-alike": choice and alike,
         "greedy-apart": choice and not alike,
         "over-greedy": 0.0 if alike else over,
+        "greedy-long-run": greedy,
+        "robin-long-run": float(first["round-robin"]),
     }
 
 

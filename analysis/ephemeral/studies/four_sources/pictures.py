@@ -128,13 +128,10 @@ def save_running_average(
         epochs = np.arange(1, average.size + 1)
         name = f"from {state} sources"
         axis.plot(epochs[3:], average[3:], color=colour, linestyle=style, label=name)
-    axis.axhline(long_run, color="black", linewidth=1)
-    note = {"textcoords": "offset points"}
-    axis.annotate(f"long run {long_run:.2f}", (200, long_run), xytext=(0, -12), ha="right", **note)
+    axis.axhline(long_run, color="black", linewidth=1, label=f"long run: {long_run:.2f}")
     if document:
         point = (61, printed_number("A-r-25466"))
-        axis.plot(*point, "o", color="black", markersize=6)
-        axis.annotate(f"printed: {point[1]}", point, xytext=(8, -12), **note)
+        axis.plot(*point, "o", color="black", markersize=6, label=f"printed: {point[1]}")
     axis.set(xlabel="epochs averaged over", ylabel="average reward per epoch (value units)")
     axis.set_xlim(0, 203)
     axis.legend(loc="lower right")

@@ -5,13 +5,30 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.scheduler.machines.sizing import PASS
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.studies.many_machines.experiment import reward_of_cycle
 from analysis.report import save_table
 
 
 def without_infinities(price: pd.DataFrame) -> pd.DataFrame:
-    """Return prices as they are shown: no maximal age where there is no limit."""
-    return price.replace(np.inf, np.nan)
+    """Return prices as a table shows them: no maximal age where there is no limit, no errors."""
+    return price.drop(columns="half_width").replace(np.inf, np.nan)
+
+
+def of_few(sources: Sources, budget: int = 2, delay: int = 2) -> dict[str, float]:
+    """Return budget, crawl delay, reward and bound with which the calendar's explorable opens."""
+    earned = reward_of_cycle(sources, budget, delay)
+    bound = float(relaxed_problem(sources, budget, min_age=delay).bound)
+    return {
+        "few-sources": len(sources),
+        "few-budget": budget,
+        "few-delay": delay,
+        "few-earned": earned,
+        "few-bound": bound,
+        "few-share": 100 * earned / bound,
+    }
 
 
 def predicates_of_limits(price: pd.DataFrame) -> dict[str, float]:

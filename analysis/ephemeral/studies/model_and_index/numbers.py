@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.studies.model_and_index.experiment import ROOM
 from analysis.ephemeral.theory import relaxation
 
@@ -54,6 +55,16 @@ def reading_table(runs: relaxation.Runs, run: relaxation.Discounted) -> pd.DataF
     rows["(9), right side, in u*"] = (run.higher, run.lower, run.lower)
     columns = ["to the letter", "as it is meant", "what it is to be"]
     return pd.DataFrame(rows, index=columns).T.rename_axis("display of the report")
+
+
+def of_age_two(source: Sources) -> dict[str, float]:
+    """Return the decay of one source, its content two epochs after a crawl, and the share of u*."""
+    content = float(source.state_at_age([2])[0])
+    return {
+        "decay": float(source.decay[0]),
+        "content": content,
+        "share": content / float(source.u_star[0]),
+    }
 
 
 def of_grid(checks: pd.DataFrame) -> dict[str, float]:

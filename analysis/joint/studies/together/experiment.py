@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.ephemeral import Sources
+from analysis.ephemeral import Scheduler, Sources
 from analysis.joint import Engine, QueuedIndex, delay_bound, queued_index, simulate_engine
 from analysis.joint.simulation import ORDERS_OF_INDEXING, JointRun
 from analysis.results import Estimate
@@ -21,6 +21,51 @@ AGES = 20
 QUEUES = 9
 #: Epochs before those that count.
 WARM_UP = 30
+
+
+@dataclass(frozen=True)
+class View:
+    """What the explorable of the page shows.
+
+    Attributes
+    ----------
+    price : float
+        Of a page, in units of content.
+    queue : int
+        Pages that wait.
+    budget : int
+        Sources crawled at each epoch, at most.
+    index_rate : float
+        Pages indexed per unit of time.
+    epochs : int
+        Epochs followed, from ages of one epoch.
+    """
+
+    price: float
+    queue: int
+    budget: int
+    index_rate: float
+    epochs: int = 40
+
+
+def crawls_of(sources: Sources, view: View) -> tuple[float, float]:
+    """Return crawls, and pages that they bring, per epoch at a fixed price and queue.
+
+    Pages are indexed freshest first, so that a source is worth less by one indexing and fades the
+    faster the more pages it has.
+    """
+    s, mu = view.index_rate, sources.decay_rate
+    worth = sources.mean_utility * s / (s + mu) * np.exp(-view.queue * np.log1p(mu / s))
+    fading = mu * (1 + sources.arrival_rate / (s + mu))
+    queued = Sources(sources.arrival_rate, worth, fading, period=sources.period)
+    scheduler = Scheduler(queued, view.budget, price=view.price)
+    crawls, pages = 0, 0.0
+    for _ in range(view.epochs):
+        ages = scheduler.ages
+        crawled = scheduler.crawl()[0]
+        crawls += len(crawled)
+        pages += float((sources.arrival_rate * sources.period * ages)[crawled].sum())
+    return crawls / view.epochs, pages / view.epochs
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,11 @@ import pandas as pd
 
 from analysis.ephemeral import Sources
 from analysis.joint import Engine
-from analysis.report import apart, save_value
+from analysis.joint.studies.together.experiment import View, crawls_of
+from analysis.report import apart, save_value, save_values
+
+#: Sources in the explorable, at most.
+FEW = 8
 
 
 def save_question(sources: Sources, engine: Engine) -> None:
@@ -17,6 +21,16 @@ def save_question(sources: Sources, engine: Engine) -> None:
     save_value("together-index-rate", engine.index_rate)
     save_value("together-places", engine.places)
     save_value("together-load", float(sources.arrival_rate.sum()) / engine.index_rate)
+
+
+def save_view(sources: Sources, engine: Engine) -> None:
+    """Save price, queue and budget with which the explorable opens, and what is crawled then."""
+    few = sources.subset(slice(FEW))
+    price = float(f"{0.1 * (float(few.mean_utility.max()) or 1.0):.2g}")
+    view = View(price, queue=50, budget=min(2, len(few)), index_rate=engine.index_rate)
+    crawls, pages = crawls_of(few, view)
+    opened = {"price": view.price, "queue": view.queue, "budget": view.budget}
+    save_values("together", opened | {"view-crawls": crawls, "view-pages": pages})
 
 
 def save_robots(frame: pd.DataFrame, best: int) -> None:

@@ -17,6 +17,9 @@ from analysis.learning.studies.learning_trap.experiment import (
 from analysis.report import save_data, save_table, save_value
 from analysis.results import Estimate
 
+#: What the worked example takes for the decay factor of source 1.
+BELIEVED = 0.5
+
 SHORT = {
     "UCB on the index": "ucb",
     "the estimate": "estimate",
@@ -32,7 +35,9 @@ SHORT = {
 
 def report_example(table: pd.DataFrame, found: Trapped) -> None:
     """Save what the worked example gives."""
-    truth, believed = (closed_loop(example(), b, 1) for b in (example(), belief(0.5)))
+    truth, believed = (closed_loop(example(), b, 1) for b in (example(), belief(BELIEVED)))
+    save_value("learning-trap-believed", BELIEVED)
+    save_value("learning-trap-believed-limit", float(belief(BELIEVED).u_star[0]))
     save_value("learning-trap-best", truth.cycle.average_reward)
     save_value("learning-trap-earned", believed.cycle.average_reward)
     save_value("learning-trap-loss", 100 * believed.loss)

@@ -135,7 +135,7 @@ class LinkedValue(SphinxRole):
         """Return the value as a span with data attributes, or report an error on the log."""
         try:
             explorable, name, value = self.text.split()
-            text = number_text(results(self.env.app), "value", value)
+            text = number_text(results(self.env.app), "value", value).replace("-", "\u2212")
         except (KeyError, ValueError, TypeError) as error:
             message = self.inliner.reporter.error(f"{self.name} {self.text!r}: {error!r}")
             return [nodes.problematic(self.rawtext, self.rawtext)], [message]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from analysis.report import save_table, save_value
 from analysis.restarts.studies.restart_thresholds.experiment import THIRD_PENALTY
+from analysis.restarts.whittle.threshold import Thresholds
 
 
 def keep_numbers(
@@ -20,6 +21,17 @@ def keep_numbers(
     save_value("restart-thresholds-chance", sum(by_chance))
     save_value("restart-thresholds-condition", sum(by_condition))
     save_value("restart-thresholds-off", 100 * float(wrong.mean()))
+
+
+def of_penalty(lines: Thresholds) -> dict[str, float]:
+    """Return the best threshold at the third penalty, its cost, and its active epochs in %."""
+    best = int(lines.best(THIRD_PENALTY))
+    return {
+        "penalty": THIRD_PENALTY,
+        "best": best + 1,
+        "best-cost": float(lines.cost_at(THIRD_PENALTY)[best]),
+        "best-activity": 100 * float(lines.activity[best]),
+    }
 
 
 def save_cycles(cycles: pd.DataFrame) -> None:

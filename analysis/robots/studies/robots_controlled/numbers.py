@@ -6,7 +6,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.report import save_value
+from analysis.robots.controlled.control import RobotControl
+from analysis.robots.static.mm1k import static_cost
 from analysis.robots.studies.robots_controlled.experiment import Results, are_curves
+
+#: Robots and places of the process in the explorable, at most.
+MOST_ROBOTS, MOST_PLACES = 20, 10
+
+
+def of_view(model: RobotControl) -> dict[str, float]:
+    """Return weight, robots and costs with which the explorable opens, the service rate being 1."""
+    unit = model.service_rate
+    robots, places = min(model.robots, MOST_ROBOTS), min(model.capacity, MOST_PLACES)
+    rate, gamma = model.arrival_rate / unit, model.gamma / unit
+    cost = RobotControl(robots, rate, 1.0, places, gamma).solve().gain
+    always = float(static_cost(robots * rate, gamma, places))
+    return {
+        "view-weight": gamma,
+        "view-robots": robots,
+        "view-cost": cost,
+        "view-always": always,
+        "view-saving": 100 * (1 - cost / always),
+    }
 
 
 def save_predicates(found: Results, agree: NDArray[np.bool_]) -> None:

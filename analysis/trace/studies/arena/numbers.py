@@ -142,11 +142,8 @@ def save_predicates() -> None:
     save_value("arena-index-first", all(tuned[size] < 1.0 for size in SIZES))
     save_value("arena-settings-matter", tuned["small"] > 1.5 * tuned["default-small"])
     save_value("arena-even-wins-large", v["even-large"] > 1.0)
-    prior = (
-        abs(v["even-large"] - v["shrunk-large"]) < TIE
-        and v["shrunk-fresh-large"] > v["index-fresh-large"]
-    )
-    save_value("arena-prior-explains", bool(prior))
+    other = max(v["even-large"], v["shrunk-large"])
+    save_value("arena-forgetting-leads-large", v["forgetting-large"] > other)
     hours = [v[f"hours-{size}"] for size in SIZES]
     save_value("arena-hours-little", bool(np.abs(np.array(hours) - 1).max() < TIE))
     forced = [v[f"nutch-forced-{s}"] < 0.5 * v[f"robin-{s}"] for s in SIZES]
