@@ -46,7 +46,7 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 class _Numerals(Sequence[str]):
-    """The labels "1", "2", ..., created when asked for, not millions in advance."""
+    """The labels "1", "2", ..., created on access, not millions in advance."""
 
     def __init__(self, size: int) -> None:
         self._numbers = range(1, size + 1)

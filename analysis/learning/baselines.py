@@ -40,7 +40,7 @@ class JointQOptions:
     Parameters
     ----------
     oldest : int
-        A, the age at which ages stop being told apart; at least 2.
+        A, the largest age that is a state of its own; at least 2.
     step, patience : float
         alpha is step / (1 + v/patience)^0.6 at the v-th visit; step in (0, 1], patience positive.
     explore : float

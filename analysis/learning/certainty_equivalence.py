@@ -1,64 +1,56 @@
-"""Certainty equivalence: estimate content rate and decay, then trust the closed-form index.
+"""Certainty equivalence: estimate rates and decay, and use the closed-form index of the estimates.
 
-A crawl at age k finds content of mean m(k) = u* (1 - e^{-mu k}) and of a variance nearly
-proportional to it, phi times the mean. What was found of one arm has the quasi-likelihood ::
+A crawl at age k finds content of mean m(k) = u* (1 - e^{-mu k}) and of variance phi times the mean,
+nearly. The observations of one arm have the quasi-likelihood ::
 
     sums alone    l(u*, mu) = sum_j r_j log(u* g_j) - u* g_j,     g_j = 1 - e^{-mu k_j}
     items         l(u*, mu) = sum of v (log(u* mu) - mu s) over items of worth v and age s
                               - sum_j u* g_j
 
-For given mu both are largest at u* = R / S(mu), R = sum r_j, S = sum g_j, which leaves a profile ::
+For given mu both are largest at u* = R / S(mu), R = sum r_j, S = sum g_j. The profile ::
 
     sums alone    p(mu) = sum_j r_j log g_j(mu) - R log S(mu)
     items         p(mu) = R log mu - mu A - R log S(mu),     A = sum of v s over items
 
-kept on a grid of mu by adding each crawl to running sums, and refined by a parabola in log mu.
-Crawls that show items and crawls that show their sum may be mixed. The dispersion phi is Pearson's
-chi-square over its degrees of freedom, pooled a little over the arms. The crawled arms are those of
-largest index gamma(age; u*, mu), where (u*, mu) is ::
+is kept on a grid of mu as running sums, and refined by a parabola in log mu. Both kinds of crawls
+may be mixed. phi is Pearson's chi-square over its degrees of freedom, partly pooled over the arms;
+for an arm without content it is the larger of the pooled phi and the mean content of a crawl. The
+arms of largest index gamma(age; u*, mu) are crawled, where (u*, mu) is ::
 
     estimate    the estimate
     gain        the pair whose gain max_k (m(k) - lambda)/k is largest within
                 l >= max l - phi c log(1 + t), at the running price lambda of a crawl: a moving
                 average of the least index among the arms crawled for it
-    ucb         what makes the index largest within the same set: given mu, the largest u* with
+    ucb         the pair of largest index within the same set: given mu, the largest u* with
                 u* S - R - R log(u* S/R) <= phi c log(1 + t) - (max p - p(mu))
-    thompson    a draw: log mu normal around the estimate, or by its likelihood where that is
+    thompson    a sample: log mu normal around the estimate, or by its likelihood where that is
                 flat; given mu, u* S/phi gamma of shape R/phi + 1/2, the posterior under Jeffreys'
-                prior of a Poisson mean; phi is `spread` times the dispersion. A draw that is not
-                within l >= max l - phi log(1 + t) gives way to the estimate
+                prior of a Poisson mean; phi is `spread` times the dispersion. A sample outside
+                l >= max l - phi log(1 + t) is replaced by the estimate
     forced      the estimate; an arm is crawled again whenever three quarters of all epochs so far
                 have passed since its last crawl
 
-Sums found at one age k tell of m(k) alone. Where the index of a wrong pair (u*, mu) asks for that
-age again, the pair is confirmed, and "estimate", "ucb" and "forced" can keep it for as long as they
-run: on ordinary sets of three sources they lose up to 3% of the index policy's reward for ever. So
-below all rules lies a *floor*, f(t) = floor log^1.1(1 + t M/N) crawls of each arm at age 1 and as
-many above it, where t M/N is the number of crawls that an arm gets on average: an arm that lacks
-some is due, and one that is crawled at every epoch is held back until it is older. A crawl that
-shows items counts for both. With the floor, decisions that differ from those of the true index are
-almost surely finite in number but for those that it forces, under "estimate", "thompson" and any
-rule that keeps to a set l >= max l - phi c log(1 + t). A pair of larger gain than the truth
-predicts too much at the gap that it asks for, and is found out there, so that "gain" learns at a
-price that stands still also without a floor.
+Crawls at a single age k identify m(k) alone. If the index of a wrong pair (u*, mu) selects that age
+again, the pair is confirmed, and "estimate", "ucb" and "forced" may never correct it: on ordinary
+sets of three sources they lose up to 3% of the index policy's reward for ever. All rules therefore
+have a *floor* of f(t) = floor log^1.1(1 + t M/N) crawls of each arm at age 1 and as many above it,
+where t M/N is the average number of crawls of an arm: an arm below it is due, and one that is
+crawled at every epoch is held back until it is older. A crawl that shows items counts for both.
+With the floor, decisions other than those of the true index, or forced ones, are almost surely
+finite in number under "estimate", "thompson" and any rule within l >= max l - phi c log(1 + t).
+"gain" learns at a constant price also without a floor: a pair of larger gain than the truth
+predicts too much content at the gap that it selects, and is refuted there.
 
-All crawl each arm again and again, also where nothing was found (R = 0). The bound of "ucb" is the
-Poisson family's own (kl-UCB), which tends to u* <= slack/S as R falls to 0; Jeffreys' posterior is
-proper there; and the crawls that "forced" and the floor ask for are of logarithmic number. An arm
-without content says nothing of phi, the weight of one item: the larger of the pooled phi and of
-what a crawl finds on average stands for it. Maximised over mu, the index of "ucb" grows with the
-age in proportion to the time watched, so that an arm that stays silent is tried at ages that grow
-geometrically.
+An arm without content so far (R = 0) is crawled again under every rule: the bound of "ucb" tends to
+u* <= slack/S, and its index, maximised over mu, grows with the age in proportion to the time
+watched; Jeffreys' posterior is proper; "forced" and the floor crawl it at a logarithmic rate.
 
 With a `memory` of H epochs all sums and counts of an arm fade as e^{-epochs/H} and t is at most H,
 as in discounted UCB, so that the estimates follow sources that change.
 
-References: Garivier and Cappe, The KL-UCB algorithm for bounded stochastic bandits and beyond
-(2011); Garivier and Moulines, On upper-confidence bound policies for switching bandit problems
-(2011); Borkar and Varaiya, Adaptive control of Markov chains, I: finite parameter set (1979), for
-estimates that confirm themselves; Kumar and Becker, A new family of optimal adaptive controllers
-for Markov chains (1982), for optimism about the gain. This is the "adaptive version" that the
-report announces in its conclusion.
+References: Garivier and Cappe (2011), KL-UCB; Garivier and Moulines (2011), discounted UCB; Borkar
+and Varaiya (1979), estimates that confirm themselves; Kumar and Becker (1982), optimism about the
+gain. This is the "adaptive version" that the report announces in its conclusion.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Learners side by side: the same arrivals for all, curves, regret and steps, with intervals.
 
-Replication r draws its arrivals once; every learner meets them from the same start, with a stream
+Replication r draws its arrivals once; every learner runs on them from the same start, with a stream
 of its own for what it draws. What is compared is the expected reward given the ages
 (`Run.expected`), which has the mean of what was found and none of the noise of the arrivals. The
 measure is the index policy that knows the sources, started alike: it ignores what it finds, so its

@@ -1,14 +1,13 @@
 """The environment of learners: hidden states, rewards of crawled arms only, shared arrivals.
 
-A learner plays `analysis.ephemeral.Environment` with no source observed: it sees every age and,
-afterwards, the content of the arms that it crawled; never another state. All arms start one epoch
-old with content u_i or, where `play` is told so, empty. What each epoch brings is drawn before any
-learner runs and handed to all of them (`Arrivals.sample`), so that differences between learners are
-free of most of the noise; with `mean_content` in its place the scheme is the deterministic one, (2)
-and (3) of the 2019 paper.
+A learner runs in `analysis.ephemeral.Environment` with no source observed: it observes every age
+and, afterwards, the content of the arms that it crawled. All arms start at age 1 with content u_i
+or, as an option of `play`, empty. Arrivals are drawn before any learner runs and are common to all
+(`Arrivals.sample`), which reduces the variance of differences between learners; with
+`mean_content` instead the model is the deterministic one, (2) and (3) of the 2019 paper.
 
-`play` is the definition. `analysis.learning.loop` has the same loop compiled, which must earn the
-same on the same arrivals.
+`play` is the definition. `analysis.learning.loop` is the same loop compiled, with the same rewards
+on the same arrivals.
 
 Reference: Avrachenkov and Borkar, A learning algorithm for the Whittle index policy for scheduling
 web crawlers (2019), section II.

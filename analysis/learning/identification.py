@@ -1,16 +1,16 @@
-"""What crawls identify: one age never tells of both rates, and a policy confirms what it believes.
+"""Identification of rates by crawls: a single age is not enough, and beliefs confirm themselves.
 
 The index at age k is a function of the mean content at two ages, ::
 
     gamma(k) = (k + 1) m(k) - k m(k + 1),     m(k) = u* (1 - e^{-mu k}),
 
-of which a crawl at age k shows only the first. Sums found at age k alone leave the curve of pairs
-u* = c / (1 - e^{-mu k}), c = m(k). Along it the index at any age j <= k, as a share of c, falls
-strictly from 1 to 0 as alpha = e^{-mu} grows from 0 to 1. So no decision in favour of a source that
-is met at one age is ever certain from its mean contents.
+of which a crawl at age k shows only the first. Sums found at age k alone are consistent with every
+pair u* = c / (1 - e^{-mu k}), c = m(k). Along this curve the index at any age j <= k, relative to
+c, falls strictly from 1 to 0 as alpha = e^{-mu} grows from 0 to 1. So mean contents at a single age
+never suffice to decide in favour of a source.
 
-A belief is *self-confirming* if the index policy that trusts it meets, on its own cycle, the mean
-contents that the belief predicts. Nothing that the policy finds on average then contradicts it.
+A belief is *self-confirming* if the index policy at that belief finds, on its own cycle, the mean
+contents that the belief predicts. No average over its crawls then contradicts the belief.
 
 References: Borkar and Varaiya, Adaptive control of Markov chains, I: finite parameter set (1979);
 Kumar, Simultaneous identification and adaptive control of unknown systems over finite parameter
@@ -42,7 +42,7 @@ class ClosedLoop:
     cycle : Cycle
         The policy's cycle and what it earns with the true sources.
     gaps : tuple of tuple of int
-        Ages at which each source is met on the cycle, in increasing order.
+        Ages at which each source is crawled on the cycle, in increasing order.
     error : float
         Largest difference between the mean content met and the one believed, as a share of the
         larger; 0 where nothing is crawled.
@@ -57,7 +57,7 @@ class ClosedLoop:
 
     @property
     def identified(self) -> NDArray[np.bool_]:
-        """Whether mean contents identify each source: it is met at two ages or more; shape (N,)."""
+        """Whether mean contents identify each source, crawled at two ages or more; shape (N,)."""
         return np.array([len(ages) > 1 for ages in self.gaps])
 
 

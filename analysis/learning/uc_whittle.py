@@ -1,23 +1,23 @@
-"""UCWhittle: optimism about laws in a confidence region, and the Whittle index of what it hopes.
+"""UCWhittle: the Whittle index of the most optimistic laws in a confidence region.
 
-UCWhittle estimates the laws of transition of each arm, takes from a confidence region those of
-largest value, and ranks arms by their index, anew in each episode. It takes rewards for known. With
-ages for states it is the other way round: an age grows by 1 or starts again at 1, which is known,
-and the mean content m(k) found at age k is not. The region is that of Hoeffding's bound for
-contents in [0, B], for each arm and each age k up to A, at which ages stop being told apart ::
+UCWhittle estimates the transition laws of each arm, takes from a confidence region those of largest
+value, and ranks arms by their index, anew in each episode; rewards are known. With ages as states
+the transitions are known (an age grows by 1 or starts again at 1) and the mean content m(k) found
+at age k is not. The region is that of Hoeffding's bound for contents in [0, B], for each arm and
+each age k up to A, the largest age that is distinguished ::
 
     |m(k) - mean found at age k| <= c B sqrt(log(2 N A t^2) / (2 n(k))),      m(k) <= B,
 
-with n(k) crawls at that age and B the largest content found so far. A value grows with each m(k)
-whatever the subsidy, so that the upper ends, m'(k), have the largest value at all subsidies at
-once. Crawls that cost lambda and reset the age earn g(lambda) = max_j (m'(j) - lambda)/j an epoch,
-and to crawl at age k is best as long as g(lambda) is at least the steepest rise that is left, so
-that the index is ::
+with n(k) crawls at that age and B the largest content found so far. A value increases with each
+m(k) whatever the subsidy, so that the upper ends, m'(k), have the largest value at all subsidies.
+Crawls that cost lambda and reset the age earn g(lambda) = max_j (m'(j) - lambda)/j an epoch, and it
+is optimal to crawl at age k as long as g(lambda) is at least the steepest remaining rise. So the
+index is, for any curve m',  ::
 
     s(k) = max(0, max_{j > k} (m'(j) - m'(k)) / (j - k)),     gamma(k) = max_j m'(j) - s(k) j,
 
-of any curve m'. Where m' is concave it is (k + 1) m'(k) - k m'(k + 1). The form of fading is not
-used. Among equal indices the oldest arm goes first.
+and where m' is concave (k + 1) m'(k) - k m'(k + 1). The exponential form of m is not used. Among
+equal indices the oldest arm comes first.
 
 Reference: Wang, Xu, Taneja and Tambe, Optimistic Whittle index policy: online learning for restless
 bandits (2023), whose episodes also reset all states; here nothing is reset.
@@ -47,7 +47,7 @@ class UcWhittleOptions:
     Parameters
     ----------
     oldest : int
-        A, the age at which ages stop being told apart; at least 2.
+        A, the largest age that is a state of its own; at least 2.
     confidence : float
         c, the width of the region in units of Hoeffding's; positive.
     episode : int

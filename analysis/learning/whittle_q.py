@@ -39,7 +39,7 @@ class WhittleQOptions:
     Parameters
     ----------
     oldest : int
-        A, the age at which ages stop being told apart; at least 2.
+        A, the largest age that is a state of its own; at least 2.
     step : float
         alpha is step / (1 + v/patience)^(3/4) at the v-th visit of (s, a); in (0, 1].
     patience : float

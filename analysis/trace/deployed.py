@@ -217,8 +217,8 @@ class NutchAdaptive:
     After a visit with something new the interval is 0.8 of what it was; after one without it is
     1.4 times what it was, or the time since something new was last found if that is longer, and
     the next visit comes 0.3 of that time earlier (Nutch's sync_delta). Where nothing new was found
-    for 1 / 0.3 of the longest interval, the next visit is due before this one: the source is asked
-    without end (NUTCH-1564, open since 2013). All sources are due at the first epoch.
+    for 1 / 0.3 of the longest interval, the next visit is due before this one: the source is due
+    at every epoch (NUTCH-1564, open since 2013). All sources are due at the first epoch.
 
     Parameters
     ----------

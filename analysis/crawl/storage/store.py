@@ -241,8 +241,8 @@ class Store(Log):
     def _put(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
         rows = list(rows)
         if rows:
-            marks = ", ".join("?" * len(rows[0]))
-            self._base.executemany(f"REPLACE INTO {table} VALUES ({marks})", rows)
+            values = ", ".join("?" * len(rows[0]))
+            self._base.executemany(f"REPLACE INTO {table} VALUES ({values})", rows)
 
     def _refused(self, error: Exception) -> ValueError:
         return ValueError(f"{self._path} is not the state of this crawl: {error}")

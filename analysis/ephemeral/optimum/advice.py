@@ -1,29 +1,28 @@
 """Policies built on the relaxed problem that need no attracting fixed point.
 
-The relaxed problem's solution is, source by source, a policy that may be played if the budget holds
-on average only: with frequency f_i, crawl at age k_i = floor(1/f_i) with the probability p_i that
-makes 1/f_i the mean gap, else at age k_i + 1. Three ways to keep the budget in every epoch:
+The relaxed problem's solution is a policy for each source, feasible if the budget holds on average
+only: with frequency f_i, crawl at age k_i = floor(1/f_i) with the probability p_i that makes 1/f_i
+the mean gap, else at age k_i + 1. Three policies keep the budget in every epoch:
 
-    `FTVAPolicy`      follow the virtual advice: that policy is simulated for each source, with an
-                      age of its own, and the real crawls follow it as far as the budget goes;
-    `IDPolicy`        each source takes the ideal action at its real age, in a fixed order of the
+    `FTVAPolicy`      follow the virtual advice: the relaxed policy is simulated for each source,
+                      with a virtual age, and real crawls follow it as far as the budget allows;
+    `IDPolicy`        each source takes the relaxed action at its real age, in a fixed order of the
                       sources, as long as the rest of the budget can still be met;
     `LPUpdatePolicy`  model predictive control: at each epoch the relaxed problem of the next few
                       epochs is solved from the present ages, and its first crawls are made.
 
-With N copies the first two are shown to lose O(1/sqrt N) under conditions of their own. FTVA needs
-that real and simulated ages meet, which they do here at the first crawl that both make. The ID
-policy, and the two-set policy after it, need single-source chains without a period: a source with
-one gap k >= 2 has the period k (`aperiodic`). The last has a loss of O(log N / sqrt N) where the
-arms are uniformly ergodic.
+With N copies the first two are proved to lose O(1/sqrt N) under conditions of their own. FTVA needs
+that real and virtual ages meet, which they do here at the first crawl that both make. The ID policy
+and the two-set policy that followed it need aperiodic single-source chains: a source with one gap
+k >= 2 has the period k (`aperiodic`). The last policy has a loss of O(log N / sqrt N) if the arms
+are uniformly ergodic.
 
 References: Hong, Xie, Chen and Wang, Restless bandits with average reward: breaking the uniform
-global attractor assumption (NeurIPS 2023); the same, Unichain and aperiodicity are sufficient for
-asymptotic optimality of average-reward restless bandits (Mathematics of Operations Research);
-the same, Achieving exponential asymptotic optimality in average-reward restless bandits without
-global attractor assumption (arXiv 2405.17882, the two-set policy); Narasimha and Gast, Model
-predictive control is almost optimal for heterogeneous restless multi-armed bandits (arXiv
-2511.08097).
+global attractor assumption (NeurIPS 2023); Unichain and aperiodicity are sufficient for asymptotic
+optimality of average-reward restless bandits (Math. Oper. Res.); Achieving exponential asymptotic
+optimality ... without global attractor assumption (arXiv 2405.17882, the two-set policy);
+Narasimha and Gast, Model predictive control is almost optimal for heterogeneous restless
+multi-armed bandits (arXiv 2511.08097).
 """
 
 from __future__ import annotations
@@ -111,10 +110,10 @@ class SingleSourcePolicies:
 class FTVAPolicy:
     """Follow the virtual advice.
 
-    At each epoch the simulated sources ask for crawls. Real crawls go first to sources that are
-    asked for and whose real age is the simulated one, then to others that are asked for, then to
-    those that are not and whose ages differ, and last to those that are not and whose ages agree,
-    among them those that the relaxed solution never crawls; ties are drawn.
+    At each epoch the relaxed policy advises crawls at the virtual ages. Sources are crawled in this
+    order, with random ties: those advised whose real and virtual ages agree; others advised; those
+    not advised whose ages differ; those not advised whose ages agree, among them those that the
+    relaxed solution never crawls.
 
     Parameters
     ----------
@@ -178,10 +177,10 @@ class FTVAPolicy:
         if self.virtual_age is None:
             self.virtual_age = self.single.stationary_age(rng)
         virtual, size = self.virtual_age, observation.age.size
-        asked = rng.random(size) < self.single.crawl_probability(virtual)
+        advised = rng.random(size) < self.single.crawl_probability(virtual)
         agree = (virtual == observation.age) | (self.single.gap == 0)
-        level = np.where(asked, np.where(agree, 0, 1), np.where(agree, 3, 2))
-        self.virtual_age = np.where(asked, 1, virtual + 1)
+        level = np.where(advised, np.where(agree, 0, 1), np.where(agree, 3, 2))
+        self.virtual_age = np.where(advised, 1, virtual + 1)
         return np.sort(np.lexsort((rng.random(size), level))[:budget])
 
 

@@ -1,7 +1,7 @@
 """Fixed lists of crawls: what a static policy can do at whole epochs.
 
 - `spread_schedule` meets given frequencies evenly, earliest deadline first; with one crawl an epoch
-  every count stays within one of its target, with more it may stray a little further;
+  every count stays within one of its target, with more crawls the deviation may be larger;
 - `best_periods` finds the best list in which each source has one constant gap, for a few sources:
   the *trivial periodic structure* of which the report's section 9 speaks;
 - `constant_gaps` tells whether the cycle of an index policy has that structure.

@@ -150,8 +150,8 @@ class RandomPolicy:
         """Return a random set of sources; each is in it with its probability."""
         if rng is None:
             raise ValueError("rng must be a numpy.random.Generator for a policy that draws")
-        marks = np.floor(np.cumsum(self.frequency) + rng.random() + 1e-12)
-        return np.flatnonzero(np.diff(marks, prepend=0.0) > 0)
+        whole = np.floor(np.cumsum(self.frequency) + rng.random() + 1e-12)
+        return np.flatnonzero(np.diff(whole, prepend=0.0) > 0)
 
 
 def _check_frequency(sources: Sources, frequency: ArrayLike) -> Floats:

@@ -263,9 +263,9 @@ class Scheduler:
         ValueError
             If a subsidy or the cost is negative or not a number.
         """
-        asked = check_array("subsidy", subsidy, 0)
+        subsidies = check_array("subsidy", subsidy, 0)
         most_cost = check_number("most_cost", most_cost, 0)
-        levels, place = np.unique(asked.ravel(), return_inverse=True)
+        levels, place = np.unique(subsidies.ravel(), return_inverse=True)
         if levels.size and self._threshold.above(levels[0]):
             register = self._register
             totals, _ = epoch_kernel.demand(
@@ -279,7 +279,7 @@ class Scheduler:
             price[price > most_cost] = 0.0
             reached = np.searchsorted(levels, rank, side="right")
             totals = np.bincount(reached, price, levels.size + 1)[:0:-1].cumsum()[::-1]
-        found = totals[place.ravel()].reshape(asked.shape)
+        found = totals[place.ravel()].reshape(subsidies.shape)
         return found if found.ndim else float(found)
 
     def reserve(self, count: int) -> None:

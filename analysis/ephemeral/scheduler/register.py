@@ -211,11 +211,11 @@ class Register:
 
     def _check_load(self, name: str, cost: Floats, most: NDArray[np.int32], budget: float) -> None:
         """Raise if maximal ages require more than before and more than the budget."""
-        asked, before = load(cost, most), load(self.cost, self.limits.most)
-        if asked > max(budget * ROOM, before):
+        required, before = load(cost, most), load(self.cost, self.limits.most)
+        if required > max(budget * ROOM, before):
             raise ValueError(
                 f"{name} must not let maximal ages require more than the budget of "
-                f"{budget:g} an epoch, got {asked:g} for all sources together"
+                f"{budget:g} an epoch, got {required:g} for all sources together"
             )
 
     def _rate(self, entries: NDArray[np.void], sources: Sources) -> None:

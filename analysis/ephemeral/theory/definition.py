@@ -1,20 +1,20 @@
-"""The index by its definition, three ways that share nothing with the closed form.
+"""The index by its definition, in three ways that are independent of the closed form.
 
 The Whittle index in state x is the subsidy at which crawling and waiting tie in the average-reward
 dynamic program of one source (report, section 3 and (10)),
 
     V(x) + beta = max( C lambda + V(alpha x + u), x + V(u) ).
 
-`index_by_definition` solves this with decimal arithmetic. Write b = beta - C lambda for what the
-best cycle earns beyond the subsidy. Waiting s epochs from x and then crawling beats crawling now by
-x_s - x - b s, and the best cycle crawls at an age k, so
+`index_by_definition` solves this with decimal arithmetic. Let b = beta - C lambda, the gain of the
+best cycle beyond the subsidy. Waiting s epochs from x and then crawling gains x_s - x - b s over
+crawling now, and the best cycle crawls at an age k, so
 
     tie at x:       max_{s >= 1} (x_s - x) - b s = 0        gives b, by policy iteration,
     best cycle:     max_{k >= 1} (X_k - C lambda) / k = b   gives C lambda = max_k X_k - b k.
 
 Above u* waiting never gains, and the tie is with never crawling again.
 
-`index_by_solver` hands the truncated orbit to the generic solver of `analysis.mdp` and bisects on
+`index_by_solver` gives the truncated orbit to the generic solver of `analysis.mdp` and bisects on
 the subsidy. `simulated_index` estimates the index in a random environment from first passages.
 """
 
@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 
 
 def index_by_definition(sources: Sources, state: ArrayLike, *, digits: int = 60) -> Floats:
-    """Whittle index of each source in a state, from the dynamic program in decimal arithmetic.
+    """Return the Whittle index of each source in a state, from the dynamic program in decimals.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def index_by_definition(sources: Sources, state: ArrayLike, *, digits: int = 60)
     state : array_like, shape (N,)
         Content of each; not negative.
     digits : int
-        Decimal digits to work with, at least 40; more are taken where differences of contents lose
-        some, because interest fades slowly or the content is a small share of u*.
+        Decimal digits of the computation, at least 40; increased if differences of contents lose
+        digits, because interest fades slowly or the content is a small share of u*.
 
     Returns
     -------
@@ -83,17 +83,17 @@ def index_by_definition(sources: Sources, state: ArrayLike, *, digits: int = 60)
 def index_by_solver(
     sources: Sources, arm: int, state: float, *, ages: int = 400, steps: int = 60
 ) -> float:
-    """Whittle index by bisection on the subsidy, each time with a generic solver.
+    """Return the Whittle index by bisection on the subsidy, with a generic solver.
 
-    The states are the orbit of `state` without a crawl and the orbit that follows a crawl, both cut
-    off after `ages` epochs; the last state of each repeats itself.
+    The states are the orbit of `state` without a crawl and the orbit that follows a crawl, both
+    truncated after `ages` epochs; the last state of each leads to itself.
 
     Parameters
     ----------
     sources : Sources
         N sources.
     arm : int
-        Which one, from 0; its interest must have faded after `ages` epochs.
+        Number of the source; its interest must have faded after `ages` epochs.
     state : float
         Content, not negative.
     ages : int
@@ -133,10 +133,10 @@ def index_by_solver(
 def simulated_index(
     arrivals: Arrivals, arm: int, state: float, epochs: int, rng: np.random.Generator
 ) -> Estimate:
-    """Estimate the index in a random environment from first passages, at a cost of one crawl.
+    """Estimate the index with random content from first passages, at a cost of one crawl.
 
-    With the state a as threshold, let the content start from a, and from 0 after a crawl, and wait
-    for the first epoch at which it is a or more:
+    With a state a as threshold, the content starts from a, and from 0 after a crawl, and evolves
+    until the first epoch at which it is at least a:
 
         g = (a - E_a X) / E_a epochs,   C gamma(a) = E_0 X + g E_0 epochs.
 
@@ -145,11 +145,11 @@ def simulated_index(
     arrivals : Arrivals
         Sources and the laws of their utilities.
     arm : int
-        Which source, from 0.
+        Number of the source.
     state : float
         Positive content at which the index is wanted.
     epochs : int
-        Epochs of content drawn; they are cut into 20 batches.
+        Epochs of content drawn; they are divided into 20 batches.
     rng : numpy.random.Generator
         Source of randomness.
 
@@ -175,12 +175,12 @@ def simulated_index(
 def index_from_passages(
     content: ArrayLike, alpha: float, state: float, cost: float = 1.0
 ) -> Estimate:
-    """Estimate the index as `simulated_index` does, from content that was drawn beforehand.
+    """Estimate the index as `simulated_index` does, from given content.
 
     Parameters
     ----------
     content : array_like, shape (epochs,)
-        What each epoch brings, cut into 20 batches.
+        Content that arrives in each epoch, divided into 20 batches.
     alpha : float
         Share of content that is left after an epoch.
     state : float

@@ -1,18 +1,18 @@
-"""What the derivation of the index rests on, each piece computed another way.
+"""Facts that the derivation of the index uses, each computed by a second method.
 
-With u* = C = 1 and content x in [0, 1], finite horizons make the discounted value a maximum of
+With u* = C = 1 and content x in [0, 1], the discounted value of a finite horizon is a maximum of
 straight lines,
 
     V_0(x) = x,   V_n(x) = max( lambda + d V_{n-1}(alpha x + u), x + d V_{n-1}(u) ),
 
-so that it is convex with slopes in [0, 1] by construction. For the average reward every number
-b > lambda in the place of the gain solves (10) of the report with *some* value at u; V(u) = 0 is
-what singles one out. The index is the best of a family of rising lines, one for each age k,
+so that it is convex with slopes in [0, 1]. For the average reward every number b > lambda in the
+place of the gain solves (10) of the report with *some* value at u; V(u) = 0 identifies the gain.
+The index is the maximum of increasing lines, one for each age k,
 
     C gamma(x) = max over k >= 1 of  X_k - k (1 - alpha)(u* - x),   X_k = u* (1 - alpha^k).
 
 A source that starts above u* stays above it until its first crawl; `run_from_above` follows the
-distance to u*, whose sign no rounding can change.
+distance to u*, whose sign rounding cannot change.
 
 Reference: report 8702, sections 4 to 6: Lemmas 1 to 4, (10), Theorem 1.
 """
@@ -39,7 +39,7 @@ def finite_horizon_value(
     *,
     last: str = "crawl",
 ) -> Floats:
-    """V_n of section 4 for one source with u* = C = 1, as a maximum of lines.
+    """Return V_n of section 4 for one source with u* = C = 1, as a maximum of lines.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def finite_horizon_value(
 
 
 def value_at_gain(decay: float, subsidy: float, gain: float, state: ArrayLike) -> Floats:
-    """Solution V of (10) for any number in the place of the gain, with u* = C = 1.
+    """Return the solution V of (10) for any number in the place of the gain, with u* = C = 1.
 
     It is max over tau of (lambda - gain) tau + x_tau - gain, and is 0 at u only for the true gain.
 
@@ -118,7 +118,7 @@ def value_at_gain(decay: float, subsidy: float, gain: float, state: ArrayLike) -
 
 
 def gain_by_solver(decay: float, subsidy: float) -> float:
-    """Gain of one source with u* = C = 1, from policy iteration on the states after a crawl.
+    """Return the gain of one source with u* = C = 1, by policy iteration on its orbit.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def gain_by_solver(decay: float, subsidy: float) -> float:
 
 
 def orbit_problem(decay: float, subsidy: float) -> tuple[Floats, NDArray[np.int64], Floats]:
-    """Problem of one source with u* = C = 1 on the states after a crawl, for a generic solver.
+    """Return the problem of one source with u* = C = 1 on the states after a crawl.
 
     Parameters
     ----------
@@ -149,11 +149,11 @@ def orbit_problem(decay: float, subsidy: float) -> tuple[Floats, NDArray[np.int6
     Returns
     -------
     content : ndarray, shape (ages,)
-        Of each state; the last is u* to machine precision.
+        Content of each state; the last is u* to machine precision.
     successors : ndarray of int, shape (2, ages)
         State that waiting and crawling lead to.
     rewards : ndarray, shape (2, ages)
-        Of waiting and of crawling.
+        Rewards of waiting and of crawling.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def orbit_problem(decay: float, subsidy: float) -> tuple[Floats, NDArray[np.int6
 
 
 def index_as_maximum(sources: Sources, state: ArrayLike, ages: int = 2000) -> Floats:
-    """Whittle index below u* as the best of its lines, one for each age.
+    """Return the Whittle index below u* as the maximum of its lines, one for each age.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def index_as_maximum(sources: Sources, state: ArrayLike, ages: int = 2000) -> Fl
     state : array_like, shape (..., N)
         Contents, not above u*.
     ages : int
-        Ages to try; enough of them if alpha^ages is less than 1 - x/u*.
+        Number of ages; large enough if alpha^ages is less than 1 - x/u*.
 
     Returns
     -------
@@ -203,7 +203,7 @@ def index_as_maximum(sources: Sources, state: ArrayLike, ages: int = 2000) -> Fl
 def run_from_above(
     sources: Sources, budget: int, excess: ArrayLike, epochs: int, *, above: str = "definition"
 ) -> tuple[Floats, Floats]:
-    """Crawl by the index from contents that may lie above u*.
+    """Run the index policy from contents that may be above u*.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def run_from_above(
     reward : ndarray, shape (epochs,)
         Content collected at each epoch.
     crawls : ndarray, shape (N,)
-        How often each source was crawled.
+        Number of crawls of each source.
 
     Raises
     ------

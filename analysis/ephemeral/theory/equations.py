@@ -1,7 +1,7 @@
-"""The report's sections 4, 5 and 6 line by line: how far each equation is from holding.
+"""Residuals of the equations of the report's sections 4, 5 and 6.
 
-Every function measures residuals or counts on the grid or the random cases that it is given. Values
-and contents are in units of u*, costs are 1.
+Every function measures residuals, or counts, on a given grid or on random cases. Values and
+contents are in units of u*, costs are 1.
 
 Reference: report 8702, (7) to (18).
 """
@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 _CONTENTS = 101
 #: N'/N of (6).
 SHARE = 0.25
-#: C at which the second line of (11), as printed, is held against the first.
+#: C at which the second line of (11), as printed, is compared with the first.
 COST = 2.0
 _SLOWEST_SOLVED = 0.05  # a generic solver needs too many ages for slower decay
 
@@ -44,17 +44,17 @@ class EquationResiduals:
     Attributes
     ----------
     average, discounted : float
-        Of (10), and of (8) relative to the value.
+        Residual of (10), and of (8) relative to the value.
     literal : float
-        Of (11) as printed, at a cost of `COST`.
+        Residual of (11) as printed, at a cost of `COST`.
     solver : float
-        Gain against policy iteration on the orbit.
+        Difference of the gain from policy iteration on the orbit.
     threshold : float
-        Gain against that of crawling in B^c and waiting in B.
+        Difference of the gain from that of crawling in B^c and waiting in B.
     any_gain : float
-        Of (10) without V(u) = 0, with the gain 0.1 too large.
+        Residual of (10) without V(u) = 0, with the gain 0.1 too large.
     active : float
-        Of V(x') = x' - beta at the states x' that follow an active one.
+        Residual of V(x') = x' - beta at the states x' that follow an active one.
     shift, shifted : float
         Difference of the gains of (7) and (6) at N'/N = `SHARE`; and of that difference from
         lambda (1 - N'/N).
@@ -74,7 +74,7 @@ class EquationResiduals:
 def equation_residuals(
     decays: Sequence[float], subsidies: Sequence[float], discounts: Sequence[float]
 ) -> EquationResiduals:
-    """Put the value functions into the dynamic programs of sections 4 and 5.
+    """Insert the value functions into the dynamic programs of sections 4 and 5.
 
     Parameters
     ----------
@@ -133,8 +133,8 @@ def _right_of_8(decay: float, subsidy: float, discount: float, x: Floats) -> Flo
 def constant_policies(decays: Sequence[float], subsidies: Sequence[float]) -> pd.DataFrame:
     """Solve one source by policy iteration at subsidies from below the first index to above u*/C.
 
-    To the given subsidies are added half and one and a half times the index of u, and 1.2 and 1.5
-    in units of u*/C, so that sources that are always and never crawled are among those solved.
+    Half and one and a half times the index of u, and 1.2 and 1.5 in units of u*/C, are added to the
+    subsidies, so that sources that are always and never crawled are among those solved.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def ends_of_interval(solved: pd.DataFrame) -> pd.DataFrame:
 def finite_horizon_checks(
     decays: Sequence[float], subsidies: Sequence[float], discounts: Sequence[float]
 ) -> tuple[float, float, float]:
-    """Follow V_n to its limit, from V_0 = x as printed and from max(x, C lambda).
+    """Compare V_n with its limit, from V_0 = x as printed and from max(x, C lambda).
 
     Parameters
     ----------
@@ -194,9 +194,9 @@ def finite_horizon_checks(
     Returns
     -------
     start : float
-        Largest distance of the printed V_0 = x to V_0 by the definition of V_n, in units of u*.
+        Largest distance of the printed V_0 = x from V_0 by the definition of V_n, in units of u*.
     excess : float
-        Largest distance of V_20 to the limit beyond delta^10 times that of V_10.
+        Largest distance of V_20 from the limit beyond delta^10 times that of V_10.
     bend : float
         Least second difference of V_20.
     """

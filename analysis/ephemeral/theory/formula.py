@@ -1,8 +1,7 @@
-"""Section 6 of the report: the clock, the cycle and the formula of the index, each another way.
+"""Section 6 of the report: passage times, cycles and the index formula, each by a second method.
 
 Times are counted along the recursion (2), gains come from the dynamic program, and the index from
-its definition in decimal arithmetic, so that nothing printed is held against itself.
-
+its definition in decimal arithmetic: no printed formula is compared with itself.
 Reference: report 8702, (15) to (18), Theorem 1 and its Remark; slides, main theorem.
 """
 
@@ -27,35 +26,35 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class IndexChecks:
-    """How far each formula of section 6 is from holding on given sources, in relative differences.
+    """Deviations of the formulas of section 6 on given sources, as relative differences.
 
     Attributes
     ----------
     clock, late : float
-        Share of contents whose time by (16) is the counted one, from 0; and from u.
+        Share of contents whose passage time by (16) equals the counted one, from 0; and from u.
     one_less : float
         Share of those for which the time from u is one less than (16).
     content : float
-        Of (15) from the content that the recursion has after the counted epochs.
+        Deviation of (15) from the content of the recursion after the counted epochs.
     gain, tie : float
-        Of (17) and (18) from the dynamic program, in units of u*.
+        Deviations of (17) and (18) from the dynamic program, in units of u*.
     gaps : int
-        Most kinds of gaps between crawls under one of many thresholds.
+        Largest number of different gaps between crawls under one of many thresholds.
     theorem : float
-        Of Theorem 1 as printed from the best of the lines, below u*.
+        Deviation of Theorem 1 as printed from the maximum of the lines, below u*.
     zero : float
         Largest printed index from u* on.
     above : float
-        Of the index from its definition at 1.2 u*.
+        Deviation of the index from its definition at 1.2 u*.
     halves : float
-        Of twice the index at a cost of two from that at a cost of one, by definition.
+        Deviation of twice the index at a cost of two from that at a cost of one, by definition.
     visited, never : float
-        Of the contents that follow a crawl, and of those of a source never crawled, from their
-        formulas.
+        Deviations of the contents after a crawl, and of those of a source never crawled, from
+        their formulas.
     short : float
-        Of the short form at exact whole ages from the index, on the orbit.
+        Deviation of the short form at exact whole ages from the index, on the orbit.
     missed : float
-        How much too small the short form is on the contents of a source never crawled.
+        Amount by which the short form is too small on the contents of a source never crawled.
     rise : float
         Least increase of the index of the first source between neighbouring contents.
     """
@@ -136,7 +135,7 @@ def _worst(values: Floats, truth: Floats) -> float:
 
 
 def _never_crawled(sources: Sources) -> tuple[Floats, Floats]:
-    """Contents from 0.3 u* without a crawl, by the recursion and by their formula."""
+    """Return contents from 0.3 u* without a crawl, by the recursion and by their formula."""
     contents = [0.3 * sources.u_star]
     for _ in range(40):
         contents.append(sources.alpha * contents[-1] + sources.u)
@@ -145,7 +144,7 @@ def _never_crawled(sources: Sources) -> tuple[Floats, Floats]:
 
 
 def _kinds_of_gaps(sources: Sources, thresholds: Floats) -> list[int]:
-    """How many gaps between crawls of the first source differ, under each threshold."""
+    """Return the number of different gaps between crawls of the first source, by threshold."""
     kinds = []
     for threshold in thresholds:
         content, crawls = float(sources.u[0]), []
@@ -159,5 +158,5 @@ def _kinds_of_gaps(sources: Sources, thresholds: Floats) -> list[int]:
 
 
 def next_content(sources: Sources, content: float, crawled: bool) -> float:
-    """Content of the first source at the next epoch, by (2) and (3)."""
+    """Return the content of the first source at the next epoch, by (2) and (3)."""
     return float(sources.alpha[0] * (0.0 if crawled else content) + sources.u[0])

@@ -1,7 +1,7 @@
-"""Sections 2 and 4 of the report: what an epoch brings, and contents before and after a crawl.
+"""Sections 2 and 4 of the report: arrivals in an epoch, and contents before and after a crawl.
 
-The growth of expected content is integrated by a solver for differential equations and held against
-(1) to (3); contents under random controls are followed against what section 4 says of them.
+The growth of expected content is integrated by a solver for differential equations and compared
+with (1) to (3); contents under random controls are compared with the statements of section 4.
 
 Reference: report 8702, (1) to (3) and section 4; slides, (1) to (3).
 """
@@ -24,7 +24,7 @@ BoolLike = NDArray[np.bool_] | bool
 
 @dataclass(frozen=True)
 class ModelChecks:
-    """How far (1) to (3), alpha and u* are from holding.
+    """Deviations of (1) to (3), alpha and u* from numerical integration.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ def model_checks(by_period: Mapping[float, Sources]) -> ModelChecks:
 
 
 def _printed_middle(sources: Sources, period: float) -> Floats:
-    """Lambda E[xi exp(-mu tau)] with the age tau uniform on the epoch."""
+    """Return Lambda E[xi exp(-mu tau)] with the age tau uniform on the epoch."""
     columns = zip(sources.arrival_rate, sources.mean_utility, sources.decay_rate, strict=True)
     return np.array(
         [
@@ -89,7 +89,7 @@ def _printed_middle(sources: Sources, period: float) -> Floats:
 
 
 def _fade(rate: Floats, period: float) -> Floats:
-    """Share of interest left after an epoch, by integration of its fall."""
+    """Return the share of interest left after an epoch, by numerical integration."""
     flow = solve_ivp(
         lambda _, x: -rate * x, (0, period), np.ones(rate.size), rtol=1e-10, atol=1e-12
     )
@@ -129,13 +129,13 @@ class TransientChecks:
     stays_below : bool
         Under any control contents are at most those without a crawl, and less after a crawl.
     falls : bool
-        A source above u* falls towards it while it is not crawled, without reaching it.
+        A source above u* decreases towards it while it is not crawled, without reaching it.
     drops : bool
         After the first crawl contents are at most u*.
     as_free : bool
-        In some run contents are those without a crawl as long as there was none, with one to come.
+        In some run contents are those without a crawl until a later first crawl.
     empty : bool
-        An empty source that is crawled holds as much afterwards as one that is not.
+        An empty source has the same content an epoch later whether it is crawled or not.
     runs, epochs : int
         Number of runs from either side of u*, and their length.
     """
@@ -150,7 +150,7 @@ class TransientChecks:
 
 
 def step(content: Floats, crawl: BoolLike) -> Floats:
-    """Content of the next epoch by (2) and (3), with alpha = 0.7 and u* = 1."""
+    """Return the content of the next epoch by (2) and (3), with alpha = 0.7 and u* = 1."""
     return np.asarray(np.where(crawl, 0.0, 0.7 * content) + 0.3)
 
 

@@ -1,4 +1,4 @@
-"""The index exactly as the documents print it, to measure where that goes wrong.
+"""The index exactly as the documents print it, to measure its errors.
 
     theorem   (1/C) [ eta ((1 - alpha) x - u) + (1 - alpha^eta) / (1 - alpha) u ]      Theorem 1
     remark    (1/C) [ eta ((1 - alpha) x - u) + x ]               Remark, and the slides' theorem
@@ -6,7 +6,7 @@
     eta = ceil( log^+_alpha( (u - (1 - alpha) x) / u ) ),   log^+ y = log y if y > 0, else 0.
 
 The two agree on the states that follow a crawl, in exact arithmetic. Elsewhere the remark is wrong,
-and in floating point the ceiling of a logarithm that should be whole can come out one too large.
+and in floating point the ceiling of a logarithm that should be whole can be one too large.
 
 Reference: report 8702, (16), Theorem 1 and Remark; slides, main theorem.
 """
@@ -28,7 +28,7 @@ FORMS = ("theorem", "remark")
 
 
 def printed_eta(sources: Sources, state: ArrayLike) -> Floats:
-    """Epochs to a state as printed in (16), by the logarithm that the documents print.
+    """Return the passage time to a state as printed in (16), with the printed logarithm.
 
     Parameters
     ----------

@@ -1,13 +1,13 @@
-"""Sections 2 and 3 of the report: the constraint, its Lagrangian, and sums read to the letter.
+"""Sections 2 and 3 of the report: the constraint, its Lagrangian, and printed sums.
 
-Several displays of the documents sum over m and carry t in the summand. Read to the letter such a
-sum of t + 1 equal terms is t + 1 times the last one; `as_printed` and `as_meant` evaluate the two
-readings on one and the same run, so that a display can be held against what it is to say.
+Several formulas of the documents sum over m while the summand has the index t. As printed such a
+sum of t + 1 equal terms is t + 1 times the last one; `as_printed` and `as_meant` evaluate both
+readings on the same run.
 
 The relaxed problem is solved twice: through the dual function and its multiplier, and as a linear
-programme over occupation measures, on which the report bases the multiplier.
+programme over occupation measures, from which the report derives the multiplier.
 
-Reference: report 8702, (4) to (6) and the displays of sections 3 and 4; slides, (5) to (8).
+Reference: report 8702, (4) to (6) and the formulas of sections 3 and 4; slides, (5) to (8).
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _BUDGETS = (1, 2, 3)
 
 
 def as_printed(state: ArrayLike, action: ArrayLike) -> float:
-    """Limit superior of (1/t) sum over m = 0, ..., t of state(t) action(m): t in the summand.
+    """Return the limit superior of (1/t) sum over m = 0, ..., t of state(t) action(m).
 
     Parameters
     ----------
     state, action : array_like, shape (epochs,)
-        The factor that carries t in print, and the one that carries the index of the sum.
+        The factor with the index t in print, and the one with the index of the sum.
     """
     t = np.arange(1, np.size(state))
     values = np.asarray(state)[1:] * np.cumsum(action)[1:] / t
@@ -50,14 +50,14 @@ def as_printed(state: ArrayLike, action: ArrayLike) -> float:
 
 
 def as_meant(state: ArrayLike, action: ArrayLike) -> float:
-    """Limit superior of (1/t) sum over m = 0, ..., t of state(m) action(m): see `as_printed`."""
+    """Return the limit superior of (1/t) sum over m = 0, ..., t of state(m) action(m)."""
     t = np.arange(1, np.size(state))
     values = np.cumsum(np.asarray(state) * np.asarray(action))[1:] / t
     return float(values[t.size // 2 :].max())
 
 
 def dual_value(sources: Sources, budget: float, subsidy: float) -> float:
-    """Best Lagrangian: lambda M + sum over sources of max(0, max_k (X_k - lambda C) / k).
+    """Return the dual function, lambda M + sum over sources of max(0, max_k (X_k - lambda C) / k).
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def dual_value(sources: Sources, budget: float, subsidy: float) -> float:
     budget : float
         M, cost per epoch.
     subsidy : float
-        lambda; negative where crawling is rewarded.
+        lambda; negative if crawling is rewarded.
     """
     ages = np.arange(1, 400)[:, None]
     terms = (sources.state_at_age(ages) - subsidy * sources.cost) / ages
@@ -74,10 +74,10 @@ def dual_value(sources: Sources, budget: float, subsidy: float) -> float:
 
 
 def occupation_optimum(sources: Sources, budget: float, ages: int = 150) -> float:
-    """Best average reward under the average constraint, as a linear programme.
+    """Return the largest average reward under the average constraint, by linear programming.
 
     The variables are the rates at which each source completes cycles of each age; the cycles of a
-    source take at most one epoch an epoch, and what they cost is at most the budget.
+    source take at most all epochs, and their cost is at most the budget.
 
     Parameters
     ----------
@@ -105,19 +105,14 @@ def occupation_optimum(sources: Sources, budget: float, ages: int = 150) -> floa
 
 
 def worst_duality_gap(sets: int, rng: np.random.Generator) -> float:
-    """Compare the multiplier's bound with the linear programme on random sets with costs.
+    """Return the largest relative difference of dual bound and linear programme on random sets.
 
     Parameters
     ----------
     sets : int
-        Number of sets, of two to five sources.
+        Number of sets, of two to five sources with costs.
     rng : numpy.random.Generator
         Source of randomness.
-
-    Returns
-    -------
-    float
-        Largest relative difference.
     """
     gaps = []
     for number in range(check_integer("sets", sets, 1)):
@@ -131,24 +126,24 @@ def worst_duality_gap(sets: int, rng: np.random.Generator) -> float:
 
 @dataclass(frozen=True)
 class RelaxationChecks:
-    """What the constraint, the Lagrangian and the policy come to on given sources.
+    """Numbers on the constraint, the Lagrangian and the policy for given sources.
 
     Attributes
     ----------
     spent : dict of int to set of float
-        Costs of an epoch of the policy, by M.
+        Costs of an epoch under the policy, by M.
     exact, broken : int
-        Sets of sources that cost 1 exactly where each source costs 2; and that cost 3/2 exactly.
+        Number of sets of sources whose cost is exactly 1 if each source costs 2; and exactly 3/2.
     ordered : bool
         Whether no source with a larger index was left out at any epoch.
     average : dict of int to float
-        What the solution of the relaxed problem spends, by M.
+        Average cost of the solution of the relaxed problem, by M.
     occupation, plus, minus : float
-        For M = 2: optimum of the linear programme, and the best Lagrangian at the multiplier with
+        For M = 2: optimum of the linear programme, and the dual function at the multiplier with
         lambda (M/N - v), as the report has it, and with lambda (v - M/N), as the slides' (7).
     costless, dear : float
-        For M = 2 and costs of 2: the least over lambda of the best Lagrangian without the costs,
-        and the optimum of the linear programme.
+        For M = 2 and costs of 2: the minimum of the dual function without the costs, and the
+        optimum of the linear programme.
     split : float
         Sum of the gains of N one-source problems at that multiplier, by policy iteration, less the
         subsidies that the budget does not pay.
@@ -176,7 +171,7 @@ class RelaxationChecks:
 def relaxation_checks(
     sources: Sources, policy: Policy | str, sets: int, rng: np.random.Generator
 ) -> RelaxationChecks:
-    """Carry out the index policy and the relaxed problem on given sources.
+    """Compute the checks for the index policy and the relaxed problem on given sources.
 
     Parameters
     ----------
@@ -223,7 +218,7 @@ def relaxation_checks(
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs on which a display is read to the letter and as it is meant.
+    """Runs on which printed sums are evaluated, as printed and as meant.
 
     Attributes
     ----------
@@ -232,7 +227,7 @@ class Runs:
     rewards : ndarray, shape (epochs,)
         Rewards of the index policy with M = 1, in its cycle.
     content, crawls : ndarray, shape (epochs,)
-        Of source 1, crawled at two ages by turns.
+        Content and crawls of source 1, crawled at two ages in turn.
     """
 
     bursts: Floats
@@ -242,14 +237,14 @@ class Runs:
 
 
 def runs_to_read(sources: Sources, gaps: tuple[int, int] = (3, 1)) -> Runs:
-    """Return the runs on which the displays of sections 2 and 3 are read.
+    """Return the runs on which the sums of sections 2 and 3 are evaluated.
 
     Parameters
     ----------
     sources : Sources
         N sources.
     gaps : tuple of int
-        Ages at which source 1 is crawled, by turns.
+        Ages at which source 1 is crawled, in turn.
     """
     size = len(sources)
     bursts = np.tile([float(sources.cost.sum()), *[0.0] * (size - 1)], _EPOCHS // size)
@@ -272,7 +267,7 @@ class Discounted:
         Sum over m of delta^t k(X(t)) at t = 1, after as many terms as the run has epochs; and the
         sum over t.
     higher, lower : float
-        Discounted reward from a larger and a smaller start under one and the same control.
+        Discounted reward from a larger and a smaller start under the same control.
     """
 
     value: float
@@ -285,7 +280,7 @@ class Discounted:
 def discounted_run(
     decay: float = 0.7, subsidy: float = 0.4, discount: float = 0.9, epochs: int = 400
 ) -> Discounted:
-    """Play the maximiser of (8) from u, and one fixed control from two starts.
+    """Run the maximiser of (8) from u, and one fixed control from two starts.
 
     Parameters
     ----------

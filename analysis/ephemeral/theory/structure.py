@@ -1,7 +1,7 @@
-"""Value functions of one source, exactly, and checks of the report's lemmas over grids.
+"""Exact value functions of one source, and checks of the report's lemmas over grids.
 
-For a source with u* = 1 and C = 1 (only the scale is lost), after tau epochs of waiting the content
-x has become x_tau = 1 - (1 - x) alpha^tau. Waiting tau epochs and then crawling gives
+For a source with u* = 1 and C = 1 (a choice of units), after tau epochs of waiting the content x
+has become x_tau = 1 - (1 - x) alpha^tau. Waiting tau epochs and then crawling gives
 
     V_d(x) = sup over 0 <= tau <= inf of  lambda (1 - d^tau) / (1 - d) + d^tau (x_tau + d V_d(u)),
 
@@ -10,7 +10,7 @@ reward, with V(u) = 0 and beta the gain, (10) of the report becomes
 
     V(x) = max over tau of  (lambda - beta) tau + x_tau - beta.
 
-`lemma_checks` measures, over wide grids, how far each lemma's statement is from failing.
+`lemma_checks` measures the margin of each lemma's statement over wide grids.
 
 Reference: report 8702, sections 4 and 5: (8), (10), Lemmas 1 to 5, Corollary 1.
 """
@@ -88,7 +88,7 @@ def average_value(decay: float, subsidy: float, state: ArrayLike) -> tuple[Float
 
 
 def crawl_advantage(decay: float, subsidy: float, state: ArrayLike) -> Floats:
-    """X - V(alpha x + u) - lambda: what crawling now gains over waiting one epoch.
+    """Return x - V(alpha x + u) - lambda, the advantage of crawling now over waiting one epoch.
 
     The source is passive where this is negative. See `average_value` for the parameters.
     """
@@ -180,7 +180,7 @@ def lemma_checks(
 def _discounted(
     decay: float, subsidy: float, discount: float, state: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """Value function (8), and the epochs waited before the first crawl (``inf`` for never)."""
+    """Return the value function (8), and the wait before the first crawl (``inf`` for never)."""
     discount = check_number("discount", discount, 0, 1, low_open=True, high_open=True)
     content, wait = _waits(decay, state)
     fresh = -np.expm1(-decay * (wait + 1.0))
@@ -195,7 +195,7 @@ def _discounted(
 
 
 def _waits(decay: float, state: ArrayLike) -> tuple[Floats, Floats]:
-    """Content after each number of waits, and those numbers, until it has reached its limit."""
+    """Return the content after waits of 0, 1, ... epochs up to its limit, and these waits."""
     decay = check_number("decay", decay, 1e-3, high_open=True)
     x = check_array("state", state, 0, 1)
     wait = np.arange(np.ceil(40.0 / decay) + 2)

@@ -196,7 +196,7 @@ def draw(model, state, budget, rng):  # type: ignore[no-untyped-def]
 
 @compiled
 def write_features(model, x, phi):  # type: ignore[no-untyped-def]
-    """Write x_1..x_N and, if asked for, x_1^2, x_1 x_2, ..., x_N^2."""
+    """Write x_1..x_N and, on request, x_1^2, x_1 x_2, ..., x_N^2."""
     size = x.size
     m = size
     for i in range(size):

@@ -176,7 +176,7 @@ def crawler_arm(u_star: float, alpha: float, ages: int) -> RestartArm:
     u_star, alpha : float
         As `crawl_reward`.
     ages : int
-        Largest age that is told apart, at least 2.
+        Largest age that is a state of its own, at least 2.
 
     Returns
     -------

@@ -66,8 +66,8 @@ def eliminate_in_place(  # type: ignore[no-untyped-def]
     of `excess` and `rises` carry the errors that `signs` sows: one of the size of each term.
 
     At discount 1 a closed class ends with pivot 0: its average cost is the greatest gain that
-    leaving it passive can have, and states that still lead into it are told apart by cost per unit
-    of probability of ending there, which takes the place of `den`.
+    leaving it passive can have, and states that still lead into it are ordered by cost per unit of
+    probability of ending there, which takes the place of `den`.
     """
     states = a.shape[0]
     for i in range(states):

@@ -86,7 +86,7 @@ def whittle_index(arm: RestartArm, discount: float, *, method: str = "auto") -> 
     Raises
     ------
     ValueError
-        If the discount or method is not allowed, if the closed form or the ratio is asked for on
+        If the discount or method is not allowed, if the closed form or the ratio is requested for
         an arm whose optimal policies are not thresholds, or if the arm has no average-cost index.
     NotConverged
         If rounding may have moved an index by more than 1e-9, relative to its size and the spread

@@ -78,7 +78,7 @@ class RobotControl(ControlledQueue):
         Raises
         ------
         ValueError
-            If an argument is not allowed, or "censored" is asked for on too large a model.
+            If an argument is not allowed, or the model is too large for "censored".
         NotConverged
             If the limit is reached, or rounding leaves a residual that is not rounding.
         """

@@ -50,7 +50,7 @@ class OptimalSequence:
         The problem.
     breakpoints : tuple
         The parameters t_1 <= t_2 <= ... at which the policy changes: gamma, or theta in the
-        triangle problem; floats, or exact fractions if they were asked for.
+        triangle problem; floats, or exact fractions on request.
     switched : tuple of (int, int)
         The box (q, r) that is switched at each breakpoint.
     costs : tuple of pairs, or None

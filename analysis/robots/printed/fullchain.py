@@ -1,7 +1,7 @@
 r"""The draft's own decision process, state by state, as corrected and as printed.
 
 The robot study, section 3.1: states (q, r, s), actions 0 and 1, transitions (19) to (21).  The
-solvers do without it; it is here to be held against them, and to show what goes wrong where (19)
+solvers do without it; it is here for comparison with them, and to show what goes wrong where (19)
 and (20) are used as printed, or where Lemma 4 calls the process communicating.
 """
 

@@ -205,9 +205,9 @@ class PartitionedScheduler:
                 self._claims = claims
         self.quotas = self._share(self._claims)
         marginal = self.machines.crawl(self.quotas, 0.0)
-        told = np.isfinite(marginal) & (marginal > 0) & (self.quotas > 0)
-        if told.any():
-            self.subsidy = float(np.average(marginal[told], weights=self.quotas[told]))
+        spent = np.isfinite(marginal) & (marginal > 0) & (self.quotas > 0)
+        if spent.any():
+            self.subsidy = float(np.average(marginal[spent], weights=self.quotas[spent]))
 
     def crawl(self) -> Crawl:
         """Crawl on every machine and collect what was crawled; see `Scheduler.crawl`."""

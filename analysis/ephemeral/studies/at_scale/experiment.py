@@ -24,7 +24,7 @@ Ages = NDArray[np.int64]
 
 
 class Agreement(NamedTuple):
-    """Epochs held against a ranking of all sources, and in how many the same were crawled."""
+    """Epochs compared with a ranking of all sources, and epochs with the same crawls."""
 
     equal: int
     epochs: int

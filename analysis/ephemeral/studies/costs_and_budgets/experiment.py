@@ -1,7 +1,7 @@
 """What "the top sources for the constraint to be reached" earns and spends, with costs.
 
-Each random instance is solved exactly, so that every way to fill a budget is held against the best
-that any policy can do within it; `cost_row` does one instance. A limit on how often a site may be
+Each random instance is solved exactly, so that every way to fill a budget is compared with the
+optimum within that budget; `cost_row` does one instance. A limit on how often a site may be
 visited is compared with a cost that brings about the same: `least_cost` finds that cost.
 """
 

@@ -1,7 +1,7 @@
 """What limits on ages and a split over machines cost, against the relaxed problem.
 
-The schedulers themselves are run, and what they earn is held against the relaxed problem, under the
-same limits or with the same quotas, whose value no policy exceeds in the long run.
+The schedulers themselves are run, and their reward is compared with the value of the relaxed
+problem under the same limits or quotas, which no policy exceeds in the long run.
 
 Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), sections 3 and 6.
 """

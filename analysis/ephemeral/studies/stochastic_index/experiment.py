@@ -178,7 +178,7 @@ class Results:
     check: pd.DataFrame  # the index on the lattice and simulated, one row a content
     # Index of each source, by arrival rate, the largest rate first.
     curves: dict[float, list[StochasticIndex]]
-    # Contents at which the closed form is held against the index, in units of u*; shape (G,).
+    # Contents at which the closed form is compared with the index, in units of u*; shape (G,).
     grid: Floats
     deviation: dict[float, Floats]  # closed form over index, less 1, by arrival rate; shape (N, G)
     scale: Floats  # u*/C of each source at the largest rate; shape (N,)

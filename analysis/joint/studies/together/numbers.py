@@ -14,7 +14,7 @@ FEW = 8
 
 
 def save_question(sources: Sources, engine: Engine) -> None:
-    """Save what the page is asked: rates for its explorable, and the load of the engine."""
+    """Save the page's inputs: rates for its explorable, and the load of the engine."""
     for name in ("arrival_rate", "mean_utility", "decay_rate"):
         save_value(f"together-{name.replace('_', '-')}", getattr(sources, name))
     save_value("together-sources", len(sources))

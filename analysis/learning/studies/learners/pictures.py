@@ -55,7 +55,7 @@ def save_loss(id: str, runs: Runs, size: int) -> None:
     )
     frame = pd.concat(data)
     last = frame.groupby(["budget", "learner"], sort=False)["mean"].last()
-    told = "; ".join(
+    values_text = "; ".join(
         f"M = {budget}: " + ", ".join(f"{n} {v:.2g}" for n, v in last[budget].items())
         for budget in runs
     )
@@ -70,7 +70,8 @@ def save_loss(id: str, runs: Runs, size: int) -> None:
         f"runs with 95% bands (values below {LEAST_LOSS:g}% are drawn there). A flat line is a "
         "loss that never stops; one that falls tenfold in a tenfold time loses nothing more. The "
         f"least at the end: {least}.",
-        f"Loss so far on logarithmic axes for {size} sources. Per cent lost at the end: {told}.",
+        f"Loss so far on logarithmic axes for {size} sources. Per cent lost at the end: "
+        f"{values_text}.",
         instances=f"{id}-runs",
     )
 

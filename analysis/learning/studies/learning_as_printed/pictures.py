@@ -100,7 +100,7 @@ def save_by_step(sources: Sources, found: pd.DataFrame) -> None:
     axis.minorticks_off()
     axis.legend()
     ends = found.groupby("step", sort=False)["at_bounds"].mean()
-    told = ", ".join(f"{100 * share:.0f}% at $c = {step:g}$" for step, share in ends.items())
+    values_text = ", ".join(f"{100 * share:.0f}% at $c = {step:g}$" for step, share in ends.items())
     plain = ", ".join(f"{100 * share:.0f}% at c = {step:g}" for step, share in ends.items())
     save_figure(
         "learning-as-printed-steps",
@@ -108,7 +108,7 @@ def save_by_step(sources: Sources, found: pd.DataFrame) -> None:
         found,
         caption="Reward of the printed scheme over the second halves of "
         f"{found['runs'].min()} runs or more of each $\\kappa$ and $c$, with 95% intervals, and "
-        f"what the upper bounds are worth. Of the thresholds {told} end on their bounds.",
+        f"what the upper bounds are worth. Of the thresholds {values_text} end on their bounds.",
         alt="Reward against kappa: a curve for thresholds at their upper bounds, and marks for "
         f"runs with several step sizes. Of the thresholds {plain} end on their bounds.",
     )

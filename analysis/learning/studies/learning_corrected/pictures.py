@@ -45,7 +45,7 @@ def save_curves(runs: Mapping[str, Learned], levels: Mapping[str, float], budget
     axis.set(xlabel="epoch", ylabel="reward per epoch (value units)")
     axis.set(xlim=(0, horizon), ylim=(0, 1.35 * index))
     axis.legend(loc="upper right", fontsize="small", ncols=2)
-    told = "; ".join(
+    values_text = "; ".join(
         f"{name}: {plus_minus(late.value, late.half_width, 1)}, {late.replications} runs"
         for name, (_, late) in ends.items()
     )
@@ -55,9 +55,9 @@ def save_curves(runs: Mapping[str, Learned], levels: Mapping[str, float], budget
         fig,
         pd.DataFrame(data),
         caption=f"Reward per epoch in blocks of {counted(block, 'epoch')}, $M = {budget}$, means "
-        f"with 95% bands. In the last fifth, {told}.",
-        alt=f"Learning curves. First block, {first}. In the last fifth, {told}. The index policy "
-        f"earns {index:.1f}.",
+        f"with 95% bands. In the last fifth, {values_text}.",
+        alt=f"Learning curves. First block, {first}. In the last fifth, {values_text}. The index "
+        f"policy earns {index:.1f}.",
         instances="learning-corrected-runs",
     )
 
@@ -80,16 +80,16 @@ def save_ablation(ablation: pd.DataFrame, index: float, budget: int) -> None:
     axis.set(xlim=(0, 1.06 * index))
     fig.legend(loc="outside lower center", ncols=3, fontsize="small")
     lost = ablation[ablation.start == BAD].set_index("taken back").reward
-    told = "; ".join(f"{name}: {value:.0f}" for name, value in lost.items())
+    values_text = "; ".join(f"{name}: {value:.0f}" for name, value in lost.items())
     save_figure(
         "learning-corrected-ablation",
         fig,
         ablation,
         caption=f"One correction taken back at a time, $M = {budget}$: reward in the last fifth of "
         f"{ablation.runs.max()} runs of the corrected scheme and {ablation.runs.min()} or more of "
-        f"each other, with 95% intervals. From the bad start, {told}.",
+        f"each other, with 95% intervals. From the bad start, {values_text}.",
         alt=f"Dots for {len(names)} variants and two starts. From the bad start, "
-        f"{told.replace('$', '')}; the index policy earns {index:.0f}.",
+        f"{values_text.replace('$', '')}; the index policy earns {index:.0f}.",
     )
 
 

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 AGREE = 1e-9
 #: Difference of two activities below which two lines count as one.
 SAME = 1e-12
-#: A penalty on activity other than the two from which cost and activity are told apart.
+#: A penalty on activity other than the two that separate cost from activity.
 THIRD_PENALTY = 2.5
 
 

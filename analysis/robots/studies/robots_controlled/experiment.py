@@ -23,7 +23,7 @@ from analysis.robots.printed.relative import TOLERANCE, PrintedRun, proposition_
 Floats = NDArray[np.float64]
 #: Steps tau at which the number of updates is compared.
 STEPS = (0.5, 0.8, 0.9, 0.99, 0.99999)
-#: The step tau at which the printed theta is held against the optimum.
+#: The step tau at which the printed theta is compared with the optimum.
 HALF = 0.5
 #: A stop tight enough to stand for the limit of Proposition 4.
 TIGHT = 1e-11
