@@ -605,7 +605,8 @@ def of_calendar(shown):
 
 
 def of_together(shown):
-    view = View(*(set_to(shown, name) for name in ("price", "q", "M", "s")))
+    price, queue, budget, rate = (set_to(shown, name) for name in ("price", "q", "M", "s"))
+    view = View(price, int(queue), int(budget), rate)
     count, pages = crawls_of(given_sources(shown).subset(slice(8)), view)
     return {"crawls": count, "pages": pages}
 

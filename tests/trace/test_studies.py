@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.ephemeral import four_sources
 from analysis.trace.experiment import Experiment
 from analysis.trace.studies.publications.numbers import half_life_rules, wrong_beliefs
 from analysis.trace.studies.your_trace import experiment, numbers
@@ -50,6 +51,16 @@ def test_the_schedule_spends_the_budget(plan):
     assert (np.diff(visited["visits_per_day"]) <= 0).all()
     busiest = table.set_index("source").loc["commit/harfbuzz"]
     assert busiest["visits_per_day"] == table["visits_per_day"].max()
+
+
+def test_visits_are_kept_for_sources_that_the_schedule_leaves_out():
+    best, found = (experiment.with_visits_kept(four_sources(), 1, kept) for kept in (0.0, 0.1))
+    assert (best > 0).tolist() == [True, True, False, False]
+    assert found[2:] == pytest.approx([0.05, 0.05])
+    assert found.sum() == pytest.approx(1.0)
+    spread = experiment.with_visits_kept(four_sources(), 3.5, 0.1)
+    assert (spread > 0).all()  # none is left out, and nothing is kept
+    assert spread == pytest.approx(experiment.with_visits_kept(four_sources(), 3.5, 0.0))
 
 
 def test_a_trace_without_a_file_is_the_books_and_repairs_are_named(values, tmp_path):

@@ -9,7 +9,14 @@ import numpy as np
 import pandas as pd
 
 from analysis.ephemeral import Scheduler, Sources
-from analysis.joint import Engine, QueuedIndex, delay_bound, queued_index, simulate_engine
+from analysis.joint import (
+    Engine,
+    QueuedIndex,
+    delay_bound,
+    queued_index,
+    queued_sources,
+    simulate_engine,
+)
 from analysis.joint.simulation import ORDERS_OF_INDEXING, JointRun
 from analysis.results import Estimate
 
@@ -49,15 +56,8 @@ class View:
 
 
 def crawls_of(sources: Sources, view: View) -> tuple[float, float]:
-    """Return crawls, and pages that they bring, per epoch at a fixed price and queue.
-
-    Pages are indexed freshest first, so that a source is worth less by one indexing and fades the
-    faster the more pages it has.
-    """
-    s, mu = view.index_rate, sources.decay_rate
-    worth = sources.mean_utility * s / (s + mu) * np.exp(-view.queue * np.log1p(mu / s))
-    fading = mu * (1 + sources.arrival_rate / (s + mu))
-    queued = Sources(sources.arrival_rate, worth, fading, period=sources.period)
+    """Return crawls, and pages that they bring, per epoch at a fixed price and queue."""
+    queued = queued_sources(sources, view.index_rate, view.queue)
     scheduler = Scheduler(queued, view.budget, price=view.price)
     crawls, pages = 0, 0.0
     for _ in range(view.epochs):

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
+from analysis.ephemeral.sources import Sources
 from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.experiment import Experiment, choose_memory
 from analysis.trace.forgetting import known_from
@@ -80,10 +81,24 @@ def ratio_with_interval(
     return float(numerator.sum() / denominator.sum()), np.nan, np.nan
 
 
-def schedule(plan: Experiment, days: Sequence[float]) -> pd.DataFrame:
+def with_visits_kept(sources: Sources, budget: float, kept: float) -> Floats:
+    """Return frequencies of visits, a share `kept` of them for sources that the best leave out.
+
+    Where the relaxed problem of the whole budget leaves no source out, nothing is kept.
+    """
+    best = relaxed_problem(sources, budget).frequency
+    if kept == 0 or (best > 0).all():
+        return best
+    frequency = relaxed_problem(sources, (1 - kept) * budget).frequency
+    out = frequency == 0
+    return np.where(out, min(1.0, kept * budget / out.sum()), frequency)
+
+
+def schedule(plan: Experiment, days: Sequence[float], kept: float = 0.0) -> pd.DataFrame:
     """Recommend a schedule from the whole trace: how often to visit each source, and when first.
 
-    Rates are the present ones: with the memory that training chose, and the gamma prior.
+    Rates are the present ones: with the memory that training chose, and the gamma prior. A share
+    `kept` of the visits is for sources that these rates leave out.
 
     Columns ``source``, ``items_per_day``, ``visits_per_day``, ``hours_between_visits`` (inf for
     never) and ``first_visit_hours``, which spreads first visits evenly; most visits first.
@@ -94,7 +109,7 @@ def schedule(plan: Experiment, days: Sequence[float]) -> pd.DataFrame:
     known = known_from(plan.trace, plan.begin, plan.end, memory, ones)
     shape, strength = whole.prior
     rate = (known.items + shape) / (known.hours + strength)
-    frequency = relaxed_problem(whole.sources(rate), plan.budget).frequency
+    frequency = with_visits_kept(whole.sources(rate), plan.budget, kept)
     hours = plan.period / HOUR
     with np.errstate(divide="ignore"):
         between = hours / frequency

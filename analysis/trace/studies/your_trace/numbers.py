@@ -110,6 +110,14 @@ def _as_shown(value: object) -> object:
     return f"{value:.3f}" if np.isfinite(value) else NONE
 
 
+def save_kept(best: pd.DataFrame, kept: float) -> None:
+    """Save how many sources the best frequencies leave out, and what share of visits they get."""
+    out = int((best["visits_per_day"] == 0).sum())
+    save_value("your-trace-left-out", out)
+    save_value("your-trace-kept", kept)
+    save_value("your-trace-keeps", kept > 0 and out > 0)
+
+
 def doubled_budget(plan: Experiment, days: Sequence[float]) -> None:
     """Save where the visits of a doubled budget go: to sources visited before, or to new ones.
 
