@@ -240,8 +240,9 @@ def best_soft_thresholds(
     value = value_of(levels)
     if not abs(value.engaged - engaged) <= 1e-6 * len(sources):
         raise NotConverged(
-            f"no price leads to engaged = {engaged:.9g}: at a price of {price:.9g} the best "
-            f"thresholds jump, and engage {value.engaged:.9g}"
+            f"no price leads to engaged = {engaged:.9g} at kappa = {kappa:g}: at a price of "
+            f"{price:.9g} the best thresholds jump, and engage {value.engaged:.9g}; they jump "
+            "less at a smaller kappa"
         )
     return levels, value
 

@@ -29,6 +29,7 @@ from analysis.robots.printed.relative import (
     checked_reference,
     checked_run,
     operator,
+    why_none,
 )
 
 Floats = NDArray[np.float64]
@@ -64,7 +65,10 @@ class ReferenceRuns:
         """
         q, r, s = checked_reference(reference, self.updates.shape[1:])
         if self.updates[s, q, r] == -2:
-            raise NotConverged("rounding hides where Proposition 4's stopping rule begins to hold")
+            raise NotConverged(
+                "rounding hides where Proposition 4's stopping rule begins to hold for the "
+                f"reference {(q, r, s)}: a larger tolerance may show it"
+            )
         return int(self.updates[s, q, r]), float(self.cost[s, q, r])
 
 
@@ -162,9 +166,9 @@ def every_reference(
     rates = (model.arrival_rate, model.service_rate, model.gamma)
     updates, cost = _run_all(shape, rates, states, step, tolerance, max_updates)
     if (updates == -1).any():
+        left = int((updates == -1).sum())
         raise NotConverged(
-            f"Proposition 4's stopping rule did not hold in {max_updates} updates for "
-            f"{int((updates == -1).sum())} reference states"
+            f"{left} reference states: {why_none(model, -1, tolerance, max_updates)}"
         )
     all_updates, all_costs = np.full(shape, -1), np.full(shape, np.nan)
     all_updates[inside], all_costs[inside] = updates, cost

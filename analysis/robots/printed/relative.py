@@ -196,6 +196,22 @@ def checked_reference(reference: ArrayLike, shape: tuple[int, ...]) -> tuple[int
     return q, r, s
 
 
+def why_none(model: RobotControl, updates: int, tolerance: float, max_updates: int) -> str:
+    """Return why a run has no count of updates: -1 at the limit, -2 where rounding hides it."""
+    load = model.robots * model.arrival_rate / model.service_rate
+    at = f"a tolerance of {tolerance:g} and robots * arrival_rate / service_rate = {load:g}"
+    if updates == -1:
+        return (
+            f"Proposition 4's stopping rule did not hold in {max_updates} updates at {at}: take "
+            "that load nearer to 1, fewer robots, or a larger tolerance"
+        )
+    return (
+        f"rounding hides where Proposition 4's stopping rule begins to hold at {at}: values of "
+        f"states differ by less than rounding. Take that load nearer to 1, a capacity below "
+        f"{model.capacity}, or a larger tolerance"
+    )
+
+
 def proposition_4(
     model: RobotControl,
     *,
@@ -251,13 +267,8 @@ def proposition_4(
             )
         first[0, 0], first[1, :, 0], first[2, 0, 0] = 0.0, 0.0, 0.0
     h, updates = _run(first, *rates, (s, q, r), step, tolerance, max_updates)
-    if updates == -1:
-        raise NotConverged(f"Proposition 4's stopping rule did not hold in {max_updates} updates")
     if updates < 0:
-        raise NotConverged(
-            "rounding hides where Proposition 4's stopping rule begins to hold at a tolerance of "
-            f"{tolerance:g}"
-        )
+        raise NotConverged(why_none(model, updates, tolerance, max_updates))
     event_rate = model.arrival_rate * model.robots + model.service_rate
     ahead = _next_event(h, model.arrival_rate, model.service_rate, event_rate)
     cost = float(operator(h, *rates)[s, q, r])

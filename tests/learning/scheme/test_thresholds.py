@@ -12,6 +12,7 @@ from analysis.learning import (
     soft_threshold_value,
     whittle_threshold,
 )
+from analysis.results import NotConverged
 
 
 def sampled(sources, threshold, kappa, offset, horizon, rng):
@@ -102,6 +103,14 @@ def test_best_thresholds_beat_a_grid_and_stay_under_the_bound():
             assert value.average_reward <= best.average_reward + 1e-6
     with pytest.raises(ValueError, match=r"engaged must be in \[.*\] at kappa = .*, got 0.001"):
         best_soft_thresholds(sources, 5.0, 0.001)
+
+
+def test_thresholds_that_jump_are_refused_with_the_steepness():
+    """Logits as steep as steps crawl the first source each 29 epochs or each 30, never between."""
+    sources = Sources([41.8366, 7.6935, 20.136], [9.7752, 0.8964, 0.5789], [0.0263, 0.9706, 0.2083])
+    with pytest.raises(NotConverged, match=r"at kappa = 10000: .* jump less at a smaller kappa"):
+        best_soft_thresholds(sources, 10_000.0, 0.0344574861, projected=False)
+    assert best_soft_thresholds(sources, 100.0, 0.0344574861, projected=False)
 
 
 @settings(max_examples=50)

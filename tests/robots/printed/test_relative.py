@@ -49,6 +49,17 @@ def test_bad_calls_are_refused():
         proposition_4(figure(1.0), max_updates=10)
 
 
+def test_what_rounding_hides_is_refused_with_the_load_that_hides_it():
+    """Sixteen robots outrun the server 81 times: states with no robot left are worth the same."""
+    overloaded = RobotControl(16, 6.27, 1.24, 7, 1.0)
+    said = r"tolerance of 1e-05 and robots \* arrival_rate / service_rate = 80.9.*capacity below 7"
+    with pytest.raises(NotConverged, match=said):
+        proposition_4(overloaded)
+    assert proposition_4(RobotControl(16, 6.27, 1.24, 3, 1.0)).updates > 0
+    with pytest.raises(NotConverged, match=r"for the reference \(1, 1, 1\): a larger tolerance"):
+        every_reference(overloaded).at((1, 1, 1))
+
+
 def test_one_run_holds_those_of_all_reference_states():
     model = RobotControl(4, 0.3, 1.0, 3, 1.2)
     all_runs = every_reference(model)

@@ -184,6 +184,10 @@ def test_rows_of_a_readers_own_replace_the_printed_ones():
     assert experiment.middle_row([own]) == (0.1, 15, 1.13)
     with pytest.raises(ValueError, match="K must be 0 or at least 2, got 1"):
         experiment.own_keys([], 1, [])
+    # Thousands of robots would take hours.
+    with pytest.raises(ValueError, match=r"service_rate must leave N_s at 400 .* got 27.1 and"):
+        experiment.own_keys([], 0, [], 27.1)
+    assert experiment.own_keys([5.0], 0, [], 27.1)
 
 
 def test_rows_of_a_readers_own_are_solved_and_shown():

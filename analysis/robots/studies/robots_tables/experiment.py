@@ -26,6 +26,8 @@ from analysis.robots.static.mm1k import critical_gamma, optimal_robots, static_c
 
 #: The reference state with which the counts of the draft come out (two others count the same).
 REFERENCE = (1, 1, 1)
+#: Most robots of a row: the work of Proposition 4 grows with their square, and takes minutes there.
+MOST_ROBOTS = 400
 #: Other reference states whose results a record keeps: so many, spread over all.
 SAMPLE = 40
 COLUMNS = {
@@ -55,7 +57,9 @@ def row_keys() -> list[Key]:
     return sorted(keys, key=lambda key: (key[0], *map(float, key[1:])))
 
 
-def own_keys(arrival_rates: Sequence[float], K: int, gammas: Sequence[float]) -> list[Key]:
+def own_keys(
+    arrival_rates: Sequence[float], K: int, gammas: Sequence[float], service_rate: float = 1.0
+) -> list[Key]:
     """Return the rows of both tables for rates, a capacity and weights of a reader's own.
 
     What is empty or zero is as in the draft; without anything of a reader's own the rows are the
@@ -63,12 +67,25 @@ def own_keys(arrival_rates: Sequence[float], K: int, gammas: Sequence[float]) ->
     that `read_gamma` takes them as they are.
 
     `arrival_rates`: lambda of one robot; `K`: places in the queue, at least 2, or 0; `gammas`:
-    weights of starvation. The draft's are 0.4, gamma(K) and 2.4, with mu = 1.
+    weights of starvation. The draft's are 0.4, gamma(K) and 2.4, with mu = 1. Refuses rows with
+    N_s above `MOST_ROBOTS`.
     """
     if K < 0 or K == 1:
         raise ValueError(f"K must be 0 or at least 2, got {K}")
-    if not (arrival_rates or K or gammas):
-        return row_keys()
+    keys = _keys(arrival_rates, K, gammas) if arrival_rates or K or gammas else row_keys()
+    for _, rate, capacity, printed in keys:
+        gamma = read_gamma(printed, int(capacity), service_rate)
+        robots = optimal_robots(float(rate), gamma, int(capacity), service_rate)
+        if robots > MOST_ROBOTS:
+            raise ValueError(
+                f"service_rate must leave N_s at {MOST_ROBOTS} at most, got {service_rate:g} and "
+                f"N_s = {robots} at an arrival rate of {rate}, K = {capacity} and gamma = "
+                f"{gamma:.6g}: take a smaller service_rate or larger arrival_rates"
+            )
+    return keys
+
+
+def _keys(arrival_rates: Sequence[float], K: int, gammas: Sequence[float]) -> list[Key]:
     rates = [f"{rate:g}" for rate in arrival_rates] or ["0.01", "0.05", "0.1"]
     weights = [f"{gamma:.8f}" for gamma in gammas]
     return [
