@@ -24,7 +24,7 @@ from matplotlib.ticker import FixedLocator
 WIDTH = 4.2
 MINIMUM_POINTS = 8.0
 #: Letters in a line of a name beside the vertical axis.
-LETTERS = 24
+LETTERS = 26
 #: Average width of a letter divided by the font size.
 _LETTER_ASPECT = 0.52
 #: Largest number of panels in one column; more panels get two columns.

@@ -103,7 +103,7 @@ def test_long_names_beside_an_axis_leave_the_panel_its_width():
     width = axis.get_window_extent().width / fig.bbox.width
     plt.close(fig)
     assert [" ".join(name.split()) for name in shown] == names
-    assert max(len(line) for name in shown for line in name.split("\n")) <= 24
+    assert max(len(line) for name in shown for line in name.split("\n")) <= 26
     assert width > 0.4
 
 

@@ -12,7 +12,7 @@ from analysis.trace.studies.arena.numbers import LABELS, SIZES
 def draw_rules(table: pd.DataFrame) -> None:
     """Draw the value of every policy at the three budgets, with intervals."""
     names = list(LABELS)
-    fig, axis = figure(height=6.0)
+    fig, axis = figure(height=7.0)
     place = np.arange(len(names))[::-1]
     for size, colour, marker, shift in zip(SIZES, COLOURS, "os^", (0.2, 0.0, -0.2), strict=False):
         part = table[table["size"] == size].set_index("policy").loc[names]
@@ -25,7 +25,7 @@ def draw_rules(table: pd.DataFrame) -> None:
             label=f"{budget} an hour",
         )  # fmt: skip
     axis.axvline(1.0, color="black", linewidth=1)
-    axis.set_yticks(place, [LABELS[name] for name in names])
+    axis.set_yticks(place, [LABELS[name] for name in names], fontsize="small")
     axis.set(xlabel="value / value of the index with trained rates", xlim=(0, None))
     fig.legend(loc="outside lower center", ncols=3, fontsize="small")
     found = table.set_index(["size", "policy"])["value"]
