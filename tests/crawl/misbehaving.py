@@ -22,7 +22,7 @@ RDF = (
 )
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """One request that a host got; `before` are those for the same path."""
 
     path: str
@@ -46,31 +46,31 @@ def rss(*ids, more="", channel=""):
     return f"<rss version='2.0'><channel>{channel}{items}</channel></rss>"
 
 
-def one_an_epoch(asked):
+def one_an_epoch(request):
     """An honest feed: the items of all epochs so far, the newest first."""
-    return Answer(body=rss(*range(asked.epoch, -1, -1)))
+    return Answer(body=rss(*range(request.epoch, -1, -1)))
 
 
-def no_robots(asked):
+def no_robots(request):
     return Answer(404)
 
 
 def says(text):
     """A robots.txt of so many words."""
-    return lambda asked: Answer(body=text)
+    return lambda request: Answer(body=text)
 
 
 def always(*answer, **named):
-    return lambda asked: Answer(*answer, **named)
+    return lambda request: Answer(*answer, **named)
 
 
 def to(url, status=302):
     """A redirect, of the first path only."""
 
-    def feed(asked):
-        if asked.path == "/feed":
+    def feed(request):
+        if request.path == "/feed":
             return Answer(status, {"location": url})
-        return one_an_epoch(asked)
+        return one_an_epoch(request)
 
     return feed
 
@@ -79,17 +79,17 @@ def to(url, status=302):
 class Way:
     """One way to misbehave: what a host answers for feeds and for robots.txt."""
 
-    feed: Callable[[Asked], Answer]
-    robots: Callable[[Asked], Answer] = no_robots
-    asked: list[Asked] = field(default_factory=list)
+    feed: Callable[[Request], Answer]
+    robots: Callable[[Request], Answer] = no_robots
+    requests: list[Request] = field(default_factory=list)
 
     def paths(self):
-        """The paths that were asked for, in order, robots.txt apart."""
-        return [asked.path for asked in self.asked if asked.path != "/robots.txt"]
+        """The paths that were requested, in order, robots.txt apart."""
+        return [request.path for request in self.requests if request.path != "/robots.txt"]
 
     def epochs(self):
-        """The epochs in which feeds were asked for."""
-        return [asked.epoch for asked in self.asked if asked.path != "/robots.txt"]
+        """The epochs in which feeds were requested."""
+        return [request.epoch for request in self.requests if request.path != "/robots.txt"]
 
 
 class _Server(ThreadingHTTPServer):
@@ -108,10 +108,10 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         headers = {name.lower(): value for name, value in self.headers.items()}
         epoch = int((float(headers.get("x-time", START)) - START) // EPOCH)
-        before = sum(asked.path == self.path for asked in self.way.asked)
-        asked = Asked(self.path, epoch, headers, before, time.monotonic())
-        self.way.asked.append(asked)
-        answer = (self.way.robots if self.path == "/robots.txt" else self.way.feed)(asked)
+        before = sum(request.path == self.path for request in self.way.requests)
+        request = Request(self.path, epoch, headers, before, time.monotonic())
+        self.way.requests.append(request)
+        answer = (self.way.robots if self.path == "/robots.txt" else self.way.feed)(request)
         if answer.act:
             answer.act(self)
             self.close_connection = True
@@ -187,7 +187,7 @@ def no_http(handler):
     handler.wfile.write(b"220 ftp.example.org ready\r\n")
 
 
-def gzip_bomb(asked):
+def gzip_bomb(request):
     """A hundred kilobytes that unpack to a hundred megabytes."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     zeros = b" " * 2**20
@@ -195,59 +195,59 @@ def gzip_bomb(asked):
     return Answer(headers={"content-encoding": "gzip"}, body=body)
 
 
-def entity_bomb(asked):
+def entity_bomb(request):
     names = "abcdefghij"
     entities = "".join(f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in pairwise(names))
     head = f'<!DOCTYPE l [<!ENTITY a "aaaaaaaaaa">{entities}]>'
     return Answer(body=head + rss(1, more="<title>&j;</title>"))
 
 
-def maintenance(asked):
+def maintenance(request):
     """A page of the host in the second epoch, in place of the feed."""
-    if asked.epoch != 1:
+    if request.epoch != 1:
         return Answer(body=rss("a", "b", "c"))
     return Answer(body="<html xmlns='http://www.w3.org/1999/xhtml'><body>Back soon.</body></html>")
 
 
-def coming_and_going(asked):
-    return Answer(body=rss("a", "b") if asked.epoch % 2 else rss("b", "c"))
+def coming_and_going(request):
+    return Answer(body=rss("a", "b") if request.epoch % 2 else rss("b", "c"))
 
 
-def not_modified_unasked(asked):
-    return Answer(304) if asked.before == 0 else one_an_epoch(asked)
+def not_modified_unasked(request):
+    return Answer(304) if request.before == 0 else one_an_epoch(request)
 
 
-def conditional(asked):
+def conditional(request):
     """A feed that never changes, with an entity tag and a date."""
-    if asked.headers.get("if-none-match") == '"t"':
+    if request.headers.get("if-none-match") == '"t"':
         return Answer(304)
     date = "Mon, 01 Jan 2024 00:00:00 GMT"
     return Answer(headers={"etag": '"t"', "last-modified": date}, body=rss("a"))
 
 
-def dated_only(asked):
+def dated_only(request):
     """The same with a date alone."""
     date = "Mon, 01 Jan 2024 00:00:00 GMT"
-    if asked.headers.get("if-modified-since") == date:
+    if request.headers.get("if-modified-since") == date:
         return Answer(304)
     return Answer(headers={"last-modified": date}, body=rss("a"))
 
 
-def other_status_each_time(asked):
+def other_status_each_time(request):
     statuses = [204, 403, 404, 418, 500, 502, 505, 999]
-    return Answer(statuses[asked.before % len(statuses)])
+    return Answer(statuses[request.before % len(statuses)])
 
 
-def loop(asked):
-    return Answer(302, {"location": f"/feed?{asked.before}"})
+def loop(request):
+    return Answer(302, {"location": f"/feed?{request.before}"})
 
 
-def away_from_http(asked):
+def away_from_http(request):
     targets = ["file:///etc/hosts", "data:text/xml,<rss/>", "ftp://127.0.0.1/f", "javascript:1", ""]
-    return Answer(302, {"location": targets[asked.before % len(targets)]})
+    return Answer(302, {"location": targets[request.before % len(targets)]})
 
 
-def broken_gzip(asked):
+def broken_gzip(request):
     return Answer(headers={"content-encoding": "gzip"}, body=gzip.compress(b"x" * 999)[:40])
 
 
@@ -256,17 +256,17 @@ def stated(value):
     return always(body=rss(1, 2, 3, more=more))
 
 
-def meta_refresh(asked):
+def meta_refresh(request):
     page = '<html><head><meta http-equiv="refresh" content="0; url=/private"></head></html>'
     return Answer(headers={"content-type": "text/html"}, body=page)
 
 
-def cookies(asked):
-    answer = one_an_epoch(asked)
+def cookies(request):
+    answer = one_an_epoch(request)
     return answer._replace(headers={"set-cookie": "a=b; Domain=example.co.uk; Path=/"})
 
 
-def large_robots(asked):
+def large_robots(request):
     """Two megabytes; what matters stands at the beginning."""
     rules = "User-agent: *\nDisallow: /private\n" + "".join(
         f"Disallow: /{number}\n" for number in range(150_000)
@@ -276,7 +276,7 @@ def large_robots(asked):
 
 def then(first, later):
     """One answer for the first request for a path, another for all others."""
-    return lambda asked: (later if asked.before else first)(asked)
+    return lambda request: (later if request.before else first)(request)
 
 
 def ways():
@@ -339,16 +339,16 @@ def ways():
         "moved for good (308)": Way(to("/new", 308)),
         "moved for now": Way(to("/new", 302)),
         "moved for good, then for now": Way(
-            lambda asked: {
+            lambda request: {
                 "/feed": Answer(301, {"location": "/b"}),
                 "/b": Answer(302, {"location": "/c"}),
-            }.get(asked.path, one_an_epoch(asked))
+            }.get(request.path, one_an_epoch(request))
         ),
         "moved to what fails": Way(
-            lambda asked: (
+            lambda request: (
                 Answer(301, {"location": "/new"})
-                if asked.path == "/feed"
-                else (one_an_epoch(asked) if asked.epoch < 2 else Answer(404))
+                if request.path == "/feed"
+                else (one_an_epoch(request) if request.epoch < 2 else Answer(404))
             )
         ),
         "another host's tag": Way(to("http://127.0.0.1:{entity tag and date}/feed")),
@@ -359,18 +359,18 @@ def ways():
         "Retry-After of 1e30": Way(always(503, {"retry-after": "1" + "0" * 30})),
         "Retry-After that is none": Way(then(always(429, {"retry-after": "soon"}), one_an_epoch)),
         "Cache-Control": Way(
-            lambda asked: one_an_epoch(asked)._replace(
+            lambda request: one_an_epoch(request)._replace(
                 headers={"cache-control": f"public, max-age={2 * EPOCH}"}
             )
         ),
         "Expires": Way(
-            lambda asked: one_an_epoch(asked)._replace(
+            lambda request: one_an_epoch(request)._replace(
                 headers={
                     "date": "Mon, 01 Jan 2024 00:00:00 GMT",
                     "expires": "Mon, 01 Jan 2024 02:00:00 GMT",
                 }
             )
         ),
-        "ttl": Way(lambda asked: Answer(body=rss(asked.epoch, channel="<ttl>120</ttl>"))),
+        "ttl": Way(lambda request: Answer(body=rss(request.epoch, channel="<ttl>120</ttl>"))),
         "cookies": Way(cookies),
     }

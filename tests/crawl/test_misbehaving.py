@@ -18,13 +18,13 @@ pytestmark = pytest.mark.process
 
 EPOCHS = 8
 BACK_OFF = [0, 1, 3, 7]
-"""Epochs in which a source that always fails is asked."""
+"""Epochs in which a source that always fails is request."""
 EVERY = list(range(EPOCHS))
 
 
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory):
-    """Crawl all hosts; return their log by name and epoch, and the ways that they were asked."""
+    """Crawl all hosts; return their log by name and epoch, and the requests that each got."""
     folder = tmp_path_factory.mktemp("misbehaving")
     with Misbehaving(ways()) as site:
         for way in site.ways.values():
@@ -55,8 +55,8 @@ def crawled(tmp_path_factory):
 def _aimed(answers, ports):
     """Put the ports of hosts in place of their names in redirects."""
 
-    def answer(asked):
-        given = answers(asked)
+    def answer(request):
+        given = answers(request)
         if given.headers and "location" in given.headers:
             location = re.sub(
                 r"\{(.*?)\}", lambda name: str(ports[name[1]]), given.headers["location"]
@@ -159,9 +159,9 @@ def test_a_304_that_nobody_asked_for_is_no_feed(kinds, items):
 def test_what_a_feed_was_dated_with_is_asked_for(crawled, items, name, sources):
     """RFC 9110, sections 13.1.2 and 13.1.3; the first host is the target of a redirect, too."""
     log, sites, _ = crawled
-    asked = [one for one in sites[name].asked if one.path == "/feed"]
-    own = [one for one in asked if "if-modified-since" in one.headers]
-    assert (len(asked), len(own)) == (sources * EPOCHS, sources * (EPOCHS - 1))
+    feeds = [one for one in sites[name].requests if one.path == "/feed"]
+    own = [one for one in feeds if "if-modified-since" in one.headers]
+    assert (len(feeds), len(own)) == (sources * EPOCHS, sources * (EPOCHS - 1))
     assert {one.headers["if-modified-since"] for one in own} == {"Mon, 01 Jan 2024 00:00:00 GMT"}
     tag = '"t"' if name == "entity tag and date" else None
     assert {one.headers.get("if-none-match") for one in own} == {tag}
@@ -172,7 +172,7 @@ def test_what_a_feed_was_dated_with_is_asked_for(crawled, items, name, sources):
 def test_a_tag_is_shown_to_the_address_alone_that_gave_it(crawled, kinds):
     _, sites, _ = crawled
     assert kinds("another host's tag") == dict.fromkeys(EVERY, FOUND)
-    assert all("if-none-match" not in a.headers for a in sites["another host's tag"].asked)
+    assert all("if-none-match" not in a.headers for a in sites["another host's tag"].requests)
 
 
 def test_gone_is_asked_once(crawled, kinds):
@@ -196,8 +196,10 @@ def test_a_robots_txt_that_is_none_or_means_others_allows(kinds, name):
 
 
 def test_a_robots_txt_that_leads_in_a_circle_is_followed_five_times(crawled):
-    asked = [a for a in crawled[1]["robots.txt leads in a circle"].asked if a.path == "/robots.txt"]
-    assert len(asked) == 6
+    robots = [
+        a for a in crawled[1]["robots.txt leads in a circle"].requests if a.path == "/robots.txt"
+    ]
+    assert len(robots) == 6
 
 
 @pytest.mark.parametrize("name", ["robots.txt forbids", "robots.txt is elsewhere"])
@@ -228,7 +230,7 @@ def test_a_redirect_leads_nowhere_that_robots_txt_forbids(crawled, kinds, name, 
     assert sites[name].paths() == ["/feed"]
     if target:
         assert sites[target].paths() == []
-        assert any(asked.path == "/robots.txt" for asked in sites[target].asked)
+        assert any(request.path == "/robots.txt" for request in sites[target].requests)
 
 
 def test_a_refresh_leads_nowhere(crawled):
@@ -238,7 +240,7 @@ def test_a_refresh_leads_nowhere(crawled):
 def test_robots_txt_is_asked_once_in_a_day(crawled):
     """RFC 9309, section 2.4; the crawl is over before a day is."""
     for name in ("honest", "Atom", "robots.txt forbids others", "cookies"):
-        paths = [asked.path for asked in crawled[1][name].asked]
+        paths = [request.path for request in crawled[1][name].requests]
         assert paths.count("/robots.txt") == 1, name
 
 
@@ -300,7 +302,7 @@ def test_what_a_feed_says_of_its_next_change_is_a_least_time(crawled, name):
 
 
 def test_cookies_are_neither_kept_nor_looked_up(crawled):
-    assert all("cookie" not in asked.headers for asked in crawled[1]["cookies"].asked)
+    assert all("cookie" not in request.headers for request in crawled[1]["cookies"].requests)
     assert "tldextract" not in crawled[2]
 
 

@@ -1,4 +1,4 @@
-"""When a host is asked, in real time; which addresses are of one host, and which are local."""
+"""Times of requests to a host; which addresses are of one host, and which are local."""
 
 import re
 from types import SimpleNamespace
@@ -301,16 +301,16 @@ def opened(folder, urls, **settings):
 
 
 def crawl_for(scheduler, clock, seconds, answer, step=0.25):
-    """Let time pass and answer every request at once; return the times and addresses asked."""
-    asked = []
+    """Let time pass and answer every request at once; return the times and addresses requested."""
+    requested = []
     for _ in range(int(seconds / step)):
         while request := scheduler.next_request():
-            asked.append((clock.now - NEW_YEAR, request.url))
+            requested.append((clock.now - NEW_YEAR, request.url))
             status, headers, body = answer(request.url)
             response = Response(request.url, status, headers, body, request=request)
             list(request.callback(response))
         clock.now += step
-    return asked
+    return requested
 
 
 def answers(robots_text="", feed=b"<rss/>"):
@@ -322,8 +322,8 @@ def answers(robots_text="", feed=b"<rss/>"):
     return answer
 
 
-def pages(asked):
-    return [(at, url) for at, url in asked if not url.endswith("/robots.txt")]
+def pages(fetched):
+    return [(at, url) for at, url in fetched if not url.endswith("/robots.txt")]
 
 
 def test_a_crawl_delay_lies_between_any_two_pages_of_a_host(tmp_path, clock):
@@ -332,20 +332,20 @@ def test_a_crawl_delay_lies_between_any_two_pages_of_a_host(tmp_path, clock):
     scheduler = opened(tmp_path, urls)
     requests = crawl_for(scheduler, clock, 96, answers("User-agent: *\nCrawl-delay: 3\n"))
     assert np.diff([at for at, _ in requests]).min() >= 3  # robots.txt among them
-    asked = pages(requests)
-    times = np.array([at for at, _ in asked])
+    fetched = pages(requests)
+    times = np.array([at for at, _ in fetched])
     second = times[(times >= 24) & (times < 48)]
     assert second.size == 8
     assert np.ptp(second) == 21
-    assert {url for _, url in asked} == set(urls)
+    assert {url for _, url in fetched} == set(urls)
 
 
 def test_a_crawl_delay_longer_than_an_epoch_lies_between_the_fetches_themselves(tmp_path, clock):
     urls = [f"http://127.0.0.1/{i}" for i in range(3)] + ["http://127.0.0.2/"]
     scheduler = opened(tmp_path, urls)
-    asked = pages(crawl_for(scheduler, clock, 400, answers("User-agent: *\nCrawl-delay: 60\n")))
+    fetched = pages(crawl_for(scheduler, clock, 400, answers("User-agent: *\nCrawl-delay: 60\n")))
     for host in ("127.0.0.1", "127.0.0.2"):
-        times = np.array([at for at, url in asked if host in url])
+        times = np.array([at for at, url in fetched if host in url])
         assert np.diff(times).min() >= 60
         assert times.size >= 5
 
@@ -422,7 +422,7 @@ def test_a_slow_host_does_not_hold_an_epoch(tmp_path, clock):
 
 
 def test_robots_txt_is_read_again_after_a_day(tmp_path, clock):
-    """RFC 9309, section 2.4; what it forbade is asked for when it no longer does."""
+    """RFC 9309, section 2.4; what it forbade is fetched when it no longer does."""
     urls = ["http://127.0.0.1/feed"]
     text = ["User-agent: *\nDisallow: /\n"]
     scheduler = opened(tmp_path, urls, CRAWL_PERIOD=3600)
@@ -430,11 +430,11 @@ def test_robots_txt_is_read_again_after_a_day(tmp_path, clock):
     def answer(url):
         return answers(text[0])(url)
 
-    asked = crawl_for(scheduler, clock, DAY / 2, answer, step=600)
-    assert [url[-11:] for _, url in asked] == ["/robots.txt"]
+    fetched = crawl_for(scheduler, clock, DAY / 2, answer, step=600)
+    assert [url[-11:] for _, url in fetched] == ["/robots.txt"]
     text[0] = ""
-    asked = crawl_for(scheduler, clock, DAY, answer, step=600)
-    assert asked[:2] == [(DAY, "http://127.0.0.1/robots.txt"), (DAY, "http://127.0.0.1/feed")]
+    fetched = crawl_for(scheduler, clock, DAY, answer, step=600)
+    assert fetched[:2] == [(DAY, "http://127.0.0.1/robots.txt"), (DAY, "http://127.0.0.1/feed")]
 
 
 def test_a_redirect_to_a_local_address_is_not_followed(tmp_path, clock):
@@ -445,8 +445,8 @@ def test_a_redirect_to_a_local_address_is_not_followed(tmp_path, clock):
     def answer(url):
         return (302, {"location": inside}, b"") if url.endswith("/feed") else (404, {}, b"")
 
-    asked = crawl_for(scheduler, clock, 24, answer)
-    assert [url for _, url in asked] == ["http://1.1.1.1/robots.txt", "http://1.1.1.1/feed"]
+    fetched = crawl_for(scheduler, clock, 24, answer)
+    assert [url for _, url in fetched] == ["http://1.1.1.1/robots.txt", "http://1.1.1.1/feed"]
     assert scheduler.frontier.kind == ["failed"]
 
 
@@ -456,8 +456,8 @@ def test_a_robots_txt_is_not_followed_to_a_local_address(tmp_path, clock):
     def answer(url):
         return 301, {"location": "http://127.0.0.1/robots.txt"}, b""
 
-    asked = crawl_for(scheduler, clock, 24, answer)
-    assert [url for _, url in asked] == ["http://1.1.1.1/robots.txt"]
+    fetched = crawl_for(scheduler, clock, 24, answer)
+    assert [url for _, url in fetched] == ["http://1.1.1.1/robots.txt"]
     assert scheduler.frontier.kind == ["failed"]
 
 
@@ -469,9 +469,9 @@ def test_a_least_time_counts_from_the_answer_and_not_from_the_epoch(tmp_path, cl
     def answer(url):
         return 200, {"cache-control": "max-age=30"}, b"<rss/>"
 
-    asked = crawl_for(scheduler, clock, 400, answer)
+    fetched = crawl_for(scheduler, clock, 400, answer)
     for url in urls:
-        times = np.array([at for at, other in asked if other == url])
+        times = np.array([at for at, other in fetched if other == url])
         assert np.diff(times).min() >= 30
         assert times.size >= 7
 
@@ -487,10 +487,10 @@ def test_a_redirect_waits_for_the_crawl_delay_of_its_target(tmp_path, clock):
             return 302, {"location": "http://127.0.0.3/c?" + url[-1]}, b""
         return 200, {}, b"<rss/>"
 
-    asked = crawl_for(scheduler, clock, 240, answer)
-    times = np.array([at for at, url in asked if "0.3/c" in url])
+    fetched = crawl_for(scheduler, clock, 240, answer)
+    times = np.array([at for at, url in fetched if "0.3/c" in url])
     assert np.diff(times).min() >= 9
-    assert sum(url.endswith("/robots.txt") for _, url in asked) == 3
+    assert sum(url.endswith("/robots.txt") for _, url in fetched) == 3
 
 
 def test_every_standard_of_the_page_has_a_test_by_name():

@@ -18,24 +18,14 @@ MOVED = (*MOVED_FOR_GOOD, 302, 303, 307)
 
 @dataclass(frozen=True)
 class Memory:
-    """The state of a source between two fetches, apart from its age.
+    """The state of a source between two fetches, apart from its age."""
 
-    Attributes
-    ----------
-    reader : str
-        The reader's memory.
-    url : str
-        URL from which the last feed was read.
-    tag, modified : str
-        Its ``ETag`` and ``Last-Modified``, empty if it had none.
-    moved : str
-        Target of permanent redirects from the source's own URL, empty if there are none.
-    """
-
-    reader: str = ""
-    url: str = ""
+    reader: str = ""  # the reader's memory
+    url: str = ""  # URL from which the last feed was read
+    # Its ``ETag`` and ``Last-Modified``, empty if it had none.
     tag: str = ""
     modified: str = ""
+    # Target of permanent redirects from the source's own URL, empty if there are none.
     moved: str = ""
 
     @classmethod

@@ -80,32 +80,18 @@ def _place(parts: SplitResult, usual: dict[str, int | None] | dict[str, int]) ->
 
 @dataclass
 class Rules:
-    """The rules of one robots.txt, and the time until which they are valid.
+    """The rules of one robots.txt, and the time until which they are valid."""
 
-    Attributes
-    ----------
-    parser : RobotParser
-        Parser, by Scrapy's interface.
-    delay : float
-        Crawl delay in seconds, 0 for none.
-    expires : float
-        Unix time at which it has to be read again.
-    """
-
-    parser: RobotParser
-    delay: float
-    expires: float
+    parser: RobotParser  # parser, by Scrapy's interface
+    delay: float  # crawl delay in seconds, 0 for none
+    expires: float  # unix time at which it has to be read again
 
 
 class Robots:
     """The rules of robots.txt of all authorities (RFC 9309).
 
-    Parameters
-    ----------
-    crawler : scrapy.crawler.Crawler
-        Its settings name the parser and the user agent.
-    longest : float
-        Largest crawl delay that is respected, in seconds.
+    `crawler`: its settings name the parser and the user agent; `longest`: largest crawl delay that
+    is respected, in seconds.
     """
 
     def __init__(self, crawler: Crawler, longest: float) -> None:
@@ -147,10 +133,7 @@ class Network:
     Scrapy caches a resolved name (``DNSCACHE_ENABLED``), so that it connects to the address that
     was checked here.
 
-    Parameters
-    ----------
-    everything : bool
-        Whether all addresses are allowed, and no name is resolved.
+    `everything`: whether all addresses are allowed, and no name is resolved.
     """
 
     def __init__(self, everything: bool) -> None:

@@ -21,21 +21,12 @@ TROUBLED = 20
 
 @dataclass(frozen=True)
 class Progress:
-    """The state of a crawl, running or stopped.
+    """The state of a crawl, running or stopped."""
 
-    Attributes
-    ----------
-    facts : dict of str to str
-        Single facts, such as epochs and policy, by name.
-    epochs : pandas.DataFrame
-        The last epochs: fetches by outcome, new items and their value.
-    troubled : pandas.DataFrame
-        Sources whose last fetch failed, or that are forbidden or gone: consecutive failures,
-        remaining epochs of rest.
-    """
-
-    facts: dict[str, str]
-    epochs: pd.DataFrame
+    facts: dict[str, str]  # single facts, such as epochs and policy, by name
+    epochs: pd.DataFrame  # the last epochs: fetches by outcome, new items and their value
+    # Sources whose last fetch failed, or that are forbidden or gone: consecutive failures,
+    # remaining epochs of rest.
     troubled: pd.DataFrame
 
     @classmethod

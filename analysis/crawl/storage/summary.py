@@ -12,41 +12,23 @@ from analysis.crawl.frontier.state import FAILED, FORBIDDEN, FOUND, GONE
 
 @dataclass(frozen=True)
 class Summary:
-    """Summary of one epoch of a crawl, after its end.
+    """Summary of one epoch of a crawl, after its end."""
 
-    Attributes
-    ----------
-    epoch : int
-        Number of the epoch.
-    spent, budget : int
-        Fetches that ended in it, and the number allowed.
-    found, not_modified, failed, forbidden, gone : int
-        Fetches by outcome; those with status 304 are also counted as found.
-    items : int
-        New items.
-    reward : float
-        Value of the new items.
-    late : int
-        Unfinished fetches.
-    age : tuple of float
-        Median, 90% quantile and maximum of the ages of all sources.
-    index : tuple of float
-        The same of the finite indices; empty if the policy has no index.
-    """
-
-    epoch: int
+    epoch: int  # number of the epoch
+    # Fetches that ended in it, and the number allowed.
     spent: int
     budget: int
+    # Fetches by outcome; those with status 304 are also counted as found.
     found: int
     not_modified: int
     failed: int
     forbidden: int
     gone: int
-    items: int
-    reward: float
-    late: int
-    age: tuple[float, ...]
-    index: tuple[float, ...]
+    items: int  # new items
+    reward: float  # value of the new items
+    late: int  # unfinished fetches
+    age: tuple[float, ...]  # median, 90% quantile and maximum of the ages of all sources
+    index: tuple[float, ...]  # the same of the finite indices; empty if the policy has no index
 
     @classmethod
     def of(cls, frontier: Frontier) -> Summary:

@@ -39,34 +39,18 @@ _SLOWEST_SOLVED = 0.05  # a generic solver needs too many ages for slower decay
 
 @dataclass(frozen=True)
 class EquationResiduals:
-    """Largest residuals on a grid of mu T and subsidies, in units of u*.
+    """Largest residuals on a grid of mu T and subsidies, in units of u*."""
 
-    Attributes
-    ----------
-    average, discounted : float
-        Residual of (10), and of (8) relative to the value.
-    literal : float
-        Residual of (11) as printed, at a cost of `COST`.
-    solver : float
-        Difference of the gain from policy iteration on the orbit.
-    threshold : float
-        Difference of the gain from that of crawling in B^c and waiting in B.
-    any_gain : float
-        Residual of (10) without V(u) = 0, with the gain 0.1 too large.
-    active : float
-        Residual of V(x') = x' - beta at the states x' that follow an active one.
-    shift, shifted : float
-        Difference of the gains of (7) and (6) at N'/N = `SHARE`; and of that difference from
-        lambda (1 - N'/N).
-    """
-
+    # Residual of (10), and of (8) relative to the value.
     average: float
     discounted: float
-    literal: float
-    solver: float
-    threshold: float
-    any_gain: float
-    active: float
+    literal: float  # residual of (11) as printed, at a cost of `COST`
+    solver: float  # difference of the gain from policy iteration on the orbit
+    threshold: float  # difference of the gain from that of crawling in B^c and waiting in B
+    any_gain: float  # residual of (10) without V(u) = 0, with the gain 0.1 too large
+    active: float  # residual of V(x') = x' - beta at the states x' that follow an active one
+    # Difference of the gains of (7) and (6) at N'/N = `SHARE`; and of that difference from lambda
+    # (1 - N'/N).
     shift: float
     shifted: float
 

@@ -26,55 +26,30 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class IndexChecks:
-    """Deviations of the formulas of section 6 on given sources, as relative differences.
+    """Deviations of the formulas of section 6 on given sources, as relative differences."""
 
-    Attributes
-    ----------
-    clock, late : float
-        Share of contents whose passage time by (16) equals the counted one, from 0; and from u.
-    one_less : float
-        Share of those for which the time from u is one less than (16).
-    content : float
-        Deviation of (15) from the content of the recursion after the counted epochs.
-    gain, tie : float
-        Deviations of (17) and (18) from the dynamic program, in units of u*.
-    gaps : int
-        Largest number of different gaps between crawls under one of many thresholds.
-    theorem : float
-        Deviation of Theorem 1 as printed from the maximum of the lines, below u*.
-    zero : float
-        Largest printed index from u* on.
-    above : float
-        Deviation of the index from its definition at 1.2 u*.
-    halves : float
-        Deviation of twice the index at a cost of two from that at a cost of one, by definition.
-    visited, never : float
-        Deviations of the contents after a crawl, and of those of a source never crawled, from
-        their formulas.
-    short : float
-        Deviation of the short form at exact whole ages from the index, on the orbit.
-    missed : float
-        Amount by which the short form is too small on the contents of a source never crawled.
-    rise : float
-        Least increase of the index of the first source between neighbouring contents.
-    """
-
+    # Share of contents whose passage time by (16) equals the counted one, from 0; and from u.
     clock: float
     late: float
-    one_less: float
-    content: float
+    one_less: float  # share of those for which the time from u is one less than (16)
+    content: float  # deviation of (15) from the content of the recursion after the counted epochs
+    # Deviations of (17) and (18) from the dynamic program, in units of u*.
     gain: float
     tie: float
-    gaps: int
-    theorem: float
-    zero: float
-    above: float
+    gaps: int  # largest number of different gaps between crawls under one of many thresholds
+    theorem: float  # deviation of Theorem 1 as printed from the maximum of the lines, below u*
+    zero: float  # largest printed index from u* on
+    above: float  # deviation of the index from its definition at 1.2 u*
+    # Deviation of twice the index at a cost of two from that at a cost of one, by definition.
     halves: float
+    # Deviations of the contents after a crawl, and of those of a source never crawled, from their
+    # formulas.
     visited: float
     never: float
-    short: float
+    short: float  # deviation of the short form at exact whole ages from the index, on the orbit
+    # Amount by which the short form is too small on the contents of a source never crawled.
     missed: float
-    rise: float
+    rise: float  # least increase of the index of the first source between neighbouring contents
 
 
 def index_checks(

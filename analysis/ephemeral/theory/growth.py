@@ -24,28 +24,18 @@ BoolLike = NDArray[np.bool_] | bool
 
 @dataclass(frozen=True)
 class ModelChecks:
-    """Deviations of (1) to (3), alpha and u* from numerical integration.
+    """Deviations of (1) to (3), alpha and u* from numerical integration."""
 
-    Attributes
-    ----------
-    lacks : dict of float to float
-        By T, the right side of (1) over its middle, averaged over the sources.
-    growth, fresh_growth : float
-        `growth_error` from 0.7 u*, and from an empty source.
-    left : float
-        Largest difference of alpha from the share of interest that is left after an epoch.
-    limit : float
-        Largest relative difference of u* from the content after many epochs without a crawl.
-    above : bool
-        Whether u* is more than u.
-    """
-
+    # By T, the right side of (1) over its middle, averaged over the sources.
     lacks: dict[float, float]
+    # `growth_error` from 0.7 u*, and from an empty source.
     growth: float
     fresh_growth: float
+    # Largest difference of alpha from the share of interest that is left after an epoch.
     left: float
+    # Largest relative difference of u* from the content after many epochs without a crawl.
     limit: float
-    above: bool
+    above: bool  # whether u* is more than u
 
 
 def model_checks(by_period: Mapping[float, Sources]) -> ModelChecks:
@@ -122,29 +112,16 @@ def growth_error(sources: Sources, share: float) -> float:
 
 @dataclass(frozen=True)
 class TransientChecks:
-    """Whether the statements on contents before and after the first crawl hold in every run.
+    """Whether the statements on contents before and after the first crawl hold in every run."""
 
-    Attributes
-    ----------
-    stays_below : bool
-        Under any control contents are at most those without a crawl, and less after a crawl.
-    falls : bool
-        A source above u* decreases towards it while it is not crawled, without reaching it.
-    drops : bool
-        After the first crawl contents are at most u*.
-    as_free : bool
-        In some run contents are those without a crawl until a later first crawl.
-    empty : bool
-        An empty source has the same content an epoch later whether it is crawled or not.
-    runs, epochs : int
-        Number of runs from either side of u*, and their length.
-    """
-
+    # Under any control contents are at most those without a crawl, and less after a crawl.
     stays_below: bool
+    # A source above u* decreases towards it while it is not crawled, without reaching it.
     falls: bool
-    drops: bool
-    as_free: bool
-    empty: bool
+    drops: bool  # after the first crawl contents are at most u*
+    as_free: bool  # in some run contents are those without a crawl until a later first crawl
+    empty: bool  # an empty source has the same content an epoch later whether it is crawled or not
+    # Number of runs from either side of u*, and their length.
     runs: int
     epochs: int
 

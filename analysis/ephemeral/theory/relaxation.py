@@ -126,46 +126,28 @@ def worst_duality_gap(sets: int, rng: np.random.Generator) -> float:
 
 @dataclass(frozen=True)
 class RelaxationChecks:
-    """Numbers on the constraint, the Lagrangian and the policy for given sources.
+    """Numbers on the constraint, the Lagrangian and the policy for given sources."""
 
-    Attributes
-    ----------
-    spent : dict of int to set of float
-        Costs of an epoch under the policy, by M.
-    exact, broken : int
-        Number of sets of sources whose cost is exactly 1 if each source costs 2; and exactly 3/2.
-    ordered : bool
-        Whether no source with a larger index was left out at any epoch.
-    average : dict of int to float
-        Average cost of the solution of the relaxed problem, by M.
-    occupation, plus, minus : float
-        For M = 2: optimum of the linear programme, and the dual function at the multiplier with
-        lambda (M/N - v), as the report has it, and with lambda (v - M/N), as the slides' (7).
-    costless, dear : float
-        For M = 2 and costs of 2: the minimum of the dual function without the costs, and the
-        optimum of the linear programme.
-    split : float
-        Sum of the gains of N one-source problems at that multiplier, by policy iteration, less the
-        subsidies that the budget does not pay.
-    duality : float
-        `worst_duality_gap`.
-    sets : int
-        Number of random sets behind it.
-    """
-
-    spent: dict[int, set[float]]
+    spent: dict[int, set[float]]  # costs of an epoch under the policy, by M
+    # Number of sets of sources whose cost is exactly 1 if each source costs 2; and exactly 3/2.
     exact: int
     broken: int
-    ordered: bool
-    average: dict[int, float]
+    ordered: bool  # whether no source with a larger index was left out at any epoch
+    average: dict[int, float]  # average cost of the solution of the relaxed problem, by M
+    # For M = 2: optimum of the linear programme, and the dual function at the multiplier with
+    # lambda (M/N - v), as the report has it, and with lambda (v - M/N), as the slides' (7).
     occupation: float
     plus: float
     minus: float
+    # For M = 2 and costs of 2: the minimum of the dual function without the costs, and the
+    # optimum of the linear programme.
     costless: float
     dear: float
+    # Sum of the gains of N one-source problems at that multiplier, by policy iteration, less the
+    # subsidies that the budget does not pay.
     split: float
-    duality: float
-    sets: int
+    duality: float  # `worst_duality_gap`
+    sets: int  # number of random sets behind it
 
 
 def relaxation_checks(
@@ -218,20 +200,12 @@ def relaxation_checks(
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs on which printed sums are evaluated, as printed and as meant.
+    """Runs on which printed sums are evaluated, as printed and as meant."""
 
-    Attributes
-    ----------
-    bursts : ndarray, shape (epochs,)
-        Costs of the epochs if all sources are crawled at every N-th epoch.
-    rewards : ndarray, shape (epochs,)
-        Rewards of the index policy with M = 1, in its cycle.
-    content, crawls : ndarray, shape (epochs,)
-        Content and crawls of source 1, crawled at two ages in turn.
-    """
-
+    # Costs of the epochs if all sources are crawled at every N-th epoch; shape (epochs,).
     bursts: Floats
-    rewards: Floats
+    rewards: Floats  # rewards of the index policy with M = 1, in its cycle; shape (epochs,)
+    # Content and crawls of source 1, crawled at two ages in turn; shape (epochs,).
     content: Floats
     crawls: Floats
 
@@ -257,22 +231,14 @@ def runs_to_read(sources: Sources, gaps: tuple[int, int] = (3, 1)) -> Runs:
 
 @dataclass(frozen=True)
 class Discounted:
-    """One optimal run of the discounted problem, with u* = C = 1, and its sums.
+    """One optimal run of the discounted problem, with u* = C = 1, and its sums."""
 
-    Attributes
-    ----------
-    value : float
-        V_delta(u) by (8).
-    letter, meant : float
-        Sum over m of delta^t k(X(t)) at t = 1, after as many terms as the run has epochs; and the
-        sum over t.
-    higher, lower : float
-        Discounted reward from a larger and a smaller start under the same control.
-    """
-
-    value: float
+    value: float  # V_delta(u) by (8)
+    # Sum over m of delta^t k(X(t)) at t = 1, after as many terms as the run has epochs; and the
+    # sum over t.
     letter: float
     meant: float
+    # Discounted reward from a larger and a smaller start under the same control.
     higher: float
     lower: float
 
