@@ -1,17 +1,17 @@
 """Every number, statement and figure that the five documents print, as data.
 
-One CSV a document (`id, place, kind, printed, unit, unit_reason, lost, note`), typed from the
-document and nowhere else repeated; `unit` is the rounding unit of an approximate print and
-`unit_reason` the document's words for it ("around 160" is 160 in units of 10); `lost` says what is
-missing of an image that the text at hand does not hold. `errata/` holds one CSV a document (`id,
-place, printed, corrected, record, also, slip, typo, weight, consequence`): an erratum stands on the
-row `record`, whose verdict is its evidence, and covers the rows in `also`; errata of one `slip`
-stand on rows of one verdict; `typo` is "yes" where the document means the corrected form; it has a
-weight (`WEIGHTS`) and its consequence in a sentence. Its kind follows from the verdict
-(`analysis.report.scorecard.erratum_kind`). `no_erratum.csv` gives the reason for each row that does
-not hold and has no erratum. `verdicts/` holds one file a document with what the book says to each
-row, in words with named numbers (`analysis.report.saving.words`). `documents.csv` says how many
-rows each document has in all, so that rows still to come are counted.
+``DOCUMENT.csv``   rows `id, place, kind, printed, unit, unit_reason, lost, note`, typed from the
+                   document and repeated nowhere else: `unit` is the rounding unit of an approximate
+                   print, `unit_reason` the document's words for it ("around 160" is 160 in units of
+                   10), `lost` what is missing of an image
+``errata/``        a CSV a document, `id, place, printed, corrected, record, also, slip, typo,
+                   weight, consequence`: the verdict on the row `record` is the evidence; `also` are
+                   further rows that it covers; errata of one `slip` have one verdict; `typo` is
+                   "yes" if the document means the corrected form; `weight` is one of `WEIGHTS`.
+                   The kind follows from the verdict (`analysis.report.scorecard.erratum_kind`)
+``no_erratum.csv`` the reason for each row that does not hold and has no erratum
+``verdicts/``      a file a document with the texts of verdicts (`analysis.report.saving.words`)
+``documents.csv``  the number of rows of each document, so that missing rows are counted
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ KINDS = (
     "future",
     "reference",
 )
-#: What it reaches, the farthest first: a number, a policy or a theorem that a reader takes away;
+#: What an erratum concerns, the weightiest first: a number, policy or theorem that readers use;
 #: a proof, a derivation or a formula that fails as it stands; or the notation alone.
 WEIGHTS = ("result", "argument", "notation")
 
@@ -80,9 +80,9 @@ class Printed:
 class Erratum:
     """One correction, with the row whose verdict is its evidence.
 
-    `also` holds further rows of the document that the same slip decides; `slip` names what several
-    errata have in common, in one document or in several; `typo` says whether the document means the
-    corrected form; `weight` is one of `WEIGHTS`, and `consequence` what follows for a reader.
+    `also` holds further rows of the document that the same slip decides; `slip` names a mistake
+    that several errata have in common; `typo` is true if the document means the corrected form;
+    `weight` is one of `WEIGHTS`, and `consequence` a sentence for the reader.
     """
 
     id: str
@@ -105,7 +105,7 @@ class Erratum:
 
 @dataclass(frozen=True)
 class Document:
-    """One of the five documents, and how many rows it has in all."""
+    """One of the five documents, with its number of rows."""
 
     key: str
     title: str
@@ -128,12 +128,12 @@ def documents() -> dict[str, Document]:
 
 @cache
 def printed_rows() -> dict[str, Printed]:
-    """Return every printed row that has entered so far, by id.
+    """Return every printed row, by id.
 
     Raises
     ------
     ValueError
-        If an id stands twice, a kind is unknown, a rounding unit has no reason, or something other
+        If an id occurs twice, a kind is unknown, a rounding unit has no reason, or something other
         than an image is lost.
     """
     rows: dict[str, Printed] = {}
@@ -143,7 +143,7 @@ def printed_rows() -> dict[str, Printed]:
             unit = float(raw["unit"]) if raw["unit"] else None
             row = Printed(**{**raw, "document": key, "unit": unit})  # type: ignore[arg-type]
             if row.id in rows:
-                raise ValueError(f"{path.name}: the id {row.id!r} stands twice")
+                raise ValueError(f"{path.name}: the id {row.id!r} occurs twice")
             _check(path.name, row)
             rows[row.id] = row
     return rows
@@ -163,13 +163,13 @@ def _check(file: str, row: Printed) -> None:
 
 @cache
 def errata() -> dict[str, Erratum]:
-    """Return every erratum that has entered so far, by id.
+    """Return every erratum, by id.
 
     Raises
     ------
     ValueError
-        If an id stands twice or names a row that is not there, `typo` or the weight is unknown, or
-        the consequence is missing.
+        If an id occurs twice or names a row that does not exist, `typo` or the weight is unknown,
+        or the consequence is missing.
     """
     found: dict[str, Erratum] = {}
     for key in documents():
@@ -179,7 +179,7 @@ def errata() -> dict[str, Erratum]:
             erratum = Erratum(**{**raw, "document": key, "also": also, "typo": typo})  # type: ignore[arg-type]
             where = f"errata/{path.name}: {erratum.id}"
             if erratum.id in found:
-                raise ValueError(f"{where}: the id stands twice")
+                raise ValueError(f"{where}: the id occurs twice")
             for row in erratum.rows:
                 if row not in printed_rows():
                     raise ValueError(f"{where}: there is no row {row!r}")
@@ -197,7 +197,7 @@ def errata() -> dict[str, Erratum]:
 
 @cache
 def no_erratum() -> dict[str, str]:
-    """Return why a row that does not hold has no erratum, by row."""
+    """Return the reason why a row that does not hold has no erratum, by row."""
     path = FOLDER / "no_erratum.csv"
     return {row["record"]: row["reason"] for row in _read(path)}
 

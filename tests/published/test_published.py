@@ -178,7 +178,7 @@ def test_what_is_printed_is_kept_to_the_letter(folder):
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ("a,,number,1,,,,\na,,number,2,,,,\n", r"x\.csv: the id 'a' stands twice"),
+        ("a,,number,1,,,,\na,,number,2,,,,\n", r"x\.csv: the id 'a' occurs twice"),
         ("a,,numbr,1,,,,\n", "a: kind must be one of .*, got numbr"),
         ("a,,number,1,ten,around,,\n", "ten"),
         ("a,,number,1,10,,,\n", "a: unit and unit_reason go together, got 10.0 and ''"),
@@ -199,7 +199,7 @@ def test_a_malformed_erratum_is_refused(folder):
         errata()
     (folder / "errata/x.csv").write_text(ERRATA_HEADER + "E,p,1,2,a,,,yes,result,none\n" * 2)
     errata.cache_clear()
-    with pytest.raises(ValueError, match="E: the id stands twice"):
+    with pytest.raises(ValueError, match="E: the id occurs twice"):
         errata()
 
 
