@@ -7,7 +7,7 @@ import pandas as pd
 from scipy import sparse
 
 from analysis import crawl, ephemeral, joint, learning, mdp, restarts, robots, trace
-from analysis.robots.general.mg1k import exponential
+from analysis.robots.general.laws import exponential
 
 FACES = {
     "ephemeral": ephemeral.__all__,
@@ -22,7 +22,7 @@ FACES = {
 }
 #: Results and protocols: made by the package, not called by its users.
 NOT_CALLED = {
-    "ephemeral": {"Observation", "Policy", "Timetable"},
+    "ephemeral": {"POLICIES", "Observation", "Policy", "Timetable"},
     "restarts": {"Indexability", "Paths", "Thresholds", "WhittleIndex"},
     "learning": {
         "ClosedLoop", "CompiledLearner", "GradientCheck", "Learned", "Learner", "LearningCurves",
@@ -73,6 +73,7 @@ def ephemeral_calls():
         "IDPolicy": pair,
         "LPUpdatePolicy": {**two, "epochs": 3},
         "MyopicPolicy": two,
+        "PrintedPolicy": two,
         "RoundRobinPolicy": {},
         "SchedulePolicy": {"schedule": np.ones((2, 2), dtype=bool)},
         "Scheduler": {**pair, "price": 0.1, "index_rate": 2.0, "queue": 3},

@@ -6,6 +6,7 @@ Rates of the sources are per epoch; `seconds` is the length of an epoch.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -20,20 +21,28 @@ from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.timetables.table import Timetable, timetable
+from analysis.ephemeral.timetables.construction import timetable
+from analysis.ephemeral.timetables.table import Timetable
 from analysis.learning.certainty_equivalence import CertaintyEquivalence
-from analysis.trace.deployed import (
-    FrequencyPolicy,
-    NutchAdaptive,
-    best_fixed_frequencies,
-    lambdacrawl,
-)
+from analysis.trace.deployed import NutchAdaptive
+from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 
 Arms = NDArray[np.int64]
 Floats = NDArray[np.float64]
 MEMORY = 90 * 86_400.0
 """Default memory of `ListingIndex`: seconds after which an observation has weight 1/e."""
-_LISTED, _TIME_LISTED, _COUNTED, _TIME_COUNTED, _WORTH, _EXPECTED, _WATCHED = range(7)
+
+
+class _Sum(IntEnum):
+    """Columns of what is added up of each source."""
+
+    LISTED = 0
+    TIME_LISTED = 1
+    COUNTED = 2
+    TIME_COUNTED = 3
+    WORTH = 4
+    EXPECTED = 5
+    WATCHED = 6
 
 
 @brief
@@ -128,27 +137,27 @@ class ListingIndex(IndexPolicy):
         self.memory = check_number("memory", memory, 0, low_open=True)
         self.shape = check_number("shape", shape, 0, low_open=True, high_open=True)
         self.half_life, self.dates = half_life, dates
-        self._sums = np.zeros((size, 7))
+        self._sums = np.zeros((size, len(_Sum)))
         self._age = np.ones(size, dtype=np.int64)
 
     @property
     def rate(self) -> Floats:
         """Current estimates of items per epoch, shape (N,)."""
         fade = np.exp(-self._age / self.memory)
-        items = fade * (self._sums[:, _LISTED] + self._sums[:, _COUNTED])
-        time = fade * (self._sums[:, _TIME_LISTED] + self._sums[:, _TIME_COUNTED])
+        items = fade * (self._sums[:, _Sum.LISTED] + self._sums[:, _Sum.COUNTED])
+        time = fade * (self._sums[:, _Sum.TIME_LISTED] + self._sums[:, _Sum.TIME_COUNTED])
         return (self.shape + items) / (self.shape / mean_rate(items, time, self.shape) + time)
 
     @property
     def worth(self) -> Floats:
         """Current estimates of the value of a new item, shape (N,)."""
-        return (1.0 + self._sums[:, _WORTH]) / (1.0 + self._sums[:, _EXPECTED])
+        return (1.0 + self._sums[:, _Sum.WORTH]) / (1.0 + self._sums[:, _Sum.EXPECTED])
 
     def index(self, age: Arms) -> Floats:
         """Return the index of each source at its age; infinite for one never fetched."""
         self._age = np.array(age)
         u_star = self.rate * self.worth / self.sources.decay
-        known = self._sums[:, _WATCHED] > 0
+        known = self._sums[:, _Sum.WATCHED] > 0
         return np.where(known, u_star * whittle_index_at_age(self.sources, age), np.inf)
 
     def observe(self, outcomes: Sequence[Outcome]) -> None:
@@ -156,16 +165,16 @@ class ListingIndex(IndexPolicy):
         for outcome in outcomes:
             row, age = self._sums[outcome.source], float(self._age[outcome.source])
             ages = np.array(outcome.ages) / self.seconds if self.dates else np.empty(0)
-            if row[_WATCHED]:
-                row[:_WATCHED] *= np.exp(-age / self.memory)
+            if row[_Sum.WATCHED]:
+                row[: _Sum.WATCHED] *= np.exp(-age / self.memory)
                 self._count(row, outcome, ages, age)
             else:
-                row[_LISTED], row[_TIME_LISTED] = listing_window(ages, self.memory)
+                row[_Sum.LISTED], row[_Sum.TIME_LISTED] = listing_window(ages, self.memory)
             if outcome.ages or not outcome.items:
                 new = np.sort(outcome.ages)[: outcome.items] / self.seconds
-                row[_WORTH] += outcome.reward
-                row[_EXPECTED] += np.exp2(-new / self.half_life).sum()
-            row[_WATCHED], self._age[outcome.source] = 1.0, 0
+                row[_Sum.WORTH] += outcome.reward
+                row[_Sum.EXPECTED] += np.exp2(-new / self.half_life).sum()
+            row[_Sum.WATCHED], self._age[outcome.source] = 1.0, 0
 
     def _count(self, row: Floats, outcome: Outcome, ages: Floats, since: float) -> None:
         """Add the window of a later fetch; drop the first listing if the counts contradict it."""
@@ -173,13 +182,13 @@ class ListingIndex(IndexPolicy):
             return
         if outcome.known or not ages.size or ages[-1] >= since:
             time = time_to(since, self.memory)
-            row[_COUNTED] += outcome.items * time / since
+            row[_Sum.COUNTED] += outcome.items * time / since
         else:  # all listed items are new: the window ends at the oldest
             time = time_to(float(ages[-1]), self.memory)
-            row[_COUNTED] += weight_at(ages, self.memory).sum()
-        row[_TIME_COUNTED] += time
-        if row[_TIME_LISTED] > 0 and contradict(*row[_LISTED : _TIME_COUNTED + 1]):
-            row[_LISTED] = row[_TIME_LISTED] = 0.0
+            row[_Sum.COUNTED] += weight_at(ages, self.memory).sum()
+        row[_Sum.TIME_COUNTED] += time
+        if row[_Sum.TIME_LISTED] > 0 and contradict(*row[_Sum.LISTED : _Sum.TIME_COUNTED + 1]):
+            row[_Sum.LISTED] = row[_Sum.TIME_LISTED] = 0.0
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the state of the learner as arrays, for `restore`."""

@@ -201,3 +201,11 @@ def _number(value: Any) -> Any:
         except ValueError:
             pass
     return value
+
+
+def ends_in_newline(path: Any) -> bool:
+    """Return whether a file ends in a newline; True where there is none to be read."""
+    try:
+        return Path(path).read_bytes().endswith(b"\n")
+    except OSError:
+        return True

@@ -6,16 +6,28 @@ from .optimum.dual import dual_descent
 from .optimum.exact import optimal_average_reward, optimal_cycle
 from .optimum.relaxed import relaxed_bound, relaxed_problem
 from .optimum.schedules import SchedulePolicy
-from .policies import MyopicPolicy, Observation, Policy, RoundRobinPolicy, WhittlePolicy
+from .policies import (
+    POLICIES,
+    MyopicPolicy,
+    Observation,
+    Policy,
+    PrintedPolicy,
+    RoundRobinPolicy,
+    WhittlePolicy,
+)
 from .scheduler.core import Scheduler
 from .simulation import long_run_cycle, simulate
 from .sources import Sources, four_sources
+from .stochastic.comparison import compare
 from .stochastic.index import stochastic_bound, stochastic_index
-from .stochastic.simulation import compare, simulate_random
+from .stochastic.simulation import simulate_random
 from .theory.definition import index_by_definition
-from .timetables.table import Timetable, bound_at_price, timetable
+from .timetables.bound import bound_at_price
+from .timetables.construction import timetable
+from .timetables.table import Timetable
 
 __all__ = [
+    "POLICIES",
     "Arrivals",
     "Environment",
     "FTVAPolicy",
@@ -24,6 +36,7 @@ __all__ = [
     "MyopicPolicy",
     "Observation",
     "Policy",
+    "PrintedPolicy",
     "RoundRobinPolicy",
     "SchedulePolicy",
     "Scheduler",

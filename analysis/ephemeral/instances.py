@@ -123,14 +123,8 @@ def lognormal_sources(size: int, rng: np.random.Generator) -> Sources:
 def even_decay_sources(size: int, rng: np.random.Generator) -> Sources:
     """Draw sources with lognormal rates and utilities, and decay rates uniform on (0.02, 0.5).
 
-    Arrival rates and utilities have median 1; the logarithms have variance 1 and 1/4.
-
-    Parameters
-    ----------
-    size : int
-        Number of sources, at least 1.
-    rng : numpy.random.Generator
-        Source of randomness.
+    Arrival rates and utilities have median 1; the logarithms have variance 1 and 1/4. Arguments and
+    result are those of `lognormal_sources`.
     """
     size = check_integer("size", size, 1)
     rate, utility = rng.lognormal(0, 1, size), rng.lognormal(0, 0.5, size)

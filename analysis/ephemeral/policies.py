@@ -210,6 +210,14 @@ class PrintedPolicy:
     short : bool
         The short form of the Remark, which holds on the orbit only; else Theorem 1, whose log^+
         makes the index 0 from u* on.
+
+    Examples
+    --------
+    >>> from analysis.ephemeral import Observation, PrintedPolicy, four_sources
+    >>> sources = four_sources()
+    >>> seen = Observation(0, np.ones(4, dtype=int), 2.0 * sources.u_star)
+    >>> PrintedPolicy(sources).select(seen, 1).tolist()
+    [0]
     """
 
     sources: Sources
@@ -247,15 +255,23 @@ class NamedPolicy(NamedTuple):
     rule: Rule | None = None
 
 
-#: All policies that can be given by name: to simulations, replays and crawls.
-POLICIES: dict[str, NamedPolicy] = {
-    "whittle": NamedPolicy(WhittlePolicy, Rule.WHITTLE),
-    "theorem": NamedPolicy(PrintedPolicy, Rule.THEOREM),
-    "remark": NamedPolicy(partial(PrintedPolicy, short=True), Rule.REMARK),
-    "myopic": NamedPolicy(MyopicPolicy, Rule.MYOPIC),
-    "greedy": NamedPolicy(GreedyPolicy, Rule.GREEDY),
-    "round-robin": NamedPolicy(lambda _: RoundRobinPolicy(), Rule.ROUND_ROBIN),
-}
+class Policies(dict[str, NamedPolicy]):
+    """All policies that can be given by name: to simulations, replays and crawls."""
+
+    def __repr__(self) -> str:
+        return f"Policies({', '.join(self)})"
+
+
+POLICIES = Policies(
+    {
+        "whittle": NamedPolicy(WhittlePolicy, Rule.WHITTLE),
+        "theorem": NamedPolicy(PrintedPolicy, Rule.THEOREM),
+        "remark": NamedPolicy(partial(PrintedPolicy, short=True), Rule.REMARK),
+        "myopic": NamedPolicy(MyopicPolicy, Rule.MYOPIC),
+        "greedy": NamedPolicy(GreedyPolicy, Rule.GREEDY),
+        "round-robin": NamedPolicy(lambda _: RoundRobinPolicy(), Rule.ROUND_ROBIN),
+    }
+)
 
 
 def named_policy(name: str, sources: Sources) -> Policy:

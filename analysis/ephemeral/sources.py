@@ -332,3 +332,9 @@ def four_sources() -> Sources:
         mean_utility=np.array([1.0, 0.7, 0.2, 0.08]),
         decay_rate=np.array([0.7, 0.35, 0.7, 0.21]),
     )
+
+
+def check_unit_costs(sources: Sources) -> None:
+    """Raise ValueError unless every crawl costs 1."""
+    if (sources.cost != 1.0).any():
+        raise ValueError(f"sources must have costs of 1, got {sources.cost}")

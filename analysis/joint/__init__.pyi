@@ -1,14 +1,8 @@
 from .frozen import Engine, batch_value, frozen_index, frozen_reward, queued_sources
 from .optimum import JointSystem, delay_bound
 from .phases import PhaseBound, phase_bound
-from .prices import (
-    PricedSolution,
-    best_window,
-    crawl_reward,
-    dual_value,
-    priced_index,
-    priced_problem,
-)
+from .prices import best_window, crawl_reward, priced_index
+from .relaxed import PricedSolution, dual_value, priced_problem
 from .robots import RobotSystem
 from .simulation import JointRun, QueuedIndex, queued_index, simulate_engine
 

@@ -41,9 +41,10 @@ from analysis.checks import (
     set_fields,
 )
 from analysis.ephemeral.index import whittle_index_at_age
-from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.sources import Sources, check_unit_costs
 from analysis.joint.frozen import ORDERS, Engine, batch_value, frozen_index, frozen_reward
-from analysis.joint.prices import PricedSolution, crawl_reward, priced_index, priced_problem
+from analysis.joint.prices import crawl_reward, priced_index
+from analysis.joint.relaxed import PricedSolution, priced_problem
 from analysis.mdp import policy_iteration, relative_value_iteration, stationary_law
 from analysis.results import AverageSolution
 
@@ -98,8 +99,7 @@ class JointSystem:
 
     def __post_init__(self) -> None:
         check_kind("sources", self.sources, Sources)
-        if (self.sources.cost != 1.0).any():
-            raise ValueError("sources must have costs of 1")
+        check_unit_costs(self.sources)
         check_kind("engine", self.engine, Engine)
         windows = check_array("windows", self.windows, 0, low_open=True, finite=False)
         if windows.ndim != 1 or not windows.size or np.unique(windows).size != windows.size:

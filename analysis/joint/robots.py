@@ -21,17 +21,11 @@ Starvation is thus a page price of -gamma/s: a crawl that finds q pages at age k
 
     R(k|q) = (worth when indexed) + (gamma/s) (pages that find room) - loss (pages that do not).
 
-*Rule of thumb.* Let d = 1/(lambda T) be the epochs that a flight takes on average, and R~(k|q) the
-mean of R at the age and the queue on return, as if no other robot were in flight. One source alone,
-visited whenever its age reaches k, earns (R~(k|q) - b)/(k + d) an epoch if a flight costs b, and
-
-    gamma(k|q) = R~(k|q) - (k + d) [R~(k+1|q) - R~(k|q)]
-
-is the cost at which k and k+1 tie, the index of `analysis.joint.frozen` at d = 0. The rule sends a
-robot to the idle source of the largest index if that is above `running` / lambda, where q counts
-also half the pages that robots in flight are about to bring. Two numbers are left to be tuned: a
-price of a page, for what it delays, and a stop, the sum of pages and robots in flight above which
-nobody is sent, the straight switching line of the robot study.
+*Rule of thumb.* A robot is sent to the idle source of the largest index of a flight
+(`analysis.joint.landings`), if that is above `running` / lambda, where the queue counts also half
+the pages that robots in flight are about to bring. Two numbers are left to be tuned: a price of a
+page, for what it delays, and a stop, the sum of pages and robots in flight above which nobody is
+sent, the straight switching line of the robot study.
 
 Reference: Talim, Liu, Nain, Coffman (1999), section 3.
 """
@@ -48,9 +42,9 @@ from scipy import sparse
 
 from analysis.checks import check_integer, check_integers, check_kind, check_number, set_fields
 from analysis.ephemeral.index import whittle_index_at_age
-from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.sources import Sources, check_unit_costs
 from analysis.joint.frozen import Engine
-from analysis.joint.optimum import batches
+from analysis.joint.landings import Landings, flight_index, landings_of
 from analysis.mdp import policy_iteration, stationary_law
 from analysis.results import AverageSolution
 
@@ -64,18 +58,6 @@ AHEAD = 0.5
 """Share of the pages of robots in flight that a new one is taken to find before it."""
 PRICES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
 """Prices that are tried, as shares of the worth of the best new page."""
-
-
-class Landings(NamedTuple):
-    """What a robot brings, by source, age and the queue that it finds.
-
-    `moves` is the law of the queue afterwards, shape (N, A+1, K+1, K+1); `worth` and `lost` are the
-    mean worth when indexed and the mean number of pages lost, shape (N, A+1, K+1).
-    """
-
-    moves: Floats
-    worth: Floats
-    lost: Floats
 
 
 class Operation(NamedTuple):
@@ -154,8 +136,7 @@ class RobotSystem:
 
     def __post_init__(self) -> None:
         check_kind("sources", self.sources, Sources)
-        if (self.sources.cost != 1.0).any():
-            raise ValueError("sources must have costs of 1")
+        check_unit_costs(self.sources)
         check_kind("engine", self.engine, Engine)
         size = len(self.sources)
         rate = check_number("return_rate", self.return_rate, 0, low_open=True, high_open=True)
@@ -180,12 +161,7 @@ class RobotSystem:
     @cached_property
     def landings(self) -> Landings:
         """What a robot brings, freshest page first; nothing at age 0."""
-        age = np.arange(self.ages + 1.0)[None, :, None] * self.sources.period
-        taken = np.broadcast_to(age, (1, self.ages + 1, len(self.sources)))
-        moves, worth = (table[:, 0] for table in batches(self.sources, self.engine, taken))
-        mean = np.outer(self.sources.arrival_rate, age)[:, :, None]
-        places = np.arange(self.engine.places + 1)
-        return Landings(moves, worth, np.maximum(mean - (moves @ places - places), 0.0))
+        return landings_of(self.sources, self.engine, self.ages)
 
     @cached_property
     def states(self) -> tuple[Ints, Bools, Ints]:
@@ -327,7 +303,7 @@ class RobotSystem:
         most = self._longest + self.robots
         stop = check_integer("stop", most if stop is None else stop, 0, most)
         age, flying, queue = self.states
-        index, mean = self._index(price), self._mean_pages
+        index, mean = self._index(price), self.landings.mean_pages
         source = np.arange(len(index))
         coming = (flying * mean[source, age]).sum(axis=1)
         found = np.minimum(queue + AHEAD * coming, self._longest)
@@ -404,33 +380,10 @@ class RobotSystem:
     def _longest(self) -> int:
         return self.landings.worth.shape[2] - 1
 
-    @cached_property
-    def _mean_pages(self) -> Floats:
-        """Mean number of pages that a robot brings, by source and age."""
-        places = np.arange(self.landings.worth.shape[2])
-        moves = self.landings.moves[:, :, 0]
-        return moves @ places + self.landings.lost[:, :, 0]
-
     def _index(self, price: float) -> Floats:
         """Index of each source by age and queue when the robot is sent, shape (N, A+1, K+1)."""
-        landings, rate = self.landings, self.engine.index_rate
-        places = np.arange(landings.worth.shape[2])
-        room = landings.moves @ places - places
-        reward = (
-            landings.worth + (self.starvation / rate - price) * room - self.loss * landings.lost
+        return flight_index(
+            self.landings.reward(self.starvation / self.engine.index_rate - price, self.loss),
+            indexed_in_flight=self.engine.index_rate / (self.engine.index_rate + self.return_rate),
+            epochs=1.0 / (self.return_rate * self.sources.period),
         )
-        # In flight the queue loses a geometric number of pages, and the age gains one of epochs.
-        served = rate / (rate + self.return_rate)
-        before, after = np.indices((places.size, places.size))
-        left = np.where(after <= before, served ** (before - after), 0.0)
-        left[:, 1:] *= 1 - served
-        reward = np.einsum("iaq,pq->iap", reward, left)
-        delay = 1.0 / (self.return_rate * self.sources.period)
-        older = delay / (1 + delay)
-        for k in range(reward.shape[1] - 2, -1, -1):
-            reward[:, k] = (1 - older) * reward[:, k] + older * reward[:, k + 1]
-        later = np.concatenate([reward[:, 1:], reward[:, -1:]], axis=1)
-        age = np.arange(reward.shape[1])[:, None]
-        index = reward - (age + delay) * (later - reward)
-        best = np.maximum.accumulate(reward, axis=1)
-        return np.where(later < reward, np.minimum(index, best), index)

@@ -1,28 +1,26 @@
 from .controlled.control import RobotControl, without_cap
 from .controlled.result import ControlSolution
-from .general.fleet import FleetControl, FleetSolution, FleetValue, RobotKind, optimal_fleet
-from .general.mg1k import (
-    GeneralQueue,
-    ServiceLaw,
-    general_cost,
-    optimal_general_load,
-    optimal_general_robots,
-)
+from .general.fleet import FleetControl, FleetSolution, FleetValue
+from .general.kinds import RobotKind, optimal_fleet
+from .general.laws import ServiceLaw
+from .general.mg1k import GeneralQueue, general_cost, optimal_general_load, optimal_general_robots
 from .printed.fullchain import FullChain, full_chain
 from .printed.relative import PrintedRun, proposition_4
-from .static.mm1k import (
-    critical_gamma,
-    full_probability,
+from .static.limits import (
     infinite_capacity_cost,
     large_capacity_robots,
     limiting_cost,
     limiting_drift,
+    turning_capacity,
+)
+from .static.mm1k import (
+    critical_gamma,
+    full_probability,
     loss_rate,
     optimal_load,
     optimal_robots,
     starvation_probability,
     static_cost,
-    turning_capacity,
 )
 
 __all__ = [

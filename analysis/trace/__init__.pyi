@@ -1,15 +1,7 @@
-from .deployed import (
-    AutoTtl,
-    EntryFrequency,
-    FrequencyPolicy,
-    NutchAdaptive,
-    StormCrawler,
-    best_fixed_frequencies,
-    lambdacrawl,
-    lambdacrawl_rates,
-)
+from .deployed import AutoTtl, EntryFrequency, NutchAdaptive, StormCrawler
 from .experiment import Experiment, Outcome, choose_memory
 from .forgetting import ForgettingIndex, known_from
+from .frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl, lambdacrawl_rates
 from .reading import Repair, read_trace
 from .trace import Trace, publications
 

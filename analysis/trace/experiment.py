@@ -19,7 +19,8 @@ from analysis.display import brief
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import Policy, named_policy
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.timetables.table import Timetable, timetable
+from analysis.ephemeral.timetables.construction import timetable
+from analysis.ephemeral.timetables.table import Timetable
 from analysis.trace.bounds import clairvoyant_bound
 from analysis.trace.deployed import EntryFrequency, NutchAdaptive, StormCrawler
 from analysis.trace.forgetting import ForgettingIndex, known_from

@@ -33,18 +33,12 @@ from analysis.ephemeral.policies import (
     RoundRobinPolicy,
     WhittlePolicy,
 )
-from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.sources import Sources, check_unit_costs
 from analysis.ephemeral.timetables.table import Timetable
 from analysis.trace import kernels
-from analysis.trace.deployed import (
-    WEEK,
-    AutoTtl,
-    EntryFrequency,
-    FrequencyPolicy,
-    NutchAdaptive,
-    StormCrawler,
-)
+from analysis.trace.deployed import WEEK, AutoTtl, EntryFrequency, NutchAdaptive, StormCrawler
 from analysis.trace.forgetting import ForgettingIndex
+from analysis.trace.frequencies import FrequencyPolicy
 from analysis.trace.trace import HOUR, Trace, weighted_counts
 
 Floats = NDArray[np.float64]
@@ -274,8 +268,7 @@ def visits_of_learner(
     items = (*trace.by_source, clock.begin, clock.period, visits)
     if isinstance(policy, ForgettingIndex):
         sources, known = policy.sources, policy.known
-        if (sources.cost != 1).any():
-            raise ValueError(f"sources must have costs of 1, got {sources.cost}")
+        check_unit_costs(sources)
         oldest = int(known.age.max()) + clock.horizon + 1
         _, row, table = priorities(WhittlePolicy(sources), oldest, len(sources))
         kernels.follow_forgetting(

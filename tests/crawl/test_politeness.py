@@ -21,8 +21,9 @@ from analysis.crawl.fetching.hosts import (
     plain_address,
 )
 from analysis.crawl.local.transport import write_sources
-from analysis.crawl.scheduler import EpochScheduler, FeedSpider, cut_torn_line
+from analysis.crawl.scheduler import EpochScheduler, FeedSpider
 from analysis.crawl.settings import read_sources
+from analysis.crawl.storage.exports import cut_torn_line
 from analysis.report.paths import ROOT
 from tests.crawl.support import some_sources
 

@@ -8,7 +8,7 @@ import pytest
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from analysis.crawl.local.site import CUT, ERROR, SILENCE
+from analysis.crawl.local.site import Fault
 from analysis.crawl.local.transport import crawl_in_process, write_sources
 from analysis.crawl.scheduler import EpochScheduler, FeedSpider
 from analysis.ephemeral import simulate
@@ -87,7 +87,9 @@ def test_an_unreachable_robots_txt_forbids_for_now():
     assert frontier.crawl_delay["127.0.0.1:2"] == 0
 
 
-@pytest.mark.parametrize(("fault", "status"), [(ERROR, 503), (SILENCE, 0), (CUT, 200)])
+@pytest.mark.parametrize(
+    ("fault", "status"), [(Fault.ERROR, 503), (Fault.SILENCE, 0), (Fault.CUT, 200)]
+)
 def test_faults_fail_and_lose_nothing(tmp_path, fault, status):
     """Source 0 is down for four epochs; the next fetch finds what appeared since the last one."""
     faults = np.zeros((6, 15), dtype=int)

@@ -22,6 +22,7 @@ from analysis.ephemeral import (
     LPUpdatePolicy,
     MyopicPolicy,
     Observation,
+    PrintedPolicy,
     RoundRobinPolicy,
     SchedulePolicy,
     Scheduler,
@@ -462,6 +463,8 @@ def random_runs(sources):
     content = rng.gamma(0.5, 2.0, (len(sources), 80)) * sources.u[:, None]
     objects = {
         "whittle": WhittlePolicy(sources),
+        "theorem": PrintedPolicy(sources),
+        "remark": PrintedPolicy(sources, short=True),
         "myopic": MyopicPolicy(sources),
         "round-robin": RoundRobinPolicy(),
     }
@@ -826,6 +829,7 @@ FAMILIES = {
     "IDPolicy": on_sets(advised(IDPolicy)),
     "LPUpdatePolicy": on_sets(myopic_program),
     "MyopicPolicy": on_sets(selections),
+    "PrintedPolicy": on_sets(random_runs),
     "RoundRobinPolicy": {"turns": turns},
     "SchedulePolicy": on_sets(schedules, "decay 1e-14", "joint decay 1e-10"),
     "Scheduler": on_sets(schedulers),
@@ -880,6 +884,7 @@ FAMILIES = {
 }
 
 NOT_COMPUTED = {
+    "POLICIES": "the names of policies; `simulate` and `simulate_random` take each",
     "Observation": "what a policy sees: three fields",
     "Policy": "a protocol",
     "four_sources": "the data of Table 1",

@@ -17,7 +17,7 @@ from analysis.mdp import relative_value_iteration
 from analysis.results import NotConverged
 from analysis.robots import FleetControl, GeneralQueue, RobotControl, RobotKind
 from analysis.robots.controlled.uniformised import uniformised
-from analysis.robots.general import mg1k
+from analysis.robots.general import laws
 from analysis.robots.printed.fullchain import full_chain, state_space
 from analysis.robots.printed.references import every_reference
 from analysis.robots.static import theory
@@ -103,11 +103,11 @@ def beyond_floats():
     refused(lambda: RobotKind(0.5, 10**400), "available")
     refused(lambda: RobotControl(2, 0.5, 1.0, 10**400, 1.0), "capacity")
     refused(lambda: RobotControl(10**6, 0.5, 1.0, 10**6, 1.0), "capacity")
-    refused(lambda: GeneralQueue(0.5, 10**6, mg1k.exponential()), "capacity")
-    refused(lambda: GeneralQueue(1e4, 3, mg1k.deterministic()), "arrival_rate")
+    refused(lambda: GeneralQueue(0.5, 10**6, laws.exponential()), "capacity")
+    refused(lambda: GeneralQueue(1e4, 3, laws.deterministic()), "arrival_rate")
     refused(lambda: FleetControl([RobotKind(0.5, 10**6)], 1.0, 10**6, 1.0), "kinds")
     refused(lambda: robots.optimal_fleet([RobotKind(0.5, 10**9)], 1.0, 3), "kinds")
-    few = mg1k.exponential()
+    few = laws.exponential()
     refused(lambda: robots.optimal_general_robots(1e-9, 1.0, 3, few), "arrival_rate")
     refused(lambda: robots.optimal_general_load(1e-9, 3, few), "gamma")
 
@@ -215,7 +215,7 @@ def gamma_measures(variation, load, capacity):
 
 def general_queues(cases):
     for variation, load, capacity in cases:
-        law = mg1k.gamma_law(variation) if variation else mg1k.deterministic()
+        law = laws.gamma_law(variation) if variation else laws.deterministic()
         starvation, loss = GeneralQueue(load, capacity, law).measures()
         for found, true in zip(
             (starvation, loss), gamma_measures(variation, load, capacity), strict=True
@@ -270,36 +270,36 @@ def lognormal_losses():
         lost = law[0] * overflow[-1]
         lost += sum(law[i] * overflow[capacity - i] for i in range(1, capacity))
         busy = mp.mpf(load) / (law[0] + mp.mpf(load))
-        loss = GeneralQueue(load, capacity, mg1k.lognormal(variation)).measures()[1]
+        loss = GeneralQueue(load, capacity, laws.lognormal(variation)).measures()[1]
         assert loss == pytest.approx(float(busy * lost), rel=1e-8, abs=0)
 
 
 def queues_of_exponential_times():
     for rho, capacity in product([1e-3, 0.5, *BESIDE_ONE, 30.0], [1, 2, 30, 120]):
         empty, full = static_law(rho, capacity)
-        starvation, loss = GeneralQueue(3 * rho, capacity, mg1k.exponential(1 / 3)).measures()
+        starvation, loss = GeneralQueue(3 * rho, capacity, laws.exponential(1 / 3)).measures()
         close(starvation, empty, 1e-9)
         assert loss == pytest.approx(float(3 * exact(rho) * full), rel=1e-9, abs=1e-290)
         cost = float(1.3 * empty + 3 * exact(rho) * full)
-        close(robots.general_cost(3 * rho, 1.3, capacity, mg1k.exponential(1 / 3)), cost, 1e-9)
+        close(robots.general_cost(3 * rho, 1.3, capacity, laws.exponential(1 / 3)), cost, 1e-9)
 
 
 def too_few_points():
     """A law whose points say little of what is asked is refused, not believed."""
-    law = mg1k.gamma_law(0.5)
+    law = laws.gamma_law(0.5)
     keep = slice(None, None, 61)
     rough = [part[keep] / part[keep].sum() for part in (law.weights, law.coarse)]
-    coarse = mg1k.ServiceLaw("rough", 1.0, 0.5, law.points[keep], *rough)
+    coarse = laws.ServiceLaw("rough", 1.0, 0.5, law.points[keep], *rough)
     with pytest.raises(NotConverged, match=r"loss rate|starvation probability"):
         GeneralQueue(0.01, 10, coarse).measures()
-    refused(lambda: mg1k.ServiceLaw("half", 1.0, 0.0, [1.0], [0.5]), "weights")
-    refused(lambda: mg1k.ServiceLaw("back", 1.0, 0.0, [-1.0], [1.0]), "points")
+    refused(lambda: laws.ServiceLaw("half", 1.0, 0.0, [1.0], [0.5]), "weights")
+    refused(lambda: laws.ServiceLaw("back", 1.0, 0.0, [-1.0], [1.0]), "points")
 
 
 def general_numbers():
     """With exponential times the best numbers and loads are those of the static queue."""
     for gamma, capacity in product([0.4, 1.7, 30.0], [1, 2, 12]):
-        law = mg1k.exponential(2.0)
+        law = laws.exponential(2.0)
         best = robots.optimal_general_robots(0.11, gamma, capacity, law)
         assert best == robots.optimal_robots(0.11, gamma, capacity, 0.5)
         load = robots.optimal_general_load(gamma, capacity, law)

@@ -7,7 +7,7 @@ import pytest
 
 from analysis.ephemeral import Sources
 from analysis.joint import Engine, RobotSystem, delay_bound
-from analysis.joint.robots import Landings
+from analysis.joint.landings import Landings
 from analysis.mdp import relative_value_iteration
 from analysis.results import Estimate
 from analysis.robots import RobotControl

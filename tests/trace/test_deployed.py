@@ -7,13 +7,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from analysis.ephemeral import Observation, Sources, relaxed_problem
-from analysis.trace.deployed import (
-    AutoTtl,
-    EntryFrequency,
-    FeedReader,
+from analysis.trace.deployed import AutoTtl, EntryFrequency, FeedReader, NutchAdaptive, StormCrawler
+from analysis.trace.frequencies import (
     FrequencyPolicy,
-    NutchAdaptive,
-    StormCrawler,
     best_fixed_frequencies,
     lambdacrawl,
     lambdacrawl_rates,

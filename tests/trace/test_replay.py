@@ -15,15 +15,10 @@ from analysis.ephemeral import (
 )
 from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import GreedyPolicy
-from analysis.trace.deployed import (
-    AutoTtl,
-    EntryFrequency,
-    NutchAdaptive,
-    StormCrawler,
-    best_fixed_frequencies,
-)
+from analysis.trace.deployed import AutoTtl, EntryFrequency, NutchAdaptive, StormCrawler
 from analysis.trace.experiment import Experiment
 from analysis.trace.forgetting import ForgettingIndex, known_from
+from analysis.trace.frequencies import best_fixed_frequencies
 from analysis.trace.replay import (
     Clock,
     priorities,

@@ -13,8 +13,9 @@ from scrapy.utils.reactor import install_reactor
 from twisted.internet.threads import blockingCallFromThread
 
 from analysis.crawl.fetching.hosts import host_of
+from analysis.crawl.fetching.requests import Job
 from analysis.crawl.frontier.state import SourceState
-from analysis.crawl.scheduler import EpochScheduler, FeedSpider, Job
+from analysis.crawl.scheduler import EpochScheduler, FeedSpider
 
 HostState = tuple[float | None, int]
 
@@ -87,7 +88,7 @@ class PartScheduler(EpochScheduler):
         """Return whether the epoch has ended."""
         self._settle_scraped()
         self._wake()
-        return not (self.frontier.is_open or self._queue or self._ended)
+        return not (self.frontier.is_open or len(self._requests) or self._requests.ended)
 
     def export_state(
         self, names: Sequence[str], hosts: Sequence[str]
@@ -104,8 +105,8 @@ class PartScheduler(EpochScheduler):
     ) -> bool:
         """Add the states of sources and hosts that this part takes over from another."""
         self.frontier.take_over(sources, hosts)
-        self._delays |= self.frontier.crawl_delay
-        self._asked |= dict.fromkeys(hosts, self._now())  # as if requested just now
+        self._requests.delays |= self.frontier.crawl_delay
+        self._requests.asked |= dict.fromkeys(hosts, self.now())  # as if requested just now
         return True
 
     def stop(self) -> bool:
@@ -127,7 +128,8 @@ class PartScheduler(EpochScheduler):
     def _next_epoch(self) -> float:
         return np.inf
 
-    def _may_ask(self, job: Job) -> bool:
+    def may_ask(self, job: Job) -> bool:
+        """Return whether the host of a job belongs to this part; note a redirect that leaves it."""
         host = host_of(job.url)
         home = host_of(job.source or job.authority)
         if host in self._redirect_hosts or host in self._own:

@@ -9,11 +9,37 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from urllib.parse import urljoin, urlsplit
 
 from scrapy.extensions.httpcache import parse_cachecontrol
+from scrapy.http import Headers, Response
+
+from analysis.crawl.fetching.hosts import plain_address
 
 MOVED_FOR_GOOD = (301, 308)
 MOVED = (*MOVED_FOR_GOOD, 302, 303, 307)
+
+
+def plain_headers(headers: Headers) -> dict[str, str]:
+    """Return the last value of each header, by its name in lower case."""
+    return {
+        name.decode().lower(): values[-1].decode("latin-1")
+        for name, values in headers.items()
+        if values
+    }
+
+
+def redirect_target(response: Response) -> str | None:
+    """Return where a redirect leads, None where it is none or leads out of HTTP."""
+    location = response.headers.get("location")
+    if response.status not in MOVED or not location:
+        return None
+    try:
+        url = plain_address(urljoin(response.url, location.decode("latin-1")))
+    except ValueError:
+        return None
+    parts = urlsplit(url)
+    return url if parts.scheme in {"http", "https"} and parts.hostname else None
 
 
 @dataclass(frozen=True)

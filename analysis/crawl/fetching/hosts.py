@@ -12,6 +12,7 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
+from urllib.request import getproxies
 
 from scrapy.crawler import Crawler
 from scrapy.robotstxt import RobotParser
@@ -204,3 +205,14 @@ def is_public(address: str) -> bool:
     if isinstance(found, IPv6Address):
         inner = found.ipv4_mapped or found.sixtofour or found
     return inner.is_global and not inner.is_multicast
+
+
+def check_no_proxy() -> None:
+    """Raise where a proxy resolves names, so that checks of addresses here have no effect."""
+    used = sorted(getproxies().keys() & {"http", "https"})
+    if used:
+        raise ValueError(
+            f"CRAWL_LOCAL_ADDRESSES must be True behind a proxy (here {used[0]}_proxy), which "
+            f"resolves names itself, so that local addresses are not detected here; let the proxy "
+            f"refuse them, or set HTTPPROXY_ENABLED to False to do without it"
+        )

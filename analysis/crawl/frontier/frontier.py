@@ -3,9 +3,7 @@
 The frontier asks a policy (or a learner) for as many sources as the budget allows and passes the
 results of their fetches to it. It handles what the model does not have:
 
-* A *crawl delay* of D seconds on a host: with an epoch of T seconds, D > T, the host's sources rest
-  until ceil(D / T) epochs after a fetch of any of them; with D <= T at most floor(T / D) of them
-  are fetched in an epoch. A host of unknown rules is asked once in an epoch.
+* *Crawl delays* of hosts, in seconds (`analysis.crawl.frontier.hosts`).
 * A *failed* fetch (an error, a time-out, no feed) has used one fetch of the budget and gives no
   observation. The source's age keeps increasing; the source is not fetched for
   1, 2, 4, ... epochs after the first, second, third, ... failure in a row, at most `patience`.
@@ -29,9 +27,7 @@ from the list are kept aside until they come back.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +40,8 @@ from analysis.checks import (
     check_number,
     shown,
 )
+from analysis.crawl.frontier.hosts import Hosts
+from analysis.crawl.frontier.learned import learned_bytes, restore_policy
 from analysis.crawl.frontier.places import Places, take_in_order
 from analysis.crawl.frontier.state import (
     DAY,
@@ -158,8 +156,7 @@ class Frontier:
         self.kind = [""] * size
         self.memory = [""] * size
         self._host: list[str] = [str(host) for host in hosts]
-        self._delay: dict[str, float] = {}  # seconds, of the hosts whose rules are known
-        self._free: dict[str, int] = {}  # epoch from which on a host may be asked
+        self._hosts = Hosts(self.seconds, self.longest)
         self._aside: dict[str, SourceState] = {}  # sources that have left the list
         self._waiting: set[int] = set()
         self._late: set[int] = set()
@@ -178,7 +175,7 @@ class Frontier:
     @property
     def available(self) -> NDArray[np.bool_]:
         """Which sources may be fetched in this epoch."""
-        free = np.array([self._free.get(host, 0) <= self.epoch for host in self._host])
+        free = np.array(self._hosts.are_free(self._host, self.epoch))
         here = np.array([kind != GONE for kind in self.kind])
         here[list(self._late)] = False
         return here & free & (self.rest_until <= self.epoch) & (self.age >= self._least)
@@ -186,7 +183,7 @@ class Frontier:
     @property
     def crawl_delay(self) -> dict[str, float]:
         """Seconds between two fetches of each host whose rules are known, by its name."""
-        return dict(self._delay)
+        return dict(self._hosts.delay)
 
     def choose(self) -> Arms:
         """Open the epoch: return the sources to fetch, in increasing order.
@@ -247,10 +244,7 @@ class Frontier:
             As in its `CrawlState`.
         """
         self._aside |= {name: s for name, s in sources.items() if name not in self.number}
-        for host, (delay, free) in hosts.items():
-            self._free[host] = max(self._free.get(host, 0), free)
-            if delay is not None:
-                self._delay[host] = delay
+        self._hosts.take_over(hosts)
 
     def settle(self, outcome: Outcome) -> None:
         """Record how the fetch of one source ended; the last one ends the epoch.
@@ -321,7 +315,7 @@ class Frontier:
         """
         if self._waiting:
             raise RuntimeError(f"epoch {self.epoch} is not over")
-        each, whole = _learned(self.policy, self.age.size)
+        rows, whole = learned_bytes(self.policy, self.age.size)
         sources = {
             name: SourceState(
                 last=int(self.epoch - self.age[i]),
@@ -329,19 +323,18 @@ class Frontier:
                 rest_until=int(self.rest_until[i]),
                 kind=self.kind[i],
                 memory=self.memory[i],
-                learned=b"".join(array[i].tobytes() for array in each.values()),
+                learned=rows[i],
             )
             for name, i in self.number.items()
         }
-        hosts = self._delay.keys() | self._free.keys()
         return CrawlState(
             epoch=self.epoch,
             seconds=self.seconds,
             rng=dict(self.rng.bit_generator.state),
             policy=type(self.policy).__name__,
-            learned=b"".join(array.tobytes() for array in whole.values()),
+            learned=whole,
             sources=self._aside | sources,
-            hosts={host: (self._delay.get(host), self._free.get(host, 0)) for host in hosts},
+            hosts=self._hosts.state(),
         )
 
     def restore(self, state: CrawlState) -> None:
@@ -354,49 +347,20 @@ class Frontier:
         """
         if state.seconds != self.seconds:
             raise ValueError(f"seconds must be those of the state, {state.seconds:g}")
-        known = {name: state.sources[name] for name in self.names if name in state.sources}
-        self._restore_policy(state, known)
+        restore_policy(self.policy, self.age.size, state, self.number)
         self.epoch = check_integer("epoch", state.epoch, 0)
-        for name, source in known.items():
-            i = self.number[name]
+        for name, i in self.number.items():
+            if name not in state.sources:
+                continue
+            source = state.sources[name]
             self.age[i] = check_integer("age", state.epoch - source.last, 0, NEVER)
             self.failures[i] = check_integer("failures", source.failures, 0, NEVER)
             self.rest_until[i] = check_integer("rest_until", source.rest_until, 0, NEVER)
             self.kind[i] = check_choice("kind", source.kind, ("", *KINDS))
             self.memory[i] = source.memory
         self.rng.bit_generator.state = state.rng
-        for host, (delay, free) in state.hosts.items():
-            self._free[host] = check_integer("free", free, 0, NEVER)
-            if delay is not None:
-                self._delay[host] = check_number("delay", delay, 0, high_open=True)
+        self._hosts.restore(state.hosts)
         self._aside = {n: s for n, s in state.sources.items() if n not in self.number}
-
-    def _restore_policy(self, state: CrawlState, known: Mapping[str, SourceState]) -> None:
-        """Restore the policy's estimates; those of new sources keep their initial values."""
-        each, whole = _learned(self.policy, self.age.size)
-        row = sum(array[0].nbytes for array in each.values())
-        sizes = {len(source.learned) for source in known.values()}
-        total = sum(array.nbytes for array in whole.values())
-        if (
-            state.policy != type(self.policy).__name__
-            or sizes - {row}
-            or len(state.learned) != total
-        ):
-            raise ValueError(
-                f"state must be that of a {type(self.policy).__name__}, got one of {state.policy}"
-            )
-        place = 0
-        for array in whole.values():
-            _fill(array, state.learned[place : place + array.nbytes])
-            place += array.nbytes
-        for name, source in known.items():
-            place = 0
-            for array in each.values():
-                one = array[self.number[name] : self.number[name] + 1]
-                _fill(one, source.learned[place : place + one.nbytes])
-                place += one.nbytes
-        if each or whole:
-            self.policy.restore(each | whole)  # type: ignore[attr-defined]
 
     def _ask(self, budget: int) -> Arms:
         """Take sources in the policy's order of preference until the budget is spent."""
@@ -411,7 +375,7 @@ class Frontier:
                 answers[count] = np.asarray(self.policy.select(seen, count, self.rng), np.int64)
             return answers[count]
 
-        places = Places(budget, self._host, self._room(), self.available, self.age)
+        places = Places(budget, self._host, self._hosts.room(self._host), self.available, self.age)
         overdue = np.flatnonzero(self.age >= self._most)
         places.take(overdue[np.argsort((self._most - self.age)[overdue], kind="stable")])
         few, many = 0, places.left
@@ -421,18 +385,6 @@ class Frontier:
                 break  # the policy wants no more
             few, many = many, min(2 * many, size)
         return np.sort(np.array(places.taken, dtype=np.int64))
-
-    def _room(self) -> dict[str, int]:
-        """How many fetches each host allows in one epoch, for those that allow a number."""
-        room = dict.fromkeys(self._host, 1)  # its rules are unknown
-        for host, delay in self._delay.items():
-            most = self.seconds / delay * (1 + 1e-12) if delay > 0 else np.inf
-            room[host] = max(int(min(most, NEVER)), 1)
-        return room
-
-    def _epochs(self, seconds: float) -> int:
-        """Return the least number of epochs that last so many seconds, at most `longest`."""
-        return math.ceil(min(min(seconds, self.longest) / self.seconds * (1 - 1e-12), NEVER // 2))
 
     def _end(self, outcomes: list[Outcome]) -> None:
         """Update the policy and the sources, increase all ages by one, and begin the next epoch.
@@ -452,8 +404,8 @@ class Frontier:
             for items in (True, False):
                 self._update([o for o in found if self._shows_items(o) == items], items)
         for outcome in outcomes:
-            self._note_host(outcome)
-            source, rest = outcome.source, self._epochs(outcome.rest)
+            self._hosts.note(self._host[outcome.source], outcome, self.epoch)
+            source, rest = outcome.source, self._hosts.epochs(outcome.rest)
             self.kind[source] = outcome.kind
             if outcome.kind == FOUND:
                 self.failures[source] = 0
@@ -462,7 +414,7 @@ class Frontier:
             else:
                 self.failures[source] += 1
                 wait = min(2 ** min(int(self.failures[source]) - 1, 62), self.patience)
-                day = self._epochs(DAY) if outcome.kind == FORBIDDEN else 0
+                day = self._hosts.epochs(DAY) if outcome.kind == FORBIDDEN else 0
                 rest = max(rest, wait, day)
             self.rest_until[source] = self.epoch + rest
 
@@ -486,15 +438,6 @@ class Frontier:
         oldest = outcome.reward * float(self.age[outcome.source]) * self.seconds
         return outcome.aged <= oldest and (outcome.aged > 0) <= (outcome.reward > 0)
 
-    def _note_host(self, outcome: Outcome) -> None:
-        host = self._host[outcome.source]
-        if outcome.delay is not None:
-            self._delay[host] = min(outcome.delay, self.longest)
-        rest = self._epochs(outcome.host_rest)
-        if outcome.kind != FORBIDDEN:  # else nothing but robots.txt was asked for
-            rest = max(rest, self._epochs(self._delay.get(host, 0.0)), 1)
-        self._free[host] = max(self._free.get(host, 0), self.epoch + rest)
-
 
 def _ages(name: str, ages: int | ArrayLike, size: int) -> Arms:
     array = check_integers(name, ages)
@@ -503,24 +446,3 @@ def _ages(name: str, ages: int | ArrayLike, size: int) -> Arms:
     if not 0 <= array.min() <= array.max() <= NEVER:
         raise ValueError(f"{name} must be in [0, {NEVER}], got {shown(ages)}")
     return np.broadcast_to(array, size)
-
-
-def _fill(array: NDArray[Any], content: bytes) -> None:
-    array[...] = np.frombuffer(content, dtype=array.dtype).reshape(array.shape)
-
-
-def _learned(policy: Policy, size: int) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
-    """Return what a policy has learned of each source, and of none in particular.
-
-    Arrays that have as many rows as there are sources have one for each.
-    """
-    if hasattr(policy, "state"):
-        arrays = {name: np.array(array) for name, array in sorted(policy.state().items())}
-        each = {n: a for n, a in arrays.items() if a.ndim and len(a) == size}
-        return each, {n: a for n, a in arrays.items() if n not in each}
-    if hasattr(policy, "update") or hasattr(policy, "observe"):
-        raise ValueError(
-            f"policy must have state() and restore() to survive a restart, "
-            f"as a {type(policy).__name__} that learns has not"
-        )
-    return {}, {}

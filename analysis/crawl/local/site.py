@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from email.utils import formatdate
+from enum import IntEnum
 from functools import cached_property
 
 import numpy as np
@@ -37,8 +38,14 @@ from analysis.ephemeral.sources import Sources
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FINE, ERROR, SILENCE, CUT = range(4)
-"""What a source does in an epoch: answer, answer 503, not answer, answer half a feed."""
+
+class Fault(IntEnum):
+    """What a source does in an epoch: answer, answer 503, not answer, answer half a feed."""
+
+    FINE = 0
+    ERROR = 1
+    SILENCE = 2
+    CUT = 3
 
 
 @brief
@@ -63,7 +70,7 @@ class Site:
     length : int
         Largest number of items in a listing.
     faults : array_like of int, shape (N, epochs), optional
-        FINE, ERROR, SILENCE or CUT; fine after the last column.
+        A `Fault` for each source and epoch; `Fault.FINE` after the last column.
     delay : array_like, shape (hosts,), optional
         Seconds that each host takes to answer.
     robots : mapping of int to str, optional
@@ -115,8 +122,10 @@ class Site:
         self.faults = fine if faults is None else check_integers("faults", faults)
         if self.faults.ndim != 2 or len(self.faults) != size:
             raise ValueError(f"faults must have shape ({size}, epochs), got {self.faults.shape}")
-        if not np.isin(self.faults, (FINE, ERROR, SILENCE, CUT)).all():
-            raise ValueError(f"faults must be numbers from {FINE} to {CUT}, got {shown(faults)}")
+        if not np.isin(self.faults, list(Fault)).all():
+            raise ValueError(
+                f"faults must be numbers from {min(Fault)} to {max(Fault)}, got {shown(faults)}"
+            )
         count = int(self.hosts.max()) + 1
         self.delay = np.zeros(count) if delay is None else check_array("delay", delay, 0)
         if self.delay.shape != (count,):
@@ -139,9 +148,9 @@ class Site:
         if source is None:
             return Reply(404, delay=delay)
         fault = self._fault(source, now)
-        if fault == SILENCE:
+        if fault == Fault.SILENCE:
             return Reply(504, delay=np.inf)
-        if fault == ERROR:
+        if fault == Fault.ERROR:
             return Reply(503, {"retry-after": str(self.seconds)}, b"", delay)
         count = int(np.searchsorted(self._times[source], now, "right"))
         tag = f'"{count}"'
@@ -149,7 +158,7 @@ class Site:
             return Reply(304, {"etag": tag}, b"", delay)
         body = self._feed(source, count, now)
         kind = {"etag": tag, "content-type": "application/rss+xml; charset=utf-8"}
-        return Reply(200, kind, body[: len(body) // 2] if fault == CUT else body, delay)
+        return Reply(200, kind, body[: len(body) // 2] if fault == Fault.CUT else body, delay)
 
     @cached_property
     def _times(self) -> list[Ints]:
@@ -178,7 +187,7 @@ class Site:
 
     def _fault(self, source: int, now: float) -> int:
         epoch = int((now - self.start) // self.seconds)
-        return int(self.faults[source, epoch]) if 0 <= epoch < self.faults.shape[1] else FINE
+        return int(self.faults[source, epoch]) if 0 <= epoch < self.faults.shape[1] else Fault.FINE
 
     def _feed(self, source: int, count: int, now: float) -> bytes:
         """Write the feed of the first `count` items of a source, newest first."""
@@ -273,7 +282,7 @@ def random_faults(
     last = check_integer("last", last, 1)
     spells = -(-epochs // last)
     hit = rng.random((sources, spells)) < share
-    kind = np.where(hit, rng.integers(ERROR, CUT + 1, (sources, spells)), FINE)
+    kind = np.where(hit, rng.integers(Fault.ERROR, Fault.CUT + 1, (sources, spells)), Fault.FINE)
     shift = rng.integers(0, last, sources)  # spells of different sources begin at different epochs
     return np.stack([np.roll(row, s) for row, s in zip(kind.repeat(last, 1), shift, strict=True)])[
         :, :epochs

@@ -39,7 +39,7 @@ from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.policies import Arms, Observation
-from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.sources import Sources, check_unit_costs
 from analysis.results import NotConverged
 
 Bools = NDArray[np.bool_]
@@ -302,7 +302,7 @@ class LPUpdatePolicy:
     def __post_init__(self) -> None:
         check_kind("sources", self.sources, Sources)
         set_fields(self, epochs=check_integer("epochs", self.epochs, 1, MOST_EPOCHS))
-        _check_costs(self.sources)
+        check_unit_costs(self.sources)
 
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
@@ -384,10 +384,5 @@ def _single(sources: Sources, budget: int) -> tuple[int, SingleSourcePolicies]:
     """Return the budget as an integer, and the relaxed problem's policies."""
     check_kind("sources", sources, Sources)
     budget = check_integer("budget", budget, 1, len(sources))
-    _check_costs(sources)
+    check_unit_costs(sources)
     return budget, SingleSourcePolicies.of(sources, budget)
-
-
-def _check_costs(sources: Sources) -> None:
-    if (sources.cost != 1.0).any():
-        raise ValueError(f"sources must have costs of 1, got {sources.cost}")

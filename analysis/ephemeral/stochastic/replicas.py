@@ -28,7 +28,7 @@ from analysis.checks import check_choice, check_integer, check_number
 from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.kernels import mark_top, receive, tabulated_index
-from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.sources import Sources, check_unit_costs
 from analysis.ephemeral.stochastic.content_law import content_law
 from analysis.ephemeral.stochastic.index import StochasticIndex, index_table
 from analysis.mdp.cycles import follow_to_cycle
@@ -201,8 +201,7 @@ def _whole_budget(sources: Sources, budget: float, copies: int) -> int:
     """Check the arguments; return the crawls per epoch."""
     budget = check_number("budget", budget, 0, len(sources), low_open=True)
     copies = check_integer("copies", copies, 1)
-    if (sources.cost != 1.0).any():
-        raise ValueError(f"sources must all have a cost of 1, got {sources.cost}")
+    check_unit_costs(sources)
     crawls = round(budget * copies)
     if crawls < 1 or abs(crawls - budget * copies) > 1e-9 * crawls:
         raise ValueError(f"budget times copies must be a whole number, got {budget * copies:g}")

@@ -1,4 +1,4 @@
-"""What the pages of this part share: how they read a reader's own sources.
+"""What the pages of this part share: a reader's own sources, and tables over the hard sets.
 
 A page whose budget is a number of sources has no use for costs: it would crawl by an index per unit
 of a cost that nobody pays, and earn less than with costs of one. So it refuses them. All pages
@@ -8,8 +8,12 @@ in a minute or so; `analysis.ephemeral.Scheduler` takes millions.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import PathLike
 
+import pandas as pd
+
+from analysis.ephemeral.instances import hard_sets
 from analysis.ephemeral.sources import Sources
 
 Path = str | PathLike[str]
@@ -73,3 +77,9 @@ def _of_number(sources: Sources, path: Path, least: int, most: int) -> Sources:
             f"{path}: there must be {least} to {most:,} sources on this page, got {len(sources):,}"
         )
     return sources
+
+
+def on_hard_sets(row: Callable[[Sources, int], dict[str, float]]) -> pd.DataFrame:
+    """Return a table with what a function says of the sources and the budget of each hard set."""
+    rows = {name: row(sources, budget) for name, (sources, budget) in hard_sets().items()}
+    return pd.DataFrame(rows).T.rename_axis("set")

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.stochastic.simulation import Comparison
+from analysis.ephemeral.stochastic.comparison import Comparison
 from analysis.report import save_values
 
 

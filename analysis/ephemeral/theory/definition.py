@@ -1,4 +1,4 @@
-"""The index by its definition, in three ways that are independent of the closed form.
+"""The index by its definition, in two ways that are independent of the closed form.
 
 The Whittle index in state x is the subsidy at which crawling and waiting tie in the average-reward
 dynamic program of one source (report, section 3 and (10)),
@@ -14,8 +14,7 @@ crawling now, and the best cycle crawls at an age k, so
 
 Above u* waiting never gains, and the tie is with never crawling again.
 
-`index_by_solver` gives the truncated orbit to the generic solver of `analysis.mdp` and bisects on
-the subsidy. `simulated_index` estimates the index in a random environment from first passages.
+`index_from_passages` estimates the index in a random environment from first passages.
 """
 
 from __future__ import annotations
@@ -28,9 +27,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.checks import check_array, check_integer, check_kind, check_number
-from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.sources import Sources
-from analysis.mdp.cycles import maximum_mean_cycle
 from analysis.results import Estimate, NotConverged
 
 Floats = NDArray[np.float64]
@@ -80,58 +77,8 @@ def index_by_definition(sources: Sources, state: ArrayLike, *, digits: int = 60)
     return index
 
 
-def index_by_solver(
-    sources: Sources, arm: int, state: float, *, ages: int = 400, steps: int = 60
-) -> float:
-    """Return the Whittle index by bisection on the subsidy, with a generic solver.
-
-    The states are the orbit of `state` without a crawl and the orbit that follows a crawl, both
-    truncated after `ages` epochs; the last state of each leads to itself.
-
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    arm : int
-        Number of the source; its interest must have faded after `ages` epochs.
-    state : float
-        Content, not negative.
-    ages : int
-        Epochs of each orbit.
-    steps : int
-        Bisections.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
-    """
-    arm = check_integer("arm", arm, 0, len(sources) - 1)
-    state = check_number("state", state, 0, high_open=True)
-    ages = check_integer("ages", ages, 2)
-    decay, cost = float(sources.decay[arm]), float(sources.cost[arm])
-    u_star = float(sources.u_star[arm])
-    if decay * ages < 36:
-        raise ValueError(f"ages must be at least 36 / (mu T) = {36 / decay:g}, got {ages}")
-    epochs = np.arange(ages)
-    off_orbit = u_star + (state - u_star) * np.exp(-decay * epochs)
-    on_orbit = u_star * -np.expm1(-decay * (epochs + 1))
-    content = np.concatenate([off_orbit, on_orbit])
-    wait = np.arange(1, 2 * ages + 1)
-    wait[[ages - 1, 2 * ages - 1]] -= 1
-    successors = np.array([wait, np.full(2 * ages, ages)])
-    low, high = 0.0, max(state, u_star) / cost
-    for _ in range(steps):
-        subsidy = 0.5 * (low + high)
-        rewards = np.array([np.full(2 * ages, cost * subsidy), content])
-        bias = maximum_mean_cycle(successors, rewards, initial_state=ages)[0].bias
-        gain_of_crawling = rewards[1, 0] + bias[ages] - rewards[0, 0] - bias[1]
-        low, high = (subsidy, high) if gain_of_crawling > 0 else (low, subsidy)
-    return 0.5 * (low + high)
-
-
-def simulated_index(
-    arrivals: Arrivals, arm: int, state: float, epochs: int, rng: np.random.Generator
+def index_from_passages(
+    content: ArrayLike, alpha: float, state: float, cost: float = 1.0
 ) -> Estimate:
     """Estimate the index with random content from first passages, at a cost of one crawl.
 
@@ -139,43 +86,6 @@ def simulated_index(
     until the first epoch at which it is at least a:
 
         g = (a - E_a X) / E_a epochs,   C gamma(a) = E_0 X + g E_0 epochs.
-
-    Parameters
-    ----------
-    arrivals : Arrivals
-        Sources and the laws of their utilities.
-    arm : int
-        Number of the source.
-    state : float
-        Positive content at which the index is wanted.
-    epochs : int
-        Epochs of content drawn; they are divided into 20 batches.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Estimate
-        Over the batches, each a ratio estimate.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
-    NotConverged
-        If the content hardly ever reaches the state within a batch.
-    """
-    sources = arrivals.sources
-    arm = check_integer("arm", arm, 0, len(sources) - 1)
-    epochs = check_integer("epochs", epochs, 1000)
-    content = arrivals.sample(epochs, rng)[arm]
-    return index_from_passages(content, float(sources.alpha[arm]), state, float(sources.cost[arm]))
-
-
-def index_from_passages(
-    content: ArrayLike, alpha: float, state: float, cost: float = 1.0
-) -> Estimate:
-    """Estimate the index as `simulated_index` does, from given content.
 
     Parameters
     ----------

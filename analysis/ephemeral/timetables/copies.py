@@ -38,7 +38,7 @@ from analysis.checks import check_integer, check_kind, shown
 from analysis.display import brief
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.policies import Arms, Observation
-from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.sources import Sources, check_unit_costs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -131,8 +131,7 @@ def two_level(sources: Sources, budget: int, copies: int) -> TwoLevelPolicy:
     check_kind("sources", sources, Sources)
     budget = check_integer("budget", budget, 1, len(sources))
     copies = check_integer("copies", copies, 1)
-    if (sources.cost != 1.0).any():
-        raise ValueError("sources must have costs of 1")
+    check_unit_costs(sources)
     frequency = frequencies(sources, budget)
     period = common_period(sources, budget)
     bound = relaxed_problem(sources, budget).bound

@@ -1,52 +1,37 @@
 """A timetable for crawling, and a certificate of how near it is to the best of all policies.
 
 Every source has one constant gap from a grid, or is never crawled; at most one source alternates
-between two neighbouring gaps. The gaps solve the relaxed problem over the grid
-(`analysis.ephemeral.timetables.grid`), phases come from a packing in which no epoch has more crawls
-than the budget (`analysis.ephemeral.timetables.packing`), and of several grids the best is taken.
-
-On the powers of two the relaxed problem is attained exactly, so that no policy earns more than
-1/(1 - 0.0378209) - 1 = 3.94% more, whatever the sources and the budget. What the timetable at hand
-can lose at most is computed: for any price lambda no policy earns more in the long run than
-
-    lambda M + sum_i max(0, max_k (X_i(k) - lambda) / k),
-
-since a crawl after a gap k earns X_i(k), which is at most lambda and k times the maximum.
+between two neighbouring gaps. `analysis.ephemeral.timetables.construction` finds gaps and phases;
+what the timetable at hand can lose at most follows from `bound.bound_at_price`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, count
 from os import PathLike
-from shlex import quote
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from analysis.checks import check_integer, check_kind, check_number
+from analysis.checks import check_integer, check_kind
 from analysis.display import brief
-from analysis.ephemeral.optimum.relaxed import age_limits, due_ages, relaxed_problem
 from analysis.ephemeral.policies import Arms, Observation
 from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.timetables.bound import bound_at_price
 from analysis.ephemeral.timetables.choice import (
-    Choice,
     best_power_of_two,
-    check_odd_parts,
-    choose,
-    grids,
 )
+from analysis.ephemeral.timetables.crontab import cron_line
+from analysis.ephemeral.timetables.entries import keeps_ages, reward_of_entries
 from analysis.ephemeral.timetables.hosts import (
     Hosts,
     bound_with_hosts,
-    deal,
-    number_hosts,
-    prices,
 )
-from analysis.ephemeral.timetables.packing import disjoint, insert, pack, pack_shared
+from analysis.ephemeral.timetables.packing import disjoint, insert
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -193,9 +178,10 @@ class Timetable:
         known = bool(((self.source >= 0) & (self.source < len(self.sources))).all())
         if not (placed and within and known and disjoint(self.channel, self.gap, self.phase)):
             return False
+        reward = reward_of_entries(self.sources, self.source, self.gap, self.phase)
         return bool(
             self._keeps_limits()
-            and np.isclose(self._reward_of_entries(), self.average_reward, rtol=1e-9, atol=0.0)
+            and np.isclose(reward, self.average_reward, rtol=1e-9, atol=0.0)
             and self._bound_of_prices() <= self.bound * (1 + 1e-9)
         )
 
@@ -210,39 +196,7 @@ class Timetable:
         """Tell whether gaps lie in the limits of each source, and crawls of a host apart."""
         if self.hosts is not None and not self.hosts.keep_apart(self.source, self.gap, self.phase):
             return False
-        shortest = np.full(len(self.sources), np.inf)
-        np.minimum.at(shortest, self.source, self.gap)
-        longest = shortest.copy()  # of the first entry of a source; others halve it here and there
-        shortest[np.bincount(self.source, minlength=len(self.sources)) > 1] /= 2
-        spared = np.isinf(self.max_age) | (longest <= self.max_age)
-        return bool(((shortest >= self.min_age) & spared).all())
-
-    def _reward_of_entries(self) -> float:
-        """Reward per epoch by the gaps between crawls; nan if these are not as they should be."""
-        size = len(self.sources)
-        gap = np.zeros(size, dtype=np.int64)
-        entries = np.bincount(self.source, minlength=size)
-        one = entries[self.source] == 1
-        gap[self.source[one]] = self.gap[one]
-        alone = float((self.sources.state_at_age(gap) / np.maximum(gap, 1)).sum())
-        return alone if one.all() else alone + self._reward_of_sharing(np.flatnonzero(~one))
-
-    def _reward_of_sharing(self, entry: Ints) -> float:
-        """Reward per epoch of sources with several entries: one gap, halved here and there."""
-        order = entry[np.lexsort((self.gap[entry], self.source[entry]))]
-        source, gap, phase = self.source[order], self.gap[order], self.phase[order]
-        which, first, place = np.unique(source, return_index=True, return_inverse=True)
-        longer, between = gap[first][place], np.ones(order.size, dtype=bool)
-        between[first] = False
-        half_way = (phase - phase[first][place]) % longer * 2 == longer
-        apart = disjoint(source, gap, phase)
-        if not (apart and half_way[between].all() and (gap[between] % longer[between] == 0).all()):
-            return np.nan
-        more = np.bincount(place[between], 1.0 / gap[between], which.size)
-        ages = np.zeros((2, len(self.sources)), dtype=np.int64)
-        ages[:, which] = gap[first] // np.array([[2], [1]])
-        halves, wholes = self.sources.state_at_age(ages)[:, which]
-        return float((2.0 * more * halves + (1.0 / gap[first] - more) * wholes).sum())
+        return keeps_ages(self.min_age, self.max_age, self.source, self.gap)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row an entry: name of the source, gap, phase, channel."""
@@ -343,10 +297,7 @@ class Timetable:
         )
 
     def crontab(self, command: str, minutes: int = 60, urls: Sequence[str] | None = None) -> str:
-        r"""Write the timetable for cron, one line an entry.
-
-        Each line asks the clock which epoch it is, numbered from 1970-01-01 00:00 UTC, since the
-        fields of cron know no gap that does not divide an hour or a day.
+        r"""Write the timetable for cron, one line an entry (`timetables.crontab`).
 
         Parameters
         ----------
@@ -370,15 +321,10 @@ class Timetable:
         """
         minutes = check_integer("minutes", minutes, 1)
         names = self._names(urls)
-        field = "0" if minutes % 60 == 0 else f"*/{minutes}" if 60 % minutes == 0 else "*"
-        seconds, step = (60 * minutes, 1) if field != "*" or minutes == 1 else (60, minutes)
-        if minutes > 60 and field == "0":
-            seconds, step = 3600, minutes // 60
-        lines = []
-        for source, gap, phase in zip(self.source, self.gap, self.phase, strict=True):
-            test = f"$(( $(date +\\%s) / {seconds} \\% {gap * step} )) -eq {phase * step}"
-            lines.append(f"{field} * * * * [ {test} ] && {command} {quote(names[source])}\n")
-        return "".join(lines)
+        return "".join(
+            cron_line(names[source], gap, phase, command, minutes)
+            for source, gap, phase in zip(self.source, self.gap, self.phase, strict=True)
+        )
 
     def _names(self, urls: Sequence[str] | None) -> Sequence[str]:
         """Return what the sources are called."""
@@ -485,144 +431,12 @@ class Timetable:
         if self.hosts is not None:
             raise ValueError("sources of a timetable with hosts are changed by a new timetable")
         least, most = limits
-        changed = replace(
+        return replace(
             self, sources=sources, source=source, gap=gap, phase=phase, channel=channel,
             min_age=least, max_age=most,
+            average_reward=reward_of_entries(sources, source, gap, phase),
             bound=bound_at_price(sources, self.budget, self.price, min_age=least, max_age=most),
         )  # fmt: skip
-        return replace(changed, average_reward=changed._reward_of_entries())
-
-
-def bound_at_price(
-    sources: Sources,
-    budget: float,
-    price: float,
-    *,
-    min_age: ArrayLike = 1,
-    max_age: ArrayLike = np.inf,
-) -> float:
-    """Bound what any policy earns, by a price for each crawl: weak duality.
-
-    The sum of the N maxima of (X_i(k) - price) / k over the whole numbers k in the limits of the
-    source, none of them below 0 where the source may be left alone, and price times budget.
-
-    Parameters
-    ----------
-    sources : Sources
-        N sources with costs of 1.
-    budget : float
-        Crawls per epoch, at most, in the long run.
-    price : float
-        Any price of a crawl, not negative.
-    min_age, max_age : array_like, shape (N,) or scalar
-        As for `timetable`.
-
-    Returns
-    -------
-    float
-        Reward per epoch.
-
-    Examples
-    --------
-    >>> from analysis.ephemeral import four_sources
-    >>> round(bound_at_price(four_sources(), 1, 105.06), 2)
-    260.39
-    """
-    check_kind("sources", sources, Sources)
-    budget = check_number("budget", budget, 0, high_open=True)
-    price = check_number("price", price, 0, high_open=True)
-    least, most = age_limits(sources, min_age, max_age)
-    age = np.clip(due_ages(sources, price), least, most)
-    surplus = (sources.state_at_age(age) - price) / age
-    return price * budget + float(np.where(np.isinf(most), np.maximum(surplus, 0.0), surplus).sum())
-
-
-def timetable(
-    sources: Sources,
-    budget: int,
-    *,
-    min_age: ArrayLike = 1,
-    max_age: ArrayLike = np.inf,
-    odd_parts: Sequence[int] | None = None,
-    hosts: Sequence[Hashable] | None = None,
-    host_gap: int = 1,
-) -> Timetable:
-    """Choose gaps and phases for all sources, and bound what any policy can earn more.
-
-    Parameters
-    ----------
-    sources : Sources
-        N sources with costs of 1.
-    budget : int
-        Crawls per epoch, from 1 to N.
-    min_age, max_age : array_like, shape (N,) or scalar
-        Least and greatest number of epochs between two crawls of a source; the greatest may be
-        ``inf``, for a source that may be left alone.
-    odd_parts : sequence of int, optional
-        Gaps are m 2^j with m among these; (1,) for powers of two alone. By default several
-        grids are tried and the best is taken.
-    hosts : sequence of hashable, shape (N,), optional
-        Host of each source; gaps are then powers of two, each source that is crawled has one.
-    host_gap : int
-        Least number of epochs between two crawls of a host, at least 1; 1 without hosts.
-
-    Returns
-    -------
-    Timetable
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range. Costs other than 1, maximal ages
-        for which no grid has gaps that fit together, and limits of ages or odd parts beside hosts
-        are refused.
-
-    Examples
-    --------
-    >>> from analysis.ephemeral import four_sources
-    >>> table = timetable(four_sources(), 2)
-    >>> table.gap.tolist(), table.phase.tolist()
-    ([1, 2, 8, 4, 8], [0, 0, 1, 3, 5])
-    >>> f"no policy earns more than {table.margin:.2%} above it"
-    'no policy earns more than 0.15% above it'
-    """
-    check_kind("sources", sources, Sources)
-    budget = check_integer("budget", budget, 1, len(sources))
-    if (sources.cost != 1.0).any():
-        raise ValueError("sources must have costs of 1 for a timetable: with other costs whether "
-                         "phases exist is an NP-hard question")  # fmt: skip
-    limits = age_limits(sources, min_age, max_age)
-    host_gap = check_integer("host_gap", host_gap, 1, 2**20 if hosts is not None else 1)
-    if hosts is not None:
-        if (limits[0] > 1).any() or np.isfinite(limits[1]).any() or odd_parts is not None:
-            raise ValueError("hosts take neither min_age and max_age nor odd_parts beside them")
-        return _on_hosts(sources, budget, hosts, host_gap)
-    relaxed = relaxed_problem(sources, budget, min_age=min_age, max_age=max_age)
-    if odd_parts is not None:
-        odd_parts = check_odd_parts(odd_parts)
-    tried = [choose(sources, budget, g, *limits) for g in grids(odd_parts, budget, limits[0])]
-    found = [choice for choice in tried if choice is not None]
-    if not found:
-        raise ValueError("max_age must leave room for gaps of the grid within the budget")
-    best = max(found, key=lambda choice: choice.average_reward)
-    # Least gaps can leave a part of the budget that is worth nothing.
-    price = relaxed.subsidy if (1.0 / limits[0]).sum() > budget else 0.0
-    return _deal(sources, budget, best, (relaxed.bound, price), limits)
-
-
-def _on_hosts(sources: Sources, budget: int, hosts: Sequence[Hashable], host_gap: int) -> Timetable:
-    """Return a timetable of powers of two in which crawls of a host lie apart."""
-    number = number_hosts(hosts, len(sources))
-    price, known = prices(sources, budget, number, host_gap)
-    bound = bound_with_hosts(sources, budget, price, known)
-    entries = deal(sources, budget, price, known)
-    limits = np.ones(len(sources)), np.full(len(sources), np.inf)
-    source, gap, phase, channel = entries
-    grid = f"powers of two, crawls of a host {host_gap} epochs apart"
-    found = Timetable(
-        sources, budget, source, gap, phase, channel, 0.0, bound, price, *limits, grid, known
-    )
-    return replace(found, average_reward=found._reward_of_entries())
 
 
 def _power_of_two(gap: int) -> int:
@@ -644,36 +458,3 @@ def _rows(sources: Sources, places: Ints) -> Sources:
     """Return some of the sources with their names."""
     names = sources.names or ()
     return replace(sources.subset(places), names=[names[i] for i in places])
-
-
-def _deal(
-    sources: Sources,
-    budget: int,
-    choice: Choice,
-    certificate: tuple[float, float],
-    limits: tuple[Floats, Floats],
-) -> Timetable:
-    """Find phases for gaps that fit."""
-    whole = np.flatnonzero((choice.gap > 0) & (np.arange(len(sources)) != choice.shared))
-    gap = choice.gap[whole]
-    if choice.shared < 0:
-        rows = [whole, gap, *reversed(pack(gap, budget))]
-    else:
-        longer, base = int(choice.gap[choice.shared]), int(choice.grid.gaps[0])
-        packed = pack_shared(gap // base, budget * base, longer // base)
-        # Line number c of the budget times m is one of the m classes modulo m of a channel.
-        (channel, phase), (channels, phases) = (
-            (lines // base, base * places + lines % base) for lines, places, *_ in packed
-        )
-        gaps = base * packed[1][2]
-        pairs = (
-            (whole, np.full(gaps.size, choice.shared)), (gap, gaps), (phase, phases),
-            (channel, channels),
-        )  # fmt: skip
-        rows = [np.concatenate(pair) for pair in pairs]
-    order = np.lexsort((rows[2], rows[0]))
-    source, gap, phase, channel = (row[order] for row in rows)
-    return Timetable(
-        sources, budget, source, gap, phase, channel, choice.average_reward, *certificate, *limits,
-        choice.grid.name,
-    )  # fmt: skip

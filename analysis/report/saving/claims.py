@@ -17,7 +17,6 @@ from typing import Any, Literal
 from analysis.report.run import DIGITS
 
 Number = float | int
-Value = Number | bool | tuple[Number, Number]
 Basis = Literal["computed", "proved", "judged", "context", ""]
 BASES: tuple[Basis, ...] = ("computed", "proved", "judged", "context")
 

@@ -8,8 +8,9 @@ import pandas as pd
 from analysis.published import printed_number
 from analysis.report import save_table, save_value
 from analysis.robots.controlled.control import RobotControl
-from analysis.robots.general import mg1k
-from analysis.robots.general.fleet import FleetControl, RobotKind
+from analysis.robots.general import laws
+from analysis.robots.general.fleet import FleetControl
+from analysis.robots.general.kinds import RobotKind
 from analysis.robots.general.mg1k import optimal_general_load
 from analysis.robots.printed.references import every_reference
 from analysis.robots.static.mm1k import critical_gamma, optimal_load, optimal_robots
@@ -156,7 +157,10 @@ def of_general_service() -> None:
     save_value(
         "robots-general-fast-cheaper", int((table["cost, fast"] < table["cost, slow"]).sum())
     )
-    for name, law in (("constant", mg1k.deterministic()), ("exponential", mg1k.exponential())):
+    for name, law in (
+        ("constant", laws.deterministic()),
+        ("exponential", laws.exponential()),
+    ):
         save_value(f"robots-general-{name}-load", optimal_general_load(1.0, 2, law))
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from analysis.crawl import FeedReader, Reply, Unreadable, read_feed
-from analysis.crawl.feeds.reader import MOST_ITEMS, REMEMBERED
+from analysis.crawl.feeds.parsing import MOST_ITEMS
+from analysis.crawl.feeds.reader import REMEMBERED
 
 PLAIN = b"""<?xml version="1.0"?><rss version="2.0"><channel><title>A</title>
 <item><title>first</title><link>/1</link><pubDate>Mon, 01 Jan 2024 00:00:00 GMT</pubDate></item>

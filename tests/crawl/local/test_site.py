@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.crawl import Site, random_faults, random_site, read_feed
-from analysis.crawl.local.site import CUT, ERROR, SILENCE
+from analysis.crawl.local.site import Fault
 from analysis.ephemeral import Sources
 
 ONE = Sources([1.0], [1.0], [0.5])
@@ -56,7 +56,7 @@ def test_other_paths_and_hosts_are_not_there():
 
 
 def test_faults_are_what_they_are_called():
-    faults = [[ERROR, SILENCE, CUT]]
+    faults = [[Fault.ERROR, Fault.SILENCE, Fault.CUT]]
     site = Site(ONE, [[-60.0]], [[1.0]], faults=faults)
     replies = [site.reply(0, "/feed/0.xml", {}, site.time(k)) for k in range(4)]
     assert [reply.status for reply in replies] == [503, 504, 200, 200]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from analysis.crawl import FeedServer
-from analysis.crawl.local.site import CUT, ERROR, SILENCE
+from analysis.crawl.local.site import Fault
 from analysis.crawl.local.transport import (
     child,
     crawl_in_process,
@@ -42,7 +42,7 @@ def crawled(tmp_path_factory):
     """Several crawls of one child: two policies on a site with every trouble, and a redirect."""
     folder = tmp_path_factory.mktemp("http")
     faults = np.zeros((8, 15), dtype=int)
-    faults[:, [5, 8, 11]] = SILENCE, ERROR, CUT
+    faults[:, [5, 8, 11]] = Fault.SILENCE, Fault.ERROR, Fault.CUT
     site = some_site(8, faults=faults, robots=ROBOTS, delay=[0.05, *[0.0] * 7])
     crawls = []
     with FeedServer(site) as server, ThreadingHTTPServer(("127.0.0.1", 0), Away) as away:

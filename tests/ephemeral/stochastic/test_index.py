@@ -7,6 +7,7 @@ from analysis.ephemeral import Sources, four_sources, whittle_index
 from analysis.ephemeral.arrivals import LAWS, Arrivals, Utility
 from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.stochastic import content_law as module
+from analysis.ephemeral.stochastic.comparison import compare
 from analysis.ephemeral.stochastic.content_law import content_law, stop_loss
 from analysis.ephemeral.stochastic.index import (
     index_table,
@@ -15,8 +16,7 @@ from analysis.ephemeral.stochastic.index import (
     stochastic_bound,
     stochastic_index,
 )
-from analysis.ephemeral.stochastic.simulation import compare
-from analysis.ephemeral.theory.definition import simulated_index
+from analysis.ephemeral.theory.definition import index_from_passages
 from analysis.mdp import policy_iteration
 from analysis.results import NotConverged
 
@@ -119,11 +119,10 @@ def test_index_agrees_with_simulation(law):
     curve = stochastic_index(sources, 1, law)
     assert curve.indexable
     assert curve.error <= 5e-4 * sources.u_star[1]
+    content = Arrivals(sources, law).sample(60_000, np.random.default_rng(2))[1]
     for share in (0.4, 1.0):
         state = float(share * sources.u_star[1])
-        estimate = simulated_index(
-            Arrivals(sources, law), 1, state, 60_000, np.random.default_rng(2)
-        )
+        estimate = index_from_passages(content, float(sources.alpha[1]), state)
         computed = np.interp(state, curve.state, curve.index)
         assert abs(computed - estimate.value) < 2.5 * estimate.half_width + curve.error
 

@@ -119,5 +119,5 @@ def test_wrong_input_is_named(change, message):
 
 
 def test_costs_are_refused():
-    with pytest.raises(ValueError, match="cost of 1"):
+    with pytest.raises(ValueError, match="costs of 1"):
         simulate_replicas(Sources([1.0], [1.0], [1.0], cost=2.0), 1, 1)

@@ -14,16 +14,11 @@ import numpy as np
 import pytest
 
 from analysis.robots.curve import lossless_until, optimal_sequence, saturated_from
+from analysis.robots.curve.instances import linear, optima, other_curves, rate
 from analysis.robots.curve.reduced import rational
 from analysis.robots.curve.statements import STATEMENTS, tally
 from analysis.robots.curve.values import curve_line, optimal_curve
-from analysis.robots.studies.robots_curve.experiment import (
-    SHARED,
-    linear,
-    optima,
-    other_curves,
-    rate,
-)
+from analysis.robots.studies.robots_curve.experiment import SHARED
 
 
 def _assert_all_hold(values):

@@ -7,7 +7,8 @@ import pytest
 
 from analysis.results import Estimate
 from analysis.robots import RobotControl, optimal_robots, static_cost
-from analysis.robots.general.fleet import FleetControl, RobotKind, optimal_fleet
+from analysis.robots.general.fleet import FleetControl
+from analysis.robots.general.kinds import RobotKind, optimal_fleet
 
 
 def test_one_kind_without_running_cost_is_the_static_model():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.robots.general import mg1k
+from analysis.robots.general import laws, mg1k
 from analysis.robots.static import mm1k
 
 loads = st.floats(0.05, 4)
@@ -42,7 +42,7 @@ def phase_type_measures(
 
 @given(loads, capacities)
 def test_exponential_times_give_the_static_model(rho, capacity):
-    starvation, loss = mg1k.GeneralQueue(rho * 3, capacity, mg1k.exponential(1 / 3)).measures()
+    starvation, loss = mg1k.GeneralQueue(rho * 3, capacity, laws.exponential(1 / 3)).measures()
     assert starvation == pytest.approx(mm1k.starvation_probability(rho, capacity), rel=1e-10)
     assert loss == pytest.approx(mm1k.loss_rate(rho, capacity, 3.0), rel=1e-9, abs=1e-14)
 
@@ -51,7 +51,7 @@ def test_exponential_times_give_the_static_model(rho, capacity):
 def test_erlang_times_against_their_phases(rho, capacity, stages):
     phases = stages * (np.diag(np.ones(stages - 1), 1) - np.eye(stages))
     expected = phase_type_measures(rho, capacity, np.eye(stages)[0], phases)
-    found = mg1k.GeneralQueue(rho, capacity, mg1k.erlang(stages)).measures()
+    found = mg1k.GeneralQueue(rho, capacity, laws.erlang(stages)).measures()
     assert found == pytest.approx(expected, rel=1e-8, abs=1e-12)
 
 
@@ -60,13 +60,17 @@ def test_hyperexponential_times_against_their_phases(rho, capacity, variation):
     share = 0.5 * (1 + math.sqrt((variation - 1) / (variation + 1)))
     start = np.array([share, 1 - share])
     expected = phase_type_measures(rho, capacity, start, -np.diag(2 * start))
-    found = mg1k.GeneralQueue(rho, capacity, mg1k.hyperexponential(variation)).measures()
+    found = mg1k.GeneralQueue(rho, capacity, laws.hyperexponential(variation)).measures()
     assert found == pytest.approx(expected, rel=1e-8, abs=1e-12)
 
 
 @given(loads, capacities, st.floats(0.05, 10))
 def test_pages_are_conserved(rho, capacity, variation):
-    for service in (mg1k.lognormal(variation), mg1k.gamma_law(variation), mg1k.deterministic()):
+    for service in (
+        laws.lognormal(variation),
+        laws.gamma_law(variation),
+        laws.deterministic(),
+    ):
         starvation, loss = mg1k.GeneralQueue(rho, capacity, service).measures()
         assert rho - loss == pytest.approx(1 - starvation, rel=1e-9)
 
@@ -80,20 +84,20 @@ def test_constant_times_against_the_recursion_as_usually_printed(rho, capacity):
         law.append((law[j] - law[0] * chance[j] - rest) / chance[0])
     capacity = min(capacity, 8)
     first = law[0] / sum(law)
-    starvation, loss = mg1k.GeneralQueue(rho, capacity, mg1k.deterministic()).measures()
+    starvation, loss = mg1k.GeneralQueue(rho, capacity, laws.deterministic()).measures()
     assert starvation == pytest.approx(first / (first + rho), rel=1e-6)
     assert loss == pytest.approx(rho * (1 - 1 / (first + rho)), rel=1e-5, abs=1e-9)
 
 
 def test_points_reproduce_two_moments():
     for service in (
-        mg1k.exponential(2.0),
-        mg1k.erlang(4, 2.0),
-        mg1k.gamma_law(0.3, 2.0),
-        mg1k.hyperexponential(5.0, 2.0),
-        mg1k.lognormal(3.0, 2.0),
-        mg1k.deterministic(2.0),
-        mg1k.from_scipy(stats.weibull_min(1.7)),
+        laws.exponential(2.0),
+        laws.erlang(4, 2.0),
+        laws.gamma_law(0.3, 2.0),
+        laws.hyperexponential(5.0, 2.0),
+        laws.lognormal(3.0, 2.0),
+        laws.deterministic(2.0),
+        laws.from_scipy(stats.weibull_min(1.7)),
     ):
         first = service.weights @ service.points
         second = service.weights @ service.points**2
@@ -102,15 +106,15 @@ def test_points_reproduce_two_moments():
 
 
 def test_own_distributions_agree_with_the_named_ones():
-    own = mg1k.from_scipy(stats.gamma(4, scale=0.25))
+    own = laws.from_scipy(stats.gamma(4, scale=0.25))
     assert mg1k.general_cost(0.9, 1.0, 6, own) == pytest.approx(
-        mg1k.general_cost(0.9, 1.0, 6, mg1k.erlang(4)), rel=1e-12
+        mg1k.general_cost(0.9, 1.0, 6, laws.erlang(4)), rel=1e-12
     )
 
 
 @pytest.mark.parametrize("gamma", [0.4, 1.4, 2.4])
 def test_exponential_optimum_is_that_of_the_static_model(gamma):
-    service = mg1k.exponential()
+    service = laws.exponential()
     assert mg1k.optimal_general_load(gamma, 5, service) == pytest.approx(
         mm1k.optimal_load(gamma, 5), rel=1e-6
     )
@@ -123,10 +127,10 @@ def test_fewer_robots_when_indexing_varies_more_and_loss_weighs_more():
     numbers = [
         mg1k.optimal_general_robots(0.01, 0.4, 5, service)
         for service in (
-            mg1k.deterministic(),
-            mg1k.erlang(4),
-            mg1k.exponential(),
-            mg1k.hyperexponential(4.0),
+            laws.deterministic(),
+            laws.erlang(4),
+            laws.exponential(),
+            laws.hyperexponential(4.0),
         )
     ]
     assert numbers == sorted(numbers, reverse=True)
@@ -136,18 +140,27 @@ def test_fewer_robots_when_indexing_varies_more_and_loss_weighs_more():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: mg1k.from_scipy(stats.pareto(0.9)), "positive finite mean, got inf"),
-        (lambda: mg1k.from_scipy(stats.norm()), "positive finite mean, got 0"),
-        (lambda: mg1k.from_scipy(stats.norm(1.0)), "no negative values"),
-        (lambda: mg1k.from_scipy(stats.poisson(1.0)), "frozen continuous distribution"),
-        (lambda: mg1k.from_scipy(stats.pareto(1.001)), "quadrature"),
-        (lambda: mg1k.from_scipy(stats.weibull_min(0.007)), "that floats can hold"),
-        (lambda: mg1k.hyperexponential(0.5), r"variation must be a number in \[1, inf\), got 0.5"),
-        (lambda: mg1k.erlang(0), "stages must be an integer of at least 1, got 0"),
-        (lambda: mg1k.general_cost(1.0, 1.0, 0, mg1k.exponential()), "capacity must be an integer"),
-        (lambda: mg1k.general_cost(0.0, 1.0, 3, mg1k.exponential()), "arrival_rate must be"),
-        (lambda: mg1k.general_cost(1.0, 0.0, 3, mg1k.exponential()), "gamma must be"),
-        (lambda: mg1k.general_cost(1e4, 1.0, 3, mg1k.deterministic()), "above 1e-280"),
+        (lambda: laws.from_scipy(stats.pareto(0.9)), "positive finite mean, got inf"),
+        (lambda: laws.from_scipy(stats.norm()), "positive finite mean, got 0"),
+        (lambda: laws.from_scipy(stats.norm(1.0)), "no negative values"),
+        (lambda: laws.from_scipy(stats.poisson(1.0)), "frozen continuous distribution"),
+        (lambda: laws.from_scipy(stats.pareto(1.001)), "quadrature"),
+        (lambda: laws.from_scipy(stats.weibull_min(0.007)), "that floats can hold"),
+        (
+            lambda: laws.hyperexponential(0.5),
+            r"variation must be a number in \[1, inf\), got 0.5",
+        ),
+        (lambda: laws.erlang(0), "stages must be an integer of at least 1, got 0"),
+        (
+            lambda: mg1k.general_cost(1.0, 1.0, 0, laws.exponential()),
+            "capacity must be an integer",
+        ),
+        (
+            lambda: mg1k.general_cost(0.0, 1.0, 3, laws.exponential()),
+            "arrival_rate must be",
+        ),
+        (lambda: mg1k.general_cost(1.0, 0.0, 3, laws.exponential()), "gamma must be"),
+        (lambda: mg1k.general_cost(1e4, 1.0, 3, laws.deterministic()), "above 1e-280"),
     ],
 )
 def test_wrong_input_is_refused(call, message):

@@ -5,7 +5,7 @@ import pytest
 
 from analysis.results import Estimate
 from analysis.robots import GeneralQueue, RobotControl, loss_rate, starvation_probability
-from analysis.robots.general.mg1k import deterministic, lognormal
+from analysis.robots.general.laws import deterministic, lognormal
 from analysis.robots.general.simulation import simulate_queue
 
 REPLICATIONS = 8

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.robots.static import mm1k
+from analysis.robots.static import limits, mm1k
 
 capacities = st.integers(1, 60)
 weights = st.floats(1e-4, 1e4)
@@ -97,7 +97,7 @@ def test_optimal_robots_against_every_number(gamma, capacity, arrival_rate):
 
 def test_one_robot_is_the_least_number():
     assert mm1k.optimal_robots(50.0, 0.1, 5) == 1
-    assert mm1k.large_capacity_robots(50.0, 0.1) == 1
+    assert limits.large_capacity_robots(50.0, 0.1) == 1
 
 
 @pytest.mark.parametrize("gamma", [0.01, 0.5, 1.0])
@@ -108,7 +108,7 @@ def test_the_best_load_rises_with_capacity_when_starvation_weighs_no_more_than_l
 
 @pytest.mark.parametrize("gamma", [1.02, 1.1, 1.5, 2.0, 3.4, 3.5, 50.0])
 def test_the_best_load_turns_once_at_the_stated_capacity(gamma):
-    turn = mm1k.turning_capacity(gamma)
+    turn = limits.turning_capacity(gamma)
     loads = np.array([mm1k.optimal_load(gamma, k) for k in range(2, 2 * turn + 20)])
     steps = np.diff(loads)
     assert (steps[: turn - 2] > 0).all()
@@ -117,27 +117,27 @@ def test_the_best_load_turns_once_at_the_stated_capacity(gamma):
 
 def test_the_turning_capacity_grows_as_the_derived_rate():
     for excess in (1e-2, 1e-3, 1e-4):
-        assert mm1k.turning_capacity(1 + excess) * excess / 4 == pytest.approx(
+        assert limits.turning_capacity(1 + excess) * excess / 4 == pytest.approx(
             1, abs=2 * excess**0.5
         )
 
 
 @pytest.mark.parametrize("gamma", [0.05, 0.5, 1.0, 1.7, 30.0])
 def test_load_tends_to_one_at_the_derived_rate(gamma):
-    x = mm1k.limiting_drift(gamma, 1.0)
+    x = limits.limiting_drift(gamma, 1.0)
     capacity = 20_000
     best = mm1k.optimal_load(gamma, capacity)
     assert capacity * math.log(best) == pytest.approx(x, abs=1e-3)
     assert capacity * mm1k.static_cost(best, gamma, capacity) == pytest.approx(
-        mm1k.limiting_cost(x, gamma), rel=1e-3
+        limits.limiting_cost(x, gamma), rel=1e-3
     )
-    assert mm1k.limiting_drift(1 / gamma) == pytest.approx(-x, abs=1e-12)
+    assert limits.limiting_drift(1 / gamma) == pytest.approx(-x, abs=1e-12)
 
 
 def test_the_large_capacity_approximation_is_right_for_large_capacity():
     for balanced in np.linspace(3.1, 9.9, 35):
         for gamma in (0.3, 1.0, 2.5):
-            approximate = mm1k.large_capacity_robots(1 / balanced, gamma)
+            approximate = limits.large_capacity_robots(1 / balanced, gamma)
             if abs(gamma * (balanced % 1) - (1 - balanced % 1)) > 0.05:
                 assert approximate == mm1k.optimal_robots(1 / balanced, gamma, 3000)
 
@@ -156,7 +156,7 @@ def test_the_large_capacity_approximation_is_right_for_large_capacity():
         (lambda: mm1k.optimal_load(1.0, 5, -1.0), "service_rate must be a number in"),
         (lambda: mm1k.optimal_load(math.nan, 5), "gamma must be a number in"),
         (lambda: mm1k.optimal_robots(0.0, 1.0, 5), "arrival_rate must be a number in"),
-        (lambda: mm1k.turning_capacity(1.0), "gamma must be above service_rate = 1"),
+        (lambda: limits.turning_capacity(1.0), "gamma must be above service_rate = 1"),
     ],
 )
 def test_wrong_input_is_refused(call, message):

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from analysis.robots.static import mm1k, theory
+from analysis.robots.static import limits, mm1k, theory
 
 
 @pytest.mark.parametrize("capacity", [2, 3, 4, 7, 12])
@@ -51,8 +51,8 @@ def test_the_turning_weight_is_where_two_best_loads_agree(capacity):
     assert mm1k.optimal_load(g, capacity) == pytest.approx(
         mm1k.optimal_load(g, capacity + 1), rel=1e-12
     )
-    assert mm1k.turning_capacity(g * 1.0001) == capacity
-    assert mm1k.turning_capacity(g * 0.9999) == capacity + 1
+    assert limits.turning_capacity(g * 1.0001) == capacity
+    assert limits.turning_capacity(g * 0.9999) == capacity + 1
 
 
 def test_the_draft_turns_at_once_from_this_weight_on():

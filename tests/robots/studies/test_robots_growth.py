@@ -89,7 +89,8 @@ def test_growth_meets_few_curves():
 
 @pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(7, 2)])
 def test_the_solutions_for_two_and_three_robots(rate):
-    assert numbers.two_robots(rate) == (2 * rate / (1 + rate), 1 + 2 * rate)
+    found = optimal_sequence(2, rate, 1, exact=True).breakpoints
+    assert found == (2 * rate / (1 + rate), 1 + 2 * rate)
     low, high = numbers.ties()
     assert numbers.index_gap(0.9 * low) > 0 > numbers.index_gap(1.1 * low)
     assert numbers.index_gap(0.9 * high) < 0 < numbers.index_gap(1.1 * high)

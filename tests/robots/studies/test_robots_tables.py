@@ -8,7 +8,7 @@ from analysis.published import printed_rows
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.printed.relative import STEP, TOLERANCE
 from analysis.robots.studies import exercises
-from analysis.robots.studies.robots_tables import claims, experiment
+from analysis.robots.studies.robots_tables import claims, experiment, numbers
 from tests.support import assert_all_turn, assert_turns, verdicts
 
 FEW = [key for key in experiment.row_keys() if key[1] == "0.1"]
@@ -150,26 +150,26 @@ def test_every_cell_turns_on_a_falsified_model_of_its_own_table(
 def test_the_choices_are_those_that_give_the_printed_counts(monkeypatch):
     found = solved(monkeypatch)
     assert experiment.references_for_all(found) == [(1, 1, 1), (2, 1, 2), (3, 0, 0)]
-    counts = experiment.reference_table(found, document=True)
+    counts = numbers.reference_table(found, document=True)
     assert (counts["N_iter as printed"] >= 3).all()
     assert (counts["N_iter as printed"] < 0.1 * counts["reference states"]).all()
 
 
 def test_a_table_is_shown_as_computed_as_printed_and_as_their_difference(monkeypatch):
     found = solved(monkeypatch)
-    computed = experiment.computed_table(found, "t1", document=True)
+    computed = numbers.computed_table(found, "t1", document=True)
     assert list(computed.columns[:4]) == ["C_s", "N_s", "C_d", "optimum"]
     assert computed.loc[("0.1", "5", "1.4"), "N_s"] == 10
-    gaps = experiment.difference_table(found, "t1")
+    gaps = numbers.difference_table(found, "t1")
     assert (gaps == "0").all(axis=None)
-    assert experiment.printed_table(found, "t2").loc[("0.1", "5", "1.4"), "N_max"] == "16"
+    assert numbers.printed_table(found, "t2").loc[("0.1", "5", "1.4"), "N_max"] == "16"
 
 
 def test_columns_have_the_decimals_of_the_draft():
     for key in experiment.row_keys():
         for column in experiment.COLUMNS[key[0]]:
             digits = printed_rows()[experiment.cell_id(key, column)].printed.partition(".")[2]
-            assert len(digits) == experiment.DECIMALS.get(column, 0)
+            assert len(digits) == numbers.DECIMALS.get(column, 0)
 
 
 def test_rows_of_a_readers_own_replace_the_printed_ones():
@@ -196,10 +196,10 @@ def test_rows_of_a_readers_own_are_solved_and_shown():
     assert experiment.saves_more_uncapped(found)
     worse = {key: replace(row, optimal_cost=2.0) for key, row in found.rows.items()}
     assert not experiment.saves_more_uncapped(replace(found, rows=worse))
-    table = experiment.reference_table(found, document=False)
+    table = numbers.reference_table(found, document=False)
     assert list(table.index) == [("0.5", "3", "0.7")]
     assert (table["C_d is the optimum"] == table["reference states"]).all()
-    assert "remark" not in experiment.computed_table(found, "t2", document=False)
+    assert "remark" not in numbers.computed_table(found, "t2", document=False)
 
 
 def test_the_solutions_say_what_the_tables_of_the_exercises_show():

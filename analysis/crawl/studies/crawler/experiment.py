@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from analysis.checks import check_integer
 from analysis.crawl.frontier.state import FOUND
 from analysis.crawl.local.server import FeedServer
-from analysis.crawl.local.site import ERROR, SILENCE, random_faults, random_site
+from analysis.crawl.local.site import Fault, random_faults, random_site
 from analysis.crawl.local.transport import child, crawl_in_process, crawl_over_http, write_sources
 from analysis.crawl.storage.store import Store, fetches_since_state
 from analysis.ephemeral.arrivals import Arrivals, Utility
@@ -31,7 +31,7 @@ from analysis.learning.comparison import index_rewards
 from analysis.learning.items import sample_items
 from analysis.results import Estimate
 from analysis.sweep import sweep
-from analysis.trace.deployed import best_fixed_frequencies, lambdacrawl
+from analysis.trace.frequencies import best_fixed_frequencies, lambdacrawl
 
 Floats = NDArray[np.float64]
 DAY = 86_400
@@ -238,7 +238,7 @@ def over_http(
     """
     rng = np.random.default_rng([seed, 7])
     faults = random_faults(len(sources), epochs, 0.1, rng)
-    faults[faults == SILENCE] = ERROR
+    faults[faults == Fault.SILENCE] = Fault.ERROR
     robots = {
         0: "User-agent: *\nDisallow: /feed/\n",
         1: f"User-agent: *\nCrawl-delay: {3 * DAY}\n",

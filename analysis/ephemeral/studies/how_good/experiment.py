@@ -34,7 +34,8 @@ from analysis.ephemeral.optimum.static import fluid_frequencies, random_frequenc
 from analysis.ephemeral.policies import WhittlePolicy
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.stochastic.simulation import compare, simulate_random
+from analysis.ephemeral.stochastic.comparison import compare
+from analysis.ephemeral.stochastic.simulation import simulate_random
 from analysis.ephemeral.theory.definition import index_by_definition
 from analysis.results import Estimate, NotConverged
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from analysis.checks import check_integer
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.index import whittle_index
-from analysis.ephemeral.instances import hard_sets, random_set
+from analysis.ephemeral.instances import random_set
 from analysis.ephemeral.optimum.advice import (
     FTVAPolicy,
     IDPolicy,
@@ -49,8 +49,9 @@ from analysis.ephemeral.stochastic.replicas import (
     simulate_random_replicas,
     simulate_replicas,
 )
+from analysis.ephemeral.studies.experiment import on_hard_sets
+from analysis.ephemeral.timetables.construction import timetable
 from analysis.ephemeral.timetables.copies import two_level
-from analysis.ephemeral.timetables.table import timetable
 from analysis.results import Estimate
 
 Floats = NDArray[np.float64]
@@ -83,6 +84,11 @@ def gaps_of_random_sets(instances: int, copies: int, seed: int) -> pd.DataFrame:
         exact = all(run.period for run in runs.values())
         rows.append({"instance": instance, "budget": budget, **gaps, "exact": exact})
     return pd.DataFrame(rows)
+
+
+def kept_gaps(gaps: pd.DataFrame) -> pd.DataFrame:
+    """Return which of `gaps_of_random_sets` surely stay, from each start: those over a period."""
+    return gaps[["together", "random"]].gt(1e-9) & gaps[["exact"]].to_numpy()
 
 
 def alike_gaps(source: Sources, budget: float, sizes: Sequence[int]) -> list[float]:
@@ -274,19 +280,20 @@ def aperiodic_share(sets: int, seed: int) -> float:
 
 
 def hard_rewards() -> pd.DataFrame:
-    """Return index policy, timetable, exact optimum and bound on the sets of `hard_sets`."""
-    rows = {}
-    for name, (sources, budget) in hard_sets().items():
-        best = optimal_cycle(sources, budget)
-        index = long_run_cycle(sources, "whittle", budget).average_reward
-        bound = relaxed_problem(sources, budget).bound
-        rows[name] = {
-            "bound": bound,
-            "optimum": best.average_reward,
-            "timetable": timetable(sources, budget).average_reward,
-            "index": index,
-            "index below bound": 1 - index / bound,
-            "index below optimum": 1 - index / best.average_reward,
-            "joint ages": best.states,
-        }
-    return pd.DataFrame(rows).T.rename_axis("set")
+    """Return index policy, timetable, exact optimum and bound on the hard sets."""
+    return on_hard_sets(_hard_reward)
+
+
+def _hard_reward(sources: Sources, budget: int) -> dict[str, float]:
+    best = optimal_cycle(sources, budget)
+    index = long_run_cycle(sources, "whittle", budget).average_reward
+    bound = relaxed_problem(sources, budget).bound
+    return {
+        "bound": bound,
+        "optimum": best.average_reward,
+        "timetable": timetable(sources, budget).average_reward,
+        "index": index,
+        "index below bound": 1 - index / bound,
+        "index below optimum": 1 - index / best.average_reward,
+        "joint ages": best.states,
+    }

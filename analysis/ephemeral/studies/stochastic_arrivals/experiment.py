@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from analysis.checks import check_integer
 from analysis.ephemeral.arrivals import Utility
 from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.stochastic.comparison import Comparison
 from analysis.ephemeral.stochastic.index import stochastic_bound, stochastic_index
-from analysis.ephemeral.stochastic.simulation import Comparison
 from analysis.ephemeral.studies.four_sources.experiment import scan_averages
 from analysis.results import Estimate, NotConverged
 

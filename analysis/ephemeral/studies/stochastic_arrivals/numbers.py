@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from analysis.ephemeral.stochastic.simulation import Comparison
+from analysis.ephemeral.stochastic.comparison import Comparison
 from analysis.report import plus_minus
 from analysis.results import Estimate
 

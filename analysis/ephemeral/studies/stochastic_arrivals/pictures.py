@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.ephemeral.simulation import Trajectory
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.stochastic.simulation import Comparison
+from analysis.ephemeral.stochastic.comparison import Comparison
 from analysis.ephemeral.studies.numbers import rewards_by_run
 from analysis.ephemeral.studies.pictures import SHOWN, draw_source, shown_in_words, trajectory_frame
 from analysis.ephemeral.studies.stochastic_arrivals.experiment import FORMS

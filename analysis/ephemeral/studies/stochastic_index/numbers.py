@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.ephemeral.stochastic.simulation import Comparison
+from analysis.ephemeral.stochastic.comparison import Comparison
 from analysis.ephemeral.stochastic.values import discount_to_crawl
 from analysis.ephemeral.studies.stochastic_index.experiment import Results, below_limit
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.ephemeral.stochastic.simulation import Comparison
+from analysis.ephemeral.stochastic.comparison import Comparison
 from analysis.ephemeral.studies.numbers import rewards_by_run
 from analysis.report import COLOURS, figure, save_data, save_figure
 

@@ -8,15 +8,16 @@ import numpy as np
 import pandas as pd
 
 from analysis.checks import check_integer
-from analysis.ephemeral.instances import even_decay_sources, hard_sets, random_set
+from analysis.ephemeral.instances import even_decay_sources, random_set
 from analysis.ephemeral.optimum.relaxed import relaxed_bound, relaxed_problem
 from analysis.ephemeral.optimum.schedules import schedule_reward, spread_schedule
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.studies.experiment import on_hard_sets
+from analysis.ephemeral.timetables.construction import timetable
 from analysis.ephemeral.timetables.guarantees import chord_loss, guaranteed_loss
-from analysis.ephemeral.timetables.table import timetable
 
 #: Sources and budgets of the comparison with the index policy; a tenth is crawled in the last ones.
 SIZES = ((4, 1), (10, 1), (10, 2), (30, 1), (30, 3), (100, 10), (300, 30), (1000, 100))
@@ -87,21 +88,22 @@ def losses_by_budget(budgets: Sequence[int], seed: int) -> pd.DataFrame:
 
 
 def hard_rewards() -> pd.DataFrame:
-    """Return what the index policy and timetables earn on `hard_sets`, and their bounds."""
-    rows = {}
-    for name, (sources, budget) in hard_sets().items():
-        bound = relaxed_bound(sources, budget)[0]
-        index = long_run_cycle(sources, "whittle", budget).average_reward
-        table = timetable(sources, budget, odd_parts=(1,)).average_reward
-        rows[name] = {
-            "bound": bound,
-            "timetable": table,
-            "index": index,
-            "timetable's loss": 1 - table / bound,
-            "index's loss": 1 - index / bound,
-            "index below timetable": 1 - index / table,
-        }
-    return pd.DataFrame(rows).T.rename_axis("set")
+    """Return what the index policy and timetables earn on the hard sets, and their bounds."""
+    return on_hard_sets(_hard_reward)
+
+
+def _hard_reward(sources: Sources, budget: int) -> dict[str, float]:
+    bound = relaxed_bound(sources, budget)[0]
+    index = long_run_cycle(sources, "whittle", budget).average_reward
+    table = timetable(sources, budget, odd_parts=(1,)).average_reward
+    return {
+        "bound": bound,
+        "timetable": table,
+        "index": index,
+        "timetable's loss": 1 - table / bound,
+        "index's loss": 1 - index / bound,
+        "index below timetable": 1 - index / table,
+    }
 
 
 def losses_of_random_sets(instances: int, seed: int) -> pd.DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.timetables.construction import timetable
 from analysis.ephemeral.timetables.guarantees import (
     chord_loss,
     chosen_base_loss,
@@ -12,7 +13,7 @@ from analysis.ephemeral.timetables.guarantees import (
     waste,
     worst_share,
 )
-from analysis.ephemeral.timetables.table import Timetable, timetable
+from analysis.ephemeral.timetables.table import Timetable
 
 #: Ratio of neighbouring gaps, by the name of a value.
 RATIOS = {"two": 2.0, "three-halves": 1.5, "four-thirds": 4 / 3, "five-quarters": 1.25}

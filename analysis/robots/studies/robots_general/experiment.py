@@ -15,11 +15,12 @@ from scipy import stats
 from analysis.checks import check_choice
 from analysis.results import Estimate
 from analysis.robots.controlled.control import RobotControl
-from analysis.robots.general import mg1k
-from analysis.robots.general.fleet import FleetControl, RobotKind, optimal_fleet
+from analysis.robots.general import laws
+from analysis.robots.general.fleet import FleetControl
+from analysis.robots.general.kinds import RobotKind, optimal_fleet
+from analysis.robots.general.laws import ServiceLaw
 from analysis.robots.general.mg1k import (
     GeneralQueue,
-    ServiceLaw,
     general_cost,
     optimal_general_load,
     optimal_general_robots,
@@ -32,7 +33,7 @@ Floats = NDArray[np.float64]
 
 def law_of(variation: float) -> ServiceLaw:
     """Return the gamma law of a squared coefficient of variation, constant times for 0."""
-    return mg1k.deterministic() if variation == 0 else mg1k.gamma_law(variation)
+    return laws.deterministic() if variation == 0 else laws.gamma_law(variation)
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,10 @@ def by_variability(
 ) -> Variability:
     """Return the best load and number of robots for gamma laws, in the order of variability."""
     increasing = sorted(variations)
-    laws = [law_of(v) for v in increasing]
-    loads = [[optimal_general_load(g, capacity, law) for law in laws] for g in gammas]
+    each = [law_of(v) for v in increasing]
+    loads = [[optimal_general_load(g, capacity, law) for law in each] for g in gammas]
     numbers = [
-        [optimal_general_robots(arrival_rate, g, capacity, law) for law in laws] for g in gammas
+        [optimal_general_robots(arrival_rate, g, capacity, law) for law in each] for g in gammas
     ]
     return Variability(list(gammas), increasing, np.array(loads), np.array(numbers))
 
@@ -71,7 +72,7 @@ def largest_errors(
 
     The first for exponential times, the second for gamma laws; both relative.
     """
-    times = mg1k.exponential()
+    times = laws.exponential()
     closed = max(
         abs(general_cost(rho, g, capacity, times) / float(static_cost(rho, g, capacity)) - 1)
         for rho in np.geomspace(0.05, 5, 40).tolist()
@@ -89,8 +90,8 @@ def largest_errors(
 def starvation_steps(variations: Sequence[float], capacity: int) -> Floats:
     """Return the change of the starvation from each variability to the next, at 25 loads."""
     loads = np.geomspace(0.1, 4, 25)
-    laws = [law_of(v) for v in sorted(variations)]
-    empty = [[GeneralQueue(rho, capacity, law).measures()[0] for law in laws] for rho in loads]
+    each = [law_of(v) for v in sorted(variations)]
+    empty = [[GeneralQueue(rho, capacity, law).measures()[0] for law in each] for rho in loads]
     return np.diff(np.array(empty))
 
 
@@ -138,14 +139,14 @@ LAWS = ("constant", "Erlang-3", "exponential", "lognormal", "hyper-exponential")
 
 def service_law(law: str, variation: float) -> ServiceLaw:
     """Return a law of mean 1; the squared variation holds for the last two of `LAWS`."""
-    laws = {
-        "constant": mg1k.deterministic,
-        "Erlang-3": lambda: mg1k.erlang(3),
-        "exponential": mg1k.exponential,
-        "lognormal": lambda: mg1k.lognormal(variation),
-        "hyper-exponential": lambda: mg1k.hyperexponential(variation),
+    known = {
+        "constant": laws.deterministic,
+        "Erlang-3": lambda: laws.erlang(3),
+        "exponential": laws.exponential,
+        "lognormal": lambda: laws.lognormal(variation),
+        "hyper-exponential": lambda: laws.hyperexponential(variation),
     }
-    return laws[check_choice("law", law, LAWS)]()
+    return known[check_choice("law", law, LAWS)]()
 
 
 def reader_law(own_law: str, own_shape: float) -> ServiceLaw:
@@ -158,7 +159,7 @@ def reader_law(own_law: str, own_shape: float) -> ServiceLaw:
     with np.errstate(all="ignore"):
         scaled = family(own_shape, scale=1.0 / family(own_shape).mean())
         try:
-            return mg1k.from_scipy(scaled, name=f"{own_law}({own_shape:g})")
+            return laws.from_scipy(scaled, name=f"{own_law}({own_shape:g})")
         except ValueError as error:
             raise ValueError(
                 f"own_law at own_shape = {own_shape:g} is not taken, got {own_law}: {error}"

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.report import COLOURS, counted, figure, moves, save_figure, span
-from analysis.robots.general.mg1k import ServiceLaw, general_cost, optimal_general_load
+from analysis.robots.general.laws import ServiceLaw
+from analysis.robots.general.mg1k import general_cost, optimal_general_load
 from analysis.robots.studies.robots_general.experiment import FAST, FAST_RATE, SLOW, Variability
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))

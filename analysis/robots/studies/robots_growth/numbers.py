@@ -37,12 +37,6 @@ def save_found(found: Checks) -> None:
     )
 
 
-def two_robots(rate: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the two indices of the triangle of two robots, in the unit of mu = 1, exactly."""
-    first, second = optimal_sequence(2, rate, 1, exact=True).breakpoints
-    return first, second
-
-
 def index_gap(rate: float) -> float:
     """Return the index of the box (K, 0) less that of (K-1, 2), for three robots and K = 3."""
     index = optimal_sequence(3, Fraction(rate).limit_denominator(10**6), 1, exact=True).index()

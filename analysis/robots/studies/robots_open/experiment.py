@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.robots.static import mm1k, theory
+from analysis.robots.static import limits, theory
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -46,6 +46,6 @@ def proof_checks(exact: pd.DataFrame, largest: int) -> dict[str, bool]:
         "x_n falls": bool((np.diff(zeros) < 0).all()),
         "g_n falls": bool((np.diff(turning) < 0).all()),
         "K_0 is where the weight meets g_n": all(
-            mm1k.turning_capacity(g) == 2 + int(np.argmax(g >= turning)) for g in weights
+            limits.turning_capacity(g) == 2 + int(np.argmax(g >= turning)) for g in weights
         ),
     }

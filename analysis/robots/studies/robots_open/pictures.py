@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.report import COLOURS, figure, save_figure
-from analysis.robots.static import mm1k, theory
+from analysis.robots.static import limits, mm1k, theory
 from analysis.robots.studies.robots_open.experiment import WEIGHTS
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
@@ -57,7 +57,7 @@ def save_rate(largest: int) -> None:
     for colour, style, g in zip(COLOURS, STYLES, WEIGHTS, strict=False):
         scaled = [k * (mm1k.optimal_load(g, int(k)) - 1) for k in ks]
         axis.plot(ks, scaled, color=colour, linestyle=style, label=f"γ/μ = {g:g}")
-        axis.axhline(mm1k.limiting_drift(g), color=colour, linewidth=0.7, alpha=0.7)
+        axis.axhline(limits.limiting_drift(g), color=colour, linewidth=0.7, alpha=0.7)
         data[f"gamma/mu = {g:g}"] = scaled
     axis.set(ylabel="K (ρ − 1) at the best load", ylim=(-2.4, 3.4))
     _capacity_axis(axis, largest)

@@ -11,8 +11,9 @@ from scipy import sparse
 
 from analysis.mdp import stationary_law
 from analysis.report import Claim, claim
-from analysis.robots.general.mg1k import GeneralQueue, exponential
-from analysis.robots.static import mm1k, theory
+from analysis.robots.general.laws import exponential
+from analysis.robots.general.mg1k import GeneralQueue
+from analysis.robots.static import limits, mm1k, theory
 from analysis.robots.studies.robots_static.experiment import (
     CAPACITIES,
     GRID,
@@ -186,11 +187,13 @@ def _proposition_1(wrong: dict[int, float]) -> list[Claim]:
     rounds = _rounds()
     cases = [(r, g) for r in (0.13, 0.37, 0.61) for g in (0.3, 3.0)]
     same = all(
-        mm1k.large_capacity_robots(r, g) == mm1k.optimal_robots(r, g, VAST) for r, g in cases
+        limits.large_capacity_robots(r, g) == mm1k.optimal_robots(r, g, VAST) for r, g in cases
     )
-    limits = all(
+    near = all(
         np.isclose(
-            mm1k.infinite_capacity_cost(rho, 2.0), mm1k.static_cost(rho, 2.0, 4000), atol=1e-9
+            limits.infinite_capacity_cost(rho, 2.0),
+            mm1k.static_cost(rho, 2.0, 4000),
+            atol=1e-9,
         )
         for rho in (0.7, 1.2)
     )
@@ -198,7 +201,7 @@ def _proposition_1(wrong: dict[int, float]) -> list[Claim]:
         claim("D-prop1", rounds),
         claim("D-abs-closed", False, basis="judged"),
         claim("D-eq15", same, numbers={"vast": VAST, "cases": len(cases)}),
-        claim("D-eq16", limits and wrong[200] < wrong[5], numbers={"shares": wrong}),
+        claim("D-eq16", near and wrong[200] < wrong[5], numbers={"shares": wrong}),
     ]
 
 
@@ -303,7 +306,8 @@ def lemma_2(loads: dict[int, Floats]) -> list[Claim]:
     rises = all((loads[k + 1][small] > loads[k][small]).all() for k in range(2, LARGEST))
     turns = all(
         theory.rises_then_falls(
-            [loads[k][i] for k in range(2, LARGEST + 1)], mm1k.turning_capacity(float(g)) - 2
+            [loads[k][i] for k in range(2, LARGEST + 1)],
+            limits.turning_capacity(float(g)) - 2,
         )
         for i, g in enumerate(WEIGHTS)
         if g > 1.02
@@ -311,7 +315,7 @@ def lemma_2(loads: dict[int, Floats]) -> list[Claim]:
     # Near one is not enough: K times the distance from one has a limit of its own.
     weights = [float(g) for g in (*WEIGHTS[::4], 3.0)]
     off = np.array([VAST * (mm1k.optimal_load(g, VAST) - 1) for g in weights])
-    drift = np.array([mm1k.limiting_drift(g) for g in weights])
+    drift = np.array([limits.limiting_drift(g) for g in weights])
     tends, wide = np.allclose(off, drift, rtol=1e-3, atol=1e-3), np.abs(off).max() / VAST
     return [
         claim("D-lem2-a", rises, proof="open-lemma2", numbers=GRID),

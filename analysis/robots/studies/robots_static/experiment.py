@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.robots.static import mm1k
+from analysis.robots.static import limits, mm1k
 
 Floats = NDArray[np.float64]
 CAPACITIES = (2, 3, 5, 8, 15, 40)
@@ -45,7 +45,7 @@ def wrong_shares(tries: int, rng: np.random.Generator) -> dict[int, float]:
         rates = np.exp(rng.uniform(np.log(0.05), np.log(2), tries))
         weights = np.exp(rng.uniform(np.log(0.2), np.log(5), tries))
         other = [
-            mm1k.large_capacity_robots(r, g) != mm1k.optimal_robots(r, g, capacity)
+            limits.large_capacity_robots(r, g) != mm1k.optimal_robots(r, g, capacity)
             for r, g in zip(rates, weights, strict=True)
         ]
         shares[capacity] = float(np.mean(other))

@@ -12,13 +12,8 @@ from matplotlib.patches import Circle, Rectangle
 from numpy.typing import NDArray
 
 from analysis.report import COLOURS, counted, figure, is_document_run, moves, save_figure
-from analysis.robots.static.mm1k import (
-    critical_gamma,
-    large_capacity_robots,
-    optimal_load,
-    optimal_robots,
-    static_cost,
-)
+from analysis.robots.static.limits import large_capacity_robots
+from analysis.robots.static.mm1k import critical_gamma, optimal_load, optimal_robots, static_cost
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 

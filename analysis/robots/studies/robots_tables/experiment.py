@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 
 from analysis.published import printed_number, printed_rows
-from analysis.report import NONE
 from analysis.robots.controlled.control import RobotControl, without_cap
 from analysis.robots.printed.references import ReferenceRuns, every_reference
 from analysis.robots.printed.relative import STEP, TOLERANCE
@@ -247,56 +246,6 @@ def is_printed(key: Key, column: str, value: float) -> bool:
 
 
 TABLES = {"t1": "at most $N_s$ robots (Table 1)", "t2": "no cap that binds (Table 2)"}
-#: Decimals of the columns that are no whole numbers, as the draft prints them.
-DECIMALS = {"C_s": 5, "C_d": 5, "Nbar": 1}
-
-
-def _rows(found: Results, table: str) -> list[tuple[Key, TableRow]]:
-    return [(key, row) for key, row in found.rows.items() if key[0] == table]
-
-
-def _frame(found: Results, table: str, cells: Any) -> pd.DataFrame:
-    """Return a table of the draft whose cells are what a function of row and column says."""
-    content = {
-        key[1:]: {name: cells(key, row, name) for name in COLUMNS[table]}
-        for key, row in _rows(found, table)
-    }
-    frame = pd.DataFrame.from_dict(content, orient="index").rename(columns={"Nbar": "mean"})
-    frame.index = _index(list(content))
-    return frame
-
-
-def _index(rows: list[tuple[str, str, str]]) -> pd.MultiIndex:
-    short = [(rate, capacity, f"{float(gamma):g}") for rate, capacity, gamma in rows]
-    return pd.MultiIndex.from_tuples(short, names=["λ", "K", "γ"])
-
-
-def printed_table(found: Results, table: str) -> pd.DataFrame:
-    """Return the table as the draft prints it."""
-    return _frame(found, table, lambda key, _, name: printed_rows()[cell_id(key, name)].printed)
-
-
-def computed_table(found: Results, table: str, *, document: bool) -> pd.DataFrame:
-    """Return the table as computed, with the exact optimum of Table 1."""
-
-    def cell(_: Key, row: TableRow, name: str) -> float:
-        return row.cells[name] if name in DECIMALS else int(row.cells[name])
-
-    frame = _frame(found, table, cell)
-    rows = _rows(found, table)
-    if table == "t1":
-        place = list(frame.columns).index("C_d") + 1
-        frame.insert(place, "optimum", [row.optimal_cost for _, row in rows])
-    remarks = [_remark(key, row, document=document) for key, row in rows]
-    if not any(remarks):
-        return frame
-    return frame.assign(remark=[remark or NONE for remark in remarks])
-
-
-def _remark(key: Key, row: TableRow, *, document: bool) -> str:
-    if document and not is_printed(key, "C_d", row.cells["C_d"]):
-        return "C_d misprinted"
-    return "stops too early" if stops_too_early(row) else ""
 
 
 def stops_too_early(row: TableRow) -> bool:
@@ -304,46 +253,11 @@ def stops_too_early(row: TableRow) -> bool:
     return round(row.cells["C_d"], 5) != round(row.optimal_cost, 5)
 
 
-def difference_table(found: Results, table: str) -> pd.DataFrame:
-    """Return what was computed less what is printed, 0 where it rounds to the print."""
-
-    def gap(key: Key, row: TableRow, name: str) -> str:
-        if is_printed(key, name, row.cells[name]):
-            return "0"
-        return f"{row.cells[name] - printed_number(cell_id(key, name)):+.5f}"
-
-    return _frame(found, table, gap)
-
-
-def reference_table(found: Results, *, document: bool) -> pd.DataFrame:
-    """Return, for each row of Table 1, how many reference states there are and where they stop.
-
-    With the draft's parameters also how many give what is printed.
-    """
-    table, rows = [], []
-    for key, row in _rows(found, "t1"):
-        if row.runs is None:
-            continue
-        inside = row.runs.updates >= 0
-        updates, costs = row.runs.updates[inside], row.runs.cost[inside]
-        rows.append(key[1:])
-        table.append({"reference states": updates.size})
-        if document:
-            counts = [is_printed(key, "N_iter", n + 1) for n in updates]
-            table[-1] |= {"N_iter as printed": sum(counts)}
-            table[-1] |= {"C_d as printed": sum(is_printed(key, "C_d", c) for c in costs)}
-        else:
-            same = np.round(costs, 5) == round(row.optimal_cost, 5)
-            table[-1] |= {"C_d is the optimum": int(same.sum())}
-        table[-1] |= {"fewest updates": updates.min(), "most": updates.max()}
-    return pd.DataFrame(table, _index(rows))
-
-
 def references_for_all(found: Results) -> list[tuple[int, int, int]]:
     """Return the reference states (q, r, s) that give N_iter as printed in every row."""
     sets = []
-    for key, row in _rows(found, "t1"):
-        if row.runs is not None:
+    for key, row in found.rows.items():
+        if key[0] == "t1" and row.runs is not None:
             hits = np.argwhere(row.runs.updates == printed_number(cell_id(key, "N_iter")) - 1)
             sets.append({(int(q), int(r), int(s)) for s, q, r in hits})
     return sorted(set.intersection(*sets))

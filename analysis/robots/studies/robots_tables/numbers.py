@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pandas as pd
 
-from analysis.published import printed_rows
-from analysis.report import Claim, is_document_run, save_data, save_table, save_value
+from analysis.published import printed_number, printed_rows
+from analysis.report import NONE, Claim, is_document_run, save_data, save_table, save_value
 from analysis.report.scorecard import judge
 from analysis.robots.studies.robots_tables.experiment import (
     COLUMNS,
-    DECIMALS,
     TABLES,
+    Key,
     Results,
+    TableRow,
     cell_id,
-    computed_table,
-    difference_table,
-    printed_table,
+    is_printed,
     references_for_all,
     row_keys,
     saves_more_uncapped,
@@ -108,3 +110,90 @@ def save_predicates(found: Results) -> None:
     save_value("robots-tables-own", not is_document_run())
     if is_document_run():
         save_value("robots-tables-references-for-all", len(references_for_all(found)))
+
+
+#: Decimals of the columns that are no whole numbers, as the draft prints them.
+DECIMALS = {"C_s": 5, "C_d": 5, "Nbar": 1}
+
+
+def _rows(found: Results, table: str) -> list[tuple[Key, TableRow]]:
+    return [(key, row) for key, row in found.rows.items() if key[0] == table]
+
+
+def _frame(found: Results, table: str, cells: Any) -> pd.DataFrame:
+    """Return a table of the draft whose cells are what a function of row and column says."""
+    content = {
+        key[1:]: {name: cells(key, row, name) for name in COLUMNS[table]}
+        for key, row in _rows(found, table)
+    }
+    frame = pd.DataFrame.from_dict(content, orient="index").rename(columns={"Nbar": "mean"})
+    frame.index = _index(list(content))
+    return frame
+
+
+def _index(rows: list[tuple[str, str, str]]) -> pd.MultiIndex:
+    short = [(rate, capacity, f"{float(gamma):g}") for rate, capacity, gamma in rows]
+    return pd.MultiIndex.from_tuples(short, names=["λ", "K", "γ"])
+
+
+def printed_table(found: Results, table: str) -> pd.DataFrame:
+    """Return the table as the draft prints it."""
+    return _frame(found, table, lambda key, _, name: printed_rows()[cell_id(key, name)].printed)
+
+
+def computed_table(found: Results, table: str, *, document: bool) -> pd.DataFrame:
+    """Return the table as computed, with the exact optimum of Table 1."""
+
+    def cell(_: Key, row: TableRow, name: str) -> float:
+        return row.cells[name] if name in DECIMALS else int(row.cells[name])
+
+    frame = _frame(found, table, cell)
+    rows = _rows(found, table)
+    if table == "t1":
+        place = list(frame.columns).index("C_d") + 1
+        frame.insert(place, "optimum", [row.optimal_cost for _, row in rows])
+    remarks = [_remark(key, row, document=document) for key, row in rows]
+    if not any(remarks):
+        return frame
+    return frame.assign(remark=[remark or NONE for remark in remarks])
+
+
+def _remark(key: Key, row: TableRow, *, document: bool) -> str:
+    if document and not is_printed(key, "C_d", row.cells["C_d"]):
+        return "C_d misprinted"
+    return "stops too early" if stops_too_early(row) else ""
+
+
+def difference_table(found: Results, table: str) -> pd.DataFrame:
+    """Return what was computed less what is printed, 0 where it rounds to the print."""
+
+    def gap(key: Key, row: TableRow, name: str) -> str:
+        if is_printed(key, name, row.cells[name]):
+            return "0"
+        return f"{row.cells[name] - printed_number(cell_id(key, name)):+.5f}"
+
+    return _frame(found, table, gap)
+
+
+def reference_table(found: Results, *, document: bool) -> pd.DataFrame:
+    """Return, for each row of Table 1, how many reference states there are and where they stop.
+
+    With the draft's parameters also how many give what is printed.
+    """
+    table, rows = [], []
+    for key, row in _rows(found, "t1"):
+        if row.runs is None:
+            continue
+        inside = row.runs.updates >= 0
+        updates, costs = row.runs.updates[inside], row.runs.cost[inside]
+        rows.append(key[1:])
+        table.append({"reference states": updates.size})
+        if document:
+            counts = [is_printed(key, "N_iter", n + 1) for n in updates]
+            table[-1] |= {"N_iter as printed": sum(counts)}
+            table[-1] |= {"C_d as printed": sum(is_printed(key, "C_d", c) for c in costs)}
+        else:
+            same = np.round(costs, 5) == round(row.optimal_cost, 5)
+            table[-1] |= {"C_d is the optimum": int(same.sum())}
+        table[-1] |= {"fewest updates": updates.min(), "most": updates.max()}
+    return pd.DataFrame(table, _index(rows))

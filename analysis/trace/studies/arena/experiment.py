@@ -18,17 +18,10 @@ from numpy.typing import NDArray
 
 from analysis.ephemeral.policies import Policy, RoundRobinPolicy, WhittlePolicy, top
 from analysis.ephemeral.sources import Sources
-from analysis.trace.deployed import (
-    AutoTtl,
-    EntryFrequency,
-    FrequencyPolicy,
-    NutchAdaptive,
-    StormCrawler,
-    best_fixed_frequencies,
-    lambdacrawl,
-)
+from analysis.trace.deployed import AutoTtl, EntryFrequency, NutchAdaptive, StormCrawler
 from analysis.trace.experiment import Experiment, Outcome, choose_memory
 from analysis.trace.forgetting import ForgettingIndex, known_from
+from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 from analysis.trace.replay import (
     Clock,
     Visits,

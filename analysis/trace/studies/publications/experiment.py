@@ -13,14 +13,9 @@ from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.policies import GreedyPolicy, RoundRobinPolicy, WhittlePolicy
 from analysis.report import save_value
 from analysis.trace.bootstrap import ratio_interval
-from analysis.trace.deployed import (
-    EntryFrequency,
-    FrequencyPolicy,
-    NutchAdaptive,
-    best_fixed_frequencies,
-    lambdacrawl,
-)
+from analysis.trace.deployed import EntryFrequency, NutchAdaptive
 from analysis.trace.experiment import Experiment, Outcome
+from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 from analysis.trace.trace import HOUR, WEEK, Trace, publications
 
 Floats = NDArray[np.float64]

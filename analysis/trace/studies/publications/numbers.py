@@ -11,19 +11,16 @@ from numpy.typing import NDArray
 
 from analysis.ephemeral.policies import GreedyPolicy, Policy, RoundRobinPolicy, WhittlePolicy
 from analysis.report import (
-    COLOURS,
     counted,
-    figure,
     save_data,
-    save_figure,
     save_value,
     save_values,
     within,
 )
 from analysis.report.saving.records import saved_numbers
 from analysis.trace.bootstrap import ratio_interval
-from analysis.trace.deployed import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 from analysis.trace.experiment import Experiment, Outcome, choose_memory
+from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 from analysis.trace.poisson import against_surrogates
 from analysis.trace.rates import trained_rates
 from analysis.trace.replay import expected_reward
@@ -34,7 +31,6 @@ from analysis.trace.studies.publications.experiment import (
     half_life_rules,
     observing,
 )
-from analysis.trace.studies.publications.pictures import where_they_differ
 from analysis.trace.trace import WEEK, publications
 
 
@@ -360,57 +356,3 @@ def standing_still() -> float:
     its logarithm stands still where (1 - exp(-x)) log 0.8 + exp(-x) log 1.4 = 0.
     """
     return float(np.log1p(np.log(1.4) / -np.log(0.8)))
-
-
-def objectives(outcomes: Mapping[str, Mapping[str, Outcome]], every: Mapping[str, Experiment]
-               ) -> pd.DataFrame:  # fmt: skip
-    """Measure each policy by value and by freshness, and draw one against the other."""
-    rows = []
-    for size, played in outcomes.items():
-        base = played["index"].weeks.sum()
-        for key, outcome in played.items():
-            fresh, ratio = 1 - outcome.stale, outcome.weeks.sum() / base
-            rows.append((size, every[size].budget, key, ratio, fresh, outcome.harmonic))
-            save_value(f"publications-fresh-{key}-{size}", fresh)
-            save_value(f"publications-harmonic-{key}-{size}", outcome.harmonic)
-    columns = ["size", "budget", "policy", "value", "fresh", "penalty"]
-    table = pd.DataFrame(rows, columns=columns)
-    fig, axes = figure(1, len(outcomes), height=3.8, squeeze=False)
-    shown = {
-        "index": "o",
-        "fixed": "s",
-        "even": "^",
-        "lambdacrawl": "v",
-        "robin": "D",
-        "oracle": "*",
-    }
-    for axis, size in zip(axes[0], outcomes, strict=True):
-        part = table[table["size"] == size]
-        for (key, marker), colour in zip(shown.items(), COLOURS, strict=False):
-            row = part[part["policy"] == key].iloc[0]
-            axis.plot(row["penalty"], row["value"], marker, color=colour, label=LABELS[key])
-        axis.set(xlabel="average of $H(n)$", xscale="log", ylim=(0, 1.2 * part["value"].iloc[0]))
-        axis.set_xlim(0.004, 2.0)
-        axis.xaxis.set_minor_formatter("")
-        axis.set_title(f"{every[size].budget} an hour", fontsize="medium")
-    axes[0, 0].set_ylabel("value / index")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="outside lower center", ncols=3, fontsize="small")
-    save_figure(
-        "publications-objectives",
-        fig,
-        table,
-        caption="Two objectives. Value collected (up is better) against LambdaCrawl's penalty, the "
-        "average harmonic number of items not found yet (left is better). "
-        f"{where_they_differ(table, [key for key in shown if key != 'oracle'])}",
-        alt="Three panels of value against harmonic penalty. "
-        + "; ".join(
-            f"at {every[s].budget} an hour the index has value 1 at penalty "
-            f"{played['index'].harmonic:.2f}, LambdaCrawl's rates "
-            f"{played['even'].weeks.sum() / played['index'].weeks.sum():.2f} at "
-            f"{played['even'].harmonic:.2f}"
-            for s, played in outcomes.items()
-        )
-        + ".",
-    )
-    return table

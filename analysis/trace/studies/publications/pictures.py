@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.report import COLOURS, counted, figure, save_figure
-from analysis.trace.poisson import WINDOWS, fano_factors, hourly_shares, relative_gaps, surrogate
+from analysis.report import (
+    COLOURS,
+    counted,
+    figure,
+    save_figure,
+    save_value,
+)
+from analysis.trace.experiment import Experiment, Outcome
+from analysis.trace.poisson import (
+    WINDOWS,
+    fano_factors,
+    hourly_shares,
+    relative_gaps,
+    surrogate,
+)
 from analysis.trace.studies.publications.experiment import KINDS, LABELS
 from analysis.trace.trace import Trace, publications
 
@@ -136,3 +149,57 @@ def where_they_differ(table: pd.DataFrame, keys: Sequence[str]) -> str:
         return ""
     where = " and ".join(budgets)
     return f"At budgets of {where} the best by one is not the best by the other, oracle apart."
+
+
+def objectives(outcomes: Mapping[str, Mapping[str, Outcome]], every: Mapping[str, Experiment]
+               ) -> pd.DataFrame:  # fmt: skip
+    """Measure each policy by value and by freshness, and draw one against the other."""
+    rows = []
+    for size, played in outcomes.items():
+        base = played["index"].weeks.sum()
+        for key, outcome in played.items():
+            fresh, ratio = 1 - outcome.stale, outcome.weeks.sum() / base
+            rows.append((size, every[size].budget, key, ratio, fresh, outcome.harmonic))
+            save_value(f"publications-fresh-{key}-{size}", fresh)
+            save_value(f"publications-harmonic-{key}-{size}", outcome.harmonic)
+    columns = ["size", "budget", "policy", "value", "fresh", "penalty"]
+    table = pd.DataFrame(rows, columns=columns)
+    fig, axes = figure(1, len(outcomes), height=3.8, squeeze=False)
+    shown = {
+        "index": "o",
+        "fixed": "s",
+        "even": "^",
+        "lambdacrawl": "v",
+        "robin": "D",
+        "oracle": "*",
+    }
+    for axis, size in zip(axes[0], outcomes, strict=True):
+        part = table[table["size"] == size]
+        for (key, marker), colour in zip(shown.items(), COLOURS, strict=False):
+            row = part[part["policy"] == key].iloc[0]
+            axis.plot(row["penalty"], row["value"], marker, color=colour, label=LABELS[key])
+        axis.set(xlabel="average of $H(n)$", xscale="log", ylim=(0, 1.2 * part["value"].iloc[0]))
+        axis.set_xlim(0.004, 2.0)
+        axis.xaxis.set_minor_formatter("")
+        axis.set_title(f"{every[size].budget} an hour", fontsize="medium")
+    axes[0, 0].set_ylabel("value / index")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside lower center", ncols=3, fontsize="small")
+    save_figure(
+        "publications-objectives",
+        fig,
+        table,
+        caption="Two objectives. Value collected (up is better) against LambdaCrawl's penalty, the "
+        "average harmonic number of items not found yet (left is better). "
+        f"{where_they_differ(table, [key for key in shown if key != 'oracle'])}",
+        alt="Three panels of value against harmonic penalty. "
+        + "; ".join(
+            f"at {every[s].budget} an hour the index has value 1 at penalty "
+            f"{played['index'].harmonic:.2f}, LambdaCrawl's rates "
+            f"{played['even'].weeks.sum() / played['index'].weeks.sum():.2f} at "
+            f"{played['even'].harmonic:.2f}"
+            for s, played in outcomes.items()
+        )
+        + ".",
+    )
+    return table

@@ -11,14 +11,9 @@ import pandas as pd
 from analysis.ephemeral.policies import RoundRobinPolicy, WhittlePolicy
 from analysis.report import NONE, save_value
 from analysis.trace.bootstrap import block_weights
-from analysis.trace.deployed import (
-    EntryFrequency,
-    FrequencyPolicy,
-    NutchAdaptive,
-    best_fixed_frequencies,
-    lambdacrawl,
-)
+from analysis.trace.deployed import EntryFrequency, NutchAdaptive
 from analysis.trace.experiment import Experiment, Outcome, choose_memory
+from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 from analysis.trace.reading import Repair
 from analysis.trace.studies.your_trace.experiment import LABELS, ratio_with_interval, schedule
 from analysis.trace.trace import Trace

@@ -6,7 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.ephemeral import Utility, four_sources, long_run_cycle, whittle_index_at_age
+from analysis.ephemeral import (
+    Utility,
+    four_sources,
+    long_run_cycle,
+    optimal_cycle,
+    whittle_index_at_age,
+)
 from analysis.ephemeral.instances import bunched
 from analysis.ephemeral.studies.how_good import claims as study
 from analysis.ephemeral.studies.how_good import experiment, numbers
@@ -51,7 +57,7 @@ def true():
     rows = sweep(optimality_row, [(3, 1), (4, 2)], seed=3, replications=8, jobs=1, progress=False)
     return study.Results(
         instances=pd.DataFrame([row for point in rows for row in point]),
-        states=13365,
+        states=optimal_cycle(FOUR, 2).states,
         cycle=long_run_cycle(FOUR, "whittle", 2),
         single=long_run_cycle(FOUR, "whittle", 1),
         error=experiment.formula_error(FOUR),

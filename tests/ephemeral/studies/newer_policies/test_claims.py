@@ -11,6 +11,8 @@ from analysis.ephemeral.studies.newer_policies import claims as study
 from analysis.ephemeral.studies.newer_policies.experiment import (
     alike_gaps,
     gaps_against_copies,
+    gaps_of_random_sets,
+    kept_gaps,
 )
 from analysis.sweep import sweep
 from tests.support import assert_all_turn, verdicts
@@ -49,7 +51,7 @@ def true():
         stuck=1 - one / sets.relaxed_problem(FOUR, 2).bound,
         alike=alike_gaps(FOUR.subset(slice(0, 1)), 0.4, (5, 15)),
         copies=gaps(),
-        kept=0.1,
+        kept=float(kept_gaps(gaps_of_random_sets(5, 40, seed=3)).random.mean()),
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.robots import critical_gamma, general_cost
-from analysis.robots.general.mg1k import exponential
+from analysis.robots.general.laws import exponential
 from analysis.robots.studies import exercises
 from analysis.robots.studies.robots_general import claims, experiment
 from tests.support import assert_turns, verdicts

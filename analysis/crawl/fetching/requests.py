@@ -1,0 +1,352 @@
+"""Requests for pages and robots.txt: when each may be made, and what its reply says.
+
+Nothing is asked of a host but what its robots.txt allows, redirect targets included, and nothing
+sooner than its crawl delay after the request before: redirects are followed here and robots.txt is
+requested here, so that both hold for every request.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.exceptions import StopDownload
+from scrapy.http import Response
+from twisted.python.failure import Failure
+
+from analysis.crawl.feeds.parsing import Unreadable
+from analysis.crawl.feeds.reader import Reading
+from analysis.crawl.feeds.reply import Reply
+from analysis.crawl.fetching.headers import (
+    MOVED,
+    MOVED_FOR_GOOD,
+    Memory,
+    fresh_for,
+    plain_headers,
+    redirect_target,
+    retry_after,
+)
+from analysis.crawl.fetching.hosts import (
+    MOST_ROBOTS,
+    Network,
+    Robots,
+    authority_of,
+    check_no_proxy,
+    host_of,
+)
+from analysis.crawl.fetching.virtual_time import TIME_HEADER
+from analysis.crawl.frontier.frontier import Frontier
+from analysis.crawl.frontier.state import FAILED, FORBIDDEN, FOUND, GONE, Outcome
+
+MOST_BYTES = 10 * 1024 * 1024
+"""Bytes of a body, as sent and unpacked, beyond which a fetch fails."""
+ROBOTS_HOPS = 5
+"""Redirects of a robots.txt that are followed (RFC 9309, section 2.3.1.2)."""
+
+logger = logging.getLogger(__name__)
+
+
+class Crawl(Protocol):
+    """What requests need of the crawl that makes them."""
+
+    frontier: Frontier
+
+    def now(self) -> float:
+        """Return the time of the crawl."""
+
+    def may_ask(self, job: Job) -> bool:
+        """Return whether the host of a job is one that this process may ask."""
+
+    def settle(self, name: str, **found: Any) -> None:
+        """Record how the fetch of a source ended, by the fields of its `Outcome`."""
+
+    def wait(self) -> None:
+        """Set a timer for the next request."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One request that is to be made: for the page of a source, or for a robots.txt.
+
+    Attributes
+    ----------
+    url : str
+        Address to ask.
+    source : str
+        Name of the source; empty for a robots.txt.
+    authority : str
+        Whose robots.txt it is; empty for a page.
+    hops : int
+        Redirects that led here.
+    moved : str
+        Where permanent redirects alone have led, empty for nowhere.
+    """
+
+    url: str
+    source: str = ""
+    authority: str = ""
+    hops: int = 0
+    moved: str = ""
+
+
+class Requests:
+    """The requests of a crawl, by the time from which on each may be made.
+
+    Parameters
+    ----------
+    crawl : Crawl
+        The crawl.
+    crawler : scrapy.crawler.Crawler
+        Whose settings say what of robots.txt holds and how many redirects are followed.
+    reader : callable
+        Reads replies, as `analysis.crawl.feeds.reader` describes.
+    virtual : bool
+        Whether time is virtual: nothing then waits.
+    longest_rest : float
+        Most seconds of rest, crawl delays among them, that a site can ask for.
+    local_addresses : bool
+        Whether addresses of local networks may be asked.
+
+    Attributes
+    ----------
+    delays, asked : dict of str to float
+        Crawl delay of each host whose rules are known, and time of the last request to each.
+    ended : list
+        Requests whose items may still be in a pipeline, with source and outcome.
+    """
+
+    def __init__(
+        self,
+        crawl: Crawl,
+        crawler: Crawler,
+        *,
+        reader: Callable[[Reply, str], Reading],
+        virtual: bool,
+        longest_rest: float,
+        local_addresses: bool,
+    ) -> None:
+        settings = crawler.settings
+        self._crawl, self._reader, self._virtual = crawl, reader, virtual
+        self.obey = settings.getbool("ROBOTSTXT_OBEY")
+        self._hops = settings.getint("REDIRECT_MAX_TIMES")
+        self._longest = longest_rest
+        self._robots = Robots(crawler, longest_rest)
+        if settings.getbool("HTTPPROXY_ENABLED") and not local_addresses:
+            check_no_proxy()
+        self._network = Network(local_addresses)
+        self._queue: list[tuple[float, int, Job]] = []
+        self._count = itertools.count()
+        self._parked: dict[str, list[Job]] = {}  # pages that wait for a robots.txt, by authority
+        self._rests: dict[str, float] = {}  # time before which a source or host is left alone
+        self.delays: dict[str, float] = {}
+        self.asked: dict[str, float] = {}
+        self.ended: list[tuple[Any, str, dict[str, Any]]] = []
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    @property
+    def due(self) -> float:
+        """Time from which on the next request may be made; infinite where there is none."""
+        return self._queue[0][0] if self._queue else np.inf
+
+    def push(self, job: Job, due: float) -> None:
+        """Queue a job that may be asked from a time on."""
+        heapq.heappush(self._queue, (due, next(self._count), job))
+
+    def pop(self, now: float) -> Job | None:
+        """Return the next job whose time has come, in virtual time the next one; or None."""
+        if self._queue and (self._virtual or self._queue[0][0] <= now):
+            return heapq.heappop(self._queue)[2]
+        return None
+
+    def rest(self, place: str, seconds: float) -> None:
+        """Leave a source or host alone for some seconds, at most `longest_rest`."""
+        if seconds > 0:
+            self._rests[place] = self._crawl.now() + min(seconds, self._longest)
+
+    def revive(self, place: str) -> None:
+        """Forget that a source is to be left alone."""
+        self._rests.pop(place, None)
+
+    def delay_of(self, host: str) -> float | None:
+        """Return the crawl delay of a host, None where its rules are unknown."""
+        return self.delays.get(host) if self.obey else 0.0
+
+    def release(self, job: Job) -> Request | None:
+        """Return the request of a job, unless something has to come first or it may not be made."""
+        now = self._crawl.now()
+        if job.source and job.source not in self._crawl.frontier.number:
+            return None  # it has left the list
+        if not self._crawl.may_ask(job):
+            self._failed_job(job, "its host belongs to another process")
+            return None
+        allowed = self._network.allows(job.url, lambda: self._looked_up(job))
+        if allowed is None:
+            return None
+        if not allowed:
+            self._failed_job(job, "it is an address of a local network, or none")
+            return None
+        if job.source and self.obey:
+            rules = self._robots.rules(job.url, now)
+            if rules is None:
+                authority = authority_of(job.url)
+                if authority not in self._parked:
+                    self.push(Job(f"{authority}/robots.txt", authority=authority), now)
+                self._parked.setdefault(authority, []).append(job)
+                return None
+            if not self._robots.allows(rules, job.url):
+                self._crawl.settle(job.source, kind=FORBIDDEN, rest=rules.expires - now)
+                return None
+        if not self._virtual:  # robots.txt keeps the delay too, once it is known
+            host = host_of(job.url)
+            after = self.asked.get(host, -np.inf) + self.delays.get(host, 0.0)
+            due = max(after, self._rests.get(host, 0.0), self._rests.get(job.source, 0.0))
+            if due > now:
+                self.push(job, due)
+                return None
+            self.asked[host] = now
+        return self._request(job)
+
+    def _request(self, job: Job) -> Request:
+        headers = {}
+        if job.source in self._crawl.frontier.number:
+            memory = self._crawl.frontier.memory[self._crawl.frontier.number[job.source]]
+            headers = Memory.read(memory).conditions(job.url)
+        if self._virtual:
+            headers[TIME_HEADER] = f"{self._crawl.now():.0f}"
+        return Request(
+            job.url,
+            callback=self._arrived if job.source else self._rules_arrived,
+            errback=self._failed,
+            headers=headers,
+            dont_filter=True,
+            meta={
+                "job": job,
+                "handle_httpstatus_all": True,
+                "dont_redirect": True,  # each address is checked here before it is asked
+                "dont_obey_robotstxt": True,
+                "dont_retry": True,  # the frontier knows when to come back
+                "dont_merge_cookies": True,
+                "download_maxsize": MOST_BYTES,
+            },
+        )
+
+    def received(self, data: bytes, request: Request) -> None:
+        """Stop the download of a robots.txt when enough of it is there."""
+        job = request.meta.get("job")
+        if job is not None and job.authority:
+            request.meta["received"] = request.meta.get("received", 0) + len(data)
+            if request.meta["received"] > MOST_ROBOTS:
+                raise StopDownload(fail=False)
+
+    def _rules_arrived(self, response: Response) -> Iterator[Any]:
+        """Parse a robots.txt or follow its redirect; then queue the pages that wait for it."""
+        job = response.meta["job"]
+        target = redirect_target(response)
+        if target and job.hops < ROBOTS_HOPS:
+            self.push(replace(job, url=target, hops=job.hops + 1), self._crawl.now())
+        else:
+            wait = retry_after(plain_headers(response.headers), self._crawl.now())
+            self._learn_rules(job.authority, response.status, response.body, wait)
+        return iter(())
+
+    def _learn_rules(self, authority: str, status: int, body: bytes, wait: float) -> None:
+        rules = self._robots.take(authority, status, body, self._crawl.now())
+        if rules is not None:
+            host = host_of(authority)
+            self.delays[host] = rules.delay
+        for job in self._parked.pop(authority, []):
+            if rules is None:
+                self._crawl.settle(job.source, kind=FAILED, status=max(status, 0), host_rest=wait)
+            else:
+                self.push(job, self._crawl.now())
+
+    def _arrived(self, response: Response) -> Iterator[dict[str, Any]]:
+        """Read a feed or follow its redirect; yield new items."""
+        job, now = response.meta["job"], self._crawl.now()
+        if response.status in MOVED:
+            self._follow(job, response)
+            return
+        headers = plain_headers(response.headers)
+        found: dict[str, Any] = {"kind": FAILED, "status": response.status}
+        items: Iterable[dict[str, Any]] = ()
+        if response.status == 410:
+            found["kind"] = GONE
+        elif response.status in (429, 503):
+            found["host_rest"] = retry_after(headers, now)
+        elif job.source in self._crawl.frontier.number:
+            reply = Reply(response.status, headers, response.body, time=now)
+            found, items = self._read(job, reply, found)
+        try:
+            for item in items:
+                yield {"source": job.source, "epoch": self._crawl.frontier.epoch, **item}
+        except BaseException:  # a middleware of the spider has failed, or the crawl is ended
+            found = {"kind": FAILED, "status": response.status}
+            raise
+        finally:
+            self.ended.append((response.request, job.source, found))
+
+    def _read(
+        self, job: Job, reply: Reply, failed: dict[str, Any]
+    ) -> tuple[dict[str, Any], Iterable[dict[str, Any]]]:
+        """Read a reply; return the fields of the fetch's `Outcome`, and new items."""
+        memory = Memory.read(self._crawl.frontier.memory[self._crawl.frontier.number[job.source]])
+        try:
+            reading = self._reader(reply, memory.reader)
+            kept = replace(memory, reader=reading.memory, moved=job.moved)
+            if reply.status != 304:
+                tag, modified = (reply.headers.get(h, "") for h in ("etag", "last-modified"))
+                kept = replace(kept, url=job.url, tag=tag, modified=modified)
+            found: dict[str, Any] = {
+                "kind": FOUND,
+                "status": reply.status,
+                "reward": float(reading.reward),
+                "items": len(reading.items),
+                "known": reading.known,
+                "ages": reading.ages,
+                "aged": reading.aged,
+                "memory": kept.text(),
+                "rest": max(fresh_for(reply.headers, self._crawl.now()), reading.rest),
+            }
+            Outcome(0, **found)  # raises where the reader's numbers are impossible
+        except Unreadable as error:
+            logger.info("%s: %s", job.url, error)
+        except Exception:
+            logger.exception("%s: the reader failed", job.url)
+        else:
+            return found, reading.items
+        return failed, ()
+
+    def _follow(self, job: Job, response: Response) -> None:
+        """Queue a request for the target of a redirect."""
+        target = redirect_target(response)
+        if target is None or job.hops >= self._hops:
+            self._crawl.settle(job.source, kind=FAILED, status=response.status)
+            return
+        for_good = response.status in MOVED_FOR_GOOD and (not job.hops or job.moved == job.url)
+        moved = target if for_good else job.moved
+        self.push(replace(job, url=target, hops=job.hops + 1, moved=moved), self._crawl.now())
+
+    def _failed(self, failure: Failure) -> None:
+        """Settle a request that got no answer."""
+        self._failed_job(failure.request.meta["job"], failure.getErrorMessage())  # type: ignore[attr-defined]
+
+    def _failed_job(self, job: Job, reason: str) -> None:
+        logger.info("%s: %s", job.url, reason)
+        if job.source:
+            self._crawl.settle(job.source, kind=FAILED)
+        else:
+            self._learn_rules(job.authority, 0, b"", 0.0)
+
+    def _looked_up(self, job: Job) -> None:
+        """Queue a job whose address has been looked up."""
+        self.push(job, self._crawl.now())
+        self._crawl.wait()

@@ -1,0 +1,90 @@
+"""Crawl delays of hosts, in seconds, as rests and numbers of fetches in epochs.
+
+With an epoch of T seconds and a crawl delay of D > T, a host rests until ceil(D / T) epochs after a
+fetch; with D <= T at most floor(T / D) of its sources are fetched in an epoch. A host of unknown
+rules is asked once in an epoch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from analysis.checks import check_integer, check_number
+from analysis.crawl.frontier.state import FORBIDDEN, NEVER, Outcome
+
+HostState = tuple[float | None, int]
+"""Crawl delay in seconds, None where the rules are unknown; epoch from which on to ask."""
+
+
+class Hosts:
+    """When hosts may be asked.
+
+    Parameters
+    ----------
+    seconds : float
+        Length of an epoch.
+    longest : float
+        Most seconds of rest, crawl delays among them, that a site can ask for.
+
+    Attributes
+    ----------
+    delay : dict of str to float
+        Seconds between two fetches of each host whose rules are known.
+    free : dict of str to int
+        Epoch from which on a host may be asked.
+    """
+
+    def __init__(self, seconds: float, longest: float) -> None:
+        self._seconds, self._longest = seconds, longest
+        self.delay: dict[str, float] = {}
+        self.free: dict[str, int] = {}
+
+    def are_free(self, hosts: Iterable[str], epoch: int) -> list[bool]:
+        """Return whether each host may be asked in an epoch."""
+        return [self.free.get(host, 0) <= epoch for host in hosts]
+
+    def epochs(self, seconds: float) -> int:
+        """Return the least number of epochs that last so many seconds, at most `longest`."""
+        least = min(seconds, self._longest) / self._seconds
+        return math.ceil(min(least * (1 - 1e-12), NEVER // 2))
+
+    def room(self, hosts: Iterable[str]) -> dict[str, int]:
+        """Return how many fetches each host allows in one epoch."""
+        room = dict.fromkeys(hosts, 1)  # its rules are unknown
+        for host, delay in self.delay.items():
+            most = self._seconds / delay * (1 + 1e-12) if delay > 0 else np.inf
+            room[host] = max(int(min(most, NEVER)), 1)
+        return room
+
+    def note(self, host: str, outcome: Outcome, epoch: int) -> None:
+        """Update the delay and the rest of a host after a fetch in an epoch."""
+        if outcome.delay is not None:
+            self.delay[host] = min(outcome.delay, self._longest)
+        rest = self.epochs(outcome.host_rest)
+        if outcome.kind != FORBIDDEN:  # else nothing but robots.txt was asked for
+            rest = max(rest, self.epochs(self.delay.get(host, 0.0)), 1)
+        self.free[host] = max(self.free.get(host, 0), epoch + rest)
+
+    def take_over(self, hosts: Mapping[str, HostState]) -> None:
+        """Keep what another frontier of the same epoch knew; the later of two epochs counts."""
+        for host, (delay, free) in hosts.items():
+            self.free[host] = max(self.free.get(host, 0), free)
+            if delay is not None:
+                self.delay[host] = delay
+
+    def state(self) -> dict[str, HostState]:
+        """Return all that is known of each host."""
+        return {
+            host: (self.delay.get(host), self.free.get(host, 0))
+            for host in self.delay.keys() | self.free.keys()
+        }
+
+    def restore(self, hosts: Mapping[str, HostState]) -> None:
+        """Restore a state; raise ValueError where it is impossible."""
+        for host, (delay, free) in hosts.items():
+            self.free[host] = check_integer("free", free, 0, NEVER)
+            if delay is not None:
+                self.delay[host] = check_number("delay", delay, 0, high_open=True)

@@ -1,0 +1,85 @@
+"""What a policy has learned, as bytes of a crawl's state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.crawl.frontier.state import CrawlState
+from analysis.ephemeral.policies import Policy
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def learned_bytes(policy: Policy, size: int) -> tuple[list[bytes], bytes]:
+    """Return what a policy has learned of each of `size` sources, and of none in particular.
+
+    Raises ValueError if the policy learns but cannot be saved.
+    """
+    each, whole = _arrays(policy, size)
+    rows = [b"".join(array[i].tobytes() for array in each.values()) for i in range(size)]
+    return rows, b"".join(array.tobytes() for array in whole.values())
+
+
+def restore_policy(policy: Policy, size: int, state: CrawlState, number: Mapping[str, int]) -> None:
+    """Restore the estimates of a policy; those of new sources keep their initial values.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy.
+    size : int
+        Number of its sources.
+    state : CrawlState
+        What is restored.
+    number : mapping of str to int
+        Number of each source, by name.
+
+    Raises
+    ------
+    ValueError
+        If it is the state of another policy.
+    """
+    each, whole = _arrays(policy, size)
+    known = {name: source.learned for name, source in state.sources.items() if name in number}
+    row = sum(array[0].nbytes for array in each.values())
+    total = sum(array.nbytes for array in whole.values())
+    if (
+        state.policy != type(policy).__name__
+        or {len(content) for content in known.values()} - {row}
+        or len(state.learned) != total
+    ):
+        raise ValueError(
+            f"state must be that of a {type(policy).__name__}, got one of {state.policy}"
+        )
+    _fill(list(whole.values()), state.learned)
+    for name, content in known.items():
+        _fill([array[number[name] : number[name] + 1] for array in each.values()], content)
+    if each or whole:
+        policy.restore(each | whole)  # type: ignore[attr-defined]
+
+
+def _fill(arrays: list[NDArray[Any]], content: bytes) -> None:
+    """Fill arrays, one after the other, with the bytes that they had."""
+    place = 0
+    for array in arrays:
+        part = content[place : place + array.nbytes]
+        array[...] = np.frombuffer(part, dtype=array.dtype).reshape(array.shape)
+        place += array.nbytes
+
+
+def _arrays(policy: Policy, size: int) -> tuple[Arrays, Arrays]:
+    """Return the arrays of a policy that have a row for each source, and the others."""
+    if hasattr(policy, "state"):
+        arrays = {name: np.array(array) for name, array in sorted(policy.state().items())}
+        each = {n: a for n, a in arrays.items() if a.ndim and len(a) == size}
+        return each, {n: a for n, a in arrays.items() if n not in each}
+    if hasattr(policy, "update") or hasattr(policy, "observe"):
+        raise ValueError(
+            f"policy must have state() and restore() to survive a restart, "
+            f"as a {type(policy).__name__} that learns has not"
+        )
+    return {}, {}

@@ -1,0 +1,63 @@
+"""What entries of a timetable earn and keep to, from their gaps and phases alone.
+
+An entry is due at the epochs t with t = phase modulo gap. A source with several entries has one of
+a longest gap and others half-way between its crawls, so that its gaps are that one and its half.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.timetables.packing import disjoint
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def reward_of_entries(sources: Sources, source: Ints, gap: Ints, phase: Ints) -> float:
+    """Return the reward per epoch; nan if the entries of one source do not halve its gap.
+
+    Parameters
+    ----------
+    sources : Sources
+        N sources.
+    source, gap, phase : ndarray of int, shape (E,)
+        Number of the source, epochs between two crawls and first epoch of each entry.
+    """
+    gaps = np.zeros(len(sources), dtype=np.int64)
+    one = np.bincount(source, minlength=len(sources))[source] == 1
+    gaps[source[one]] = gap[one]
+    alone = float((sources.state_at_age(gaps) / np.maximum(gaps, 1)).sum())
+    if one.all():
+        return alone
+    return alone + _reward_of_several(sources, source[~one], gap[~one], phase[~one])
+
+
+def _reward_of_several(sources: Sources, source: Ints, gap: Ints, phase: Ints) -> float:
+    """Return the reward per epoch of sources with several entries."""
+    order = np.lexsort((gap, source))
+    source, gap, phase = source[order], gap[order], phase[order]
+    which, first, place = np.unique(source, return_index=True, return_inverse=True)
+    longer, between = gap[first][place], np.ones(order.size, dtype=bool)
+    between[first] = False
+    half_way = (phase - phase[first][place]) % longer * 2 == longer
+    apart = disjoint(source, gap, phase)
+    if not (apart and half_way[between].all() and (gap[between] % longer[between] == 0).all()):
+        return np.nan
+    more = np.bincount(place[between], 1.0 / gap[between], which.size)
+    ages = np.zeros((2, len(sources)), dtype=np.int64)
+    ages[:, which] = gap[first] // np.array([[2], [1]])
+    halves, wholes = sources.state_at_age(ages)[:, which]
+    return float((2.0 * more * halves + (1.0 / gap[first] - more) * wholes).sum())
+
+
+def keeps_ages(min_age: Floats, max_age: Floats, source: Ints, gap: Ints) -> bool:
+    """Tell whether the gaps between crawls lie in the limits of each source."""
+    shortest = np.full(min_age.size, np.inf)
+    np.minimum.at(shortest, source, gap)
+    longest = shortest.copy()  # of the first entry of a source; others halve it here and there
+    shortest[np.bincount(source, minlength=min_age.size) > 1] /= 2
+    spared = np.isinf(max_age) | (longest <= max_age)
+    return bool(((shortest >= min_age) & spared).all())
