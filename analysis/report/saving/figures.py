@@ -16,7 +16,7 @@ from typing import Any
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pandas as pd
-from fontTools.subset import Options  # type: ignore[import-untyped]
+from fontTools import subset  # type: ignore[import-untyped]
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
@@ -39,9 +39,13 @@ _MISSING_GLYPH = re.compile(r"Glyph (\d+) .* missing from font")
 #: Characters without a glyph about which this notebook has warned already.
 warned_glyphs: set[str] = set()
 
-# Matplotlib embeds font subsets in PDF files. Subsetting the tables of ligatures and kerning, which
-# a PDF does not use, took half of the time of saving one; Matplotlib offers no option to drop them.
-Options._drop_tables_default += ["GSUB", "GPOS", "GDEF"]
+
+class _OutlineOptions(subset.Options):  # type: ignore[misc]
+    """Options of font subsets without the tables of ligatures and kerning, which no PDF uses."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.drop_tables += ["GSUB", "GPOS", "GDEF"]
 
 
 def save_figure(
@@ -86,7 +90,8 @@ def save_figure(
         raise ValueError(f"data of the figure {id!r} must not be empty")
     folder = run_folder() / "figures"
     write_csv(frame, folder / f"{id}.csv")
-    with mpl.rc_context({"svg.hashsalt": id}), _warn_once_of_missing_glyphs():
+    style = mpl.rc_context({"svg.hashsalt": id})
+    with style, _warn_once_of_missing_glyphs(), _outline_fonts():
         freeze_layout(figure)
         uncover_texts(figure)
         for suffix in FORMATS:
@@ -122,6 +127,20 @@ def _warn_once_of_missing_glyphs() -> Iterator[None]:
         characters = "".join(sorted(new))
         message = f"the font of the figures has no glyphs for {characters!r}: they appear as boxes"
         warnings.warn(message, stacklevel=4)
+
+
+@contextmanager
+def _outline_fonts() -> Iterator[None]:
+    """Let Matplotlib embed font subsets without layout tables in a PDF, in half of the time.
+
+    Matplotlib has no option for it: it makes its own `fontTools.subset.Options`.
+    """
+    options = subset.Options
+    subset.Options = _OutlineOptions
+    try:
+        yield
+    finally:
+        subset.Options = options
 
 
 def freeze_layout(figure: Figure) -> None:
