@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.crawl import FeedServer
-from analysis.crawl.local.site import SILENCE
+from analysis.crawl.local.site import Fault
 from analysis.crawl.local.transport import crawl_in_process, crawl_over_http, write_sources
 from analysis.crawl.policies import constant_gaps
 from analysis.ephemeral import Observation, four_sources, timetable
@@ -51,7 +51,7 @@ def test_a_source_that_is_down_shifts_no_other(tmp_path):
     """The clock is all the state: after the failures its epochs are those of the timetable."""
     epochs, down = 64, 20
     faults = np.zeros((6, epochs), dtype=int)
-    faults[0, :down] = SILENCE
+    faults[0, :down] = Fault.SILENCE
     site = some_site(epochs=epochs, faults=faults)
     settings = some_settings(site, epochs=epochs, policy="constant_gaps")
     crawl_in_process(site, settings, folder=tmp_path)

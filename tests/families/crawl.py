@@ -28,7 +28,7 @@ from analysis.crawl import (
     random_site,
     read_feed,
 )
-from analysis.crawl.local.site import CUT, FINE
+from analysis.crawl.local.site import Fault
 from analysis.ephemeral import Observation, Sources, relaxed_problem, whittle_index_at_age
 
 NOW = pd.Timestamp("2026-03-01 12:00:00", tz="UTC")
@@ -182,7 +182,7 @@ def counts(rate):
 
 def faults(share, last):
     drawn = random_faults(200, 400, share, np.random.default_rng(0), last=last)
-    assert set(np.unique(drawn)) <= set(range(FINE, CUT + 1))
+    assert set(np.unique(drawn)) <= set(range(Fault.FINE, Fault.CUT + 1))
     deviation = np.sqrt(share * (1 - share) * last / drawn.size)
     assert abs((drawn > 0).mean() - share) <= 6 * deviation
 
