@@ -219,13 +219,13 @@ def test_no_part_asks_the_host_of_another_and_a_redirect_joins_hosts(tmp_path):
     urls = in_process_urls(site)
     feed = int(np.flatnonzero(site.hosts == 3)[0])
     target = next(h for h in range(11, 3, -1))
-    asked = []
+    requested = []
 
     class Moved:
         seconds, hosts = site.seconds, site.hosts
 
         def reply(self, host, path, headers, now):
-            asked.append((parts.asking, host))
+            requested.append((parts.caller, host))
             if host == 3 and path == f"/feed/{feed}.xml":
                 return Reply(302, {"location": f"http://127.0.0.1:{target + 1}{path}"})
             if host == target and path == f"/feed/{feed}.xml":
@@ -238,7 +238,7 @@ def test_no_part_asks_the_host_of_another_and_a_redirect_joins_hosts(tmp_path):
     fetch = Local.fetch
 
     def noted(part, most=10**9):
-        parts.asking = part
+        parts.caller = part
         return fetch(parts, part, most)
 
     parts.fetch = noted
@@ -248,7 +248,7 @@ def test_no_part_asks_the_host_of_another_and_a_redirect_joins_hosts(tmp_path):
     parts.stop()
     assert crawl.hosts.part(three) == crawl.hosts.part(other)
     of_host = {}
-    for part, host in asked:
+    for part, host in requested:
         of_host.setdefault(host, set()).add(part)
     assert {host for host, by in of_host.items() if len(by) > 1} <= {3}  # it moved, once
     log = [row for log in logs(tmp_path / "parts") for row in rows(log) if row.source == feed]
@@ -343,7 +343,7 @@ def crawl_by_four_processes(tmp_path, size, hosts, budget, epochs):
     found = [rows(log) for log in logs(tmp_path / "parts")]
     assert set.union(*found) == of_one(site, tmp_path, budget, epochs, urls)
     own = [{int(site.hosts[row.source]) for row in some} for some in found]
-    assert sum(map(len, own)) == len(set.union(*own)) == hosts  # no host is asked by two
+    assert sum(map(len, own)) == len(set.union(*own)) == hosts  # no host belongs to two
     items = [
         (item["source"], item["title"])
         for path in tmp_path.glob("items-*.jsonl")

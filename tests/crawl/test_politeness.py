@@ -87,11 +87,11 @@ class Names:
     """Stands for Twisted's reactor: names and their addresses."""
 
     def __init__(self, **addresses):
-        self.addresses, self.asked = addresses, []
+        self.addresses, self.resolved = addresses, []
         self.nameResolver = self
 
     def resolveHostName(self, receiver, name):
-        self.asked.append(name)
+        self.resolved.append(name)
         receiver.resolutionBegan(None)
         for address in self.addresses.get(name.split(".")[0], ()):
             receiver.addressResolved(SimpleNamespace(host=address))
@@ -117,7 +117,7 @@ def test_a_name_is_looked_up_before_it_is_asked(monkeypatch, url, allowed):
     network, calls = Network(False), []
     for number in (1, 2):
         assert network.allows(url, lambda: calls.append(1)) is None
-        assert len(calls) == len(names.asked) == number
+        assert len(calls) == len(names.resolved) == number
         assert network.allows(url, lambda: calls.append(1)) is allowed
 
 

@@ -80,9 +80,9 @@ def test_an_ordinary_feed_teaches_a_learner_what_a_feed_does_that_states_worth(t
         settings = some_settings(site, 2, epochs, "learned_index", CRAWL_HALF_LIFE=half_life)
         crawl = crawl_in_process(site, settings)
         found[stated] = crawl.store.frame(), crawl.frontier.policy.decay
-    told, ordinary = (log for log, _ in found.values())
-    assert told["source"].tolist() == ordinary["source"].tolist()
-    assert ordinary["reward"].to_numpy() == pytest.approx(told["reward"].to_numpy(), rel=1e-9)
+    virtual, ordinary = (log for log, _ in found.values())
+    assert virtual["source"].tolist() == ordinary["source"].tolist()
+    assert ordinary["reward"].to_numpy() == pytest.approx(virtual["reward"].to_numpy(), rel=1e-9)
     assert found[False][1] == pytest.approx(found[True][1], rel=1e-6)
 
 
@@ -132,16 +132,16 @@ def test_a_list_that_is_half_written_is_not_taken_up(tmp_path, clock):  # noqa: 
     path = tmp_path / "s.csv"
     whole = path.read_text().replace("127.0.0.2/", "127.0.0.2/new")
 
-    def asked():
+    def requested():
         return {url for _, url in crawl_for(scheduler, clock, 24, answers())}
 
-    assert asked() == set(urls)
+    assert requested() == set(urls)
     for cut in range(2, 30):  # in the last row, at another place at each epoch
         path.write_text(whole[:-cut])
-        assert asked() <= set(urls)
+        assert requested() <= set(urls)
     path.write_text(whole.rstrip())  # nothing more comes, a newline neither
-    asked()
-    assert asked() == {urls[0], urls[1] + "new"}
+    requested()
+    assert requested() == {urls[0], urls[1] + "new"}
 
 
 def test_what_is_late_stays_late_when_the_list_changes(tmp_path, clock):  # noqa: F811
@@ -197,11 +197,11 @@ def test_what_is_gone_is_asked_again_when_a_person_says_so(tmp_path, clock, caps
     def answer(url):
         return 410 if "0.1" in url else 200, {}, b"<rss/>"
 
-    asked = crawl_for(scheduler, clock, 240, answer)
-    assert sum(url == urls[0] for _, url in asked) == 1
+    requested = crawl_for(scheduler, clock, 240, answer)
+    assert sum(url == urls[0] for _, url in requested) == 1
     assert main(["ask", str(folder), urls[0]]) == 0
-    asked = crawl_for(scheduler, clock, 240, answer)
-    assert sum(url == urls[0] for _, url in asked) == 1
+    requested = crawl_for(scheduler, clock, 240, answer)
+    assert sum(url == urls[0] for _, url in requested) == 1
     assert main(["ask", str(folder), "http://127.0.0.7/"]) == 1
     assert "must be the address of a source of the crawl" in capsys.readouterr().err
 

@@ -109,8 +109,8 @@ def test_a_forbidden_source_is_not_asked_again_and_others_take_its_place():
 def test_a_forbidden_source_is_asked_again_when_its_rules_may_have_changed():
     crawl = frontier(budget=4, seconds=DAY / 2)
     fetched = run(crawl, 12, lambda epoch, source: FORBIDDEN if source == 1 else FOUND)
-    asked = [epoch for epoch, arms in enumerate(fetched) if 1 in arms]
-    assert asked == [0, 2, 4, 8]  # a day at least, and longer each time
+    fetched_at = [epoch for epoch, arms in enumerate(fetched) if 1 in arms]
+    assert fetched_at == [0, 2, 4, 8]  # a day at least, and longer each time
 
 
 def test_a_source_that_is_gone_is_not_asked_until_a_person_says_so():
@@ -424,7 +424,7 @@ def test_what_ends_between_two_epochs_counts_at_once():
 
 
 def test_minimal_and_maximal_ages():
-    """Feed 0 is worth everything and may be asked every third epoch, feed 5 comes every tenth."""
+    """Feed 0 is worth everything and may be fetched every third epoch, feed 5 comes every tenth."""
     sources = Sources([9.0, 1, 1, 1, 1, 0.0], np.ones(6), np.full(6, 0.1))
     least, most = [3, 0, 0, 0, 0, 0], [99, 99, 99, 99, 99, 10]
     crawl = frontier(WhittlePolicy(sources), range(6), 1, min_age=least, max_age=most)
@@ -438,8 +438,8 @@ def test_minimal_and_maximal_ages():
 
 def named(names, policy=None, **options):
     """A crawl by a policy that learns; draws and floors would break ties by row."""
-    told = CertaintyEquivalenceOptions(exploration="gain", floor=0.0)
-    policy = policy or CertaintyEquivalence(len(names), told)
+    settings = CertaintyEquivalenceOptions(exploration="gain", floor=0.0)
+    policy = policy or CertaintyEquivalence(len(names), settings)
     return frontier(policy, names, min(2, len(names)), names=names, **options)
 
 
@@ -490,11 +490,11 @@ def test_new_sources_are_as_never_crawled_and_those_that_come_back_are_as_they_w
         named(["a", "a"])
 
 
-class Told:
-    """A learner that keeps what it is told."""
+class RecordingLearner:
+    """A learner that records its observations."""
 
     def __init__(self, sees_items):
-        self.sees_items, self.told = sees_items, []
+        self.sees_items, self.observed = sees_items, []
 
     def select(self, observation, budget, rng):
         return np.arange(budget)
@@ -502,7 +502,7 @@ class Told:
     def update(self, arms, rewards):
         items = isinstance(rewards, ItemSums)
         values = (rewards.worth, rewards.aged) if items else (rewards,)
-        self.told.append((arms.tolist(), *(value.tolist() for value in values)))
+        self.observed.append((arms.tolist(), *(value.tolist() for value in values)))
 
     def state(self):
         return {}
@@ -512,15 +512,15 @@ class Told:
 
 
 @pytest.mark.parametrize("sees_items", [True, False])
-def test_a_learner_is_told_of_ages_in_epochs_where_they_can_be(sees_items):
+def test_a_learner_observes_ages_in_epochs_if_they_are_plausible(sees_items):
     """Source 1 has no dates, and the items of source 2 are older than its age."""
-    policy = Told(sees_items)
+    policy = RecordingLearner(sees_items)
     crawl = Frontier(policy, range(4), 4, rng=np.random.default_rng(0), seconds=10.0)
     crawl.choose()
     for source, aged in enumerate((5.0, None, 31.0, 0.0)):
         worth = 0.0 if source == 3 else 2.0
         crawl.settle(Outcome(source, FOUND, reward=worth, aged=aged))
     if sees_items:
-        assert policy.told == [([0, 3], [2.0, 0.0], [0.5, 0.0]), ([1, 2], [2.0, 2.0])]
+        assert policy.observed == [([0, 3], [2.0, 0.0], [0.5, 0.0]), ([1, 2], [2.0, 2.0])]
     else:
-        assert policy.told == [([0, 1, 2, 3], [2.0, 2.0, 2.0, 0.0])]
+        assert policy.observed == [([0, 1, 2, 3], [2.0, 2.0, 2.0, 0.0])]

@@ -77,9 +77,9 @@ def test_mean_ages_are_those_of_their_balances(discipline, load, share):
 def test_the_mean_age_last_come_with_one_source_is_the_published_one():
     """Inoue and others (2019), equation 70, for exponential times of indexing."""
     for load in (0.05, 0.5, 0.95):
-        told = load + (1 - load) ** 2 * (1 + load) / load + 2
+        expected = load + (1 - load) ** 2 * (1 + load) / load + 2
         assert experiment.mean_age(load, experiment.DISCIPLINES[3]) == pytest.approx(
-            told, rel=1e-12
+            expected, rel=1e-12
         )
 
 
