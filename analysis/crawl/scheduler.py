@@ -1,24 +1,23 @@
 """A Scrapy scheduler that fetches sources epoch by epoch, in the order of a policy.
 
-``SCHEDULER = "analysis.crawl.scheduler.EpochScheduler"`` makes Scrapy ask a policy of this package.
-It has to be the scheduler: Scrapy's queues order requests once and for all, and an index rises with
-age. Requests that a spider adds wait in line behind those of the epoch.
+``SCHEDULER = "analysis.crawl.scheduler.EpochScheduler"`` makes Scrapy use it. A policy has to be
+the scheduler: Scrapy's queues order requests once, while an index increases with age. Requests that
+a spider adds are queued behind those of the epoch.
 
-`analysis.crawl.settings` lists the settings of its own. Of Scrapy's, ``JOBDIR`` keeps the state,
-``ROBOTSTXT_OBEY``, ``ROBOTSTXT_PARSER``, ``ROBOTSTXT_USER_AGENT`` and ``USER_AGENT`` say what of
-robots.txt holds, ``REDIRECT_MAX_TIMES`` how many redirects are followed; delays, time-outs and
-concurrency mean what they always mean.
+`analysis.crawl.settings` lists its own settings. Of Scrapy's, ``JOBDIR`` is the folder of the
+state, ``ROBOTSTXT_OBEY``, ``ROBOTSTXT_PARSER``, ``ROBOTSTXT_USER_AGENT`` and ``USER_AGENT`` apply
+to robots.txt, ``REDIRECT_MAX_TIMES`` to redirects; delays, time-outs and concurrency have their
+usual meaning.
 
-`analysis.crawl.fetching.requests` makes the requests, those for robots.txt among them, follows
-redirects, and keeps crawl delays. The fetches of an epoch are spread over its length. In real time
-an epoch ends when the next one begins: what is under way then is late and counts for the next. In
-virtual time an epoch takes as long as it takes.
+`analysis.crawl.fetching.requests` makes the requests, also those for robots.txt, follows redirects,
+and keeps crawl delays. The fetches of an epoch are spread over its length. In real time an epoch
+ends when the next one begins: unfinished fetches are late and count for the next. In virtual time
+an epoch ends when its last fetch does.
 
-A fetch is settled when Scrapy's scraper has done with its response, so that its items have left the
-pipelines, and the files of ``FEEDS`` are flushed. A kill before that makes the fetch again: items
-are delivered at least once, and a line of JSON that the kill has torn is cut off. What one kill can
-repeat is what was under way: at most as many responses as ``CONCURRENT_REQUESTS`` and the scraper
-hold at a time.
+A fetch is settled when Scrapy's scraper has finished its response, so that its items have left the
+pipelines, and the files of ``FEEDS`` are flushed. After a kill, fetches that were not settled are
+repeated: items are delivered at least once, and an incomplete last line of JSON is cut off. One
+kill repeats at most as many responses as ``CONCURRENT_REQUESTS`` and the scraper hold at a time.
 """
 
 from __future__ import annotations
@@ -71,19 +70,19 @@ class FeedSpider(Spider):
 
 
 class EpochScheduler(BaseScheduler):
-    """Fetch what a policy chooses, epoch by epoch; see the module for the settings.
+    """Fetch the sources that a policy chooses, epoch by epoch; see the module for the settings.
 
     Parameters
     ----------
     crawler : scrapy.crawler.Crawler
-        Whose settings and engine are used.
+        Supplies settings and engine.
 
     Attributes
     ----------
     frontier : Frontier
         The state of the crawl, once it is open.
     store : Log
-        What was fetched; on disk if there is a ``JOBDIR``.
+        Log of the fetches; on disk if there is a ``JOBDIR``.
     """
 
     frontier: Frontier
@@ -93,7 +92,7 @@ class EpochScheduler(BaseScheduler):
         self.store = Log()
         self._released: deque[Request] = deque()
         self._others: deque[Request] = deque()
-        self._before: list[Outcome] = []  # what ended in the open epoch before a kill
+        self._before: list[Outcome] = []  # outcomes of the open epoch before a kill
         self._began = 0.0
         self._alarm: tuple[float, Any] | None = None
 
@@ -108,7 +107,7 @@ class EpochScheduler(BaseScheduler):
         Raises
         ------
         ValueError
-            Naming the setting, its value and what is allowed, or the file that is no state.
+            Naming the setting, its value and what is allowed, or the invalid file of the state.
         """
         try:
             self._prepare()
@@ -145,35 +144,35 @@ class EpochScheduler(BaseScheduler):
         self._place(range(len(self.frontier.names)))
         delays = dict(self.frontier.crawl_delay)
         self._requests.delays = delays
-        self._requests.asked = dict.fromkeys(delays, self.now())  # it may have been just before
+        self._requests.requested = dict.fromkeys(delays, self.now())  # as if requested just now
         self._before = self.store.finished(self.frontier)
         self._resume()
 
     def _resume(self) -> None:
-        """Continue an epoch that a kill has interrupted."""
+        """Continue an epoch that was interrupted by a kill."""
         if self._before and not self._done:
             self._begin()
 
     def close(self, reason: str) -> None:
-        """Settle what has left the pipelines, and close the files."""
+        """Settle the fetches whose items have left the pipelines, and close the files."""
         if hasattr(self, "frontier"):  # else the settings were refused
             self._settle_scraped()
         self.store.close()
 
     def has_pending_requests(self) -> bool:
-        """Whether the crawl goes on."""
+        """Whether the crawl has not ended."""
         frontier = self.frontier
         requests = len(self._requests) or self._requests.ended
         under_way = requests or self._released or self._others
         return bool(under_way or frontier.is_open or frontier.late or not self._done)
 
     def enqueue_request(self, request: Request) -> bool:
-        """Put one of the epoch's requests first in line, and all others last."""
+        """Queue a request of the epoch before all others, and any other request last."""
         (self._released if "job" in request.meta else self._others).append(request)
         return True
 
     def next_request(self) -> Request | None:
-        """Return a request of this epoch, or of the next one when its time has come."""
+        """Return a request of this epoch, or of the next one if its time has come."""
         self._settle_scraped()
         if self._released:
             return self._released.popleft()
@@ -221,7 +220,7 @@ class EpochScheduler(BaseScheduler):
         """Return the time at which the next epoch begins."""
         epoch = self.frontier.epoch + self.frontier.is_open
         if self._given.epochs is not None and epoch >= self._given.epochs:
-            return np.inf  # nothing comes after the last one
+            return np.inf  # there is no epoch after the last one
         return self._began + epoch * self._given.period
 
     def _advance(self) -> None:
@@ -252,15 +251,15 @@ class EpochScheduler(BaseScheduler):
                 self._requests.revive(name)
 
     def _look_for_changes(self) -> None:
-        """Read the list of sources again if it has changed; keep the old one where it is invalid.
+        """Read the list of sources again if it has changed; keep the old one if it is invalid.
 
-        The state of a source is kept by its address; a new source has never been fetched.
+        The state of a source is kept by its URL; a new source has never been fetched.
         """
         version = file_version(self._given.sources)
         if version == self._version:
             return
         if version != self._unfinished and not ends_in_newline(self._given.sources):
-            self._unfinished = version  # it may be half written: taken up if it stays as it is
+            self._unfinished = version  # it may be incomplete: used if it does not change
             return
         self._version = version
         old = self.frontier
@@ -278,7 +277,7 @@ class EpochScheduler(BaseScheduler):
         logger.info("The list of sources has changed: %d sources", len(new.names))
 
     def _begin(self) -> None:
-        """Open an epoch: queue what the policy chooses and was not fetched before a kill."""
+        """Open an epoch: queue the chosen sources that were not fetched before a kill."""
         frontier = self.frontier
         ends = self._began + (frontier.epoch + 1) * self._given.period
         chosen = frontier.choose().tolist()
@@ -293,7 +292,7 @@ class EpochScheduler(BaseScheduler):
             self._save()
 
     def _spread(self, sources: list[int], ends: float) -> None:
-        """Queue the fetches of an epoch: each host's evenly over its time, hosts one by one."""
+        """Queue the fetches of an epoch: those of a host evenly over its time, host by host."""
         now = self.now()
         hosts: dict[str, list[Job]] = {}
         for i in sources:
@@ -306,19 +305,19 @@ class EpochScheduler(BaseScheduler):
                 self._requests.push(job, now + share * max(ends - now, 0.0))
 
     def _address(self, source: int) -> str:
-        """Return where a source is asked: where it has moved to, unless that failed."""
+        """Return the URL of a source: the target of its permanent redirect, unless that failed."""
         moved = Memory.read(self.frontier.memory[source]).moved
         return (
             moved if moved and not self.frontier.failures[source] else self.frontier.names[source]
         )
 
     def _place(self, sources: Iterable[int]) -> None:
-        """Count each source for the host at which it is asked."""
+        """Assign each source to the host of its current URL."""
         for i in sources:
             self.frontier.move(i, host_of(self._address(i)))
 
-    def may_ask(self, job: Job) -> bool:
-        """Return whether the host of a job is one that this process may ask."""
+    def may_request(self, job: Job) -> bool:
+        """Return whether this process may send requests to the host of a job."""
         return True
 
     def _settle_scraped(self) -> None:
@@ -339,7 +338,7 @@ class EpochScheduler(BaseScheduler):
         """Log how the fetch of a source ended, and pass it to the frontier."""
         frontier = self.frontier
         if name not in frontier.number:
-            return  # it has left the list
+            return  # no longer listed
         source, epoch = frontier.number[name], frontier.epoch
         host = host_of(self._address(source))
         outcome = Outcome(source, delay=self._requests.delay_of(host), **found)

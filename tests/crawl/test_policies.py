@@ -40,7 +40,7 @@ def test_the_index_policy_holds_no_more_after_400_epochs_of_trouble_than_at_firs
 
 def test_a_turn_survives_a_restart():
     one, other = TurnPolicy(5), TurnPolicy(5)
-    one.asked(np.array([3, 1]))
+    one.record_choice(np.array([3, 1]))
     other.restore(one.state())
     assert other.select(None, 3).tolist() == one.select(None, 3).tolist() == [0, 2, 4]
 

@@ -104,9 +104,9 @@ class PartScheduler(EpochScheduler):
         self, sources: Mapping[str, SourceState], hosts: Mapping[str, HostState]
     ) -> bool:
         """Add the states of sources and hosts that this part takes over from another."""
-        self.frontier.take_over(sources, hosts)
+        self.frontier.import_state(sources, hosts)
         self._requests.delays |= self.frontier.crawl_delay
-        self._requests.asked |= dict.fromkeys(hosts, self.now())  # as if requested just now
+        self._requests.requested |= dict.fromkeys(hosts, self.now())  # as if requested just now
         return True
 
     def stop(self) -> bool:
@@ -128,7 +128,7 @@ class PartScheduler(EpochScheduler):
     def _next_epoch(self) -> float:
         return np.inf
 
-    def may_ask(self, job: Job) -> bool:
+    def may_request(self, job: Job) -> bool:
         """Return whether the host of a job belongs to this part; note a redirect that leaves it."""
         host = host_of(job.url)
         home = host_of(job.source or job.authority)

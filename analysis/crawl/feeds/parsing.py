@@ -1,11 +1,11 @@
-"""Parsing of feeds: the items that a reply lists, and how long the feed asks to be left alone.
+"""Parsing of feeds: the items that a reply lists, and the rest that the feed asks for.
 
-RSS 0.9 to 2.0 and Atom are read in three steps. w3lib finds the encoding; lxml reads what is not
-well formed, without entities and without the network, and what a feed does not need here (contents,
-pictures, unknown elements, all items after the first `MOST_ITEMS`) is dropped; feedparser, which
-knows what each dialect calls an id or a date, reads the rest. A feed that feedparser cannot read
-strictly would go to a second parser of it that takes a minute for a megabyte of open tags; after
-lxml there is none. feedparser 6 does not read JSON Feed, whose items are a list of JSON objects.
+RSS 0.9 to 2.0 and Atom are read in three steps. w3lib finds the encoding; lxml reads XML that is
+not well formed, without entities and without the network, and elements that are not needed here
+(contents, pictures, unknown ones, all items after the first `MOST_ITEMS`) are dropped; feedparser,
+which knows the names of ids and dates in each dialect, reads the rest. Without lxml, feedparser
+would use its lenient parser on malformed feeds, which takes a minute for a megabyte of open tags.
+feedparser 6 does not read JSON Feed, whose items are a list of JSON objects.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _PERIODS = {
 
 
 class Unreadable(ValueError):
-    """A reply from which nothing can be learned about the source."""
+    """A reply without information on the source."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """What a feed says of one of its items; None where it says nothing."""
+    """The fields of one item in a feed; None for a missing one."""
 
     id: str
     title: str
@@ -59,7 +59,7 @@ class Item:
 
 
 def listed_items(reply: Reply) -> tuple[list[Item], float]:
-    """Return the items of a feed, as it lists them, and the seconds of rest that it asks for."""
+    """Return the items of a feed, in its order, and the seconds of rest that it asks for."""
     kind = reply.headers.get("content-type")
     try:
         text = html_to_unicode(kind, reply.body, auto_detect_fun=_guess)[1]
@@ -79,7 +79,7 @@ def listed_items(reply: Reply) -> tuple[list[Item], float]:
 
 
 def _guess(body: bytes) -> str | None:
-    """Take bytes that do not say what they are for UTF-8, if they are."""
+    """Return "utf-8" if bytes without a declared encoding are valid UTF-8."""
     try:
         body.decode("utf-8")
     except UnicodeDecodeError:
@@ -100,12 +100,12 @@ def _root(text: str) -> Any:
     if root is None or _local(root) not in _ROOTS:
         raise Unreadable("not a feed" if root is None else f"not a feed: <{_local(root)}>")
     if len(root) and not _is_whole(text, root, parser.error_log):
-        raise Unreadable("not a feed: it is cut short, too deep or too entangled")
+        raise Unreadable("not a feed: it is truncated, too deep or too nested")
     return root
 
 
 def _trim(root: Any) -> None:
-    """Leave nothing in a feed but what is needed here."""
+    """Drop all elements of a feed that are not needed here."""
     etree.strip_tags(root, etree.Entity)
     for parent in (root, *(node for node in root if _local(node) == "channel")):
         items = [node for node in parent if _local(node) in _ITEMS]
@@ -117,7 +117,7 @@ def _trim(root: Any) -> None:
 
 
 def _is_whole(text: str, root: Any, errors: Any) -> bool:
-    """Return whether the root of a feed is closed, and all of it was read."""
+    """Return whether the root element of a feed is closed, and all of the text was read."""
     name = etree.QName(root).localname
     closed = f"</{root.prefix}:{name}" if root.prefix else f"</{name}"
     too_deep = etree.ErrorTypes.ERR_RESOURCE_LIMIT
@@ -125,7 +125,7 @@ def _is_whole(text: str, root: Any, errors: Any) -> bool:
 
 
 def _keep_facts(parent: Any, others: set[Any]) -> None:
-    """Drop all children of an element but its facts, one of each name, and some others."""
+    """Drop all children of an element except one of each name in `_FACTS`, and some others."""
     seen = set()
     for node in list(parent):
         name = _local(node)
@@ -158,8 +158,8 @@ def _stated(node: Any) -> Item:
 
 
 def _plain(entry: Any) -> Item:
-    """Read an item as feedparser gives it."""
-    # Asked by itself, feedparser gives one date for the other, and warns that it will not for long.
+    """Return an item of feedparser's as an `Item`."""
+    # feedparser returns another date for a missing one, with a warning: take the stored values.
     date = dict.get(entry, "published_parsed") or dict.get(entry, "updated_parsed")
     id = entry.get("id") or entry.get("link") or ""
     return Item(id, entry.get("title", ""), _seconds(date))

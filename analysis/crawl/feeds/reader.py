@@ -1,9 +1,9 @@
 """Reading of a feed in a reply: its new items, their value, and the state for the next request.
 
 A reader is a function ``(reply, memory) -> Reading``; `FeedReader` reads RSS 0.9 to 2.0, Atom and
-JSON Feed. The memory of a source is a string that the reader alone understands, empty before the
-first crawl. A reply that says nothing about the source (an error, a body that is no feed) raises
-`Unreadable`: the crawl counts as failed, and what was remembered stays.
+JSON Feed. The memory of a source is a string that only the reader interprets, empty before the
+first fetch. A reply without information on the source (an error, a body that is not a feed) raises
+`Unreadable`: the fetch counts as failed, and the memory does not change.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from analysis.crawl.feeds.parsing import Item, Unreadable, listed_items
 from analysis.crawl.feeds.reply import Reply
 
 HALF_LIFE = 86_400.0
-"""Seconds in which an item loses half of its worth, unless said otherwise."""
+"""Default seconds in which an item loses half of its value."""
 REMEMBERED = 500
-"""Items that were listed before and are remembered, beside those of the last listing."""
+"""Earlier items that are remembered in addition to those of the last listing."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What one crawl found.
+    """Result of reading one reply.
 
     Attributes
     ----------
     reward : float
-        Worth of the new items.
+        Value of the new items.
     items : tuple of dict
         The new items: id, title, published (ISO 8601 in UTC, or empty), value.
     memory : str
-        What to hand to the reader the next time.
+        Memory for the next reading.
     rest : float
-        Seconds for which the feed itself asks not to be read again.
+        Seconds of rest that the feed itself asks for.
     known : int
         Number of listed items that had been listed before.
     ages : tuple of float
-        Ages of all listed items in seconds, in increasing order; empty where dates are not to be
-        believed (`analysis.crawl.feeds.listing`).
+        Ages of all listed items in seconds, in increasing order; empty if dates are implausible
+        (`analysis.crawl.feeds.listing`).
     aged : float or None
-        Sum of worth times age in seconds over the new items, by their dates; None where one has no
-        date, or dates are not to be believed.
+        Sum of value times age in seconds over the new items, by their dates; None if a date is
+        missing or implausible.
     """
 
     reward: float
@@ -64,11 +64,11 @@ class Reading:
 class FeedReader:
     """A reader of RSS, Atom and JSON Feed.
 
-    An item is new if the source has not listed it before. It is known by its id, by its link where
-    it has none, or else by its title and date; an item that leaves the listing is still known while
-    fewer than `REMEMBERED` others have left it since. An item is worth what its ``value`` element
-    (namespace `SPACE` of `analysis.crawl.feeds.reply`) says; without one 2^(-age/h), by its date
-    and the time of the reply, for a half-life h, and 1 if it has no date or lies in the future.
+    An item is new if the source has not listed it before. It is identified by its id, by its link
+    without an id, or else by its title and date; an item that is no longer listed is remembered
+    until `REMEMBERED` others have left the listing after it. Its value is that of its ``value``
+    element (namespace `SPACE` of `analysis.crawl.feeds.reply`); without one 2^(-age/h), by its date
+    and the time of the reply, for a half-life h, and 1 if it has no date or one in the future.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class FeedReader:
 
 
 def _aged(items: Sequence[Item], worth: Sequence[float], now: float | None) -> float | None:
-    """Return the sum of worth times age in seconds, or None if an age is missing or too large."""
+    """Return the sum of value times age in seconds, or None if an age is missing or too large."""
     total = 0.0
     for item, value in zip(items, worth, strict=True):
         if item.published is None or now is None:
@@ -152,9 +152,9 @@ def read_feed(reply: Reply, memory: str) -> Reading:
     Parameters
     ----------
     reply : Reply
-        Status 304, for a feed without news, or 2xx with the feed.
+        Status 304, for a feed without changes, or 2xx with the feed.
     memory : str
-        Of the last reading, or empty.
+        Memory of the last reading, or empty.
 
     Returns
     -------
@@ -163,8 +163,8 @@ def read_feed(reply: Reply, memory: str) -> Reading:
     Raises
     ------
     Unreadable
-        For any other status, a body that is no feed or is cut short, a value that is no number in
-        [0, inf), or a sum of values that is none.
+        For any other status, a body that is not a feed or is truncated, a value that is not a
+        number in [0, inf), or a sum of values that is not.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def read_feed(reply: Reply, memory: str) -> Reading:
 
 
 def _kept(memory: str) -> dict[str, Any]:
-    """Return what a reading has left: the items that are known, and the rest that was asked for."""
+    """Parse a memory: the ids of remembered items, and the rest that the feed asked for."""
     check_kind("memory", memory, str)
     if not memory:
         return {"ids": [], "rest": 0.0}
@@ -190,11 +190,11 @@ def _kept(memory: str) -> dict[str, Any]:
             return kept
     except (ValueError, TypeError, KeyError):
         pass
-    raise ValueError(f"memory must be that of a reading, or empty, got {shown(memory)}")
+    raise ValueError(f"memory must come from a reading, or be empty, got {shown(memory)}")
 
 
 def _name(item: Item) -> str:
-    """Return a short name by which an item is known: its id, or else its title and date."""
+    """Return the short name that identifies an item: its id, or else its title and date."""
     text = item.id or json.dumps([item.title, item.published])
     return hashlib.blake2b(text.encode(errors="replace"), digest_size=9).hexdigest()
 

@@ -1,8 +1,7 @@
-"""Requests for pages and robots.txt: when each may be made, and what its reply says.
+"""Requests for pages and robots.txt: when each may be made, and how its reply is handled.
 
-Nothing is asked of a host but what its robots.txt allows, redirect targets included, and nothing
-sooner than its crawl delay after the request before: redirects are followed here and robots.txt is
-requested here, so that both hold for every request.
+Every request is allowed by the host's robots.txt and made no sooner than its crawl delay after the
+one before, also redirect targets: redirects are followed and robots.txt is requested here.
 """
 
 from __future__ import annotations
@@ -54,18 +53,18 @@ logger = logging.getLogger(__name__)
 
 
 class Crawl(Protocol):
-    """What requests need of the crawl that makes them."""
+    """The interface of a crawl that its requests use."""
 
     frontier: Frontier
 
     def now(self) -> float:
         """Return the time of the crawl."""
 
-    def may_ask(self, job: Job) -> bool:
-        """Return whether the host of a job is one that this process may ask."""
+    def may_request(self, job: Job) -> bool:
+        """Return whether this process may send requests to the host of a job."""
 
     def settle(self, name: str, **found: Any) -> None:
-        """Record how the fetch of a source ended, by the fields of its `Outcome`."""
+        """Record the outcome of a fetch, by the fields of its `Outcome`."""
 
     def wait(self) -> None:
         """Set a timer for the next request."""
@@ -73,20 +72,20 @@ class Crawl(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """One request that is to be made: for the page of a source, or for a robots.txt.
+    """A request that is to be made: for the page of a source, or for a robots.txt.
 
     Attributes
     ----------
     url : str
-        Address to ask.
+        URL of the request.
     source : str
         Name of the source; empty for a robots.txt.
     authority : str
-        Whose robots.txt it is; empty for a page.
+        Authority of a robots.txt; empty for a page.
     hops : int
-        Redirects that led here.
+        Number of redirects before this request.
     moved : str
-        Where permanent redirects alone have led, empty for nowhere.
+        Target of the permanent redirects before it, empty if there are none.
     """
 
     url: str
@@ -97,26 +96,26 @@ class Job:
 
 
 class Requests:
-    """The requests of a crawl, by the time from which on each may be made.
+    """The requests of a crawl, by the time at which each may be made.
 
     Parameters
     ----------
     crawl : Crawl
         The crawl.
     crawler : scrapy.crawler.Crawler
-        Whose settings say what of robots.txt holds and how many redirects are followed.
+        Supplies the settings for robots.txt and redirects.
     reader : callable
         Reads replies, as `analysis.crawl.feeds.reader` describes.
     virtual : bool
-        Whether time is virtual: nothing then waits.
+        Whether time is virtual: then nothing waits.
     longest_rest : float
-        Most seconds of rest, crawl delays among them, that a site can ask for.
+        Longest rest or crawl delay that a site can ask for, in seconds.
     local_addresses : bool
-        Whether addresses of local networks may be asked.
+        Whether addresses of local networks are allowed.
 
     Attributes
     ----------
-    delays, asked : dict of str to float
+    delays, requested : dict of str to float
         Crawl delay of each host whose rules are known, and time of the last request to each.
     ended : list
         Requests whose items may still be in a pipeline, with source and outcome.
@@ -143,10 +142,14 @@ class Requests:
         self._network = Network(local_addresses)
         self._queue: list[tuple[float, int, Job]] = []
         self._count = itertools.count()
-        self._parked: dict[str, list[Job]] = {}  # pages that wait for a robots.txt, by authority
-        self._rests: dict[str, float] = {}  # time before which a source or host is left alone
+        self._awaiting_rules: dict[
+            str, list[Job]
+        ] = {}  # pages that wait for a robots.txt, by authority
+        self._rests: dict[
+            str, float
+        ] = {}  # time before which no request is made to a source or host
         self.delays: dict[str, float] = {}
-        self.asked: dict[str, float] = {}
+        self.requested: dict[str, float] = {}
         self.ended: list[tuple[Any, str, dict[str, Any]]] = []
 
     def __len__(self) -> int:
@@ -154,38 +157,38 @@ class Requests:
 
     @property
     def due(self) -> float:
-        """Time from which on the next request may be made; infinite where there is none."""
+        """Time at which the next request may be made; infinite if there is none."""
         return self._queue[0][0] if self._queue else np.inf
 
     def push(self, job: Job, due: float) -> None:
-        """Queue a job that may be asked from a time on."""
+        """Queue a job that may be requested from a time on."""
         heapq.heappush(self._queue, (due, next(self._count), job))
 
     def pop(self, now: float) -> Job | None:
-        """Return the next job whose time has come, in virtual time the next one; or None."""
+        """Return the next job that is due, in virtual time the next job; None without one."""
         if self._queue and (self._virtual or self._queue[0][0] <= now):
             return heapq.heappop(self._queue)[2]
         return None
 
     def rest(self, place: str, seconds: float) -> None:
-        """Leave a source or host alone for some seconds, at most `longest_rest`."""
+        """Make no requests to a source or host for some seconds, at most `longest_rest`."""
         if seconds > 0:
             self._rests[place] = self._crawl.now() + min(seconds, self._longest)
 
     def revive(self, place: str) -> None:
-        """Forget that a source is to be left alone."""
+        """End the rest of a source."""
         self._rests.pop(place, None)
 
     def delay_of(self, host: str) -> float | None:
-        """Return the crawl delay of a host, None where its rules are unknown."""
+        """Return the crawl delay of a host, None if its rules are unknown."""
         return self.delays.get(host) if self.obey else 0.0
 
     def release(self, job: Job) -> Request | None:
-        """Return the request of a job, unless something has to come first or it may not be made."""
+        """Return the request of a job, or None if it must wait or may not be made."""
         now = self._crawl.now()
         if job.source and job.source not in self._crawl.frontier.number:
-            return None  # it has left the list
-        if not self._crawl.may_ask(job):
+            return None  # no longer listed
+        if not self._crawl.may_request(job):
             self._failed_job(job, "its host belongs to another process")
             return None
         allowed = self._network.allows(job.url, lambda: self._looked_up(job))
@@ -198,21 +201,21 @@ class Requests:
             rules = self._robots.rules(job.url, now)
             if rules is None:
                 authority = authority_of(job.url)
-                if authority not in self._parked:
+                if authority not in self._awaiting_rules:
                     self.push(Job(f"{authority}/robots.txt", authority=authority), now)
-                self._parked.setdefault(authority, []).append(job)
+                self._awaiting_rules.setdefault(authority, []).append(job)
                 return None
             if not self._robots.allows(rules, job.url):
                 self._crawl.settle(job.source, kind=FORBIDDEN, rest=rules.expires - now)
                 return None
-        if not self._virtual:  # robots.txt keeps the delay too, once it is known
+        if not self._virtual:  # requests for robots.txt respect the delay too, once it is known
             host = host_of(job.url)
-            after = self.asked.get(host, -np.inf) + self.delays.get(host, 0.0)
+            after = self.requested.get(host, -np.inf) + self.delays.get(host, 0.0)
             due = max(after, self._rests.get(host, 0.0), self._rests.get(job.source, 0.0))
             if due > now:
                 self.push(job, due)
                 return None
-            self.asked[host] = now
+            self.requested[host] = now
         return self._request(job)
 
     def _request(self, job: Job) -> Request:
@@ -231,16 +234,16 @@ class Requests:
             meta={
                 "job": job,
                 "handle_httpstatus_all": True,
-                "dont_redirect": True,  # each address is checked here before it is asked
+                "dont_redirect": True,  # each address is checked here before a request
                 "dont_obey_robotstxt": True,
-                "dont_retry": True,  # the frontier knows when to come back
+                "dont_retry": True,  # the frontier decides when to try again
                 "dont_merge_cookies": True,
                 "download_maxsize": MOST_BYTES,
             },
         )
 
     def received(self, data: bytes, request: Request) -> None:
-        """Stop the download of a robots.txt when enough of it is there."""
+        """Stop the download of a robots.txt after `MOST_ROBOTS` bytes."""
         job = request.meta.get("job")
         if job is not None and job.authority:
             request.meta["received"] = request.meta.get("received", 0) + len(data)
@@ -263,7 +266,7 @@ class Requests:
         if rules is not None:
             host = host_of(authority)
             self.delays[host] = rules.delay
-        for job in self._parked.pop(authority, []):
+        for job in self._awaiting_rules.pop(authority, []):
             if rules is None:
                 self._crawl.settle(job.source, kind=FAILED, status=max(status, 0), host_rest=wait)
             else:
@@ -316,7 +319,7 @@ class Requests:
                 "memory": kept.text(),
                 "rest": max(fresh_for(reply.headers, self._crawl.now()), reading.rest),
             }
-            Outcome(0, **found)  # raises where the reader's numbers are impossible
+            Outcome(0, **found)  # raises if the reader's numbers are invalid
         except Unreadable as error:
             logger.info("%s: %s", job.url, error)
         except Exception:
@@ -336,7 +339,7 @@ class Requests:
         self.push(replace(job, url=target, hops=job.hops + 1, moved=moved), self._crawl.now())
 
     def _failed(self, failure: Failure) -> None:
-        """Settle a request that got no answer."""
+        """Settle a request without an answer."""
         self._failed_job(failure.request.meta["job"], failure.getErrorMessage())  # type: ignore[attr-defined]
 
     def _failed_job(self, job: Job, reason: str) -> None:
@@ -347,6 +350,6 @@ class Requests:
             self._learn_rules(job.authority, 0, b"", 0.0)
 
     def _looked_up(self, job: Job) -> None:
-        """Queue a job whose address has been looked up."""
+        """Queue a job whose host name has been resolved."""
         self.push(job, self._crawl.now())
         self._crawl.wait()

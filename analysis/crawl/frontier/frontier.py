@@ -1,28 +1,28 @@
-"""Which sources to fetch in which epoch, whatever fetches them: the state of a crawl.
+"""The state of a crawl: the sources to fetch in each epoch, for any fetcher.
 
-The frontier asks a policy (or a learner) for as many sources as the budget allows and passes the
+The frontier gets from a policy (or a learner) as many sources as the budget allows and passes the
 results of their fetches to it. It handles what the model does not have:
 
 * *Crawl delays* of hosts, in seconds (`analysis.crawl.frontier.hosts`).
-* A *failed* fetch (an error, a time-out, no feed) has used one fetch of the budget and gives no
+* A *failed* fetch (an error, a time-out, no feed) uses one fetch of the budget and gives no
   observation. The source's age keeps increasing; the source is not fetched for
-  1, 2, 4, ... epochs after the first, second, third, ... failure in a row, at most `patience`.
-* A source that robots.txt *forbids* is not fetched for as long, and for a day at least
+  1, 2, 4, ... epochs after the first, second, third, ... consecutive failure, at most `patience`.
+* A source that robots.txt *forbids* is not fetched for as long, and for at least a day
   (RFC 9309, section 2.4: rules are not used for longer).
 * A source that is *gone* (HTTP status 410) is not fetched again until `revive` is called.
 * A reply may state a *rest*: seconds in which its source, or the whole host, is not to be fetched
-  (``Retry-After``, ``Cache-Control``); at most `longest` seconds are kept.
-* A fetch that is still under way when its epoch is closed is *late*: its source is not chosen
-  again before it ends, and what it finds counts for the epoch in which it ends.
+  (``Retry-After``, ``Cache-Control``), limited to `longest` seconds.
+* A fetch that has not ended when its epoch is closed is *late*: its source is not chosen again
+  before it ends, and the result counts for the epoch in which it ends.
 
-The policy sees the true age of every source. Those that it names are taken in its own order of
+The policy observes the true age of every source. Its choices are used in its own order of
 preference, which is that of its choices for budgets of 1, 2, 3, ...; sources that may not be
-fetched, and those of a host that has no place left, are passed over. Sources at their maximal age
-come before all others, the longest overdue first.
+fetched, or whose host allows no more fetches, are passed over. Sources at their maximal age come
+before all others, the longest overdue first.
 
-Sources and hosts are known by their names (a source's is its address, as a rule), so that a state
-can be restored to another list: sources that are new are as never crawled, and those that are gone
-from the list are kept aside until they come back.
+Sources and hosts are identified by name (a source usually by its URL), so that a state can be
+restored for another list: new sources are as never crawled, and the state of sources that are no
+longer listed is kept in case they return.
 """
 
 from __future__ import annotations
@@ -71,24 +71,24 @@ class Frontier:
     Parameters
     ----------
     policy : Policy
-        What chooses. Optional methods are called: ``observe`` with the outcomes of
-        successful fetches or, without it, ``update`` with their rewards (as `ItemSums` where its
-        attribute ``sees_items`` is true and new items have ages); ``asked`` with the sources that
-        are fetched. `RoundRobinPolicy` is replaced by `TurnPolicy`.
+        The policy. Its optional methods are called: ``observe`` with the outcomes of successful
+        fetches or, without it, ``update`` with their rewards (as `ItemSums` if its attribute
+        ``sees_items`` is true and new items have ages); ``record_choice`` with the sources that are
+        fetched. `RoundRobinPolicy` is replaced by `TurnPolicy`.
     hosts : sequence
         Host of each of the N sources, by any name.
     budget : int
         Fetches in an epoch, from 1 to N.
     rng : numpy.random.Generator
-        For policies that draw.
+        For randomised policies.
     ages : int or array_like of int, shape (N,)
         Epochs since the last fetch of each source, 1 at the epoch that follows it.
     seconds : float
         Length of an epoch.
     patience : int
-        Most epochs for which a failing source is left alone.
+        Largest number of epochs in which a failing source is not fetched.
     longest : float
-        Most seconds of rest, crawl delays among them, that a site can ask for.
+        Longest rest or crawl delay that a site can ask for, in seconds.
     names : sequence of str, optional
         A name for each source; their numbers by default.
     min_age, max_age : int or array_like of int, shape (N,)
@@ -97,13 +97,14 @@ class Frontier:
     Attributes
     ----------
     epoch : int
-        Number of the epoch that is open, or to come.
+        Number of the epoch that is open, or of the next one.
     age, failures, rest_until : ndarray of int, shape (N,)
-        Epochs since the last fetch; failures in a row; epoch before which a source is left alone.
+        Epochs since the last fetch; consecutive failures; epoch before which a source is not
+        fetched.
     kind : list of str
-        How the last fetch of each source ended, empty before the first.
+        Outcome of the last fetch of each source, empty before the first.
     memory : list of str
-        What is remembered of each source.
+        The reader's memory of each source.
 
     Raises
     ------
@@ -157,19 +158,19 @@ class Frontier:
         self.memory = [""] * size
         self._host: list[str] = [str(host) for host in hosts]
         self._hosts = Hosts(self.seconds, self.longest)
-        self._aside: dict[str, SourceState] = {}  # sources that have left the list
+        self._aside: dict[str, SourceState] = {}  # states of sources that are no longer listed
         self._waiting: set[int] = set()
         self._late: set[int] = set()
         self._outcomes: list[Outcome] = []
 
     @property
     def is_open(self) -> bool:
-        """Whether sources of this epoch are still to be settled."""
+        """Whether fetches of this epoch have not ended."""
         return bool(self._waiting)
 
     @property
     def late(self) -> frozenset[int]:
-        """Sources whose fetch was not over when its epoch was."""
+        """Sources whose fetch did not end in its epoch."""
         return frozenset(self._late)
 
     @property
@@ -188,13 +189,13 @@ class Frontier:
     def choose(self) -> Arms:
         """Open the epoch: return the sources to fetch, in increasing order.
 
-        An epoch without any is over at once; the next call goes on to the next epoch.
+        An epoch without sources ends at once; the next call opens the next epoch.
         """
         if self._waiting:
             raise RuntimeError(f"epoch {self.epoch} is not over: {len(self._waiting)} fetches left")
-        arms = self._ask(self.budget)
-        if hasattr(self.policy, "asked"):
-            self.policy.asked(arms)
+        arms = self._selected(self.budget)
+        if hasattr(self.policy, "record_choice"):
+            self.policy.record_choice(arms)
         self._waiting = set(arms.tolist())
         self._outcomes = []
         if not self._waiting:
@@ -202,12 +203,12 @@ class Frontier:
         return arms
 
     def offers(self, most: int) -> Floats:
-        """Return the indices of the sources that `choose` would take for a budget of `most`.
+        """Return the indices of the sources that `choose` would return for a budget of `most`.
 
         Parameters
         ----------
         most : int
-            A budget; one beyond N counts as N.
+            A budget; one above N counts as N.
 
         Returns
         -------
@@ -226,17 +227,17 @@ class Frontier:
                 f"has not"
             )
         draws = self.rng.bit_generator.state
-        arms = self._ask(min(check_integer("most", most, 0), self.age.size))
+        arms = self._selected(min(check_integer("most", most, 0), self.age.size))
         self.rng.bit_generator.state = draws
         overdue = self.age[arms] >= self._most[arms]
         return np.sort(np.where(overdue, np.inf, index(self.age)[arms]))[::-1]
 
-    def take_over(
+    def import_state(
         self,
         sources: Mapping[str, SourceState],
         hosts: Mapping[str, tuple[float | None, int]],
     ) -> None:
-        """Keep what another frontier of the same epoch knew, for sources that enter the list next.
+        """Store the state of another frontier at the same epoch, for sources that are listed next.
 
         Parameters
         ----------
@@ -244,15 +245,15 @@ class Frontier:
             As in its `CrawlState`.
         """
         self._aside |= {name: s for name, s in sources.items() if name not in self.number}
-        self._hosts.take_over(hosts)
+        self._hosts.import_state(hosts)
 
     def settle(self, outcome: Outcome) -> None:
-        """Record how the fetch of one source ended; the last one ends the epoch.
+        """Record the outcome of the fetch of one source; the last one ends the epoch.
 
         Raises
         ------
         ValueError
-            If the source is not to be fetched in this epoch and is not late, or was settled before.
+            If the source is not fetched in this epoch and is not late, or was settled before.
         """
         source = outcome.source
         if source in self._late:
@@ -273,19 +274,19 @@ class Frontier:
             )
 
     def close(self) -> None:
-        """End the epoch; fetches that have not ended are late."""
+        """End the epoch; unfinished fetches are late."""
         if self._waiting:
             self._end(self._outcomes)
             self._late |= self._waiting
             self._waiting = set()
 
     def expect(self, source: int) -> None:
-        """Count a source as late: its fetch was begun by another process or before a restart."""
+        """Mark a source as late, whose fetch was begun by another process or before a restart."""
         self._late.add(check_integer("source", source, 0, self.age.size - 1))
 
     @property
     def outcomes(self) -> list[Outcome]:
-        """How the fetches of the present epoch, or of the last one, ended; by source."""
+        """Return the outcomes of the current epoch, or of the last one, by source."""
         return sorted(self._outcomes, key=lambda outcome: outcome.source)
 
     def skip(self, epochs: int) -> None:
@@ -306,7 +307,7 @@ class Frontier:
         self._host[source] = str(host)
 
     def state(self) -> CrawlState:
-        """Return all that the next epoch depends on; an epoch must not be open.
+        """Return the state on which the next epoch depends; no epoch may be open.
 
         Raises
         ------
@@ -338,12 +339,12 @@ class Frontier:
         )
 
     def restore(self, state: CrawlState) -> None:
-        """Restore a state; its list of sources may differ from this one's.
+        """Restore a state, whose list of sources may differ from this one's.
 
         Raises
         ------
         ValueError
-            If it is the state of another policy or of epochs of another length, or impossible.
+            If it is the state of another policy or of epochs of another length, or invalid.
         """
         if state.seconds != self.seconds:
             raise ValueError(f"seconds must be those of the state, {state.seconds:g}")
@@ -362,8 +363,8 @@ class Frontier:
         self._hosts.restore(state.hosts)
         self._aside = {n: s for n, s in state.sources.items() if n not in self.number}
 
-    def _ask(self, budget: int) -> Arms:
-        """Take sources in the policy's order of preference until the budget is spent."""
+    def _selected(self, budget: int) -> Arms:
+        """Choose sources in the policy's order of preference until the budget is spent."""
         size = self.age.size
         seen = Observation(self.epoch, self.age.copy(), np.full(size, np.nan))
         draws = self.rng.bit_generator.state
@@ -371,7 +372,7 @@ class Frontier:
 
         def first(count: int) -> Arms:
             if count not in answers:
-                self.rng.bit_generator.state = draws  # the same draws, whatever the number
+                self.rng.bit_generator.state = draws  # the same draws for any number
                 answers[count] = np.asarray(self.policy.select(seen, count, self.rng), np.int64)
             return answers[count]
 
@@ -382,14 +383,14 @@ class Frontier:
         while places.left and few < size:
             take_in_order(places, first, few, many)
             if first(many).size < many:
-                break  # the policy wants no more
+                break  # the policy chooses no more
             few, many = many, min(2 * many, size)
         return np.sort(np.array(places.taken, dtype=np.int64))
 
     def _end(self, outcomes: list[Outcome]) -> None:
         """Update the policy and the sources, increase all ages by one, and begin the next epoch.
 
-        Where the policy raises, nothing has changed.
+        If the policy raises an error, nothing has changed.
         """
         self._learn(sorted(outcomes, key=lambda outcome: outcome.source))
         self.age += 1
@@ -430,8 +431,8 @@ class Frontier:
     def _shows_items(self, outcome: Outcome) -> bool:
         """Whether the ages of items are passed to a learner.
 
-        Items that are on average older than the source's age were there before its last fetch; the
-        estimates suppose that they were not.
+        Items that are on average older than the source's age existed before its last fetch, which
+        the estimates exclude.
         """
         if not getattr(self.policy, "sees_items", False) or outcome.aged is None:
             return False

@@ -1,8 +1,8 @@
-"""Crawl delays of hosts, in seconds, as rests and numbers of fetches in epochs.
+"""Crawl delays of hosts in seconds, converted to epochs and numbers of fetches.
 
 With an epoch of T seconds and a crawl delay of D > T, a host rests until ceil(D / T) epochs after a
-fetch; with D <= T at most floor(T / D) of its sources are fetched in an epoch. A host of unknown
-rules is asked once in an epoch.
+fetch; with D <= T at most floor(T / D) of its sources are fetched in an epoch. From a host with
+unknown rules one source is fetched in an epoch.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from analysis.checks import check_integer, check_number
 from analysis.crawl.frontier.state import FORBIDDEN, NEVER, Outcome
 
 HostState = tuple[float | None, int]
-"""Crawl delay in seconds, None where the rules are unknown; epoch from which on to ask."""
+"""Crawl delay in seconds, None where the rules are unknown; first epoch in which to fetch."""
 
 
 class Hosts:
-    """When hosts may be asked.
+    """The epochs in which each host may be fetched from.
 
     Parameters
     ----------
     seconds : float
         Length of an epoch.
     longest : float
-        Most seconds of rest, crawl delays among them, that a site can ask for.
+        Longest rest or crawl delay that a site can ask for, in seconds.
 
     Attributes
     ----------
     delay : dict of str to float
         Seconds between two fetches of each host whose rules are known.
     free : dict of str to int
-        Epoch from which on a host may be asked.
+        First epoch in which a host may be fetched from.
     """
 
     def __init__(self, seconds: float, longest: float) -> None:
@@ -43,7 +43,7 @@ class Hosts:
         self.free: dict[str, int] = {}
 
     def are_free(self, hosts: Iterable[str], epoch: int) -> list[bool]:
-        """Return whether each host may be asked in an epoch."""
+        """Return whether each host may be fetched from in an epoch."""
         return [self.free.get(host, 0) <= epoch for host in hosts]
 
     def epochs(self, seconds: float) -> int:
@@ -64,26 +64,26 @@ class Hosts:
         if outcome.delay is not None:
             self.delay[host] = min(outcome.delay, self._longest)
         rest = self.epochs(outcome.host_rest)
-        if outcome.kind != FORBIDDEN:  # else nothing but robots.txt was asked for
+        if outcome.kind != FORBIDDEN:  # otherwise only robots.txt was requested
             rest = max(rest, self.epochs(self.delay.get(host, 0.0)), 1)
         self.free[host] = max(self.free.get(host, 0), epoch + rest)
 
-    def take_over(self, hosts: Mapping[str, HostState]) -> None:
-        """Keep what another frontier of the same epoch knew; the later of two epochs counts."""
+    def import_state(self, hosts: Mapping[str, HostState]) -> None:
+        """Store the state of another frontier at the same epoch; the later of two epochs counts."""
         for host, (delay, free) in hosts.items():
             self.free[host] = max(self.free.get(host, 0), free)
             if delay is not None:
                 self.delay[host] = delay
 
     def state(self) -> dict[str, HostState]:
-        """Return all that is known of each host."""
+        """Return the state of each known host."""
         return {
             host: (self.delay.get(host), self.free.get(host, 0))
             for host in self.delay.keys() | self.free.keys()
         }
 
     def restore(self, hosts: Mapping[str, HostState]) -> None:
-        """Restore a state; raise ValueError where it is impossible."""
+        """Restore a state; raise ValueError if it is invalid."""
         for host, (delay, free) in hosts.items():
             self.free[host] = check_integer("free", free, 0, NEVER)
             if delay is not None:

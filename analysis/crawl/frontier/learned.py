@@ -1,4 +1,4 @@
-"""What a policy has learned, as bytes of a crawl's state."""
+"""The estimates of a policy as bytes, for the state of a crawl."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def learned_bytes(policy: Policy, size: int) -> tuple[list[bytes], bytes]:
-    """Return what a policy has learned of each of `size` sources, and of none in particular.
+    """Return the estimates of a policy for each of `size` sources, and those common to all.
 
     Raises ValueError if the policy learns but cannot be saved.
     """
@@ -27,21 +27,8 @@ def learned_bytes(policy: Policy, size: int) -> tuple[list[bytes], bytes]:
 def restore_policy(policy: Policy, size: int, state: CrawlState, number: Mapping[str, int]) -> None:
     """Restore the estimates of a policy; those of new sources keep their initial values.
 
-    Parameters
-    ----------
-    policy : Policy
-        The policy.
-    size : int
-        Number of its sources.
-    state : CrawlState
-        What is restored.
-    number : mapping of str to int
-        Number of each source, by name.
-
-    Raises
-    ------
-    ValueError
-        If it is the state of another policy.
+    `number` is the number of each source, by name. Raises ValueError if the state is that of
+    another policy.
     """
     each, whole = _arrays(policy, size)
     known = {name: source.learned for name, source in state.sources.items() if name in number}
@@ -63,7 +50,7 @@ def restore_policy(policy: Policy, size: int, state: CrawlState, number: Mapping
 
 
 def _fill(arrays: list[NDArray[Any]], content: bytes) -> None:
-    """Fill arrays, one after the other, with the bytes that they had."""
+    """Fill arrays one after the other with bytes."""
     place = 0
     for array in arrays:
         part = content[place : place + array.nbytes]

@@ -13,7 +13,7 @@ Arms = NDArray[np.int64]
 
 @dataclass
 class Places:
-    """Fetches left in an epoch, in all and on each host, and the sources that may still get one."""
+    """Remaining fetches of an epoch, in all and by host, and sources that may be chosen."""
 
     left: int
     host: list[str]
@@ -23,12 +23,12 @@ class Places:
     taken: list[int] = field(default_factory=list)
 
     def among(self, arms: Arms) -> Arms:
-        """Return those of some sources that are free and whose host allows another fetch."""
+        """Return the given sources that are free and whose host allows another fetch."""
         open_ = [i for i in arms[self.free[arms]].tolist() if self.room[self.host[i]] > 0]
         return np.array(open_, dtype=np.int64)
 
     def hold(self, arms: Arms) -> bool:
-        """Return whether the budget and the hosts allow a fetch of all of some sources."""
+        """Return whether the budget and the hosts allow a fetch of all given sources."""
         count: dict[str, int] = {}
         for i in arms.tolist():
             count[self.host[i]] = count.get(self.host[i], 0) + 1
@@ -45,9 +45,9 @@ class Places:
 
 
 def take_in_order(places: Places, first: Callable[[int], Arms], few: int, many: int) -> None:
-    """Choose from the sources that are among the first `many` and not among the first `few`.
+    """Choose from the first `many` sources of an order without the first `few`.
 
-    Where not all of them can be fetched, those of the first half are preferred.
+    If not all of them can be fetched, those of the first half are preferred.
     """
     new = places.among(np.setdiff1d(first(many), first(few), assume_unique=True))
     if many - few <= 1 or places.hold(new):

@@ -1,4 +1,4 @@
-"""How fetches end, and what a crawl knows of its sources and hosts between two epochs."""
+"""Outcomes of fetches, and the state of sources and hosts between two epochs."""
 
 from __future__ import annotations
 
@@ -15,43 +15,42 @@ from analysis.checks import (
 )
 
 FOUND, FAILED, FORBIDDEN, GONE = KINDS = "found", "failed", "forbidden", "gone"
-"""How a fetch can end."""
+"""Kinds of outcomes of a fetch."""
 DAY = 86_400.0
 LONGEST = 7 * DAY
-"""Seconds of rest that a site can ask for at most, unless said otherwise."""
+"""Default longest rest that a site can ask for, in seconds."""
 NEVER = 2**62
 """An age that no source reaches."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the fetch of one source ended.
+    """Outcome of the fetch of one source.
 
     Attributes
     ----------
     source : int
         Number of the source.
     kind : {"found", "failed", "forbidden", "gone"}
-        Whether anything was learned.
+        Kind of the outcome.
     status : int
-        HTTP status, 0 where no answer came.
+        HTTP status, 0 without an answer.
     reward : float
-        Worth of the new items.
+        Value of the new items.
     items : int
         Number of new items.
     memory : str
-        What is remembered of the source from now on, if anything was found.
+        New memory of the reader, if a feed was found.
     delay : float or None
-        Crawl delay that robots.txt of its host states, in seconds, 0 for none; None if unknown.
+        Crawl delay in the host's robots.txt, in seconds, 0 for none; None if unknown.
     rest, host_rest : float
-        Seconds for which the source, or all of its host, asks to be left alone.
+        Seconds of rest that the source, or all of its host, asks for.
     known : int
         Number of listed items that had been listed before.
     ages : tuple of float
-        Ages of all listed items in seconds, in increasing order; empty where dates are not to be
-        believed.
+        Ages of all listed items in seconds, in increasing order; empty if dates are implausible.
     aged : float or None
-        Sum of worth times age in seconds over the new items; None where an age is not known.
+        Sum of value times age in seconds over the new items; None if an age is not known.
 
     Raises
     ------
@@ -96,22 +95,22 @@ class Outcome:
 
 @dataclass(frozen=True)
 class SourceState:
-    """What a frontier knows of one source.
+    """The state of one source in a frontier.
 
     Attributes
     ----------
     last : int
         Epoch of the last fetch; negative for fetches before the first epoch.
     failures : int
-        Failures in a row.
+        Consecutive failures.
     rest_until : int
-        Epoch before which it is left alone.
+        Epoch before which it is not fetched.
     kind : str
-        How the last fetch ended, empty before the first.
+        Outcome of the last fetch, empty before the first.
     memory : str
-        What is remembered of it.
+        The reader's memory.
     learned : bytes
-        Its share of what the policy has learned.
+        The policy's estimates for the source.
     """
 
     last: int
@@ -124,7 +123,7 @@ class SourceState:
 
 @dataclass(frozen=True)
 class CrawlState:
-    """All that the next epoch of a crawl depends on.
+    """The state on which the next epoch of a crawl depends.
 
     Attributes
     ----------
@@ -137,11 +136,12 @@ class CrawlState:
     policy : str
         Name of the policy's class.
     learned : bytes
-        What the policy has learned of no source in particular.
+        The policy's estimates that are common to all sources.
     sources : dict of str to SourceState
-        By name, those that have left the list among them.
+        By name, also those that are no longer listed.
     hosts : dict of str to (float or None, int)
-        Crawl delay in seconds, None while unknown, and the epoch from which on a host may be asked.
+        Crawl delay in seconds, None while unknown, and first epoch in which a host may be fetched
+        from.
     """
 
     epoch: int

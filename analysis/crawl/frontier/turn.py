@@ -35,7 +35,7 @@ class TurnPolicy:
     >>> from analysis.ephemeral import Observation
     >>> seen = Observation(0, np.ones(3, dtype=int), np.full(3, np.nan))
     >>> policy = TurnPolicy(3)
-    >>> policy.asked(np.array([0, 2]))
+    >>> policy.record_choice(np.array([0, 2]))
     >>> policy.select(seen, 2).tolist()
     [0, 1]
     """
@@ -52,17 +52,17 @@ class TurnPolicy:
         budget = check_integer("budget", budget, 1, self._chosen.size)
         return np.sort(np.argsort(self._chosen, kind="stable")[:budget])
 
-    def asked(self, arms: Arms) -> None:
+    def record_choice(self, arms: Arms) -> None:
         """Move the sources that are fetched to the end of the order."""
         order = arms[np.argsort(self._chosen[arms], kind="stable")]
         self._chosen[order] = self._choices[0] + np.arange(order.size)
         self._choices += order.size
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return what `restore` takes, as arrays."""
+        """Return the order as arrays, for `restore`."""
         return {"chosen": self._chosen.copy(), "choices": self._choices.copy()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go back to what `state` returned."""
+        """Restore an order that `state` returned."""
         self._chosen[...] = state["chosen"]
         self._choices[...] = state["choices"]

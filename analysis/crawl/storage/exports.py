@@ -1,4 +1,4 @@
-"""Files of Scrapy's ``FEEDS``: flushed before a fetch is settled, and mended after a kill."""
+"""Files of Scrapy's ``FEEDS``: flushed before a fetch is settled, and repaired after a kill."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def mend_exports(crawler: Crawler) -> None:
 
 
 def cut_torn_line(path: str | PathLike[str]) -> None:
-    """Cut a file after its last line break, if there is a file and anything comes after it."""
+    """Cut a file after its last line break; do nothing if there is no file."""
     if not Path(path).exists():
         return
     with open(path, "rb+") as file:

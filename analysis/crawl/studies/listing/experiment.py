@@ -160,8 +160,8 @@ def crawled(
             policy.observe([one.outcome(feeds, epoch) for one in fetches])
         elif hasattr(policy, "update"):
             policy.update(arms, rewards)
-        elif hasattr(policy, "asked"):
-            policy.asked(arms)
+        elif hasattr(policy, "record_choice"):
+            policy.record_choice(arms)
         age += 1
         age[arms], last[arms] = 1, epoch
     return found
