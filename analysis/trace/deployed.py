@@ -56,8 +56,44 @@ def longest_overdue(due: Floats, epoch: int, budget: int) -> Arms:
     return np.sort(waiting)
 
 
+class DueTimes:
+    """Due times of sources, and a choice by them; a subclass sets the next ones after each visit.
+
+    Parameters
+    ----------
+    arms : int
+        N.
+    epoch_seconds : float
+        Length of an epoch; positive.
+    shortest, longest : float
+        Limits of the interval between two visits, in seconds; positive.
+
+    Attributes
+    ----------
+    due : ndarray, shape (N,)
+        Next due time of each source, in epochs; 0 at first.
+    epoch : int
+        Epoch of the last call of `select`.
+    """
+
+    def __init__(self, arms: int, epoch_seconds: float, shortest: float, longest: float) -> None:
+        self.due = np.zeros(check_integer("arms", arms, 1))
+        self.epoch_seconds = _seconds("epoch_seconds", epoch_seconds)
+        self.shortest, self.longest = _seconds("shortest", shortest), _seconds("longest", longest)
+        if self.shortest > self.longest:
+            raise ValueError(f"shortest must be at most longest, got {shortest:g} and {longest:g}")
+        self.epoch = 0
+
+    def select(
+        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
+    ) -> Arms:
+        """Return the sources that are due, at most `budget`, the longest overdue first."""
+        self.epoch = observation.epoch
+        return longest_overdue(self.due, self.epoch, budget)
+
+
 @brief
-class NutchAdaptive:
+class NutchAdaptive(DueTimes):
     """Apache Nutch's adaptive fetch schedule, by default with its default settings.
 
     After a visit with something new the interval is 0.8 of what it was; after one without it is
@@ -104,22 +140,11 @@ class NutchAdaptive:
         longest: float = 365 * DAY,
         mended: bool = False,
     ) -> None:
-        arms = check_integer("arms", arms, 1)
-        self.epoch_seconds = _seconds("epoch_seconds", epoch_seconds)
-        self.shortest, self.longest = _limits(shortest, longest)
+        super().__init__(arms, epoch_seconds, shortest, longest)
         check_kind("mended", mended, bool)
         self.mended = mended
-        self.interval = np.full(arms, _seconds("first", first) / self.epoch_seconds)
-        self.due = np.zeros(arms)
-        self.modified = np.zeros(arms)
-        self.epoch = 0
-
-    def select(
-        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
-    ) -> Arms:
-        """Return the sources that are due, at most `budget`, the longest overdue first."""
-        self.epoch = observation.epoch
-        return longest_overdue(self.due, self.epoch, budget)
+        self.interval = np.full(self.due.size, _seconds("first", first) / self.epoch_seconds)
+        self.modified = np.zeros(self.due.size)
 
     def update(self, arms: Arms, rewards: Floats) -> None:
         """Set the next due times; a source with a positive reward had something new."""
@@ -135,7 +160,7 @@ class NutchAdaptive:
 
 
 @brief
-class StormCrawler:
+class StormCrawler(DueTimes):
     """Apache StormCrawler's adaptive scheduler, by default with its default settings.
 
     A first visit is followed by another after a day. Then the interval I becomes (I + shortest) / 2
@@ -176,19 +201,9 @@ class StormCrawler:
         shortest: float = 3600.0,
         longest: float = 14 * DAY,
     ) -> None:
-        arms = check_integer("arms", arms, 1)
-        self.epoch_seconds = _seconds("epoch_seconds", epoch_seconds)
-        self.shortest, self.longest = _limits(shortest, longest)
+        super().__init__(arms, epoch_seconds, shortest, longest)
         self.first = _seconds("first", first)
-        self.interval, self.due = np.zeros(arms), np.zeros(arms)
-        self.epoch = 0
-
-    def select(
-        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
-    ) -> Arms:
-        """Return the sources that are due, at most `budget`, the longest overdue first."""
-        self.epoch = observation.epoch
-        return longest_overdue(self.due, self.epoch, budget)
+        self.interval = np.zeros(self.due.size)
 
     def update(self, arms: Arms, rewards: Floats) -> None:
         """Set the next due times; a source with a positive reward had something new."""
@@ -201,7 +216,7 @@ class StormCrawler:
 
 
 @brief
-class EntryFrequency:
+class EntryFrequency(DueTimes):
     """A feed reader's entry-frequency rule (Miniflux), by default with its default settings.
 
     The interval after a visit is a week divided by `factor` and by the number of items that the
@@ -247,20 +262,9 @@ class EntryFrequency:
         shortest: float = 300.0,
         longest: float = DAY,
     ) -> None:
-        arms = check_integer("arms", arms, 1)
-        self.epoch_seconds = _seconds("epoch_seconds", epoch_seconds)
+        super().__init__(arms, epoch_seconds, shortest, longest)
         self.factor = check_number("factor", factor, 0, low_open=True, high_open=True)
-        self.shortest, self.longest = _limits(shortest, longest)
-        self.due = np.zeros(arms)
-        self.published: list[Floats] = [np.empty(0)] * arms
-        self.epoch = 0
-
-    def select(
-        self, observation: Observation, budget: int, rng: np.random.Generator | None = None
-    ) -> Arms:
-        """Return the sources that are due, at most `budget`, the longest overdue first."""
-        self.epoch = observation.epoch
-        return longest_overdue(self.due, self.epoch, budget)
+        self.published: list[Floats] = [np.empty(0)] * self.due.size
 
     def read(self, arms: Arms, published: Sequence[Floats]) -> None:
         """Look at the items of late, those just found among them; set the next due times."""
@@ -322,11 +326,3 @@ class AutoTtl(EntryFrequency):
 
 def _seconds(name: str, value: float) -> float:
     return check_number(name, value, 0, low_open=True, high_open=True)
-
-
-def _limits(shortest: float, longest: float) -> tuple[float, float]:
-    """Return the limits of an interval as floats, if they are in order."""
-    shortest, longest = _seconds("shortest", shortest), _seconds("longest", longest)
-    if shortest > longest:
-        raise ValueError(f"shortest must be at most longest, got {shortest:g} and {longest:g}")
-    return shortest, longest
