@@ -5,8 +5,6 @@ import pytest
 
 from analysis.ephemeral import Sources, four_sources, whittle_index_at_age
 from analysis.joint import Engine, batch_value, frozen_index, frozen_reward, priced_index
-from analysis.mdp import policy_iteration
-from analysis.robots import RobotControl
 
 AGES = np.arange(1, 7)[:, None] * np.ones(4)
 
@@ -32,39 +30,6 @@ def test_a_fast_engine_without_room_does_not_give_the_index_of_part_one():
     assert (np.abs(frozen_index(four_sources(), engine, AGES[:1], 0) / free - 1) > 0.03).all()
     worth = frozen_reward(four_sources(), engine, AGES[:1], 0)
     assert (worth < 0.6 * four_sources().u).all()
-
-
-@pytest.mark.parametrize(
-    ("rate", "places", "worth", "lost"), [(1.7, 4, 2.0, 1.0), (0.6, 7, 0.5, 3)]
-)
-def test_equal_values_give_the_control_of_part_four(rate, places, worth, lost):
-    """Value per page v, cost of a lost page c: v s - c (gamma P(empty) + losses), gamma = s v / c.
-
-    The chain of events, with v for each page indexed and -c for each lost, by the general solver.
-    """
-    robots, bring = 3, 0.5
-    events = rate + bring * robots
-    shape = (places + 1, robots + 1)
-    moves, reward = np.zeros((2, 2, 2, *shape, *shape)), np.zeros((2, 2, 2, *shape))
-    for on_departure, on_arrival, spare in np.ndindex(2, 2, 2):
-        for q, r in np.ndindex(shape):
-            row = moves[on_departure, on_arrival, spare, q, r]
-            active = r or (q == 0)  # an empty queue has a robot
-            left = events
-            if q:
-                row[q - 1, min(r + on_departure, robots)] += rate
-                reward[on_departure, on_arrival, spare, q, r] += rate * worth
-                left -= rate
-            came = bring * active
-            row[min(q + 1, places), max(active - 1 + on_arrival, 0)] += came
-            reward[on_departure, on_arrival, spare, q, r] -= came * lost * (q == places)
-            row[q, r] += left - came
-    states = shape[0] * shape[1]
-    found = policy_iteration(
-        moves.reshape(8, states, states) / events, reward.reshape(8, states) / events
-    )
-    control = RobotControl(robots, bring, rate, places, gamma=rate * worth / lost).solve()
-    assert found.gain * events == pytest.approx(worth * rate - lost * control.gain, abs=1e-9)
 
 
 def drawn(rng):

@@ -155,25 +155,8 @@ class FTVAPolicy:
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
-        """Return the sources to crawl, and simulate one epoch of each.
-
-        Parameters
-        ----------
-        observation : Observation
-            Ages are all that is used.
-        budget : int
-            As above.
-        rng : numpy.random.Generator
-            Draws the advice and breaks ties.
-
-        Returns
-        -------
-        ndarray of int, shape (budget,)
-            In rising order.
-        """
-        budget = check_integer("budget", budget, self.budget, self.budget)
-        if rng is None:
-            raise ValueError("rng must be a numpy.random.Generator for a policy that draws")
+        """Return the sources to crawl by their ages, and simulate one epoch of each."""
+        rng = _generator(budget, self.budget, rng)
         if self.virtual_age is None:
             self.virtual_age = self.single.stationary_age(rng)
         virtual, size = self.virtual_age, observation.age.size
@@ -181,7 +164,7 @@ class FTVAPolicy:
         agree = (virtual == observation.age) | (self.single.gap == 0)
         level = np.where(advised, np.where(agree, 0, 1), np.where(agree, 3, 2))
         self.virtual_age = np.where(advised, 1, virtual + 1)
-        return np.sort(np.lexsort((rng.random(size), level))[:budget])
+        return np.sort(np.lexsort((rng.random(size), level))[: self.budget])
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,26 +214,9 @@ class IDPolicy:
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
-        """Return the sources to crawl.
-
-        Parameters
-        ----------
-        observation : Observation
-            Ages are all that is used.
-        budget : int
-            As above.
-        rng : numpy.random.Generator
-            Draws the ideal actions.
-
-        Returns
-        -------
-        ndarray of int, shape (budget,)
-            In rising order.
-        """
-        budget = check_integer("budget", budget, self.budget, self.budget)
-        if rng is None:
-            raise ValueError("rng must be a numpy.random.Generator for a policy that draws")
-        size = observation.age.size
+        """Return the sources to crawl by their ages."""
+        rng = _generator(budget, self.budget, rng)
+        size, budget = observation.age.size, self.budget
         ideal = rng.random(size) < self.single.crawl_probability(observation.age)
         fits = (np.cumsum(ideal) <= budget) & (np.cumsum(~ideal) <= size - budget)
         followed = size if fits.all() else int(np.argmin(fits))
@@ -378,6 +344,14 @@ class LPUpdatePolicy:
 def _patterns(epochs: int) -> Floats:
     """Every choice of epochs at which to crawl, one a row."""
     return np.array(list(product((0.0, 1.0), repeat=epochs)))
+
+
+def _generator(budget: int, own: int, rng: np.random.Generator | None) -> np.random.Generator:
+    """Return the generator of a policy that draws, for the budget that it was made for."""
+    check_integer("budget", budget, own, own)
+    if rng is None:
+        raise ValueError("rng must be a numpy.random.Generator for a policy that draws")
+    return rng
 
 
 def _single(sources: Sources, budget: int) -> tuple[int, SingleSourcePolicies]:

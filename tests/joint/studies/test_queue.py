@@ -13,8 +13,9 @@ def test_a_fast_engine_needs_room_for_the_limit():
 
 
 def test_equal_pages_give_the_control_of_part_four(monkeypatch):
-    joint, split = experiment.control(1.7, 4, 2.0, 1.0)
-    assert joint == pytest.approx(split, abs=1e-9)
+    for rate, places, worth, lost in [(1.7, 4, 2.0, 1.0), (0.6, 7, 0.5, 3.0)]:
+        joint, split = experiment.control(rate, places, worth, lost)
+        assert joint == pytest.approx(split, abs=1e-9)
     right = experiment.RobotControl
     monkeypatch.setattr(experiment, "RobotControl", lambda *a, gamma: right(*a, gamma=1.1 * gamma))
     joint, split = experiment.control(1.7, 4, 2.0, 1.0)
