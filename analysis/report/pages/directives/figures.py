@@ -15,6 +15,7 @@ from sphinx.writers.html5 import HTML5Translator
 from analysis.report.pages.directives.base import BookDirective
 from analysis.report.run import FORMATS, NARROW
 from analysis.report.running.notebooks import all_notebooks
+from analysis.report.text import with_powers
 
 #: Widest screen, in pixels, that gets the narrow variant.
 SMALL_SCREEN = 600
@@ -60,7 +61,7 @@ class ReproFigure(BookDirective):
         figure["align"] = "center"
         image = Picture(uri=f"/_site/figures/{id}.svg", alt=description["alt"])
         image["others"] = self.up + "figures/"
-        caption = nodes.caption("", "", *self.markdown(description["caption"]))
+        caption = nodes.caption("", "", *self.markdown(with_powers(description["caption"])))
         links = self.product_links("figures", description, [*FORMATS, "csv"])
         figure += [image, caption, nodes.legend("", links)]
         self.state.document.note_explicit_target(figure)
@@ -82,7 +83,9 @@ class FrontFigure(BookDirective):
         image["others"] = self.up + "figures/"
         link = self.link("", shown["notebook"], id)
         link += image
-        said = nodes.paragraph("", "", *self.markdown(shown["caption"]), classes=["book-front"])
+        said = nodes.paragraph(
+            "", "", *self.markdown(with_powers(shown["caption"])), classes=["book-front"]
+        )
         picture = nodes.paragraph("", "", link)
         return [nodes.container("", picture, said, ids=[f"front-{id}"], classes=["repro-figure"])]
 
@@ -101,7 +104,7 @@ class Gallery(BookDirective):
             link = self.link("", figure["notebook"], id)
             link += image
             card += nodes.paragraph("", "", link)
-            caption = nodes.paragraph("", "", *self.markdown(figure["caption"]))
+            caption = nodes.paragraph("", "", *self.markdown(with_powers(figure["caption"])))
             card += [caption, nodes.paragraph("", "", nodes.literal("", id))]
             gallery += card
         return [gallery]

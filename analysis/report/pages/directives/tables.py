@@ -14,6 +14,7 @@ from sphinx.application import Sphinx
 
 from analysis.report.pages.directives.base import BookDirective
 from analysis.report.pages.markup import Markup
+from analysis.report.text import with_powers
 
 
 class ReproTableNode(nodes.General, nodes.Element):
@@ -44,7 +45,7 @@ class ReproTable(BookDirective):
         body += [self._row(table, row) for row in table["rows"]]
         grid += [Markup("", self._header(table), element="thead"), body]
         scroller += grid
-        caption = self.markdown(table["caption"])
+        caption = self.markdown(with_powers(table["caption"]))
         shown += TableCaption("", "", *caption, ids=[f"{id}-caption"])
         shown += [scroller, self.product_links("tables", table, ["csv"])]
         self.state.document.note_explicit_target(shown)
