@@ -1,6 +1,6 @@
 """Experiments (3) and (4), against the myopic policy.
 
-Frames of systems are those of `analysis.restarts.instances.myopic_gaps` and `exact_costs`.
+Frames of systems are those of `analysis.restarts.instances.systems.myopic_gaps` and `exact_costs`.
 """
 
 from __future__ import annotations
