@@ -35,14 +35,7 @@ def reward_of_cycle(sources: Sources, budget: float, delay: int) -> float:
 
     Where no cycle shows within `LONGEST` epochs it is the mean of their second half.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    budget : float
-        Cost per epoch.
-    delay : int
-        Epochs between two crawls of a source, at least; all ages are that at the start.
+    `delay`: epochs between two crawls of a source, at least; all ages are that at the start.
     """
     scheduler = Scheduler(sources, budget, delay, min_age=delay)
     oldest = np.maximum(delay, np.ceil(-np.log(np.finfo(float).eps / 4) / sources.decay))

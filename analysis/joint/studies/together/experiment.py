@@ -32,27 +32,13 @@ WARM_UP = 30
 
 @dataclass(frozen=True)
 class View:
-    """What the explorable of the page shows.
+    """What the explorable of the page shows."""
 
-    Attributes
-    ----------
-    price : float
-        Of a page, in units of content.
-    queue : int
-        Pages that wait.
-    budget : int
-        Sources crawled at each epoch, at most.
-    index_rate : float
-        Pages indexed per unit of time.
-    epochs : int
-        Epochs followed, from ages of one epoch.
-    """
-
-    price: float
-    queue: int
-    budget: int
-    index_rate: float
-    epochs: int = 40
+    price: float  # of a page, in units of content
+    queue: int  # pages that wait
+    budget: int  # sources crawled at each epoch, at most
+    index_rate: float  # pages indexed per unit of time
+    epochs: int = 40  # epochs followed, from ages of one epoch
 
 
 def crawls_of(sources: Sources, view: View) -> tuple[float, float]:
