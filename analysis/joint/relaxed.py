@@ -1,7 +1,7 @@
 r"""The relaxed problem of a crawler whose pages take a share of an indexing engine.
 
 Besides the budget M of crawls, at most S pages are indexed per epoch, S = s T for an engine of rate
-s. Both constraints are asked to hold on average only. With phi_i(lambda, p) the maximum of zero and
+s. Both constraints need hold on average only. With phi_i(lambda, p) the maximum of zero and
 the quotients (R(k) - lambda)/k of source i (`analysis.joint.prices`), Lagrangian duality gives
 
     bound = min over lambda, p >= 0 of  lambda M + p S + sum_i phi_i(lambda, p).

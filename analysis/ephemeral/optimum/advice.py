@@ -90,7 +90,7 @@ class SingleSourcePolicies:
         return np.where(self.gap == 0, 0.0, np.where(age > self.gap, 1.0, at_gap))
 
     def aperiodic(self) -> Bools:
-        """Tell which chains of ages have no period, as the ID and the two-set policy need them.
+        """Return which chains of ages have no period, as the ID and the two-set policy need them.
 
         Of gaps k and k + 1 the greatest common divisor is 1; a gap k alone has the period k.
         """

@@ -169,7 +169,7 @@ def best_periods(sources: Sources, budget: int, longest: int = 12) -> tuple[tupl
 
 
 def constant_gaps(cycle: Cycle) -> bool:
-    """Tell whether every source of a cycle is crawled at one constant interval, or never."""
+    """Return whether every source of a cycle is crawled at one constant interval, or never."""
     for arm in range(cycle.frequency.size):
         epochs = np.flatnonzero([arm in crawls for crawls in cycle.crawls])
         gaps = np.diff(epochs, append=epochs[:1] + cycle.period)

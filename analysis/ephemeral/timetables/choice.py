@@ -129,7 +129,7 @@ def _fill(sources: Sources, budget: int, grid: Grid, places: Ints, least: Ints) 
 
 
 def _fits(places: Ints, budget: int, grid: Grid) -> bool:
-    """Tell whether the gaps at some places of the grid fit in the budget."""
+    """Return whether the gaps at some places of the grid fit in the budget."""
     (family, level), families = grid.place, grid.families
     levels = int(level.max())
     counts = np.zeros((families.odd.size, levels + 1), np.int64)

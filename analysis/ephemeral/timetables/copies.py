@@ -165,7 +165,7 @@ def common_period(sources: Sources, budget: int) -> int:
 
 
 def whole(frequency: Floats) -> NDArray[np.bool_]:
-    """Tell which frequencies are 1 over a whole number."""
+    """Return which frequencies are 1 over a whole number."""
     gap = np.divide(1.0, frequency, out=np.full(frequency.size, 0.5), where=frequency > 0)
     return np.abs(gap - np.round(gap)) < _WHOLE * gap
 

@@ -54,7 +54,7 @@ def _reward_of_several(sources: Sources, source: Ints, gap: Ints, phase: Ints) -
 
 
 def keeps_ages(min_age: Floats, max_age: Floats, source: Ints, gap: Ints) -> bool:
-    """Tell whether the gaps between crawls lie in the limits of each source."""
+    """Return whether the gaps between crawls lie in the limits of each source."""
     shortest = np.full(min_age.size, np.inf)
     np.minimum.at(shortest, source, gap)
     longest = shortest.copy()  # of the first entry of a source; others halve it here and there

@@ -55,7 +55,7 @@ class Hosts:
     price: Floats
 
     def keep_apart(self, source: Ints, gap: Ints, phase: Ints) -> bool:
-        """Tell whether entries of one host are never due less than `gap` epochs apart.
+        """Return whether entries of one host are never due less than `gap` epochs apart.
 
         True if those of each host keep to one class of epochs modulo a number of at least `gap`
         and never meet.

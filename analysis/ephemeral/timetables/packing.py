@@ -264,7 +264,7 @@ def _class_of(position: Ints, digits: int) -> tuple[Ints, Ints]:
 
 
 def disjoint(channel: ArrayLike, gap: ArrayLike, phase: ArrayLike) -> bool:
-    """Tell whether no two entries of one channel are ever due at the same epoch.
+    """Return whether no two entries of one channel are ever due at the same epoch.
 
     The entries of a channel are grouped by their phase modulo the greatest common divisor of their
     gaps; entries of different groups never meet, and within a group that divisor is taken out.
@@ -303,7 +303,7 @@ def disjoint(channel: ArrayLike, gap: ArrayLike, phase: ArrayLike) -> bool:
 
 
 def _never_meet(group: Ints, gap: Ints, phase: Ints) -> bool:
-    """Tell the same pair by pair, for groups whose gaps have no common divisor."""
+    """Return the same pair by pair, for groups whose gaps have no common divisor."""
     for one in range(group.size):
         later = slice(one + 1, None)
         divisor = np.gcd(gap[one], gap[later])

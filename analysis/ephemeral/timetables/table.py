@@ -193,7 +193,7 @@ class Timetable:
         return bound_at_price(self.sources, self.budget, self.price, **limits)
 
     def _keeps_limits(self) -> bool:
-        """Tell whether gaps lie in the limits of each source, and crawls of a host apart."""
+        """Return whether gaps lie in the limits of each source, and crawls of a host apart."""
         if self.hosts is not None and not self.hosts.keep_apart(self.source, self.gap, self.phase):
             return False
         return keeps_ages(self.min_age, self.max_age, self.source, self.gap)

@@ -90,7 +90,7 @@ def distance(price: float, solution: RelaxedSolution) -> float:
 
 
 def has_one_multiplier(solution: RelaxedSolution) -> bool:
-    """Tell whether one price alone is a multiplier, up to rounding."""
+    """Return whether one price alone is a multiplier, up to rounding."""
     return bool(np.isclose(solution.smallest_subsidy, solution.subsidy, rtol=1e-6))
 
 

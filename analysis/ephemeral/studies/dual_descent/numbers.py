@@ -22,7 +22,7 @@ def without_bound(bounds: pd.Series) -> str:
 
 
 def keeps_budget(spent: float, budget: float) -> bool:
-    """Tell whether the low end of an interval of spending lies within the budget, or very near."""
+    """Return whether the low end of an interval of spending is within the budget, or near it."""
     return bool(spent <= budget * (1 + _OVERSPENT))
 
 

@@ -113,7 +113,7 @@ def _optimum(sources: Sources, budget: int, reached: float, bound: float) -> flo
 
 
 def is_optimal(instances: pd.DataFrame) -> pd.Series:
-    """Tell on which sets, rows of `optimality_row`, the index policy earns the exact optimum."""
+    """Return on which sets, rows of `optimality_row`, the index policy earns the exact optimum."""
     return 1 - instances["whittle"] < EXACT
 
 

@@ -45,7 +45,7 @@ def curves(system: RobotSystem, policy: Ints) -> pd.DataFrame:
 
 
 def is_switching(system: RobotSystem, policy: Ints) -> bool:
-    """Tell whether a robot that is sent at a queue is also sent at each shorter one."""
+    """Return whether a robot that is sent at a queue is also sent at each shorter one."""
     sends = (policy > 0).reshape(-1, system.engine.places + 1).astype(np.int8)
     return bool((np.diff(sends, axis=1) <= 0).all())
 
