@@ -194,7 +194,7 @@ def kinds_apart(every: Mapping[str, Experiment], weights: Floats) -> pd.DataFram
 
 
 def what_costs(experiment: Experiment, top: int) -> pd.DataFrame:
-    """Return what trained rates miss: the winner's curse, sources born later, and rates grown old."""
+    """Return what trained rates miss: the winner's curse, new sources, and outdated rates."""
     trace, begin, split = experiment.trace, experiment.begin, experiment.split
     trained, tested = experiment.trained, experiment.tested
     uploads = np.flatnonzero([name.startswith("upload/") for name in trace.names])
