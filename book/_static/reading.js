@@ -6,7 +6,12 @@ document.addEventListener("DOMContentLoaded", () => {
   // A formula in a line cannot be broken: one that is wider than its line, with a stop behind it, scrolls in a box of its own.
   const widen = (formula) => {
     const line = formula.closest("p, li, dd, td, th, figcaption, h1, h2, h3, h4");
-    formula.parentElement.classList.toggle("book-wide", !!line && formula.getBoundingClientRect().width + 8 > line.clientWidth);
+    const box = formula.parentElement, wide = !!line?.clientWidth && formula.getBoundingClientRect().width + 8 > line.clientWidth;
+    if (!wide && box.matches(".book-wide")) {
+      box.classList.remove("book-more", "book-scrolls");
+      ["tabindex", "role", "aria-label"].forEach((name) => box.removeAttribute(name));
+    }
+    box.classList.toggle("book-wide", wide);
   };
   const watch = (box) => {
     // A part of a pixel scrolls too, and is no reason for a sign.

@@ -212,6 +212,15 @@ def test_what_grows_too_wide_later_can_be_scrolled_by_keyboard(tab, site, beyond
     assert formula.evaluate("box => box.classList.contains('book-scrolls')") == says_so
 
 
+def test_a_formula_that_finds_room_again_neither_fades_nor_scrolls(tab, site):
+    tab.set_viewport_size({"width": 240, "height": 800})
+    tab.goto((site.html / "ephemeral/how-good.html").as_uri())
+    tab.wait_for_selector("article span.math.book-wide.book-more")
+    tab.set_viewport_size({"width": 1300, "height": 900})
+    tab.wait_for_function("!document.querySelector('article span.math.book-wide')")
+    assert tab.locator("article span.math:is(.book-more, .book-scrolls, [tabindex])").count() == 0
+
+
 def test_every_folded_cell_says_what_it_does(wide):
     names = [name for visit in wide.values() for name in visit.seen["folded"]]
     assert len(names) > 50
