@@ -57,6 +57,8 @@ from collections.abc import Sequence, Sized
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import expit
 
 from analysis.checks import check_array, check_kind, check_number
 
@@ -179,16 +181,18 @@ def contradict(listed: float, time_listed: float, counted: float, time_counted: 
 def mean_rate(items: Floats, time: Floats, shape: float) -> float:
     """Return the maximum-likelihood mean of a gamma prior of given shape, from all counts.
 
-    The expectation-maximisation algorithm finds it: it is the mean of the posterior means. It is 1
-    if there are no counts.
+    In log m the likelihood prod m^items / (a + m time)^(a + items) is concave, and its slope
+    sum (items - m time) / (a + m time) has its root between the mean of `items` over the longest
+    time and that over the shortest. It is 1 if there are no counts.
     """
     watched = time > 0
-    if not items[watched].sum() > 0:
+    items, time = items[watched], time[watched]
+    if not items.sum() > 0:
         return 1.0
-    mean = float(items[watched].sum() / time[watched].sum())
-    for _ in range(200):
-        last = mean
-        mean = float(((shape + items) / (shape / mean + time))[watched].mean())
-        if abs(mean - last) <= 1e-6 * mean:
-            break
-    return mean
+
+    def slope(log_mean: float) -> float:
+        odds = log_mean + np.log(time) - np.log(shape)  # of m time against a
+        return float(items @ expit(-odds) - shape * expit(odds).sum())
+
+    ends = np.log(items.mean()) - np.log([time.max(), time.min()])
+    return float(np.exp(brentq(slope, ends[0] - 1e-9, ends[1] + 1e-9, xtol=1e-12)))

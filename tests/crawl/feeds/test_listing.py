@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import integrate, optimize, stats
 
 from analysis.crawl import Frontier, ListingIndex, Outcome, Reply, listed_ages, listing_window
+from analysis.crawl.feeds.listing import mean_rate
 from analysis.crawl.feeds.reader import FeedReader
 from analysis.crawl.local.site import random_site
 from analysis.crawl.local.transport import crawl_in_process
@@ -218,6 +219,44 @@ def test_what_a_feed_states_its_items_are_worth_is_learned():
         seen(policy, 2, items=2, known=9, ages=days(0.5, 1, *range(3, 12)), reward=7 * 0.5**0.5)
     expected = 40 * (0.5**0.5 + 0.5)
     assert policy.worth[0] == pytest.approx((1 + 40 * 7 * 0.5**0.5) / (1 + expected))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_mean_of_the_prior_makes_the_counts_most_likely(seed):
+    """Counts of a Poisson number with a gamma rate are negative binomial.
+
+    Of many sources that were hardly watched the posterior is the prior: expectation-maximisation
+    stops there before it has moved.
+    """
+    rng = np.random.default_rng(seed)
+    shape, seldom = 10.0 ** rng.uniform(-2, 1.5), seed % 3 == 0
+    time = 10.0 ** rng.uniform(-2, 3, rng.integers(2, 30))
+    items = rng.poisson(time * rng.gamma(shape, 1.0 / shape, time.size)).astype(float)
+    items[0] += 1
+    if seldom:
+        time, items = np.append(time, np.full(3000, 1e-6)), np.append(items, np.zeros(3000))
+
+    def unlikely(log_mean):
+        chance = shape / (shape + np.exp(log_mean) * time)
+        return -stats.nbinom.logpmf(items, shape, chance).sum()
+
+    best = optimize.minimize_scalar(unlikely, bounds=(-30, 30), options={"xatol": 1e-9})
+    found = mean_rate(items, time, shape)
+    assert np.log(found) == pytest.approx(best.x, abs=1e-5)
+    unwatched = np.append(time, 0.0), np.append(items, 0.0)
+    assert mean_rate(unwatched[1], unwatched[0], shape) == found
+
+
+def test_the_mean_of_the_prior_is_found_at_the_ends_of_what_floats_hold():
+    """Where all were watched alike it is the common ratio; without items it is 1."""
+    for time in (1e-300, 1.0, 1e300):
+        for shape in (1e-9, 1.0, 1e9):
+            assert mean_rate(np.array([1.0, 3.0]), np.full(2, time), shape) == pytest.approx(
+                2 / time, rel=1e-8
+            )
+    tiny, zero = np.array([1e-300, 1e3]), np.zeros(2)
+    assert mean_rate(np.array([0.0, 500.0]), tiny, 1.0) == pytest.approx(0.5, rel=1e-9)
+    assert mean_rate(zero, tiny, 1.0) == mean_rate(np.ones(2), zero, 1.0) == 1
 
 
 def test_a_source_that_was_never_fetched_comes_first():
