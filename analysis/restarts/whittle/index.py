@@ -204,7 +204,8 @@ def _index_by_ratio(arm: RestartArm, discount: float) -> tuple[NDArray[np.float6
         )
         error = (terms[0, :-1] + terms[1, 1:]) / np.where(fall > 0, fall, np.nan)
         index = ratio + (idle - repair)
-        error /= np.abs(index) + costs.max()
+        size = np.abs(index) + costs.max()
+        np.divide(error, size, out=error, where=size > 0)  # costs of 0 are not rounded
     kept = error <= TOLERANCE
     return np.where(kept, index, np.nan), float(error[kept].max(initial=0.0))
 

@@ -97,6 +97,35 @@ def test_the_ratio_is_zero_over_zero_in_a_state_never_visited_passively():
     assert np.allclose(whittle_index(arm, 0.9).index, defined, atol=1e-10)
 
 
+@pytest.mark.parametrize("discount", [0.3, 0.9, 1.0])
+def test_the_ratio_is_there_where_every_state_is_visited(discount):
+    for seed in range(5):
+        arm = draw_arm(seed, 5, kind="sorted-simplex")
+        ratio = whittle_index(arm, discount, method="ratio")
+        np.testing.assert_allclose(ratio.index, whittle_index(arm, discount).index, rtol=1e-11)
+        assert 0 < ratio.residual < 1e-11
+    for states in (1, 3):
+        free = RestartArm(
+            np.full((states, states), 1 / states), np.eye(states)[0], *[[3.0] * states] * 2
+        )
+        assert whittle_index(free, discount, method="ratio").index.tolist() == [0.0] * states
+
+
+def test_the_ratio_leaves_out_what_rounding_has_eaten():
+    """A cycle lasts 1e9 epochs and more: of N, which falls from 1e-9, no nine digits are left."""
+    some = False
+    for up in (0.1, 1e-2, 1e-4, 1e-6):
+        arm = drifting_down(4, up, 0.6)
+        true, ratio = (whittle_index(arm, 1 - 1e-9, method=m) for m in ("auto", "ratio"))
+        kept = np.isfinite(ratio.index)
+        np.testing.assert_allclose(ratio.index[kept], true.index[kept], rtol=1e-9)
+        some |= bool(kept.any() and not kept.all())
+    assert some
+    none = whittle_index(drifting_down(2, 1e-9, 0.6), 1.0, method="ratio")
+    assert np.isnan(none.index).all()
+    assert none.residual == 0
+
+
 @settings(max_examples=40)
 @given(st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=6), st.integers(2, 8), DISCOUNTS)
 def test_a_batch_is_the_same_as_one_arm_at_a_time(seeds, states, discount):
@@ -148,6 +177,17 @@ def test_closed_form_refuses_an_arm_whose_optimal_policies_are_not_thresholds():
     found = whittle_index(arm, 0.9)
     assert found.method == "elimination"
     assert "not optimal" in found.note
+
+
+def test_the_refusal_of_a_closed_form_says_where_it_fails():
+    """Of costs that are too close for the crossings to tell, the critical values do."""
+    passive = np.full((3, 3), 1 / 3)
+    falling = RestartArm(passive, [1, 0, 0], [0.0, 0.5, 0.25], np.full(3, 2.0))
+    with pytest.raises(ValueError, match="the crossing falls after state 1"):
+        whittle_index(falling, 0.9, method="closed form")
+    close = RestartArm(np.full((2, 2), 0.5), [1, 0], [1e-15, 0.0], np.full(2, 1000.0))
+    with pytest.raises(ValueError, match="the critical values fall"):
+        whittle_index(close, 0.9, method="closed form")
 
 
 def test_average_cost_index_is_refused_where_an_arm_can_stay_for_ever_below():
