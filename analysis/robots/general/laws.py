@@ -1,7 +1,7 @@
 """Laws of indexing times, as weighted sets of points, for queues with any law of service.
 
 Constants are one point; other laws have the tanh-sinh nodes of their quantile function, down to
-tails of 1e-297.
+tails of 1e-294.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NODES = 60
 
 
 REACH = 364
-"""Nodes on each side of 0: the last ones are at probabilities of 1e-296."""
+"""Nodes on each side of 0: the last ones are at probabilities below 1e-294."""
 
 
 @dataclass(frozen=True)

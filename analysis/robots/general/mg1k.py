@@ -232,12 +232,14 @@ def optimal_general_load(gamma: float, capacity: int, service: ServiceLaw) -> fl
     """
     check_kind("service", service, ServiceLaw)
     loads = np.geomspace(1e-3, 1e2, 80)
+    loads = np.concatenate([[0.9e-3], loads, [1.1e2]])  # the ends of the range have neighbours
 
     def cost(load: float) -> float:
         return general_cost(load / service.mean, gamma, capacity, service)
 
     centre = int(np.argmin([cost(float(load)) for load in loads]))
-    if centre in (0, loads.size - 1):
+    bounds = (loads[max(centre - 1, 0)], loads[min(centre + 1, loads.size - 1)])
+    best = float(minimize_scalar(cost, bounds=bounds, options={"xatol": 1e-9}).x)
+    if not 1e-3 <= best <= 1e2:
         raise ValueError(f"gamma must have its best load within [1e-3, 1e2], got {gamma}")
-    bounds = (loads[centre - 1], loads[centre + 1])
-    return float(minimize_scalar(cost, bounds=bounds, options={"xatol": 1e-9}).x)
+    return best

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from analysis.results import NotConverged
 from analysis.robots.general import laws, mg1k
 from analysis.robots.static import mm1k
 
@@ -121,6 +122,45 @@ def test_exponential_optimum_is_that_of_the_static_model(gamma):
     assert mg1k.optimal_general_robots(0.05, gamma, 5, service) == mm1k.optimal_robots(
         0.05, gamma, 5
     )
+
+
+@pytest.mark.parametrize("load", [1.05e-3, 0.01, 1.0, 95.0, 99.5])
+def test_the_best_load_is_found_up_to_the_ends_of_its_range(load):
+    """With one place the cost (gamma + load^2) / (1 + load) is least at load^2 + 2 load = gamma."""
+    gamma = load**2 + 2 * load
+    found = mg1k.optimal_general_load(gamma, 1, laws.exponential())
+    assert found == pytest.approx(load, rel=1e-4)
+
+
+@pytest.mark.parametrize("load", [1e-6, 0.98e-3, 101.0, 120.0, 1e3])
+def test_a_best_load_beyond_the_range_is_refused(load):
+    with pytest.raises(ValueError, match=r"best load within \[1e-3, 1e2\]"):
+        mg1k.optimal_general_load(load**2 + 2 * load, 1, laws.exponential())
+
+
+def test_a_law_is_refused_where_its_rules_differ_by_too_much():
+    """With one place the loss is in proportion to the mean time, by each rule."""
+
+    def loss(shift, last):
+        weights = [0.5, 0.5 - last, last]
+        law = laws.ServiceLaw(
+            "three times", 1.0, 0.25, [0.5, 1.5, 2.0], weights, [0.5 + shift, 0.5 - shift, 0.0]
+        )
+        return mg1k.GeneralQueue(1.0, 1, law).measures()[1]
+
+    for shift, last in ((0.99e-4, 0.0), (-0.99e-4, 0.0), (0.0, 0.49e-10)):
+        assert loss(shift, last) == pytest.approx(0.5, rel=1e-9)
+    for shift, last in ((1.01e-4, 0.0), (-1.01e-4, 0.0), (0.0, 0.51e-10)):
+        with pytest.raises(NotConverged, match=r"the loss rate of .* is not known"):
+            loss(shift, last)
+
+
+def test_the_nodes_of_quadrature_lie_alike_on_both_sides():
+    lower, upper, weights = laws._tanh_sinh()
+    np.testing.assert_array_equal(lower, upper[::-1])
+    np.testing.assert_allclose(weights, weights[::-1], rtol=1e-14)
+    assert weights.sum() == pytest.approx(1, rel=1e-12)
+    assert 1e-295 < lower[0] < 1e-294
 
 
 def test_fewer_robots_when_indexing_varies_more_and_loss_weighs_more():
