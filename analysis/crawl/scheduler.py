@@ -177,6 +177,7 @@ class EpochScheduler(BaseScheduler):
         if self._released:
             return self._released.popleft()
         self._advance()
+        self._end()
         now = self.now()
         while (job := self._requests.pop(now)) is not None:
             request = self._requests.release(job)
@@ -242,6 +243,13 @@ class EpochScheduler(BaseScheduler):
                 self.frontier.skip(max(int(gone) - self.frontier.epoch, 0))
             if not self._done:
                 self._begin()
+
+    def _end(self) -> None:
+        """Give up what is not due yet once the last epoch is over."""
+        epochs, now = self._given.epochs, self.now()
+        limited = epochs is not None and not self._given.virtual
+        if limited and now >= self._began + (epochs or 0) * self._given.period:
+            self._requests.give_up(now)
 
     def _revive(self) -> None:
         """Make sources available again that were named with the command ``ask``."""

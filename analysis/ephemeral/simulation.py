@@ -242,8 +242,8 @@ def long_run_cycle(
         slowest = float(sources.decay.min())
         raise NotConverged(
             f"no ages came twice within max_epochs = {max_epochs} epochs (the slowest source keeps "
-            f"exp(-{slowest:.3g}) of its content in one); raise max_epochs, or average over a run "
-            "of `simulate`"
+            f"exp(-{slowest:.3g}) of its content in one); raise max_epochs, take a longer period "
+            "or faster decay, or average over a run of `simulate`"
         )
     crawls = tuple(tuple(arms.tolist()) for arms, _ in steps[first:])
     counts = np.bincount(np.concatenate(crawls).astype(int), minlength=len(sources))

@@ -53,6 +53,8 @@ _ALLOWED_IN_CELLS = {"an infinite number"}
 LONGEST = 200
 _LOW = re.compile(r"\b(low|from|lower)\b")
 _OF_LOW = {"low": "high", "from": "to", "lower": "upper"}
+#: Columns of half an interval.
+_HALF = re.compile(r"±|half.width", re.IGNORECASE)
 #: Rows and columns of a table of rewards that are no policy's.
 _PROMISES = {"fluid formula"}
 _ROUNDING = 1e-9
@@ -136,6 +138,10 @@ def _faults_of_columns(table: Tag) -> Iterator[str]:
                 for row in rows:
                     if _value(row[low]) is not None and row[low] == row[high]:
                         yield f"an interval of width zero: {_name(table)}: {' | '.join(row)}"
+    for place in (n for n, name in enumerate(names) if _HALF.search(name)):
+        for row in rows:
+            if _value(row[place]) == 0.0:
+                yield f"an interval of width zero: {_name(table)}: {' | '.join(row)}"
     yield from _above_one(table, names, rows)
     yield from _above_a_column(table, names, rows)
     yield from _above_a_row(table, rows)

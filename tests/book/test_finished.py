@@ -62,6 +62,8 @@ FAULTS = {
         table(["policy", "low", "high"], ["index", "0.98", "0.98"]),
         table(["policy", "mean", "95% from", "95% to"], ["index", "1", "0.5", "0.5"]),
         table(["quantity", "gain low", "gain high"], ["index", "2%", "2%"]),
+        table(["learner", "loss (%)", "± (95%)"], ["UCWhittle", "62.702", "0"]),
+        table(["kind", "half-width"], ["sorted", "0.00"]),
     ],
     "a reward above its bound": [
         "<p>It earns 100.4% of the relaxed bound.</p>",
@@ -93,6 +95,7 @@ RIGHT = [
     table(["policy", "loss"], ["index", "–"], ["other", "1" * LONGEST]),
     table(["until"], ["inf"]),
     table(["policy", "low", "high"], ["index", "–", "–"], ["other", "0.98", "0.99"]),
+    table(["learner", "± (95%)"], ["UCWhittle", "–"], ["index", "0.004"]),
     table(["budget", "reward / bound"], ["M = 1", "1.0000"], ["M = 2", "–"]),
     table(["policy", "% of bound"], ["index", "93.1"], ["all", "100.0"]),
     table(["budget", "reward", "bound"], ["1", "88.7", "88.775"]),

@@ -351,6 +351,22 @@ def test_a_crawl_delay_longer_than_an_epoch_lies_between_the_fetches_themselves(
         assert times.size >= 5
 
 
+def test_a_host_that_rests_beyond_the_last_epoch_does_not_hold_the_crawl(tmp_path, clock):
+    """Its robots.txt asks for a delay beyond all bounds, which counts as one of a week."""
+
+    def answer(url):
+        delay = 1e300 if "one" in url else 0
+        rules = f"User-agent: *\nCrawl-delay: {delay}\n"
+        return 200, {}, rules.encode() if url.endswith("/robots.txt") else b"<rss/>"
+
+    urls = ["http://one.test/f0", "http://one.test/f1", "http://two.test/g"]
+    scheduler = opened(tmp_path, urls, CRAWL_EPOCHS=3)
+    asked = [url for _, url in pages(crawl_for(scheduler, clock, 75, answer))]
+    assert not scheduler.has_pending_requests()
+    assert scheduler.frontier.epoch == 3
+    assert asked == ["http://two.test/g"] * 3
+
+
 def test_robots_txt_keeps_the_delay_when_it_is_read_again(tmp_path, clock):
     scheduler = opened(tmp_path, ["http://127.0.0.1/a", "http://127.0.0.1/b"], CRAWL_PERIOD=3600)
     requests = crawl_for(scheduler, clock, DAY + 7200, answers("User-agent: *\nCrawl-delay: 900\n"))

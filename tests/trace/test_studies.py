@@ -141,3 +141,4 @@ def test_a_schedule_that_visits_all_leaves_nobody_out():
     same = pd.DataFrame({"items_per_day": [1.0, 2.0], "visits_per_day": [24.0, 24.0]})
     assert experiment.how_visits_rise(same) == ""
     assert experiment.how_many_visits(same["visits_per_day"]) == "24 visits a day."
+    assert experiment.how_many_visits(same["visits_per_day"] / 24) == "1 visit a day."

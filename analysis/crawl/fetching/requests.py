@@ -170,6 +170,15 @@ class Requests:
             return heapq.heappop(self._queue)[2]
         return None
 
+    def give_up(self, now: float) -> None:
+        """Fail the jobs that are not due yet: the crawl has ended."""
+        waiting = self._queue
+        self._queue = [entry for entry in waiting if entry[0] <= now]
+        heapq.heapify(self._queue)
+        for due, _, job in waiting:
+            if due > now:
+                self._failed_job(job, "its host rests beyond the last epoch")
+
     def rest(self, place: str, seconds: float) -> None:
         """Make no requests to a source or host for some seconds, at most `longest_rest`."""
         if seconds > 0:

@@ -37,12 +37,16 @@ from analysis.results import Estimate, least_for_median
 
 def save_losses(id: str, runs: Mapping[str, LearningCurves], size: int, budget: int) -> None:
     """Save the table of `loss_table`; `size` is the number of sources."""
+    table = loss_table(runs)
+    same = "± (95%)" in table and table["± (95%)"].isna().any()
+    unless = ", none where all runs lose the same" if same else ""
     save_table(
         id,
-        loss_table(runs),
+        table,
         f"Loss against the index policy, {size} sources, $M = {budget}$: over all epochs with half "
-        "a 95% interval, over the last fifth, epochs to 95% and 99% of its long-run reward (median "
-        f"and 95% interval, which takes {least_for_median()} runs), and runs that diverged.",
+        f"a 95% interval{unless}, over the last fifth, epochs to 95% and 99% of its long-run "
+        f"reward (median and 95% interval, which takes {least_for_median()} runs), and runs that "
+        "diverged.",
         formats={"loss (%)": ".3f", "± (95%)": ".2g", "last fifth (%)": ".3f"},
     )
 
@@ -56,7 +60,7 @@ def loss_table(runs: Mapping[str, LearningCurves]) -> pd.DataFrame:
             loss = curves.loss
             rows[name] |= {
                 "loss (%)": 100 * loss.value,
-                "± (95%)": 100 * loss.half_width,
+                "± (95%)": 100 * loss.half_width or np.nan,
                 "last fifth (%)": late_loss(curves),
                 "epochs to 95%": _steps(curves.steps_to(0.95)),
                 "epochs to 99%": _steps(curves.steps_to(0.99)),

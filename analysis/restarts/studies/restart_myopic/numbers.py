@@ -96,7 +96,7 @@ def save_savings(table: pd.DataFrame) -> None:
         "number of systems: its range, the mean half-width of an interval, how many systems in a "
         "hundred one bin of 1% can hold, the median saving over the policy that looks two "
         "epochs ahead, and how far the index policy is above the relaxed bound.",
-        formats=".2f",
+        formats={**dict.fromkeys(table.columns.drop("systems"), ".2f"), "half-width": ".2g"},
         instances="restart-myopic-systems",
     )
 

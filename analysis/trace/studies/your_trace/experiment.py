@@ -137,7 +137,9 @@ def who_is_left_out(never: int, size: int) -> str:
 def how_many_visits(visits: pd.Series) -> str:
     """Say how many visits a day the sources get."""
     least, most = f"{visits.min():.2g}", f"{visits.max():.2g}"
-    return f"{least} visits a day." if least == most else f"Visits from {least} to {most} a day."
+    if least == most:
+        return "1 visit a day." if least == "1" else f"{least} visits a day."
+    return f"Visits from {least} to {most} a day."
 
 
 def how_visits_rise(visited: pd.DataFrame) -> str:
