@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from analysis.crawl import Frontier, Outcome
 from analysis.crawl.frontier.state import FOUND
 from analysis.crawl.local.transport import crawl_in_process
-from analysis.crawl.storage.store import FILE, Store, read_log
+from analysis.crawl.storage.store import FILE, Log, Store, read_log
 from analysis.learning import CertaintyEquivalence
 from tests.crawl.support import contents, some_settings, some_site
 
@@ -224,3 +225,16 @@ def test_a_folder_from_before_ages_were_kept_goes_on(tmp_path):
     store.note(crawl, Outcome(outcome.source, FOUND, reward=1.0, aged=2.5))
     assert store.finished(crawl)[0].aged == 2.5
     store.close()
+
+
+def test_a_log_in_memory_is_shown_by_epoch_and_source():
+    names, log = ["b", "a"], Log()
+    for epoch in (1, 0):
+        for number, reward in ((0, 1.0), (1, 2.0)):
+            log.note(
+                SimpleNamespace(names=names, epoch=epoch), Outcome(number, "found", reward=reward)
+            )
+    frame = log.frame()
+    assert frame["epoch"].tolist() == [0, 0, 1, 1]
+    assert frame["source"].tolist() == ["a", "b", "a", "b"]
+    assert frame["reward"].tolist() == [2.0, 1.0, 2.0, 1.0]

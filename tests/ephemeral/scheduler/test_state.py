@@ -89,6 +89,29 @@ def test_altered_files_are_refused_or_give_the_same_crawls(tmp_path, monkeypatch
     assert same + refused == 200 or sealed
 
 
+class Runs:
+    """What creates a file where it is read by `pickle`."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (self.path, "w")
+
+
+def test_no_code_of_a_state_is_run(tmp_path):
+    path, mark = tmp_path / "state.npz", tmp_path / "mark"
+    some_scheduler().save(path)
+    with np.load(path) as saved:
+        arrays = {name: saved[name] for name in saved.files}
+    arrays["cost"] = np.array([Runs(str(mark))], dtype=object)
+    np.savez(path, **arrays)
+    assert loaded(path) is None
+    assert not mark.exists()
+    np.load(path, allow_pickle=True)["cost"]
+    assert mark.exists()
+
+
 def test_files_of_another_kind_are_refused(tmp_path):
     scheduler = some_scheduler()
     scheduler.save(tmp_path / "state.npz")

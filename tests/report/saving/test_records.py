@@ -99,6 +99,7 @@ def test_replications_are_counted(start_run, replications):
     start_run()
     with pytest.raises(ValueError, match="replications"):
         record(ROW, 1.5, interval=(1.0, 2.0), replications=replications)
+    record(ROW, 1.5, interval=(1.0, 2.0), replications=1)
 
 
 @pytest.mark.parametrize(

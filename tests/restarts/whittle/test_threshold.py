@@ -7,13 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.restarts import optimal_threshold, thresholds, whittle_index
+from analysis.restarts import RestartArm, optimal_threshold, thresholds, whittle_index
 from analysis.restarts.whittle.definition import (
     evaluate_policy,
     least_over_policies,
     solve_subsidised,
 )
-from analysis.restarts.whittle.threshold import cycle_by_definition, rates_by_equations
+from analysis.restarts.whittle.threshold import (
+    cycle_by_definition,
+    passive_average,
+    rates_by_equations,
+)
 from tests.restarts.support import ARMS, MONOTONE_ARMS, draw_arm
 
 DISCOUNTS = st.sampled_from([0.3, 0.9, 0.99])
@@ -103,3 +107,9 @@ def test_subsidies_that_are_not_numbers_are_refused():
         optimal_threshold(arm, 0.9, [0.0, np.nan])
     with pytest.raises(ValueError, match=r"subsidy must be a number in .* got nan"):
         solve_subsidised(arm, 0.9, np.nan)
+
+
+def test_an_arm_that_is_never_active_costs_the_mean_of_its_stationary_law():
+    """A third of all epochs in the first state and two thirds in the second."""
+    arm = RestartArm([[0.5, 0.5], [0.25, 0.75]], [1, 0], [5.0, 2.0], [9.0, 9.0])
+    assert passive_average(arm) == pytest.approx(3.0, rel=1e-14)
