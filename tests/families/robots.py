@@ -449,6 +449,82 @@ def fleets_of_equal_robots():
             assert again.gain == pytest.approx(fleet.gain, rel=1e-9)
 
 
+def fleet_excess(model, policy, digits=60):
+    """The gain of a control, and by how much some decision is worse than the best, a share of it.
+
+    Its relative values solve the equation of the module, written down state by state.
+    """
+    mp = mpmath.mp.clone()
+    mp.dps = digits
+    kinds, places = model.kinds, model.capacity
+    states = [x for x in product(*(range(n) for n in model.shape)) if any(x)]
+    place = {x: n for n, x in enumerate(states)}
+
+    def choices(q, active, startable):
+        found = {-1: (q, *active)} if q or any(active) else {}
+        for i in startable:
+            if active[i] < kinds[i].available:
+                found[i] = (q, *(r + (j == i) for j, r in enumerate(active)))
+        return found
+
+    def events(q, *active):
+        """Rates, decisions and the control's own decision."""
+        every = range(len(kinds))
+        if q:
+            chosen = policy[(0, q - 1, *active)]
+            yield mp.mpf(model.service_rate), choices(q - 1, active, every), int(chosen)
+        for i in every:
+            if active[i]:
+                left = tuple(r - (j == i) for j, r in enumerate(active))
+                above = min(q + 1, places)
+                options = choices(above, left, every if model.substitution else (i,))
+                chosen = policy[(1 + i, above, *left)]
+                yield active[i] * mp.mpf(kinds[i].arrival_rate), options, int(chosen)
+
+    size = len(states)
+    system, right = mp.zeros(size + 1, size + 1), mp.zeros(size + 1, 1)
+    for n, (q, *active) in enumerate(states):
+        system[n, size] = 1
+        for rate, options, chosen in events(q, *active):
+            system[n, n] += rate
+            system[n, place[options[chosen]]] -= rate
+        for kind, count in zip(kinds, active, strict=True):
+            lost = kind.arrival_rate if q == places else 0
+            right[n] += count * (mp.mpf(kind.running_cost) + lost)
+        right[n] += mp.mpf(model.gamma) * (q == 0)
+    system[size, place[tuple(n - 1 for n in model.shape)]] = 1
+    values = mp.lu_solve(system, right)
+    worse = max(
+        rate * (values[place[options[chosen]]] - min(values[place[x]] for x in options.values()))
+        for q, *active in states
+        for rate, options, chosen in events(q, *active)
+    )
+    return float(values[size]), float(worse / abs(values[size]))
+
+
+def fleets_that_differ(count):
+    """Kinds whose rates lie decades apart, or a hundredth; running costs small, large or none."""
+    for number in range(count):
+        rng = np.random.default_rng(number)
+        apart = (4, 0.01)[number % 2]
+        kinds = [
+            RobotKind(
+                10 ** rng.uniform(-apart, apart),
+                int(rng.integers(1, 3)),
+                float(rng.choice([0.0, 10 ** rng.uniform(-3, 1)])),
+            )
+            for _ in range(2)
+        ]
+        model = FleetControl(
+            kinds, 10 ** rng.uniform(-1, 1), int(rng.integers(1, 4)), 10 ** rng.uniform(-4, 4),
+            bool(rng.integers(2)),
+        )  # fmt: skip
+        solution = model.solve()
+        gain, worse = fleet_excess(model, solution.policy)
+        assert worse <= 1e-8, number
+        assert solution.gain == pytest.approx(gain, rel=1e-8), number
+
+
 LOADS = {
     "loads over ten decades": partial(probabilities_of, FAR),
     "load beside one": partial(probabilities_of, BESIDE_ONE),
@@ -494,7 +570,11 @@ FAMILIES = {
     },
     "full_chain": {"one place, one robot, far loads": chains},
     "optimal_fleet": {"brute force": fleets_by_brute_force},
-    "FleetControl": {"kinds that are alike": fleets_of_equal_robots},
+    "FleetControl": {
+        "kinds that are alike": fleets_of_equal_robots,
+        "kinds that differ": partial(fleets_that_differ, 4),
+        "more that differ": slow(partial(fleets_that_differ, 40)),
+    },
 }
 NOT_COMPUTED = {
     "ControlSolution": "a result; RobotControl has its row",
