@@ -503,7 +503,11 @@ def fleet_excess(model, policy, digits=60):
 
 
 def fleets_that_differ(count):
-    """Kinds whose rates lie decades apart, or a hundredth; running costs small, large or none."""
+    """Kinds whose rates lie decades apart, or a hundredth; running costs small, large or none.
+
+    Few are refused, where the rates are too far apart to tell.
+    """
+    refused = 0
     for number in range(count):
         rng = np.random.default_rng(number)
         apart = (4, 0.01)[number % 2]
@@ -519,10 +523,16 @@ def fleets_that_differ(count):
             kinds, 10 ** rng.uniform(-1, 1), int(rng.integers(1, 4)), 10 ** rng.uniform(-4, 4),
             bool(rng.integers(2)),
         )  # fmt: skip
-        solution = model.solve()
+        try:
+            solution = model.solve()
+        except NotConverged:
+            assert apart == 4, number
+            refused += 1
+            continue
         gain, worse = fleet_excess(model, solution.policy)
         assert worse <= 1e-8, number
         assert solution.gain == pytest.approx(gain, rel=1e-8), number
+    assert refused <= count // 10
 
 
 LOADS = {
