@@ -199,7 +199,7 @@ BEYOND = {
     "many-copies-losses": (lambda f: -f[["two-level", "index"]], "two-level", -0.1),
     "newer-policies-copies": (lambda f: -f.high, "high", -1.0),
     "costs-and-budgets-losses": (beyond_of_ways, "debt", 1.0),
-    "timetable-index": (lambda f: -f[["timetable", "even list"]], "timetable", -1.0),
+    "timetable-index": (lambda f: -f[["timetable", "index", "even list"]], "index", -1.0),
     "timetable-losses": (lambda f: f.timetable - f.proved, "timetable", 1.0),
     "optimum-random": (lambda f: 1 - f[["delay", "phases", "bound"]], "phases", -2.0),
     "robots-bounds-gains": (lambda f: f["lower bound"] - f.optimum, "optimum", -1.0),

@@ -443,3 +443,15 @@ def test_where_digits_are_lost_is_told_for_each_end():
     assert both.startswith("at decays up to 1e-09 and from 5.0 on")
     assert where_lost(decay, np.zeros(4)) == "at none of these decays"
     assert where_lost(decay, np.ones(4)) == "at all of these decays"
+
+
+def test_a_dual_bound_apart_from_the_programme_turns_the_words_on_duality(true, falsified):
+    def context(found):
+        return {row.id: row.context for row in claims(found)}["A-r-lagrange"]
+
+    dual = relaxation.dual_value
+    apart = falsified(
+        "relaxed", relaxation, "dual_value", lambda *args: 1.01 * dual(*args), relaxed
+    )
+    assert "shows no duality gap" in context(true)
+    assert "shows a duality gap" in context(*apart)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.ephemeral import four_sources, timetable
+from analysis.ephemeral.instances import even_decay_sources
 from analysis.ephemeral.studies.many_copies import experiment as copies
 from analysis.ephemeral.studies.many_copies.numbers import of_losses
 from analysis.ephemeral.studies.timetable import experiment, numbers, pictures
@@ -27,6 +28,18 @@ def test_losses_stay_within_what_is_proved():
     by_budget = experiment.losses_by_budget([1, 10, 100], seed=0)
     assert (by_budget[["timetable", "powers of two"]].min(axis=1) >= -1e-12).all()
     assert (by_budget.timetable <= by_budget.proved).all()
+
+
+@pytest.mark.parametrize(("size", "budget"), [(2, 1), (10, 2), (300, 30)])
+def test_a_finite_run_of_the_index_policy_loses_no_less_than_nothing(size, budget, monkeypatch):
+    sources = even_decay_sources(size, np.random.default_rng(size))
+    price = timetable(sources, budget).price
+    short = []
+    for epochs in (7, 40, 2500):
+        monkeypatch.setattr(experiment, "_EPOCHS", epochs)
+        short.append(experiment.index_loss(sources, budget, price, np.random.default_rng(1)))
+    assert min(short) >= -1e-12
+    assert short[-1] < 0.05
 
 
 def test_blocks_fill_the_line():

@@ -41,7 +41,6 @@ def _in_context() -> list[Claim]:
         "A-s-fresh",
         "A-s-applications",
         "A-r-kernels",
-        "A-r-lagrange",
         "A-s-fig-lefortier",
         "A-s-fig-ephemeral2",
     )
@@ -143,6 +142,11 @@ def _relaxation(found: Results) -> list[Claim]:
     plus = abs(relaxed.plus / relaxed.occupation - 1)
     minus = abs(relaxed.minus / relaxed.occupation - 1)
     return [
+        claim(
+            "A-r-lagrange",
+            outcome="closed" if relaxed.duality < ROUNDING else "open",
+            numbers={"sets": relaxed.sets},
+        ),
         claim("A-r-relax", plus < ROUNDING, numbers={"optimum": relaxed.occupation}),
         claim(
             "A-s-eq7",

@@ -126,7 +126,8 @@ def save_against_index(frame: pd.DataFrame) -> None:
         fig,
         frame,
         caption="Loss against the relaxed bound on random sets of different sources: mean, and "
-        f"range over the sets of a size. On average the index policy earns more at {better} of "
+        "range over the sets of a size; for the index policy the bound is that "
+        f"of the simulated epochs. On average the index policy earns more at {better} of "
         f"{len(means)} sizes.",
         alt=f"Points with bars at {len(means)} sizes on a logarithmic axis. The timetable's mean "
         f"loss goes from {means.timetable.iloc[0]:.2%} to {means.timetable.iloc[-1]:.3%}, the "
