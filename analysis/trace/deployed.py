@@ -81,7 +81,9 @@ class DueTimes:
         self.epoch_seconds = _seconds("epoch_seconds", epoch_seconds)
         self.shortest, self.longest = _seconds("shortest", shortest), _seconds("longest", longest)
         if self.shortest > self.longest:
-            raise ValueError(f"shortest must be at most longest, got {shortest:g} and {longest:g}")
+            raise ValueError(
+                f"shortest must be at most longest, got {self.shortest:g} and {self.longest:g}"
+            )
         self.epoch = 0
 
     def select(

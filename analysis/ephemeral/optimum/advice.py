@@ -346,9 +346,9 @@ def _patterns(epochs: int) -> Floats:
     return np.array(list(product((0.0, 1.0), repeat=epochs)))
 
 
-def _generator(budget: int, own: int, rng: np.random.Generator | None) -> np.random.Generator:
-    """Return the generator of a policy that draws, for the budget that it was made for."""
-    check_integer("budget", budget, own, own)
+def _generator(given: int, own: int, rng: np.random.Generator | None) -> np.random.Generator:
+    """Return the generator, where the given budget is the policy's own."""
+    check_integer("budget", given, own, own)
     if rng is None:
         raise ValueError("rng must be a numpy.random.Generator for a policy that draws")
     return rng

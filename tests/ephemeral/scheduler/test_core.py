@@ -494,7 +494,7 @@ def test_memory_is_at_most_64_bytes_a_source():
         (lambda: Scheduler(four_sources(), 1, -1), r"ages must be an integer in \[0, .*\], got -1"),
         (lambda: Scheduler(four_sources(), 1, 1.5), r"ages must be an integer in .*, got 1.5"),
         (lambda: Scheduler(four_sources(), 1, [1, 2]), r"ages must be .* shape \(4,\), got \(2,\)"),
-        (lambda: Scheduler(four_sources(), 1, max_age=3), r"max_age must not .* ask for more than"),
+        (lambda: Scheduler(four_sources(), 1, max_age=3), r"max_age must not .* require more than"),
         (
             lambda: Scheduler(four_sources(), 1, min_age=9, max_age=8),
             "min_age must not be above max_age, got 9 and 8",

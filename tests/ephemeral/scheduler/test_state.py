@@ -139,26 +139,26 @@ def test_files_of_another_kind_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("entries", {"number": 10**9}, "number is not what"),
-        ("entries", {"number": -1}, "number is not what"),
-        ("entries", {"number": 5}, "number is not what"),  # twice
-        ("entries", {"last": 21}, "last is not what"),
-        ("entries", {"last": -(2**31)}, "last is not what"),
-        ("entries", {"limit": np.inf}, "limit is not what"),
-        ("entries", {"limit": -1.0}, "limit is not what"),
-        ("entries", {"decay": 0.0}, "decay is not what"),
-        ("cost", 0.0, "cost is not what"),
-        ("cost", np.nan, "cost is not what"),
-        ("least", -1, "least is not what"),
-        ("most", 0, "most is not what"),
-        ("most", 1, "most is not what"),  # below the minimal age
-        ("counts", [20, 30], "counts is not what"),
-        ("counts", [-1, 60], "counts is not what"),
-        ("counts", [2**40, 60], "counts is not what"),
-        ("levels", [np.nan, 1.0], "levels is not what"),
-        ("levels", [-1.0, 1.0], "levels is not what"),
-        ("levels", [6.0, np.nan], "levels is not what"),
-        ("levels", [6.0, -1.0], "levels is not what"),
+        ("entries", {"number": 10**9}, "number is not valid"),
+        ("entries", {"number": -1}, "number is not valid"),
+        ("entries", {"number": 5}, "number is not valid"),  # twice
+        ("entries", {"last": 21}, "last is not valid"),
+        ("entries", {"last": -(2**31)}, "last is not valid"),
+        ("entries", {"limit": np.inf}, "limit is not valid"),
+        ("entries", {"limit": -1.0}, "limit is not valid"),
+        ("entries", {"decay": 0.0}, "decay is not valid"),
+        ("cost", 0.0, "cost is not valid"),
+        ("cost", np.nan, "cost is not valid"),
+        ("least", -1, "least is not valid"),
+        ("most", 0, "most is not valid"),
+        ("most", 1, "most is not valid"),  # below the minimal age
+        ("counts", [20, 30], "counts is not valid"),
+        ("counts", [-1, 60], "counts is not valid"),
+        ("counts", [2**40, 60], "counts is not valid"),
+        ("levels", [np.nan, 1.0], "levels is not valid"),
+        ("levels", [-1.0, 1.0], "levels is not valid"),
+        ("levels", [6.0, np.nan], "levels is not valid"),
+        ("levels", [6.0, -1.0], "levels is not valid"),
     ],
 )
 def test_every_array_is_checked_by_itself(tmp_path, name, change, message):

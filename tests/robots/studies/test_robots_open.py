@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.robots.static import mm1k, theory
+from analysis.robots.static import limits, theory
 from analysis.robots.studies.robots_open import claims, experiment
 from tests.support import verdicts
 
@@ -33,7 +33,7 @@ def test_the_open_question_is_settled(monkeypatch):
         {(theory, "moments"): lambda n, count: [m + 1 for m in moments(n, count)]},
         {(theory, "crossing"): lambda n: -crossing(n)},
         {(theory, "turning_gamma"): lambda k: 1 / turning_gamma(k)},
-        {(mm1k, "turning_capacity"): lambda g: 3},
+        {(limits, "turning_capacity"): lambda g: 3},
     ],
 )
 def test_one_wrong_step_leaves_it_open(wrong, monkeypatch):
