@@ -116,6 +116,7 @@ class EpochScheduler(BaseScheduler):
                 kept.spider_opened(spider)  # else Scrapy empties its own file in JOBDIR at the end
             raise
         self._crawler.signals.connect(self._requests.received, signals.bytes_received)
+        self._crawler.signals.connect(self._requests.callback_failed, signals.spider_error)
         self._crawler.signals.connect(self._mend_exports, signals.spider_opened)
 
     def _mend_exports(self) -> None:

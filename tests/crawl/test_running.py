@@ -268,6 +268,41 @@ def crawl_and_kill(tmp_path, kills):
     assert sum(count - 1 for count in got.values()) <= kills * concurrent * most
 
 
+#: A middleware with which Scrapy fails on two callbacks before it calls them.
+FAILING = """
+import itertools
+from scrapy.core import scraper
+
+class Failing:
+    def __init__(self):
+        calls = itertools.count(1)
+
+        def parse(*_):
+            if next(calls) in (1, 9):  # of a robots.txt, and of a feed
+                raise SystemError("AST constructor recursion depth mismatch")
+
+        scraper.warn_on_generator_with_return_value = parse
+"""
+
+
+@pytest.mark.process
+def test_a_callback_that_scrapy_cannot_call_fails_one_fetch(tmp_path, monkeypatch):
+    (tmp_path / "failing.py").write_text(FAILING)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    site = some_site(size=3, epochs=6, hosts=np.arange(3))
+    with FeedServer(site) as server:
+        write_sources(tmp_path / "sources.csv", site.sources, server.urls())
+        settings = some_settings(site, budget=3, epochs=6) | {
+            "CRAWL_SOURCES": str(tmp_path / "sources.csv"),
+            "JOBDIR": str(tmp_path / "state"),
+            "SPIDER_MIDDLEWARES": {"failing.Failing": 1},
+        }
+        crawl_over_http([settings], timeout=60.0)
+    log = crawl_log(tmp_path / "state")
+    assert set(log["epoch"]) == set(range(6))
+    assert log["kind"].value_counts().to_dict() == {"found": len(log) - 2, "failed": 2}
+
+
 @pytest.mark.process
 def test_a_demonstration_that_is_killed_leaves_nothing_behind(tmp_path):
     """SIGKILL of the parent: its crawlers end, and its temporary folder goes with them."""

@@ -190,7 +190,10 @@ class FetchingPart:
         """
         if self._crawler is not None:
             return True
-        given = dict(settings) | {"SCHEDULER": PartScheduler}
+        given = dict(settings) | {
+            "SCHEDULER": PartScheduler,
+            "WARN_ON_GENERATOR_RETURN_VALUE": False,  # parses callbacks, in one thread of several
+        }
         process, self._reactor = _running()
         self._over = over = threading.Event()
         opened = threading.Event()

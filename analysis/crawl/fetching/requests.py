@@ -347,6 +347,17 @@ class Requests:
         moved = target if for_good else job.moved
         self.push(replace(job, url=target, hops=job.hops + 1, moved=moved), self._crawl.now())
 
+    def callback_failed(self, failure: Failure, response: Response | Failure) -> None:
+        """Settle a request whose callback has failed before it settled the request itself.
+
+        `response` is what the callback was to be given. Scrapy parses the source of a callback
+        before it calls it, which can fail by itself where several threads parse.
+        """
+        request = getattr(response, "request", None)  # Scrapy gives one to a failure too
+        job = request.meta.get("job") if request is not None else None
+        if job is not None and all(one is not request for one, *_ in self.ended):
+            self._failed_job(job, failure.getErrorMessage())
+
     def _failed(self, failure: Failure) -> None:
         """Settle a request without an answer."""
         self._failed_job(failure.request.meta["job"], failure.getErrorMessage())  # type: ignore[attr-defined]
