@@ -23,6 +23,10 @@ from analysis.report.running.kernels import WarmProvisioner, kernel_environment
 # papermill warns of parameter lines that it cannot parse; `notebooks` has checked them.
 logging.getLogger("papermill").setLevel(logging.ERROR)
 
+#: Number of times that a kernel is started while other processes take its ports.
+STARTS = 3
+NO_KERNEL, PORT_TAKEN = "its kernel:", "Address already in use"
+
 
 @dataclass
 class Kernels:
@@ -39,8 +43,16 @@ class Kernels:
         It writes ``notebook.ipynb``, without timestamps so that runs of the same inputs give the
         same bytes, and ``cpu.txt``, the CPU-seconds of the kernel.
 
-        Returns the error, with the cell and the traceback; empty on success.
+        Returns the error, with the cell and the traceback; empty on success. A kernel whose port
+        another process has taken since it was chosen is started again.
         """
+        for _ in range(STARTS):
+            error = self._execute_once(folder)
+            if not (error.startswith(NO_KERNEL) and PORT_TAKEN in error):
+                break
+        return error
+
+    def _execute_once(self, folder: Path) -> str:
         given = json.loads((folder / "run.json").read_text(encoding="utf-8"))["given"]
         manager = AsyncKernelManager(kernel_name="python3")
         warm = WarmProvisioner(parent=manager, kernel_spec=manager.kernel_spec)
@@ -74,7 +86,7 @@ class Kernels:
                 return f"cell {error.cell_index}: {error.ename}: {error.evalue}\n{trace}"
             except (DeadKernelError, RuntimeError) as error:
                 said = Path(log.name).read_text().strip()
-                return "\n".join(filter(None, [f"its kernel: {error}", said]))
+                return "\n".join(filter(None, [f"{NO_KERNEL} {error}", said]))
             finally:
                 # Send no shutdown request to a kernel that has ended: its sockets may be closed.
                 ended = warm.process is None or warm.process.poll() is not None

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
+from jupyter_client.provisioning.local_provisioner import LocalPortCache
 
 from analysis.report.files import display_path
 from analysis.report.paths import ROOT
@@ -149,6 +151,20 @@ def test_warnings_are_kept_beside_the_page_and_told(job, capsys):
         True
     ]
     assert not any("warnings" in line for line in said if "part/quiet:" in line)
+
+
+@pytest.mark.process
+def test_a_kernel_whose_port_is_taken_is_started_again(job, monkeypatch):
+    choose, tried = LocalPortCache.find_available_port, []
+    with socket.create_server(("127.0.0.1", 0)) as other:
+
+        def taken_at_first(self, ip):
+            tried.append(ip)
+            return other.getsockname()[1] if len(tried) == 1 else choose(self, ip)
+
+        monkeypatch.setattr(LocalPortCache, "find_available_port", taken_at_first)
+        run([job("one")])
+    assert len(tried) > 5  # the five ports of a kernel, and others
 
 
 @pytest.mark.parametrize("workers", [0, -1])
