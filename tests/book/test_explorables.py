@@ -750,7 +750,8 @@ def test_a_number_in_a_sentence_drives_the_picture_and_what_follows(opened, id):
 @each
 def test_a_finger_drags_a_number_in_a_sentence(opened, id):
     shown = opened(id, viewport={"width": 390, "height": 800}, has_touch=True)
-    first, number = followed(shown), tied(shown, "sets").first
+    number = tied(shown, "sets").first
+    first = number.get_attribute("aria-valuenow")
     shown.tab.evaluate(LOAD_PICTURES)
     number.scroll_into_view_if_needed()
     box, moved = number.bounding_box(), 50 * room(number)
@@ -760,7 +761,7 @@ def test_a_finger_drags_a_number_in_a_sentence(opened, id):
         points = [{"x": x + step * moved, "y": y}]
         session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
     session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-    assert followed(shown) != first
+    assert number.get_attribute("aria-valuenow") != first  # what follows can be the same
     assert followed(shown) == pytest.approx(SENTENCES[id](shown), rel=TOLERANCE)
 
 
