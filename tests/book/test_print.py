@@ -15,7 +15,7 @@ from analysis.report.publishing.pdf.papers import papers
 from analysis.report.publishing.pdf.printing import outline
 
 pytestmark = pytest.mark.slow
-MOST_PAGES = 230
+MOST_PAGES = 219
 
 
 @pytest.fixture(scope="module")
