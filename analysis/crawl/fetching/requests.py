@@ -142,12 +142,10 @@ class Requests:
         self._network = Network(local_addresses)
         self._queue: list[tuple[float, int, Job]] = []
         self._count = itertools.count()
-        self._awaiting_rules: dict[
-            str, list[Job]
-        ] = {}  # pages that wait for a robots.txt, by authority
-        self._rests: dict[
-            str, float
-        ] = {}  # time before which no request is made to a source or host
+        # Pages that wait for a robots.txt, by authority.
+        self._awaiting_rules: dict[str, list[Job]] = {}
+        # Time before which no request is made to a source or host.
+        self._rests: dict[str, float] = {}
         self.delays: dict[str, float] = {}
         self.requested: dict[str, float] = {}
         self.ended: list[tuple[Any, str, dict[str, Any]]] = []

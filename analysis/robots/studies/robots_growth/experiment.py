@@ -33,9 +33,12 @@ class Orders:
 
 
 def orders(robots: int, capacity: int, rates: Sequence[float]) -> Orders:
-    """Return the order in which boxes are added as the weight rises, for each rate (mu = 1)."""
+    """Return the order in which boxes are added as the weight rises, for each rate (mu = 1).
+
+    `rates`: lambda, each once.
+    """
     rows, only_added = [], True
-    for rate in dict.fromkeys(rates):
+    for rate in rates:
         found = sequence_of(robots, rate, capacity)
         only_added &= found.grows and found.are_curves
         places = {box: place for place, box in enumerate(found.switched, start=1)}
@@ -46,7 +49,7 @@ def orders(robots: int, capacity: int, rates: Sequence[float]) -> Orders:
             for r in range(robots)
         ]
     table = pd.DataFrame(rows, columns=["rate", "q", "r", "order", "index"])
-    return Orders(table, list(dict.fromkeys(rates)), bool(only_added))
+    return Orders(table, list(rates), bool(only_added))
 
 
 @dataclass(frozen=True)
