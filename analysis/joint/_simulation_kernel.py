@@ -6,10 +6,8 @@ from enum import IntEnum
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from analysis.arrays import Floats, Ints
 
 
 class Order(IntEnum):

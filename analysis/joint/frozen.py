@@ -43,9 +43,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammainc, gammaincc
 
+from analysis.arrays import Bools, Floats
 from analysis.checks import (
     check_array,
     check_choice,
@@ -57,8 +58,6 @@ from analysis.checks import (
 from analysis.ephemeral.scheduler.pages import queued_sources as queued_sources
 from analysis.ephemeral.sources import Sources
 from analysis.joint.prices import ages_of, one_truth
-
-Floats = NDArray[np.float64]
 
 ORDERS = ("freshest", "random")
 """Orders in which the pages of one crawl join the queue."""
@@ -100,11 +99,7 @@ class Engine:
 
 
 def batch_value(
-    sources: Sources,
-    engine: Engine,
-    window: ArrayLike,
-    queue: int,
-    order: str = "freshest",
+    sources: Sources, engine: Engine, window: ArrayLike, queue: int, order: str = "freshest"
 ) -> tuple[Floats, Floats]:
     """Return what the pages of a crawl are worth when indexed, and how many find room, on average.
 
@@ -277,7 +272,7 @@ class _Crawls:
             return np.zeros(len(sources))
         first = sources.mean_utility * kept ** (self.queue + 1)
 
-        def worth_it(window: Floats) -> NDArray[np.bool_]:
+        def worth_it(window: Floats) -> Bools:
             mean = sources.arrival_rate * window
             # E[delta^n; n < B] = e^{-(1 - delta) a} P(Poisson(delta a) < B)
             kept_few = np.exp(-(1.0 - kept) * mean) * gammaincc(room, kept * mean)

@@ -15,13 +15,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.ephemeral.sources import Sources
 from analysis.joint.frozen import Engine
 from analysis.joint.optimum import batches
-
-Floats = NDArray[np.float64]
 
 
 class Landings(NamedTuple):

@@ -27,10 +27,11 @@ from functools import cached_property, partial
 from itertools import permutations, product
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.stats import poisson
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import (
     check_array,
     check_choice,
@@ -47,9 +48,6 @@ from analysis.joint.prices import crawl_reward, priced_index
 from analysis.joint.relaxed import PricedSolution, priced_problem
 from analysis.mdp import policy_iteration, relative_value_iteration, stationary_law
 from analysis.results import AverageSolution
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 METHODS = ("policy iteration", "value iteration")
 INDICES = ("blind", "priced", "frozen")
@@ -281,10 +279,7 @@ class JointSystem:
         return transitions, np.array(rewards)
 
     def _joined(
-        self,
-        action: tuple[tuple[int, int], ...],
-        ages: Ints,
-        batches: tuple[Floats, Floats],
+        self, action: tuple[tuple[int, int], ...], ages: Ints, batches: tuple[Floats, Floats]
     ) -> tuple[Floats, Floats]:
         """Law of the queue after the crawls of an action, and what they are worth, by all ages."""
         moves, values = batches

@@ -24,16 +24,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog, minimize_scalar
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer, check_kind
 from analysis.ephemeral.sources import Sources, check_budget
 from analysis.joint.frozen import Engine
 from analysis.results import NotConverged
-
-Floats = NDArray[np.float64]
 
 FINE = 512
 """Short phases of an epoch on which the price is constant."""

@@ -34,20 +34,13 @@ Reference: Whittle (1988); report 8702, sections 3 and 6.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammainc
 
-from analysis.checks import (
-    check_array,
-    check_kind,
-    check_number,
-    check_truths,
-    shown,
-)
+from analysis.arrays import Floats
+from analysis.checks import check_array, check_kind, check_number, check_truths, shown
 from analysis.ephemeral.index import h, whittle_index_at_age
 from analysis.ephemeral.sources import Sources
-
-Floats = NDArray[np.float64]
 
 
 def best_window(sources: Sources, price: float) -> Floats:

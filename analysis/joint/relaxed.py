@@ -23,19 +23,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from analysis.checks import (
-    check_integer,
-    check_number,
-)
+from analysis.arrays import Floats
+from analysis.checks import check_integer, check_number
 from analysis.ephemeral.optimum.relaxed import due_ages
 from analysis.ephemeral.sources import Sources, check_budget
 from analysis.joint.prices import checked_price, fading_at_price, largest_reward, one_truth
 from analysis.results import NotConverged
-
-Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-9
 """Largest gap between bound and policy that is returned, relative to the content of all sources."""
@@ -72,12 +67,7 @@ class PricedSolution:
 
 
 def priced_problem(
-    sources: Sources,
-    budget: float,
-    pages: float,
-    *,
-    fresh: bool = False,
-    max_columns: int = 500,
+    sources: Sources, budget: float, pages: float, *, fresh: bool = False, max_columns: int = 500
 ) -> PricedSolution:
     """Solve the relaxed problem with a budget of crawls and one of pages.
 

@@ -37,9 +37,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
+from analysis.arrays import Bools, Floats, Ints
 from analysis.checks import check_integer, check_integers, check_kind, check_number, set_fields
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.sources import Sources, check_unit_costs
@@ -47,10 +48,6 @@ from analysis.joint.frozen import Engine
 from analysis.joint.landings import Landings, flight_index, landings_of
 from analysis.mdp import policy_iteration, stationary_law
 from analysis.results import AverageSolution
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 LARGEST_SYSTEM = 20_000_000
 """Possible transitions of all actions together, at most."""

@@ -23,24 +23,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from analysis.checks import (
-    check_array,
-    check_choice,
-    check_integer,
-    check_kind,
-    check_number,
-)
+from analysis.arrays import Floats, Ints
+from analysis.checks import check_array, check_choice, check_integer, check_kind, check_number
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.sources import Sources, check_unit_costs
 from analysis.joint._simulation_kernel import Order, play
 from analysis.joint.frozen import Engine, best_queued_window, frozen_index
 from analysis.joint.prices import best_window, one_truth, priced_index
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 ORDERS_OF_INDEXING = tuple(order.name.lower() for order in Order)
 INDICES = ("blind", "priced", "frozen")

@@ -12,15 +12,12 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_array, check_integer, check_kind
 from analysis.results import NotConverged
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LARGEST_BAND = 2**28
 """Entries that the elimination may hold: the number of states times the width of their band."""

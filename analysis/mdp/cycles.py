@@ -19,14 +19,13 @@ from typing import TypeVar
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Bools, Floats, Ints
 from analysis.checks import check_integer, check_integers
 from analysis.mdp.problem import EPSILON, largest, numbers_or_forbidden
 from analysis.results import AverageSolution, NotConverged
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 State = TypeVar("State")
 Given = TypeVar("Given")
 
@@ -252,7 +251,7 @@ def maximum_mean_cycle(
     return solution, np.array(cycle, dtype=np.int64)
 
 
-def _check_policy(initial_policy: ArrayLike, allowed: NDArray[np.bool_]) -> Ints:
+def _check_policy(initial_policy: ArrayLike, allowed: Bools) -> Ints:
     """Return one allowed action a state, or raise naming `initial_policy`."""
     policy = check_integers("initial_policy", initial_policy)
     actions, states = allowed.shape

@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence, Sized
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_array, check_kind, row_factors
 from analysis.results import NotConverged
 
-Transitions = NDArray[np.float64] | Sequence[sparse.spmatrix]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+Transitions = Floats | Sequence[sparse.spmatrix]
 
 EPSILON = float(np.finfo(float).eps)
 """Relative spacing of floats."""

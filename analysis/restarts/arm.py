@@ -16,15 +16,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Floats
 from analysis.checks import ROW_SUM, SINGLE_ROW_SUM, check_array, check_number, row_factors
 from analysis.display import brief
 
 
-def probability_rows(
-    name: str, value: ArrayLike, columns: int | None = None
-) -> NDArray[np.float64]:
+def probability_rows(name: str, value: ArrayLike, columns: int | None = None) -> Floats:
     """Return `value` as a read-only float64 array of distributions along its last axis.
 
     Rows in single precision are divided by their sums.
@@ -66,7 +65,7 @@ def probability_rows(
     return rows
 
 
-def check_states(name: str, value: ArrayLike, states: int) -> NDArray[np.float64]:
+def check_states(name: str, value: ArrayLike, states: int) -> Floats:
     """Return `value` as a read-only float64 array with a finite number for each state.
 
     Raises
@@ -114,10 +113,10 @@ class RestartArm:
     (2, 2)
     """
 
-    passive: NDArray[np.float64]
-    reset: NDArray[np.float64]
-    passive_cost: NDArray[np.float64]
-    active_cost: NDArray[np.float64]
+    passive: Floats
+    reset: Floats
+    passive_cost: Floats
+    active_cost: Floats
 
     def __post_init__(self) -> None:
         passive = probability_rows("passive", self.passive)
@@ -153,7 +152,7 @@ class RestartArm:
         distribution = np.cumsum(self.passive, axis=1)
         return bool((np.diff(distribution, axis=0) <= ROW_SUM).all())
 
-    def stopping_cost(self, discount: float) -> NDArray[np.float64]:
+    def stopping_cost(self, discount: float) -> Floats:
         """Return r = c0 - c1 + b P c1, what one more passive epoch costs against restarting now.
 
         Parameters
@@ -201,7 +200,7 @@ def check_arms(arms: Sequence[RestartArm]) -> None:
             raise ValueError(f"arms[{n}] must be a RestartArm, got {arm!r}")
 
 
-def stack_arms(arms: Sequence[RestartArm]) -> tuple[NDArray[np.float64], ...]:
+def stack_arms(arms: Sequence[RestartArm]) -> tuple[Floats, ...]:
     """Stack arms of one size: passive (n, K, K), reset (n, K), passive and active costs (n, K).
 
     Raises

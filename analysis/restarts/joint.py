@@ -16,8 +16,8 @@ from itertools import combinations
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Bools, Floats, Ints
 from analysis.checks import check_array, check_choice, check_kind, check_number
 from analysis.restarts.joint_sweeps import mark_highest, value_iteration
 from analysis.restarts.policies import RestartBandit, Scores, check_scores
@@ -68,12 +68,12 @@ class JointModel:
         )  # fmt: skip
         self._ends = self._after_resets()
 
-    def _along(self, arm: int, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _along(self, arm: int, values: Floats) -> Floats:
         shape = [1] * len(self.bandit.arms)
         shape[arm] = -1
         return values.reshape(shape)
 
-    def _epoch_costs(self) -> NDArray[np.float64]:
+    def _epoch_costs(self) -> Floats:
         """Return the normalised cost of each action in each joint state."""
         arms = self.bandit.arms
         extra = [self._along(n, arm.active_cost - arm.passive_cost) for n, arm in enumerate(arms)]
@@ -83,14 +83,14 @@ class JointModel:
         costs = np.stack([passive + sum(extra[n] for n in action) for action in self.actions])
         return (1 - self.bandit.discount) * costs.reshape(len(self.actions), -1)
 
-    def _after_resets(self) -> NDArray[np.int64]:
+    def _after_resets(self) -> Ints:
         """Return the joint states in which an epoch can end: `budget` arms have just been reset."""
         fresh = np.zeros(self.bandit.shape)
         for n, arm in enumerate(self.bandit.arms):
             fresh += self._along(n, (arm.reset > 0).astype(np.float64))
         return np.flatnonzero(fresh >= self.bandit.budget)
 
-    def highest_actions(self, scores: Scores, *, lower_arms: bool = False) -> NDArray[np.bool_]:
+    def highest_actions(self, scores: Scores, *, lower_arms: bool = False) -> Bools:
         """Return where each action activates arms with the highest scores.
 
         Parameters
@@ -115,17 +115,12 @@ class JointModel:
         )  # fmt: skip
         return allowed
 
-    def every_action(self) -> NDArray[np.bool_]:
+    def every_action(self) -> Bools:
         """Return that each action is allowed in each joint state."""
         return np.ones((len(self.actions), *self.bandit.shape), dtype=np.bool_)
 
     def iterate(
-        self,
-        allowed: NDArray[np.bool_],
-        values: NDArray[np.float64],
-        *,
-        worst: bool,
-        tolerance: float,
+        self, allowed: Bools, values: Floats, *, worst: bool, tolerance: float
     ) -> DiscountedSolution:
         """Iterate on the least cost-to-go of the allowed actions until the bounds close.
 
@@ -173,7 +168,7 @@ class JointModel:
 
 
 @lru_cache(maxsize=2)
-def _places(shape: tuple[int, ...], budget: int) -> NDArray[np.int64]:
+def _places(shape: tuple[int, ...], budget: int) -> Ints:
     """Return which of its action's expectations each joint state looks up, for every action."""
     places = []
     for action in combinations(range(len(shape)), budget):
@@ -187,7 +182,7 @@ def solve_joint(
     bandit: RestartBandit,
     *,
     tolerance: float = 1e-10,
-    initial_values: NDArray[np.float64] | None = None,
+    initial_values: Floats | None = None,
     model: JointModel | None = None,
 ) -> DiscountedSolution:
     """Solve the joint problem by value iteration with enclosing bounds.
@@ -233,7 +228,7 @@ def evaluate_scores(
     *,
     ties: str = "lower arm",
     tolerance: float = 1e-10,
-    initial_values: NDArray[np.float64] | None = None,
+    initial_values: Floats | None = None,
     model: JointModel | None = None,
 ) -> DiscountedSolution:
     """Value a priority policy exactly.
@@ -280,9 +275,9 @@ def evaluate_scores(
 
 def _iterate(
     model: JointModel,
-    allowed: NDArray[np.bool_],
+    allowed: Bools,
     tolerance: float,
-    initial_values: NDArray[np.float64] | None,
+    initial_values: Floats | None,
     worst: bool = False,
 ) -> DiscountedSolution:
     tolerance = check_number("tolerance", tolerance, 0, low_open=True, high_open=True)

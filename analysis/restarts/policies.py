@@ -15,15 +15,15 @@ from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_integer, check_kind
 from analysis.display import brief
 from analysis.restarts.arm import RestartArm, check_arms, check_discount, check_states
 from analysis.restarts.whittle.index import whittle_index, whittle_indices
 
 #: One array of scores for each arm, by state; arms may differ in their number of states.
-Scores = list[NDArray[np.float64]]
+Scores = list[Floats]
 #: Scores that differ by less than this share of the largest are equal but for rounding.
 TIE = 1e-11
 
@@ -155,7 +155,7 @@ def lowest_first(scores: Scores) -> Scores:
     return [-table for table in scores]
 
 
-def check_scores(bandit: RestartBandit, scores: Sequence[NDArray[np.float64]]) -> Scores:
+def check_scores(bandit: RestartBandit, scores: Sequence[Floats]) -> Scores:
     """Return the scores as float arrays, or refuse them.
 
     Raises
@@ -174,7 +174,7 @@ def check_scores(bandit: RestartBandit, scores: Sequence[NDArray[np.float64]]) -
     ]
 
 
-def initial_states(bandit: RestartBandit, initial_state: Sequence[int] | None) -> NDArray[np.int64]:
+def initial_states(bandit: RestartBandit, initial_state: Sequence[int] | None) -> Ints:
     """Return the initial state of each arm, the first state of all if none is given.
 
     Raises

@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_kind, check_number
 from analysis.restarts.arm import RestartArm, stack_arms
 from analysis.restarts.policies import RestartBandit, index_scores, initial_states
@@ -29,8 +29,8 @@ from analysis.restarts.whittle.elimination import eliminate_all
 
 
 def from_states(
-    arms: Sequence[RestartArm], discount: float, states: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    arms: Sequence[RestartArm], discount: float, states: Ints
+) -> tuple[Floats, Floats, Floats]:
     """Return D(k) and N(k) of the nested policies of arms, started in a state rather than from Q.
 
     Parameters
@@ -65,7 +65,7 @@ def from_states(
     return rate, activity, found.crossings
 
 
-def _by_size(bandit: RestartBandit) -> Iterator[NDArray[np.int64]]:
+def _by_size(bandit: RestartBandit) -> Iterator[Ints]:
     """Yield the numbers of the arms of each size."""
     sizes = np.array(bandit.shape)
     for size in np.unique(sizes):
@@ -121,7 +121,7 @@ def relaxed_bound(
 
 def epoch_losses(
     bandit: RestartBandit, price: float, initial_state: Sequence[int] | None = None
-) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]], float]:
+) -> tuple[list[Floats], list[Floats], float]:
     """Return what each action loses against its arm's own optimum at a price, and all the rest.
 
     With V_i the values of arm i at the price and H_i those of its actions, every policy g costs

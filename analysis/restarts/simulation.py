@@ -21,6 +21,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import check_choice, check_integer, check_kind
 from analysis.display import brief
 from analysis.restarts.arm import RestartArm
@@ -50,14 +51,14 @@ class Paths:
     """
 
     names: tuple[str, ...]
-    costs: NDArray[np.float64]
+    costs: Floats
     tail: float
 
     def mean(self, name: str, *, level: float = 0.95) -> Estimate:
         """Return the mean cost of a policy with its confidence interval."""
         return Estimate.of(self._of(name), level)
 
-    def _of(self, name: str) -> NDArray[np.float64]:
+    def _of(self, name: str) -> Floats:
         return np.asarray(self.costs[self.names.index(check_choice("name", name, self.names))])
 
     def saving(self, name: str, other: str, *, level: float = 0.95) -> Estimate:
@@ -169,14 +170,14 @@ def _epoch_costs(
     return passive, [arm.active_cost for arm in bandit.arms], 0.0
 
 
-def _padded(tables: Sequence[NDArray[np.float64]], states: int) -> NDArray[np.float64]:
+def _padded(tables: Sequence[Floats], states: int) -> Floats:
     padded = np.zeros((len(tables), states))
     for row, table in zip(padded, tables, strict=True):
         row[: len(table)] = table
     return padded
 
 
-def _ranks(scores: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _ranks(scores: Floats) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return a rank for each arm and state, all different, and the arm of each rank.
 
     The higher of two ranks is activated; of equal scores the lower arm has the higher rank.

@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
+from analysis.arrays import Floats
 from analysis.checks import check_array, check_integer, check_number
 from analysis.restarts.arm import RestartArm, check_discount, check_states, probability_rows
 
@@ -141,12 +142,12 @@ def example_queues(capacity: int = 7) -> list[RestartArm]:
     ]
 
 
-def state_scores(arms: Sequence[RestartArm]) -> list[NDArray[np.float64]]:
+def state_scores(arms: Sequence[RestartArm]) -> list[Floats]:
     """Return the rule of thumb "worst state first" (most worn machine, longest queue)."""
     return [np.arange(arm.states, dtype=np.float64) for arm in arms]
 
 
-def crawl_reward(u_star: float, alpha: float, age: ArrayLike) -> NDArray[np.float64]:
+def crawl_reward(u_star: float, alpha: float, age: ArrayLike) -> Floats:
     """Return X_k = u*(1 - alpha^k), what a crawl at age k is expected to collect.
 
     Parameters
@@ -190,9 +191,7 @@ def crawler_arm(u_star: float, alpha: float, ages: int) -> RestartArm:
     return RestartArm(kernel, np.eye(ages)[0], np.zeros(ages), -reward)
 
 
-def crawler_index(
-    u_star: float, alpha: float, discount: float, age: ArrayLike
-) -> NDArray[np.float64]:
+def crawler_index(u_star: float, alpha: float, discount: float, age: ArrayLike) -> Floats:
     """Return the index of a source at an age in closed form, at a discount or on average.
 
     Parameters

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import check_choice, check_integer, check_number
 from analysis.restarts.arm import RestartArm, probability_rows
 
-Kernel = NDArray[np.float64]
+Kernel = Floats
 #: The discount of the slides' experiments (slide 18).
 SLIDE_DISCOUNT = 0.9
 

@@ -6,23 +6,17 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.report import save_value
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.instances.applications import crawler_index, machine
-from analysis.restarts.instances.generators import (
-    SLIDE_DISCOUNT,
-    one_step,
-    slide_arm,
-    slide_arms,
-)
+from analysis.restarts.instances.generators import SLIDE_DISCOUNT, one_step, slide_arm, slide_arms
 from analysis.restarts.joint import evaluate_scores, solve_joint
 from analysis.restarts.policies import RestartBandit, index_scores
 from analysis.restarts.relaxed import relaxed_bound
 from analysis.restarts.whittle.index import whittle_index
 
-Floats = NDArray[np.float64]
 #: Arms and budget of the cells of which the solution on the myopic policy speaks.
 QUOTED = ((25, 5), (75, 5), (25, 1), (75, 1))
 

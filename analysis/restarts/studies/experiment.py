@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.published import printed_rows
 
 
-def printed_ticks(row: str) -> NDArray[np.float64]:
+def printed_ticks(row: str) -> Floats:
     """Return the ticks of an axis as the slides print them."""
     return np.array(printed_rows()[row].printed.split(), dtype=np.float64)

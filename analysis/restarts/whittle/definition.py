@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_integer, check_number
 from analysis.display import brief
 from analysis.mdp.chains import recurrent_classes
@@ -30,9 +30,6 @@ from analysis.restarts.arm import RestartArm, check_discount
 from analysis.restarts.whittle.elimination import multichain_error
 from analysis.restarts.whittle.rounding import TOLERANCE
 from analysis.results import AverageSolution, NotConverged
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: By how much the entries of equations are disturbed, to see what rounding does to their solution.
 DISTURBANCE = 2.0**-26
@@ -53,7 +50,7 @@ class SubsidisedSolution(AverageSolution):
         The normalised values V; at discount 1 all are the gain.
     """
 
-    values: NDArray[np.float64] = field(repr=False)
+    values: Floats = field(repr=False)
 
 
 def solve_subsidised(arm: RestartArm, discount: float, subsidy: float) -> SubsidisedSolution:
@@ -96,7 +93,7 @@ def solve_subsidised(arm: RestartArm, discount: float, subsidy: float) -> Subsid
 
 def _solve_relative(
     arm: RestartArm, discount: float, subsidy: float
-) -> tuple[float, NDArray[np.float64], NDArray[np.int64], int]:
+) -> tuple[float, Floats, Ints, int]:
     """Return g, h, an optimal policy and the rounds of policy iteration."""
     policy = np.ones(arm.states, dtype=np.int64)
     for iteration in range(1, 10 * arm.states + 10):
@@ -112,8 +109,8 @@ def _solve_relative(
 
 
 def relative_values(
-    arm: RestartArm, discount: float, subsidy: float, policy: NDArray[np.int64]
-) -> tuple[float, NDArray[np.float64]]:
+    arm: RestartArm, discount: float, subsidy: float, policy: Ints
+) -> tuple[float, Floats]:
     """Return g and h of a policy, with sum Q h = 0, at any discount in (0, 1].
 
     Raises
@@ -126,9 +123,7 @@ def relative_values(
     return float(solved[-1]), solved[:-1]
 
 
-def policy_system(
-    arm: RestartArm, discount: float, policy: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def policy_system(arm: RestartArm, discount: float, policy: Ints) -> Floats:
     """Return the matrix of the equations of a policy's h and g, the last of which is sum Q h = 0.
 
     Errors as `relative_values`. What a row of P lacks to 1 is counted as staying, so that an entry
@@ -154,7 +149,7 @@ def policy_system(
     return system
 
 
-def solve(systems: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+def solve(systems: Floats, right: Floats) -> Floats:
     """Solve linear systems, or raise NotConverged if one is singular to working precision."""
     try:
         return np.asarray(np.linalg.solve(systems, right))
@@ -163,16 +158,16 @@ def solve(systems: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[n
 
 
 def relative_action_values(
-    arm: RestartArm, discount: float, subsidy: float, relative: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    arm: RestartArm, discount: float, subsidy: float, relative: Floats
+) -> tuple[Floats, Floats]:
     """Return what passivity and activity cost in each state, given h with sum Q h = 0."""
     passive = arm.passive_cost + discount * (arm.passive @ relative)
     return passive, arm.active_cost + subsidy
 
 
 def evaluate_policy(
-    arm: RestartArm, discount: float, subsidy: float, policy: NDArray[np.int64]
-) -> tuple[float, NDArray[np.float64]]:
+    arm: RestartArm, discount: float, subsidy: float, policy: Ints
+) -> tuple[float, Floats]:
     """Return gain (nan below discount 1) and normalised or relative values of a policy."""
     gain, relative = relative_values(arm, discount, subsidy, policy)
     if discount == 1:
@@ -180,7 +175,7 @@ def evaluate_policy(
     return np.nan, gain + (1 - discount) * relative
 
 
-def least_over_policies(arm: RestartArm, discount: float, subsidy: float) -> NDArray[np.float64]:
+def least_over_policies(arm: RestartArm, discount: float, subsidy: float) -> Floats:
     """Return the least value in each state over all 2^K policies, by trying every one.
 
     Parameters
@@ -204,8 +199,8 @@ def least_over_policies(arm: RestartArm, discount: float, subsidy: float) -> NDA
 
 
 def action_values(
-    arm: RestartArm, discount: float, subsidy: float, values: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    arm: RestartArm, discount: float, subsidy: float, values: Floats
+) -> tuple[Floats, Floats]:
     """Return H(., 0) and H(., 1) of slide 9 for given values."""
     scale = 1 - discount if discount < 1 else 1.0
     passive = scale * arm.passive_cost + discount * (arm.passive @ values)

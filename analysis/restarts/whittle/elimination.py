@@ -29,10 +29,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg.lapack import dgetrf, dtrtrs
 
+from analysis.arrays import Floats, Ints
 from analysis.mdp.chains import recurrent_classes
 from analysis.restarts.arm import RestartArm, stack_arms
 from analysis.restarts.whittle.elimination_steps import eliminate_batch, read_factors
@@ -45,8 +45,6 @@ from analysis.restarts.whittle.rounding import (
     in_floats,
 )
 from analysis.results import NotConverged
-
-Floats = NDArray[np.float64]
 
 #: From this many states on, the factorisation in state order is left to LAPACK.
 LAPACK_FROM = 64
@@ -126,7 +124,7 @@ class Eliminations(NamedTuple):
     cost, length, activity : ndarray, shape (arms, states + 1)
     """
 
-    order: NDArray[np.int64]
+    order: Ints
     crossings: Floats
     cost: Floats
     length: Floats
@@ -214,7 +212,7 @@ def _dense_factors(passive: Floats, discount: float) -> Factors | None:
 
 
 def _eliminate_in_order(
-    arm: RestartArm, discount: float, order: NDArray[np.int64] | None = None
+    arm: RestartArm, discount: float, order: Ints | None = None
 ) -> Elimination | None:
     """Eliminate in a given order by LAPACK, or by what structure allows.
 

@@ -17,12 +17,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg.lapack import dtrtrs
 from scipy.sparse.linalg import splu, spsolve_triangular
 
-Floats = NDArray[np.float64]
+from analysis.arrays import Floats
 
 STATES_FROM = 700
 """From this many states on SuperLU's own preparations are worth while."""

@@ -23,9 +23,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from analysis.arrays import Bools, Floats
 from analysis.checks import check_choice, check_kind
 from analysis.display import brief
 from analysis.mdp.chains import recurrent_classes
@@ -62,7 +62,7 @@ class WhittleIndex:
         Why the method was taken, where that needs saying.
     """
 
-    index: NDArray[np.float64]
+    index: Floats
     residual: float
     method: str
     note: str = ""
@@ -134,7 +134,7 @@ def _why_no_thresholds(natural: Thresholds | None) -> str:
     return "the critical values fall"
 
 
-def whittle_indices(arms: Sequence[RestartArm], discount: float) -> NDArray[np.float64]:
+def whittle_indices(arms: Sequence[RestartArm], discount: float) -> Floats:
     """Compute the Whittle index of many arms of one size in one call.
 
     Parameters
@@ -167,7 +167,7 @@ def whittle_indices(arms: Sequence[RestartArm], discount: float) -> NDArray[np.f
     return index
 
 
-def _index_by_ratio(arm: RestartArm, discount: float) -> tuple[NDArray[np.float64], float]:
+def _index_by_ratio(arm: RestartArm, discount: float) -> tuple[Floats, float]:
     """Return (D(k+1) - D(k)) / (N(k) - N(k+1)) from one dense solve per threshold, and its error.
 
     nan where the ratio is 0/0, or differences of nearly equal numbers leave it too few digits.
@@ -210,7 +210,7 @@ def _index_by_ratio(arm: RestartArm, discount: float) -> tuple[NDArray[np.float6
     return np.where(kept, index, np.nan), float(error[kept].max(initial=0.0))
 
 
-def _visited(arm: RestartArm, waits: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _visited(arm: RestartArm, waits: Bools) -> Bools:
     """Mark the states that a cycle from Q can visit until its active epoch."""
     visited = arm.reset > 0
     while (more := ~visited & (arm.passive[visited & waits] > 0).any(axis=0)).any():
@@ -218,7 +218,7 @@ def _visited(arm: RestartArm, waits: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return visited
 
 
-def _stays(arm: RestartArm, waits: NDArray[np.bool_], visited: NDArray[np.bool_]) -> bool:
+def _stays(arm: RestartArm, waits: Bools, visited: Bools) -> bool:
     """Whether a visited state leads to no active one, so that the arm may never be active again."""
     leads = ~waits
     while (more := ~leads & (arm.passive[:, leads] > 0).any(axis=1)).any():

@@ -20,8 +20,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_kind
 from analysis.display import brief
 from analysis.restarts.arm import RestartArm, check_discount
@@ -53,10 +53,10 @@ class Indexability:
         spread of the costs of either action.
     """
 
-    order: NDArray[np.int64]
-    crossings: NDArray[np.float64]
-    critical: NDArray[np.float64]
-    growth: NDArray[np.float64]
+    order: Ints
+    crossings: Floats
+    critical: Floats
+    growth: Floats
     residual: float
 
     @property
@@ -129,7 +129,7 @@ def restart_level(arm: RestartArm, discount: float, subsidy: float) -> float:
     return float((1 - discount) * subsidy + discount * (arm.reset @ values))
 
 
-def critical_values(arm: RestartArm, discount: float) -> NDArray[np.float64]:
+def critical_values(arm: RestartArm, discount: float) -> Floats:
     """Return nu(x) by state, the least cost per discounted epoch of staying passive for a while.
 
     Parameters

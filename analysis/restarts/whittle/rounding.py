@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from analysis.arrays import Floats, Ints
 from analysis.display import brief
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.whittle.elimination_steps import (
@@ -32,8 +33,6 @@ from analysis.restarts.whittle.elimination_steps import (
     start,
 )
 from analysis.results import NotConverged
-
-Floats = NDArray[np.float64]
 
 #: Largest error of an index, relative to its size and the spread of the costs of either action.
 TOLERANCE = 1e-9
@@ -66,7 +65,7 @@ class Elimination:
         costs of either action.
     """
 
-    order: NDArray[np.int64]
+    order: Ints
     critical: Floats
     crossings: Floats
     cost: Floats

@@ -17,9 +17,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_array, check_choice, check_integer, check_kind
 from analysis.display import brief
 from analysis.mdp.chains import stationary_law
@@ -48,17 +49,17 @@ class Thresholds:
     elimination: Elimination
 
     @property
-    def order(self) -> NDArray[np.int64]:
+    def order(self) -> Ints:
         """States in the order in which they turn passive, shape (states,)."""
         return self.elimination.order
 
     @property
-    def crossings(self) -> NDArray[np.float64]:
+    def crossings(self) -> Floats:
         """Subsidy at which policies k and k + 1 cost the same, shape (states,)."""
         return self.elimination.crossings
 
     @property
-    def cost_rate(self) -> NDArray[np.float64]:
+    def cost_rate(self) -> Floats:
         """D(k), normalised discounted cost from Q, shape (states + 1,)."""
         found = self.elimination
         # Never active again: the average cost of the closed class, which is its critical value.
@@ -66,7 +67,7 @@ class Thresholds:
         return np.where(np.isinf(found.length), gain, found.cost / found.length)
 
     @property
-    def activity(self) -> NDArray[np.float64]:
+    def activity(self) -> Floats:
         """N(k), normalised discounted activity from Q, shape (states + 1,)."""
         return self.elimination.activity
 
@@ -79,11 +80,11 @@ class Thresholds:
         """
         return self.elimination.rising
 
-    def cost_at(self, subsidy: ArrayLike) -> NDArray[np.float64]:
+    def cost_at(self, subsidy: ArrayLike) -> Floats:
         """Return C(k) = D(k) + lambda N(k), shape (..., states + 1)."""
         return self.cost_rate + np.multiply.outer(check_array("subsidy", subsidy), self.activity)
 
-    def best(self, subsidy: ArrayLike) -> NDArray[np.int64]:
+    def best(self, subsidy: ArrayLike) -> Ints:
         """Return k_lambda, the least k that minimises C(k), for each subsidy.
 
         C(k + 1) - C(k) = (N(k) - N(k + 1)) (w(k) - lambda), whose sign is that of the last factor
@@ -202,7 +203,7 @@ def passive_average(arm: RestartArm) -> float:
     return float(least + law @ (arm.passive_cost - least))
 
 
-def optimal_threshold(arm: RestartArm, discount: float, subsidy: ArrayLike) -> NDArray[np.int64]:
+def optimal_threshold(arm: RestartArm, discount: float, subsidy: ArrayLike) -> Ints:
     """Return k_lambda, how many states the best threshold policy leaves passive.
 
     Parameters

@@ -20,14 +20,10 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from analysis.arrays import Bools, Floats, Ints
 from analysis.robots.controlled.elimination import cycle_values
 from analysis.robots.controlled.ordering import count_uses, cut_and_order, successors
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 # Weights at the ends of a row that no double-precision sum with 1 can feel.
 NEGLIGIBLE = 1e-20
@@ -191,11 +187,7 @@ def spread(
 
 
 def evaluate(
-    after_departure: Bools,
-    after_arrival: Bools,
-    serving: Floats,
-    bringing: Floats,
-    gamma: float,
+    after_departure: Bools, after_arrival: Bools, serving: Floats, bringing: Floats, gamma: float
 ) -> tuple[float, Floats, Floats, Floats]:
     """Return the gain of a policy with one recurrent class, and cost, time and bias of each state.
 

@@ -26,8 +26,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Bools, Floats, Ints
 from analysis.checks import check_choice, check_integer
 from analysis.results import NotConverged
 from analysis.robots.checks import positive
@@ -37,10 +38,6 @@ from analysis.robots.controlled.classes import recurrent_class
 from analysis.robots.controlled.ordering import successors
 from analysis.robots.controlled.queue import LARGEST_MODEL, ControlledQueue
 from analysis.robots.controlled.result import ControlSolution
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 METHODS = ("auto", "censored", "sparse")
 LARGEST_DOUBLED = 2**17

@@ -15,10 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from analysis.arrays import Floats, Ints
 
 LAZY_STEPS = 8
 # A state that makes cycles so much longer than its own visits is a bad one to keep: their costs and

@@ -20,17 +20,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Bools, Floats
 from analysis.display import brief
 from analysis.results import NotConverged
 from analysis.robots.controlled import censored
 from analysis.robots.controlled.classes import lead_to, recurrent_class
 from analysis.robots.controlled.ordering import cut_and_order, successors
 from analysis.robots.controlled.queue import ControlledQueue
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 #: With more states in the cut sparse elimination is faster and takes less memory.
 LARGEST_CUT = 3000

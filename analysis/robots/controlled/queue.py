@@ -11,14 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Bools, Floats, Ints
 from analysis.checks import check_array, check_integer, check_truths
 from analysis.robots.checks import positive
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 LARGEST_MODEL = 100_000_000
 """States of a model, (K + 1) (N + 1)."""

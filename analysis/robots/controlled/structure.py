@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.arrays import Bools, Ints
 from analysis.robots.controlled.control import RobotControl
 
 Table = NDArray[Any]
@@ -49,7 +50,7 @@ def lossless_cost(model: RobotControl) -> float:
     return model.gamma / float(1.0 + np.cumprod(births / model.service_rate).sum())
 
 
-def lossless_curve(model: RobotControl) -> NDArray[np.int64]:
+def lossless_curve(model: RobotControl) -> Ints:
     """Return the curve K - 1 - r: a robot is started while q + r < K."""
     return np.maximum(model.capacity - 1 - np.arange(model.robots), -1)
 
@@ -73,7 +74,7 @@ def exact_costs(
     return gamma / lossless, (gamma * law[0] + lost) / sum(law)
 
 
-def saturated_curve(model: RobotControl) -> NDArray[np.int64]:
+def saturated_curve(model: RobotControl) -> Ints:
     """Return the curve K, ..., K, K - 1: all robots are kept but one at a full queue."""
     curve = np.full(model.robots, model.capacity)
     curve[-1] = model.capacity - 1
@@ -232,11 +233,7 @@ def exact_optimum(
 
 
 def _evaluate_exactly(
-    policy: NDArray[np.bool_],
-    order: list[tuple[int, int]],
-    arrival_rate: Any,
-    service_rate: Any,
-    gamma: Any,
+    policy: Bools, order: list[tuple[int, int]], arrival_rate: Any, service_rate: Any, gamma: Any
 ) -> tuple[Any, Table]:
     """Return gain and bias of a policy in fractions, by eliminating the states in this order.
 

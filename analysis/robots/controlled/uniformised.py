@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from analysis.arrays import Bools, Floats, Ints
 from analysis.mdp.average import policy_iteration
 from analysis.mdp.chains import stationary_law
 from analysis.robots.controlled.ordering import successors
 from analysis.robots.controlled.queue import ControlledQueue
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 def rates_between(model: ControlledQueue, departure: Ints, arrival: Ints) -> sparse.csr_array:

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.arrays import Bools
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.curve.diagrams import Curve
@@ -290,7 +291,7 @@ def optimal_curve(rates: Sequence[Any], capacity: int, gamma: Any) -> CurveLine:
     raise NotConverged(f"more than {MOST_POLICIES} policies")
 
 
-def _as_curve(table: NDArray[np.bool_]) -> Curve:
+def _as_curve(table: Bools) -> Curve:
     """Return the curve of a table of decisions, shape (K + 1, N)."""
     heights = tuple(int(height) - 1 for height in table.sum(axis=0))
     falls = all(before >= after for before, after in pairwise(heights))

@@ -32,18 +32,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
+from analysis.arrays import Bools, Floats, Ints
 from analysis.checks import check_integer, check_integers, check_kind, shown
 from analysis.display import brief
 from analysis.mdp.average import policy_iteration
 from analysis.mdp.chains import stationary_law
 from analysis.robots.checks import positive
 from analysis.robots.general.kinds import RobotKind, checked_kinds
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LARGEST_MODEL = 1_000_000
 """States of a controlled queue with several kinds of robots."""
@@ -354,7 +352,7 @@ class FleetControl:
             mean_robots=tuple(mean.tolist()),
         )
 
-    def _startable(self, order: tuple[int, ...] | None) -> NDArray[np.bool_]:
+    def _startable(self, order: tuple[int, ...] | None) -> Bools:
         """Whether a departure that leaves a state may start each kind, shape (m, states)."""
         _, robots = self._states
         idle = robots < np.array([[kind.available] for kind in self.kinds])
@@ -364,14 +362,14 @@ class FleetControl:
             allowed[kind] &= ~idle[ranked[:place]].any(axis=0)
         return allowed
 
-    def _departure_allowed(self, started: int, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _departure_allowed(self, started: int, allowed: Bools) -> Bools:
         """Whether a departure from each state but the first may start a kind (-1: none)."""
         queue, robots = self._states
         if started >= 0:
             return allowed[started, 1:]
         return ~((queue == 1) & (robots.sum(axis=0) == 0))[1:]
 
-    def _best(self, bias: Floats, allowed: NDArray[np.bool_]) -> Ints:
+    def _best(self, bias: Floats, allowed: Bools) -> Ints:
         """Return the kind that is best started after each event, -1 for none."""
         values = bias.reshape(-1)
         (_, robots), strides = self._states, self.strides

@@ -11,13 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
+from analysis.arrays import Floats
 from analysis.checks import check_array, check_integer, check_number, set_fields, shown
 from analysis.robots.checks import positive
-
-Floats = NDArray[np.float64]
 
 NODES = 60
 """Nodes of tanh-sinh quadrature for each unit of its variable."""

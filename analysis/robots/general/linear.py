@@ -19,12 +19,9 @@ import itertools
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.robots.general.fleet import FleetControl
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 RETURN = 1e-9
 """Rate, in parts of all others, at which a chain in the search begins anew: where a rule has more

@@ -24,16 +24,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import gammainc
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer, check_kind, shown
 from analysis.results import NotConverged
 from analysis.robots.checks import positive
 from analysis.robots.general.laws import ServiceLaw
-
-Floats = NDArray[np.float64]
 
 RULES_APART = 1e-4, 1e-10
 """Most by which every second node, and all but the last one, may differ: relative errors.

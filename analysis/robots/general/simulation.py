@@ -17,12 +17,12 @@ from typing import Any
 import ciw  # type: ignore[import-untyped]
 import numpy as np
 from ciw.arrival_node import ArrivalNode  # type: ignore[import-untyped]
-from numpy.typing import NDArray
 
+from analysis.arrays import Bools, Floats
 from analysis.checks import check_integer, check_number
 from analysis.robots.checks import positive
 
-Sampler = Callable[[np.random.Generator, int], NDArray[np.float64]]
+Sampler = Callable[[np.random.Generator, int], Floats]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class SimulatedQueue:
 class _Draws(ciw.dists.Distribution):
     """Numbers from a NumPy generator, drawn in blocks."""
 
-    def __init__(self, sample: Callable[[int], NDArray[np.float64]]) -> None:
+    def __init__(self, sample: Callable[[int], Floats]) -> None:
         self._sample_block = sample
         self._block: Iterator[Any] = iter(())
 
@@ -127,7 +127,7 @@ def simulate_queue(
     *,
     horizon: float,
     warmup: float = 0.0,
-    policy: NDArray[np.bool_] | None = None,
+    policy: Bools | None = None,
     rng: np.random.Generator,
 ) -> SimulatedQueue:
     """Simulate the queue of pages in Ciw.

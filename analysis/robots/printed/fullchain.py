@@ -11,15 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from analysis.arrays import Floats
 from analysis.checks import check_choice, check_kind
 from analysis.display import brief
 from analysis.robots.controlled.control import RobotControl
 
-Floats = NDArray[np.float64]
 State = tuple[int, int, int]
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.display import brief
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl
@@ -31,9 +31,6 @@ from analysis.robots.printed.relative import (
     operator,
     why_none,
 )
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @brief

@@ -22,8 +22,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Bools, Floats
 from analysis.checks import (
     check_array,
     check_integer,
@@ -35,9 +36,6 @@ from analysis.checks import (
 from analysis.display import brief
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 #: The draft's tau, and the bound of its stopping rule.
 STEP, TOLERANCE = 0.99999, 1e-5

@@ -19,13 +19,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
+from analysis.arrays import Floats
 from analysis.checks import check_array, check_integer
 from analysis.robots.checks import held, positive
-
-Floats = NDArray[np.float64]
 
 LARGEST_CAPACITY = 10_000_000
 """Places of a queue whose best load is searched for: each evaluation sums over them."""

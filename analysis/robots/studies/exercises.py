@@ -157,10 +157,7 @@ def of_general_service() -> None:
     save_value(
         "robots-general-fast-cheaper", int((table["cost, fast"] < table["cost, slow"]).sum())
     )
-    for name, law in (
-        ("constant", laws.deterministic()),
-        ("exponential", laws.exponential()),
-    ):
+    for name, law in (("constant", laws.deterministic()), ("exponential", laws.exponential())):
         save_value(f"robots-general-{name}-load", optimal_general_load(1.0, 2, law))
 
 

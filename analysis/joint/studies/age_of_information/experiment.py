@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from analysis.arrays import Floats
 from analysis.ephemeral import Sources
 from analysis.joint import Engine, queued_index, simulate_engine
 from analysis.results import Estimate
-
-Floats = NDArray[np.float64]
 
 DISCIPLINES = ("first come first served", "last come, preemptive", "no waiting", "last come")
 #: Places of a buffer that is never full in these runs.

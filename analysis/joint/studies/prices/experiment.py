@@ -6,14 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from analysis.arrays import Floats
 from analysis.ephemeral import Sources, whittle_index_at_age
 from analysis.joint import Engine, batch_value, crawl_reward, priced_index, priced_problem
 from analysis.mdp import policy_iteration
-
-Floats = NDArray[np.float64]
 
 #: Largest age of the chains and programmes of the checks, and of those compared.
 CHAIN, COMPARED = 40, 25

@@ -6,12 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Ints
 from analysis.ephemeral import Sources
 from analysis.joint import Engine, RobotSystem, delay_bound
-
-Ints = NDArray[np.int64]
 
 #: Ages of the example, and of the random systems, whose many rules are all evaluated.
 AGES, DRAWN_AGES = 4, 3
@@ -108,11 +106,7 @@ def losses(instances: int, seed: int) -> pd.DataFrame:
         crawls = min(system.robots * system.return_rate * period, len(system.sources))
         bound = delay_bound(system.sources, crawls, system.engine).bound / period
         unit = bound + system.starvation
-        earned = (
-            system.tuned_rule().gain,
-            blind(system, stops=True),
-            blind(system, stops=False),
-        )
+        earned = (system.tuned_rule().gain, blind(system, stops=True), blind(system, stops=False))
         lost = [max(found.gain - gain, 0.0) / unit for gain in earned]
         rows.append((*lost, is_switching(system, best.policy)))
     return pd.DataFrame(rows, columns=["rule", "stopped", "fixed", "switching"])

@@ -17,10 +17,7 @@ RATES, NUMBERS = (0.8, 0.3), (2, 3)
 
 def example(gamma: float, capacity: int, price: float) -> FleetControl:
     """Return two fast and three slow robots, where a start of a fast one costs `price`."""
-    kinds = (
-        RobotKind(RATES[0], NUMBERS[0], RATES[0] * price),
-        RobotKind(RATES[1], NUMBERS[1]),
-    )
+    kinds = (RobotKind(RATES[0], NUMBERS[0], RATES[0] * price), RobotKind(RATES[1], NUMBERS[1]))
     return FleetControl(kinds, 1.0, capacity, gamma)
 
 

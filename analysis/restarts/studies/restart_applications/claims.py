@@ -19,7 +19,4 @@ def claims(mended: Mapping[str, float], emptied: Mapping[str, float]) -> list[Cl
 
 
 def _losses(costs: Mapping[str, float]) -> dict[str, float]:
-    return {
-        "index": loss(costs, "index policy"),
-        "worst_first": loss(costs, "worst state first"),
-    }
+    return {"index": loss(costs, "index policy"), "worst_first": loss(costs, "worst state first")}

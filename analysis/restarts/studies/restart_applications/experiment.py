@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.restarts.arm import RestartArm
 
 MACHINES = ("steady", "fast and cheap", "fails at once", "dear")
@@ -32,7 +31,7 @@ def arms_table(
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["arm", "state"])
 
 
-def _law(law: NDArray[np.float64]) -> dict[str, float]:
+def _law(law: Floats) -> dict[str, float]:
     return {f"to {y}": float(p) for y, p in enumerate(law)}
 
 

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.report import Claim, claim
 from analysis.restarts.studies.restart_indexability.experiment import AGREE
 from analysis.restarts.whittle.definition import SubsidisedSolution
 from analysis.restarts.whittle.indexability import Indexability
-
-Floats = NDArray[np.float64]
 
 
 def claims(

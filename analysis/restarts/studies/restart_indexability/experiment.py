@@ -17,21 +17,20 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.restarts.arm import RestartArm, check_discount
 from analysis.restarts.whittle.definition import solve_subsidised
 from analysis.restarts.whittle.index import whittle_index
 from analysis.restarts.whittle.indexability import critical_values
 
-Floats = NDArray[np.float64]
 #: What is left of the future when fixed times are no longer followed.
 NEGLIGIBLE = 1e-13
 #: Largest difference of two routes to an index that counts as rounding.
 AGREE = 1e-8
 
 
-def fixed_time_values(arm: RestartArm, discount: float) -> NDArray[np.float64]:
+def fixed_time_values(arm: RestartArm, discount: float) -> Floats:
     """Return the infimum of the slides' ratio over fixed times 1, 2, ... instead of stopping times.
 
     Returns: nowhere below `critical_values`.

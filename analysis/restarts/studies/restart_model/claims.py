@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.report import Claim, claim
 from analysis.restarts.policies import RestartBandit
 from analysis.restarts.studies.restart_model.experiment import AGREE
@@ -20,7 +19,7 @@ def claims(
     simulated: Estimate,
     solved: Mapping[int, DiscountedSolution],
     hundred: RestartBandit,
-    apart: NDArray[np.float64],
+    apart: Floats,
     exact: pd.DataFrame,
     checked: pd.DataFrame,
 ) -> list[Claim]:

@@ -6,8 +6,8 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.published import printed_number
 from analysis.report import COLOURS, counted, figure, save_figure, span
 from analysis.restarts.studies.experiment import printed_ticks
@@ -16,9 +16,7 @@ from analysis.restarts.studies.restart_myopic.experiment import BIN
 MARKS = "os^D"
 
 
-def draw_histogram(
-    large: pd.DataFrame, paths: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def draw_histogram(large: pd.DataFrame, paths: int) -> tuple[Floats, Floats]:
     """Draw the histograms of the saving on the slide's ticks; return the ticks of both axes."""
     names = large.kernel.unique()
     ticks, counts = printed_ticks("C-e34-xaxis"), printed_ticks("C-e34-yaxis")

@@ -6,8 +6,8 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.published import printed_number
 from analysis.report import COLOURS, figure, save_figure
 from analysis.restarts.studies.experiment import printed_ticks
@@ -16,9 +16,7 @@ from analysis.restarts.studies.restart_optimum.experiment import BIN, bands_of
 TIES = {"worst ties": "x", "best ties": ">"}
 
 
-def draw_histogram(
-    systems: pd.DataFrame, instances: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def draw_histogram(systems: pd.DataFrame, instances: int) -> tuple[Floats, Floats]:
     """Draw the histograms of the ratio on the slide's axes; return the ticks of both."""
     names, budgets = systems.kernel.unique(), systems.budget.unique()
     ticks, counts = printed_ticks("C-e12-xaxis"), printed_ticks("C-e12-yaxis")

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Floats, Ints
 from analysis.report import Claim, claim
 from analysis.restarts.studies.restart_thresholds.experiment import AGREE, THIRD_PENALTY
-
-Floats = NDArray[np.float64]
 
 
 def claims(
@@ -19,7 +18,7 @@ def claims(
     cycles: pd.DataFrame,
     by_condition: Sequence[bool],
     by_chance: Sequence[bool],
-    best: NDArray[np.int64],
+    best: Ints,
     ratios: Floats,
     roots: Floats,
     skipped: tuple[Floats, Floats, Floats],

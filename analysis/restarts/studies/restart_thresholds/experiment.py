@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.whittle.definition import evaluate_policy
@@ -21,7 +21,6 @@ from analysis.restarts.whittle.threshold import (
     thresholds,
 )
 
-Floats = NDArray[np.float64]
 #: Largest difference of two exact routes, relative to 1 plus the value, that counts as rounding.
 AGREE = 1e-9
 #: Difference of two activities below which two lines count as one.

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Bools
 from analysis.report import save_table, save_value
 from analysis.restarts.studies.restart_thresholds.experiment import THIRD_PENALTY
 from analysis.restarts.whittle.threshold import Thresholds
 
 
-def keep_numbers(
-    by_condition: Sequence[bool], by_chance: Sequence[bool], wrong: NDArray[np.bool_]
-) -> None:
+def keep_numbers(by_condition: Sequence[bool], by_chance: Sequence[bool], wrong: Bools) -> None:
     """Keep the numbers that the page quotes; `wrong` marks states whose index is not the ratio."""
     save_value("restart-thresholds-instances", len(by_chance))
     save_value("restart-thresholds-chance", sum(by_chance))

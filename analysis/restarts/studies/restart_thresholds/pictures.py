@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.report import COLOURS, figure, save_figure
 from analysis.restarts.studies.restart_thresholds.experiment import AGREE
 from analysis.restarts.whittle.threshold import Thresholds
 
-Floats = NDArray[np.float64]
 PENALTY = r"penalty $\lambda$ (cost per active epoch)"
 
 

@@ -42,11 +42,7 @@ def _figures(found: Results) -> list[Claim]:
         others[1, 1, 1] = False
         counts, costs = table.updates[others], table.cost[others]
         rows += [
-            claim(
-                f"D-fig{number}-cost",
-                run.cost,
-                alternatives=[*costs, optimum.gain],
-            ),
+            claim(f"D-fig{number}-cost", run.cost, alternatives=[*costs, optimum.gain]),
             claim(f"D-fig{number}-it", run.updates, alternatives=counts),
             claim(f"D-it-text-{254 + k}", run.updates, alternatives=counts),
             claim(f"D-fig{number}-gamma", found.models[k].gamma),

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
+from analysis.arrays import Floats, Ints
 from analysis.mdp import policy_iteration
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl
@@ -20,7 +20,6 @@ from analysis.robots.printed.fullchain import MISPRINTS, FullChain, full_chain
 from analysis.robots.printed.references import ReferenceRuns, every_reference
 from analysis.robots.printed.relative import TOLERANCE, PrintedRun, proposition_4
 
-Floats = NDArray[np.float64]
 #: Steps tau at which the number of updates is compared.
 STEPS = (0.5, 0.8, 0.9, 0.99, 0.99999)
 #: The step tau at which the printed theta is compared with the optimum.
@@ -196,7 +195,7 @@ class PolicyCosts:
     """All pure stationary policies of a small process."""
 
     costs: Floats  # W_pi(x), the long-run average of (22); shape (policies, states)
-    classes: NDArray[np.int64]  # recurrent classes of each; shape (policies,)
+    classes: Ints  # recurrent classes of each; shape (policies,)
     early: Floats  # the average over the first `steps` events; shape (policies, states)
     steps: int
 

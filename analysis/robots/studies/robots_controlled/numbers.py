@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Bools
 from analysis.report import save_value
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.static.mm1k import static_cost
@@ -30,7 +30,7 @@ def of_view(model: RobotControl) -> dict[str, float]:
     }
 
 
-def save_predicates(found: Results, agree: NDArray[np.bool_]) -> None:
+def save_predicates(found: Results, agree: Bools) -> None:
     """Save what the page's sentences depend on."""
     falls = bool((np.diff(list(found.updates.values())) < 0).all())
     save_value("robots-controlled-states", int((found.references[0].updates >= 0).sum()))

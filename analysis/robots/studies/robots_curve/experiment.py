@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.published import printed_rows
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl, without_cap
@@ -147,10 +147,7 @@ def ends(robots: int, arrival_rate: float, capacities: Sequence[int]) -> pd.Data
         first, last = (closed(robots, lam, capacity) for closed in (lossless_until, saturated_from))
         edges = (
             (found.breakpoints[0], found.switched[0]),
-            (
-                found.breakpoints[-1],
-                found.switched[-1],
-            ),
+            (found.breakpoints[-1], found.switched[-1]),
         )
         rows.append(
             {
@@ -228,7 +225,7 @@ def sequence_of(robots: int, arrival_rate: float, capacity: int) -> OptimalSeque
     )
 
 
-def index_rises(index: NDArray[np.float64]) -> bool:
+def index_rises(index: Floats) -> bool:
     """Whether the index rises with r, and no slower from (q, r + 1) to (q + 1, r)."""
     along = (index[:, :-1] <= index[:, 1:]).all()
     return bool(along and (index[:-1, 1:] <= index[1:, :-1]).all())

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import stats
 
+from analysis.arrays import Bools, Floats
 from analysis.checks import check_choice
 from analysis.results import Estimate
 from analysis.robots.controlled.control import RobotControl
@@ -27,8 +27,6 @@ from analysis.robots.general.mg1k import (
 )
 from analysis.robots.general.simulation import Sampler, simulate_queue
 from analysis.robots.static.mm1k import static_cost
-
-Floats = NDArray[np.float64]
 
 
 def law_of(variation: float) -> ServiceLaw:
@@ -195,7 +193,7 @@ class SimulatedCase:
     exact: float  # exact cost per unit of time
     variation: float = 1.0  # squared coefficient of variation of the last two of `LAWS`
     # Where robots are started, as `analysis.robots.RobotControl` has it.
-    policy: NDArray[np.bool_] | None = None
+    policy: Bools | None = None
     # Length of a run, and of the part at its start that is not counted.
     horizon: float = 2500.0
     warmup: float = 100.0

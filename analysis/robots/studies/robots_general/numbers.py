@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.report import save_value
 from analysis.robots.studies.robots_general.experiment import Variability, falls_below_critical
-
-Floats = NDArray[np.float64]
 
 
 def save_predicates(found: Variability, steps: Floats, critical: float) -> None:

@@ -29,11 +29,7 @@ def save_found(found: Checks) -> None:
     """Save what the page quotes of its checks."""
     save_values(
         "robots-growth",
-        {
-            "fleet": found.fleet,
-            "nine-shorter": found.shorter,
-            "convex": found.convex.polynomials,
-        },
+        {"fleet": found.fleet, "nine-shorter": found.shorter, "convex": found.convex.polynomials},
     )
 
 

@@ -6,12 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analysis.robots.static import limits, theory
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 #: Weights gamma/mu of the picture of Lemma 3, by pairs of reciprocals.
 WEIGHTS = (0.25, 0.5, 1.0, 2.0, 4.0)
 

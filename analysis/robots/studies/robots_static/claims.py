@@ -191,9 +191,7 @@ def _proposition_1(wrong: dict[int, float]) -> list[Claim]:
     )
     near = all(
         np.isclose(
-            limits.infinite_capacity_cost(rho, 2.0),
-            mm1k.static_cost(rho, 2.0, 4000),
-            atol=1e-9,
+            limits.infinite_capacity_cost(rho, 2.0), mm1k.static_cost(rho, 2.0, 4000), atol=1e-9
         )
         for rho in (0.7, 1.2)
     )
@@ -266,9 +264,7 @@ def proposition_2(loads: dict[int, Floats]) -> list[Claim]:
         ),
         claim("D-prop2-bound", beyond > 1, numbers={"weight": between, "load": beyond}),
         claim(
-            "D-prop2-phys",
-            more and all((np.diff(empty) < 0).all() for empty in idle),
-            numbers=GRID,
+            "D-prop2-phys", more and all((np.diff(empty) < 0).all() for empty in idle), numbers=GRID
         ),
         claim("D-fig2-mono", more),
         claim(
@@ -306,8 +302,7 @@ def lemma_2(loads: dict[int, Floats]) -> list[Claim]:
     rises = all((loads[k + 1][small] > loads[k][small]).all() for k in range(2, LARGEST))
     turns = all(
         theory.rises_then_falls(
-            [loads[k][i] for k in range(2, LARGEST + 1)],
-            limits.turning_capacity(float(g)) - 2,
+            [loads[k][i] for k in range(2, LARGEST + 1)], limits.turning_capacity(float(g)) - 2
         )
         for i, g in enumerate(WEIGHTS)
         if g > 1.02

@@ -6,11 +6,10 @@ All with mu = 1.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.robots.static import limits, mm1k
 
-Floats = NDArray[np.float64]
 CAPACITIES = (2, 3, 5, 8, 15, 40)
 WEIGHTS = np.geomspace(0.05, 30, 25)
 LOADS = np.geomspace(0.02, 20, 60)

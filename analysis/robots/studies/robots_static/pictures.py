@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.patches import Circle, Rectangle
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.report import COLOURS, counted, figure, is_document_run, moves, save_figure
 from analysis.robots.static.limits import large_capacity_robots
 from analysis.robots.static.mm1k import critical_gamma, optimal_load, optimal_robots, static_cost
@@ -170,7 +170,7 @@ def _by_capacity(largest: int) -> tuple[Any, Any]:
     return fig, axis
 
 
-def how_it_runs(gamma: float, capacities: NDArray[np.int64], loads: NDArray[np.float64]) -> str:
+def how_it_runs(gamma: float, capacities: Ints, loads: Floats) -> str:
     """Say how the best load runs with the capacity: it rises, falls, or turns."""
     at = int(np.argmax(loads))
     if at == len(loads) - 1:

@@ -181,10 +181,7 @@ class Results:
 
 
 def solve_tables(
-    keys: Sequence[Key],
-    service_rate: float = 1.0,
-    step: float = STEP,
-    tolerance: float = TOLERANCE,
+    keys: Sequence[Key], service_rate: float = 1.0, step: float = STEP, tolerance: float = TOLERANCE
 ) -> Results:
     """Solve rows of both tables, under the choices of this module and under others."""
 
