@@ -46,20 +46,10 @@ _PASSES = 40
 @brief
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Gaps that fit in the budget.
+    """Gaps that fit in the budget: `gap`, shape (N,), on the `grid`, 0 for never.
 
-    Attributes
-    ----------
-    grid : Grid
-        The gaps that were allowed.
-    gap : ndarray of int, shape (N,)
-        Gap of each source, 0 for never; of the one that shares, the longer of its two.
-    shared : int
-        Number of the source that shares two neighbouring gaps, -1 for none.
-    frequency : float
-        Crawls per epoch of that source.
-    average_reward : float
-        Reward per epoch.
+    Source number `shared`, if not -1, shares two neighbouring gaps and has `frequency` crawls per
+    epoch; its `gap` is the longer of the two. `average_reward` is per epoch.
     """
 
     grid: Grid
@@ -72,24 +62,10 @@ class Choice:
 def choose(
     sources: Sources, budget: int, grid: Grid, min_age: Floats, max_age: Floats
 ) -> Choice | None:
-    """Choose the gaps of all sources from a grid.
+    """Return the gaps of all sources on a grid, between `min_age` and `max_age`, shape (N,).
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    budget : int
-        Crawls per epoch.
-    grid : Grid
-        Gaps allowed.
-    min_age, max_age : ndarray, shape (N,)
-        Least and greatest gap of each source.
-
-    Returns
-    -------
-    Choice or None
-        None if the grid has no gap between the two limits of a source, or the greatest ones do not
-        fit in the budget.
+    None if the grid has no gap between the two limits of a source, or the greatest ones do not fit
+    in the budget.
     """
     gaps, (family, level) = grid.gaps, grid.place
     shape = (gaps, family, level, grid.families.odd, grid.families.prime, grid.families.parent)
@@ -108,9 +84,9 @@ def choose(
 
 
 def _fill(sources: Sources, budget: int, grid: Grid, places: Ints, least: Ints) -> Ints:
-    """Give shorter gaps to one source after the other, as long as all fit; return the places.
+    """Return places in the grid after shorter gaps have gone to one source after the other.
 
-    No gap is longer than twice the longest one that is in use already.
+    All fit in the budget, and no gap is longer than twice the longest one that is in use already.
     """
     used = int(np.max(places, where=places < grid.gaps.size, initial=0))
     last = int(np.searchsorted(grid.gaps, 2 * grid.gaps[used], side="right"))
@@ -140,18 +116,21 @@ def _fits(places: Ints, budget: int, grid: Grid) -> bool:
 
 
 def _as_choice(sources: Sources, grid: Grid, places: Ints) -> Choice:
-    """Return gaps at places of a grid, without one that is shared."""
+    """Return gaps at places of a grid as a `Choice` without a source that shares."""
     gap = np.append(grid.gaps, 0)[places]
     return Choice(grid, gap, -1, 0.0, _reward(sources, gap))
 
 
 def _reward(sources: Sources, gap: Ints) -> float:
-    """Reward per epoch of constant gaps, 0 for never."""
+    """Return the reward per epoch of constant gaps, 0 for never."""
     return float((sources.state_at_age(gap) / np.maximum(gap, 1)).sum())
 
 
 def _fill_exactly(sources: Sources, budget: int, grid: Grid, often: Ints, seldom: Ints) -> Choice:
-    """Move sources from their longer to their shorter gaps, of equal worth, until all is spent."""
+    """Return the choice that spends the whole budget on a grid in which each gap is twice the last.
+
+    Sources move from their longer to their shorter gap in the order of gain; one shares the two.
+    """
     gaps, unit = grid.gaps, 1 << LEVELS
     base = int(gaps[0])
     length = np.append(unit // (gaps // base), 0)  # of a crawl's place on the line; 0 for never
@@ -184,7 +163,7 @@ def _fill_exactly(sources: Sources, budget: int, grid: Grid, often: Ints, seldom
 
 
 def _gain(sources: Sources, gaps: Ints, source: Ints, place: Ints) -> Floats:
-    """Grid index of a source at a place of a grid in which each gap is twice the one before."""
+    """Return a source's grid index at a place of a grid in which each gap is twice the last."""
     gap = gaps[place]
     last = place + 1 == gaps.size
     content = -np.expm1(-sources.decay[source] * gap)
@@ -213,17 +192,7 @@ def check_odd_parts(odd_parts: Sequence[int]) -> tuple[int, ...]:
 
 
 def grids(odd_parts: tuple[int, ...] | None, budget: int, min_age: Floats) -> list[Grid]:
-    """Return the grids to try: the powers of two, and those that promise least loss.
-
-    Parameters
-    ----------
-    odd_parts : tuple of int or None
-        Odd parts of all gaps, rising, if they are given.
-    budget : int
-        Crawls per epoch.
-    min_age : ndarray, shape (N,)
-        Least gap of each source.
-    """
+    """Return the grids to try: that of `odd_parts`, or powers of two and some that lose least."""
     if odd_parts is not None:
         name = f"m 2^j, m in {', '.join(map(str, odd_parts))}"
         return [with_odd_parts(name, odd_parts) if odd_parts[1:] else powers_of_two()]

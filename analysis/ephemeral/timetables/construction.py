@@ -18,17 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 from analysis.checks import check_integer, check_kind
 from analysis.ephemeral.optimum.relaxed import age_limits, relaxed_problem
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.timetables.choice import (
-    Choice,
-    check_odd_parts,
-    choose,
-    grids,
-)
+from analysis.ephemeral.timetables.choice import Choice, check_odd_parts, choose, grids
 from analysis.ephemeral.timetables.entries import reward_of_entries
 from analysis.ephemeral.timetables.hosts import (
     bound_with_hosts,
-    deal,
     number_hosts,
+    place_on_hosts,
     prices,
 )
 from analysis.ephemeral.timetables.packing import pack, pack_shared
@@ -107,7 +102,7 @@ def timetable(
     best = max(found, key=lambda choice: choice.average_reward)
     # Least gaps can leave a part of the budget that is worth nothing.
     price = relaxed.subsidy if (1.0 / limits[0]).sum() > budget else 0.0
-    return _deal(sources, budget, best, (relaxed.bound, price), limits)
+    return _with_phases(sources, budget, best, (relaxed.bound, price), limits)
 
 
 def _on_hosts(sources: Sources, budget: int, hosts: Sequence[Hashable], host_gap: int) -> Timetable:
@@ -115,9 +110,8 @@ def _on_hosts(sources: Sources, budget: int, hosts: Sequence[Hashable], host_gap
     number = number_hosts(hosts, len(sources))
     price, known = prices(sources, budget, number, host_gap)
     bound = bound_with_hosts(sources, budget, price, known)
-    entries = deal(sources, budget, price, known)
+    source, gap, phase, channel = place_on_hosts(sources, budget, price, known)
     limits = np.ones(len(sources)), np.full(len(sources), np.inf)
-    source, gap, phase, channel = entries
     grid = f"powers of two, crawls of a host {host_gap} epochs apart"
     earned = reward_of_entries(sources, source, gap, phase)
     return Timetable(
@@ -125,14 +119,14 @@ def _on_hosts(sources: Sources, budget: int, hosts: Sequence[Hashable], host_gap
     )
 
 
-def _deal(
+def _with_phases(
     sources: Sources,
     budget: int,
     choice: Choice,
     certificate: tuple[float, float],
     limits: tuple[Floats, Floats],
 ) -> Timetable:
-    """Find phases for gaps that fit."""
+    """Return the timetable of gaps that fit: a packing gives their phases."""
     whole = np.flatnonzero((choice.gap > 0) & (np.arange(len(sources)) != choice.shared))
     gap = choice.gap[whole]
     if choice.shared < 0:

@@ -13,8 +13,9 @@ has the gap k_i, and one type, the *absorber*, what is left. If the absorber is 
 
 and then the relaxed bound is earned, exactly.
 
-*In order.* For any R the places of each epoch are dealt out by Tijdeman's rule, which keeps the
-crawls of each type within 1 - 1/(2n - 2) of their share at every place. What is lost is O(1/R).
+*In order.* For any R the crawls of each epoch are assigned to types by Tijdeman's rule, which keeps
+the number of each type's crawls within 1 - 1/(2n - 2) of its share after every crawl. What is lost
+is O(1/R).
 
 Of the two, and a whole-number program where all 1/f_i are whole, that one is taken which earns
 most. Rewards are exact: counts have the least common multiple of the k_i as a period, and the next
@@ -52,7 +53,7 @@ _PROGRAM = 400  # epochs of a period up to which the whole-number program is tri
 @brief
 @dataclass(frozen=True, eq=False)
 class TwoLevelPolicy:
-    """Fixed numbers of crawls of each type at each epoch, to the copies that waited longest.
+    """Fixed numbers of crawls of each type at each epoch, to the copies that have waited longest.
 
     It crawls the sources of `expanded`: copy c of type i has the number i R + c.
 
@@ -63,13 +64,11 @@ class TwoLevelPolicy:
     budget, copies : int
         Crawls per epoch and copy, and copies of each type R.
     counts : ndarray of int, shape (n, period)
-        Crawls of each type at each epoch, over and over.
+        Crawls of each type at each epoch of a period.
     rule : str
-        How the counts were found.
-    average_reward : float
-        Reward per epoch and copy, in the long run.
-    bound : float
-        The relaxed bound per copy: no policy earns more.
+        Name of the rule that made the counts.
+    average_reward, bound : float
+        Long-run reward per epoch and copy, and the relaxed bound on that of any policy.
     """
 
     sources: Sources
@@ -104,29 +103,10 @@ class TwoLevelPolicy:
 
 
 def two_level(sources: Sources, budget: int, copies: int) -> TwoLevelPolicy:
-    """Plan the crawls of many copies of a few types of source.
+    """Return the policy of this module that earns most, for R copies of each of n types.
 
-    Parameters
-    ----------
-    sources : Sources
-        n types, with costs of 1.
-    budget : int
-        Crawls per epoch and copy, from 1 to n.
-    copies : int
-        Copies of each type, at least 1.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range; types whose due ages have no common
-        multiple up to `LONGEST_PERIOD` are refused.
-
-    Examples
-    --------
-    >>> from analysis.ephemeral import four_sources
-    >>> plan = two_level(four_sources(), 2, 100)
-    >>> abs(plan.loss) < 1e-12
-    True
+    ValueError unless the types have costs of 1, the budget is from 1 to n crawls per epoch and
+    copy, and the due ages of the types have a common multiple up to `LONGEST_PERIOD`.
     """
     check_kind("sources", sources, Sources)
     budget = check_integer("budget", budget, 1, len(sources))
@@ -147,12 +127,9 @@ def two_level(sources: Sources, budget: int, copies: int) -> TwoLevelPolicy:
 
 
 def common_period(sources: Sources, budget: int) -> int:
-    """Return the epochs after which all whole due ages of the relaxed problem are over together.
+    """Return the least common multiple of all whole due ages of the relaxed problem, in epochs.
 
-    Raises
-    ------
-    ValueError
-        If there are more than `LONGEST_PERIOD`.
+    ValueError if it is above `LONGEST_PERIOD`.
     """
     frequency = frequencies(sources, budget)
     period = lcm(*(int(k) for k in np.round(1 / frequency[whole(frequency)])))
@@ -178,7 +155,7 @@ def frequencies(sources: Sources, budget: int) -> Floats:
     left = float((frequency[tied] - 1 / long).sum())
     frequency = frequency.copy()
     frequency[tied] = 1 / long
-    for i, k in zip(tied, long, strict=True):  # of equal worth: to one after the other
+    for i, k in zip(tied, long, strict=True):  # of equal worth: one after the other gets more
         more = min(left, 1 / (k - 1) - 1 / k)
         frequency[i] += more
         left -= more
@@ -186,13 +163,7 @@ def frequencies(sources: Sources, budget: int) -> Floats:
 
 
 def enough_copies(sources: Sources, budget: int) -> float:
-    """Return R0, from which on fixed counts attain the relaxed bound; nan if all 1/f are whole.
-
-    Parameters
-    ----------
-    sources, budget
-        As for `two_level`.
-    """
+    """Return R0, from which on fixed counts attain the relaxed bound; nan if all 1/f are whole."""
     frequency = frequencies(sources, budget)
     tied = np.flatnonzero(~whole(frequency) & (frequency > 0))
     if not tied.size:
@@ -204,7 +175,7 @@ def enough_copies(sources: Sources, budget: int) -> float:
 
 
 def _plans(frequency: Floats, budget: int, copies: int, period: int) -> Iterator[tuple[str, Ints]]:
-    """Yield counts of each type at each epoch of a period, by one rule after the other."""
+    """Yield the name of each rule and its counts of each type at each epoch of a period."""
     crawled = np.flatnonzero(frequency > 0)
     fixed = whole(frequency)
     absorbers = crawled[~fixed[crawled]]
@@ -218,9 +189,8 @@ def _plans(frequency: Floats, budget: int, copies: int, period: int) -> Iterator
         counts[absorber] = copies * budget - counts.sum(axis=0)
         if counts.min() >= 0 and counts.max() <= copies:
             yield f"fixed counts, the rest to type {absorber + 1}", counts
-    dealt = in_order(frequency[crawled] / frequency.sum(), copies * budget, period)
     counts = np.zeros((frequency.size, period), np.int64)
-    counts[crawled] = dealt
+    counts[crawled] = in_order(frequency[crawled] / frequency.sum(), copies * budget, period)
     if counts.max() <= copies:
         yield "in Tijdeman's order", counts
     if fixed[crawled].all() and period <= _PROGRAM:
@@ -236,22 +206,13 @@ def _plans(frequency: Floats, budget: int, copies: int, period: int) -> Iterator
 
 @njit(cache=True)
 def in_order(share: Floats, places: int, epochs: int) -> Ints:
-    """Deal places to types by Tijdeman's rule, and count them by epoch.
+    """Return how many crawls of each epoch go to each type by Tijdeman's rule, shape (n, epochs).
 
-    Parameters
-    ----------
-    share : ndarray, shape (n,)
-        Share of each type, with a sum of 1.
-    places, epochs : int
-        Places of an epoch, and number of epochs.
-
-    Returns
-    -------
-    ndarray of int, shape (n, epochs)
+    The shares of the n types have a sum of 1; an epoch has `places` crawls.
     """
     n = share.size
     slack = 1.0 / (2 * n - 2) if n > 1 else 0.0
-    dealt = np.zeros((n, epochs), np.int64)
+    counts = np.zeros((n, epochs), np.int64)
     count = np.zeros(n)
     place = 0
     for epoch in range(epochs):
@@ -265,8 +226,8 @@ def in_order(share: Floats, places: int, epochs: int) -> Ints:
                     if left < least - 1e-9:
                         best, least = i, left
             count[best] += 1
-            dealt[best, epoch] += 1
-    return dealt
+            counts[best, epoch] += 1
+    return counts
 
 
 def _whole_counts(gaps: Ints, budget: int, copies: int, period: int) -> Ints | None:
@@ -294,7 +255,7 @@ def _whole_counts(gaps: Ints, budget: int, copies: int, period: int) -> Ints | N
 
 
 def _reward(sources: Sources, counts: Ints, copies: int) -> float:
-    """Reward per epoch and copy: the next crawl of a copy is the `copies`-th after its last."""
+    """Return the reward per epoch and copy, whose next crawl is the `copies`-th after its last."""
     period, total = counts.shape[1], 0.0
     for i, row in enumerate(counts):
         number = int(row.sum())

@@ -2,10 +2,10 @@
 
 Density at most M does not suffice: gaps 1 and 2 with costs 1 and 2 have the mean load 2 and some
 epoch carries 3; whether phases exist that keep a limit is strongly NP-hard (3-partition: 3n sources
-of gap n). Dealt in the order of rising gaps, each to the class of least load, entries with costs C
-and mean loads C/gap make no epoch heavier than max_i (D_i + C_i), D_i the mean load of what was
-dealt before entry i: when it comes, loads are constant on the classes modulo its gap, and the least
-of them is at most their mean D_i.
+of gap n). Placed in the order of rising gaps, each in the class of least load, entries with costs C
+and mean loads C/gap make no epoch heavier than max_i (D_i + C_i), D_i the mean load of the entries
+placed before entry i: when it comes, loads are constant on the classes modulo its gap, and the
+least of them is at most their mean D_i.
 """
 
 from __future__ import annotations
@@ -21,31 +21,13 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def deal_costs(gaps: ArrayLike, costs: ArrayLike) -> tuple[Ints, float]:
-    """Deal entries of unequal costs to the epochs, the next one always where least is.
+def assign_phases(gaps: ArrayLike, costs: ArrayLike) -> tuple[Ints, float]:
+    """Return phases of entries of unequal costs, each placed where the load is least, and the peak.
 
-    Parameters
-    ----------
-    gaps : array_like of int, shape (K,)
-        Powers of two, at most 2^40.
-    costs : array_like, shape (K,)
-        Cost of a crawl of each entry, not negative.
+    `gaps` are powers of two up to 2^40, `costs` not negative, both of shape (K,), else ValueError.
+    The peak is the largest cost of any epoch, at most ``max(D_i + C_i)``.
 
-    Returns
-    -------
-    phase : ndarray of int, shape (K,)
-        First epoch of each entry.
-    peak : float
-        Largest cost of any epoch, at most ``max(D_i + C_i)``.
-
-    Raises
-    ------
-    ValueError
-        If a gap is no power of two, or the two differ in length.
-
-    Examples
-    --------
-    >>> phase, peak = deal_costs([1, 2, 2], [1.0, 2.0, 1.0])
+    >>> phase, peak = assign_phases([1, 2, 2], [1.0, 2.0, 1.0])
     >>> phase.tolist(), peak
     ([0, 0, 1], 3.0)
     """

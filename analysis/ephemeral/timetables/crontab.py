@@ -10,21 +10,8 @@ from shlex import quote
 
 
 def cron_line(name: str, gap: int, phase: int, command: str, minutes: int) -> str:
-    r"""Return the line of one entry.
+    r"""Return the line of an entry: epochs of some minutes; `name` follows `command`, quoted.
 
-    Parameters
-    ----------
-    name : str
-        What follows the command, quoted for the shell.
-    gap, phase : int
-        Epochs between two crawls, and the first.
-    command : str
-        What fetches.
-    minutes : int
-        Length of an epoch, at least 1.
-
-    Examples
-    --------
     >>> cron_line("1", 2, 0, "fetch", 60)
     '0 * * * * [ $(( $(date +\\%s) / 3600 \\% 2 )) -eq 0 ] && fetch 1\n'
     """

@@ -1,4 +1,4 @@
-"""What entries of a timetable earn and keep to, from their gaps and phases alone.
+"""Reward and limits of a timetable's entries, from their gaps and phases alone.
 
 An entry is due at the epochs t with t = phase modulo gap. A source with several entries has one of
 a longest gap and others half-way between its crawls, so that its gaps are that one and its half.
@@ -19,12 +19,7 @@ Ints = NDArray[np.int64]
 def reward_of_entries(sources: Sources, source: Ints, gap: Ints, phase: Ints) -> float:
     """Return the reward per epoch; nan if the entries of one source do not halve its gap.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    source, gap, phase : ndarray of int, shape (E,)
-        Number of the source, epochs between two crawls and first epoch of each entry.
+    `source`, `gap` and `phase` have one row an entry, shape (E,).
     """
     gaps = np.zeros(len(sources), dtype=np.int64)
     one = np.bincount(source, minlength=len(sources))[source] == 1

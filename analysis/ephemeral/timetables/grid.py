@@ -44,7 +44,7 @@ def least_prime(number: int) -> int:
 
 
 def closure(odd_parts: set[int]) -> list[int]:
-    """Return odd numbers with all that come from them by division by least primes, rising."""
+    """Return odd numbers, and what division by least prime factors makes of them, rising from 1."""
     found = {1}
     for number in odd_parts:
         while number > 1:
@@ -56,15 +56,7 @@ def closure(odd_parts: set[int]) -> list[int]:
 @brief
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """A set of gaps.
-
-    Attributes
-    ----------
-    name : str
-        What to call it.
-    gaps : ndarray of int, shape (G,)
-        The gaps, rising; at most 2^30 times 63.
-    """
+    """A set of gaps with a name: `gaps`, shape (G,), rise up to at most 2^30 times 63."""
 
     name: str
     gaps: Ints
@@ -81,7 +73,7 @@ class Grid:
 
     @cached_property
     def families(self) -> Families:
-        """Odd parts of the gaps, and those that their containers have."""
+        """Odd parts of the gaps, and those of the containers that hold them."""
         return Families.of(self.odd)
 
     @cached_property
@@ -94,16 +86,10 @@ class Grid:
 @brief
 @dataclass(frozen=True, eq=False)
 class Families:
-    """Families of gaps m 2^j, by their odd parts m.
+    """Families of gaps m 2^j, by their odd parts m; all arrays have shape (F,).
 
-    Attributes
-    ----------
-    odd : ndarray of int, shape (F,)
-        Odd parts, rising from 1; with m > 1 also m/p, p the least prime factor of m.
-    prime : ndarray of int, shape (F,)
-        Least prime factor of each; 1 for the first.
-    parent : ndarray of int, shape (F,)
-        Number of the family of m/p.
+    `odd` has the odd parts, rising from 1, with m > 1 also m/p, p the least prime factor of m;
+    `prime` has p, 1 for the first; `parent` the number of the family of m/p.
     """
 
     odd: Ints
@@ -160,7 +146,7 @@ def relative_grid_index(decay: float, p: float, q: float) -> float:
 
 @njit(cache=True)
 def index_of_gap(decay: float, gaps: Ints, place: int) -> float:
-    """Grid index at a place of the grid, in units of u*; at the last gap it is X, against never."""
+    """Return the grid index at a place of the grid, in units of u*; X at the last gap."""
     if place + 1 < gaps.size:
         return relative_grid_index(decay, float(gaps[place]), float(gaps[place + 1]))
     return -np.expm1(-decay * gaps[place])
@@ -168,24 +154,12 @@ def index_of_gap(decay: float, gaps: Ints, place: int) -> float:
 
 @njit(cache=True)
 def load(counts: Ints, odd: Ints, prime: Ints, parent: Ints, levels: int, opened: Ints) -> int:
-    """Part of the budget that sources of given gaps take, in units of 2^-levels of a crawl.
+    """Return the part of the budget that sources of given gaps take, in 2^-levels of a crawl.
 
-    Parameters
-    ----------
-    counts : ndarray of int, shape (F, levels + 1)
-        Sources of each family m and exponent j; changed in place, containers are added to their
-        family.
-    odd, prime, parent : ndarray of int, shape (F,)
-        See `Families`.
-    levels : int
-        Largest exponent.
-    opened : ndarray of int, shape (F, levels + 1)
-        Set to the containers that each family opened at each exponent.
-
-    Returns
-    -------
-    int
-        Sum of 2^-j over sources and containers of family 1.
+    `counts`, shape (F, levels + 1), has the sources of each family m and exponent j; containers are
+    added to their family, in place. `opened`, of the same shape, is set to the containers that each
+    family opens at each exponent; `odd`, `prime` and `parent` are those of `Families`. The result
+    is the sum of 2^-j over sources and containers of family 1.
     """
     for family in range(odd.size - 1, 0, -1):
         free = 0
@@ -206,7 +180,7 @@ def load(counts: Ints, odd: Ints, prime: Ints, parent: Ints, levels: int, opened
 
 @njit(cache=True)
 def tally(places: Ints, gaps: int, family: Ints, level: Ints, counts: Ints) -> None:
-    """Count sources by family and exponent; place `gaps` stands for never."""
+    """Count sources by family and exponent into `counts`; a place of `gaps` stands for never."""
     counts[:] = 0
     for i in range(places.size):
         if places[i] < gaps:
@@ -227,26 +201,12 @@ def crossing(
     often: Ints,
     seldom: Ints,
 ) -> float:
-    """Find the price at which the gaps of all sources begin to fit in the budget.
+    """Return the price at which the best gaps of all sources begin to fit in the budget.
 
-    Parameters
-    ----------
-    limit, decay : ndarray, shape (N,)
-        u* and mu T of each source.
-    gaps, family, level : ndarray of int, shape (G,)
-        The grid, see `Grid.gaps` and `Grid.place`.
-    odd, prime, parent : ndarray of int, shape (F,)
-        See `Families`.
-    budget : int
-        Crawls per epoch.
-    often, seldom : ndarray of int, shape (N,)
-        Least and greatest place in the grid that each source may have, G for never. On return, the
-        places just below the price, where they do not fit, and just above it, where they do.
-
-    Returns
-    -------
-    float
-        The price.
+    `limit` and `decay` are u* and mu T of the N sources; `gaps`, `family` and `level` describe the
+    `Grid`, `odd`, `prime` and `parent` its `Families`. `often` and `seldom`, shape (N,), are the
+    least and greatest place in the grid that each source may have, G for never; on return, its
+    places just below the price, where they do not fit, and just above it, where they do.
     """
     levels = level.max()
     counts = np.zeros((odd.size, levels + 1), np.int64)
@@ -306,18 +266,11 @@ def raise_in_turn(
     parent: Ints,
     budget: int,
 ) -> int:
-    """Give sources the next shorter gap, one after the other, wherever all still fit.
+    """Give sources the next shorter gap, one after the other, wherever all fit; return the steps.
 
-    A step from one gap to the next that did not fit is not tried again. Returns the steps made.
-
-    Parameters
-    ----------
-    order : ndarray of int
-        Sources, those first that gain most by density.
-    places, least : ndarray of int, shape (N,)
-        Place of each source in the grid, changed in place, and the least that it may have.
-    gaps, family, level, odd, prime, parent, budget
-        As for `crossing`.
+    `order` has the sources, those first that gain most per crawl; `places` in the grid change in
+    place, down to `least`; other arguments are as for `crossing`. A step from one gap to the next
+    that did not fit is not tried again.
     """
     levels = level.max()
     counts = np.zeros((odd.size, levels + 1), np.int64)
@@ -345,7 +298,7 @@ def raise_in_turn(
 
 @njit(cache=True)
 def next_gain(limit: Floats, decay: Floats, gaps: Ints, places: Ints, least: Ints) -> Floats:
-    """Gain by density of each source's next shorter gap; 0 where it has none."""
+    """Return each source's gain per additional crawl with its next shorter gap; 0 without one."""
     gain = np.zeros(limit.size)
     for i in range(limit.size):
         if places[i] > least[i]:

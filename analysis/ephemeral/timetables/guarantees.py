@@ -20,42 +20,23 @@ from analysis.ephemeral.timetables.grid import least_prime
 
 
 def chord_loss(ratio: float) -> float:
-    """Return eta(R), the largest relative loss between two neighbouring gaps p and R p.
+    """Return eta(R), the largest relative loss between neighbouring gaps p and R p, R > 1.
 
-    Parameters
-    ----------
-    ratio : float
-        R, greater than 1.
-
-    Returns
-    -------
-    float
-        The supremum over decay rates and real gaps; 3.782% at R = 2.
-
-    Examples
-    --------
-    >>> round(chord_loss(2.0), 7)
-    0.0378208
+    It is the supremum over decay rates and real gaps; 3.782% at R = 2.
     """
     ratio = check_number("ratio", ratio, 1.0, low_open=True, high_open=True)
     return _worst(ratio)[0]
 
 
 def worst_share(ratio: float = 2.0) -> float:
-    """Return the gap, as a multiple of the lower neighbour, at which most is lost.
-
-    Examples
-    --------
-    >>> round(worst_share(), 5)
-    1.41944
-    """
+    """Return the gap at which most is lost, as a multiple of its lower neighbour; 1.41944 at 2."""
     ratio = check_number("ratio", ratio, 1.0, low_open=True, high_open=True)
     return _worst(ratio)[1]
 
 
 @cache
 def _worst(ratio: float) -> tuple[float, float]:
-    """Largest loss over decay rates and gaps, and that gap as a multiple of its lower neighbour."""
+    """Return eta(R), and the gap at which it is lost as a multiple of its lower neighbour."""
     inner = minimize_scalar(
         lambda x: -_loss_at(x, ratio)[0], bounds=(1e-3, 3.0), method="bounded",
         options={"xatol": 1e-9},
@@ -64,7 +45,10 @@ def _worst(ratio: float) -> tuple[float, float]:
 
 
 def _loss_at(p: float, ratio: float) -> tuple[float, float]:
-    """Largest loss over gaps between p and R p, in units of the mean life of content, and where."""
+    """Return the largest loss over gaps between p and R p, and the gap over p.
+
+    Gaps are in units of the mean life of content.
+    """
     low, high = -np.expm1(-p), -np.expm1(-ratio * p)
     slope = (high - low) / ((ratio - 1.0) * p)
 
@@ -80,13 +64,8 @@ def _loss_at(p: float, ratio: float) -> tuple[float, float]:
 def waste(odd_parts: Sequence[int]) -> float:
     """Return W, the part of the budget that gaps m 2^j with m in a set can leave unused.
 
-    Parameters
-    ----------
-    odd_parts : sequence of int
-        Odd numbers; with m > 1 also m divided by its least prime factor.
+    The set has odd numbers, and with m > 1 also m divided by its least prime factor.
 
-    Examples
-    --------
     >>> round(waste([1, 3]), 4), round(waste([1, 3, 5, 7]), 4)
     (0.6667, 2.3238)
     """
@@ -94,23 +73,11 @@ def waste(odd_parts: Sequence[int]) -> float:
 
 
 def guaranteed_loss(budget: int, odd_parts: Sequence[int] | None = None) -> float:
-    """Return what the best timetable loses at most, for every set of sources.
+    """Return what the best timetable loses at most, as a share of the relaxed bound, for every set.
 
-    Parameters
-    ----------
-    budget : int
-        Crawls per epoch.
-    odd_parts : sequence of int, optional
-        Odd parts of the gaps: 1 alone, or all odd numbers below a power of two. By default the
-        least of what these promise.
+    The odd parts of the gaps are 1 alone, or all odd numbers below a power of two; by default those
+    that promise the least loss, of the powers up to 2^12.
 
-    Returns
-    -------
-    float
-        As a share of the relaxed bound; at most 1.
-
-    Examples
-    --------
     >>> [round(guaranteed_loss(1000, range(1, 2**a, 2)), 5) for a in (1, 2, 3, 4)]
     [0.03782, 0.01435, 0.00684, 0.00613]
     >>> round(guaranteed_loss(10**6), 6)
@@ -131,24 +98,14 @@ def odd_below(exponent: int) -> tuple[int, ...]:
 
 
 def chosen_base_loss(exponent: int | None = None) -> float:
-    """Return what gaps m 2^j lose at most if the base m is chosen for the set, m from 2^a on.
+    """Return what gaps m 2^j lose at most, as a share of the bound, for the best base m.
 
     With bases m from 2^a to 2^(a+1) - 1 the best of them loses at most any weighted mean of their
     losses, so at most the largest such mean over all decays and gaps, with the weights for which
-    that is least. Computed on a table of decays and gaps, not proved to all digits.
+    that is least. Computed on a table of decays and gaps, not proved to all digits. `exponent` is
+    a, from 0 to 4, for sets all of whose relaxed gaps are at least 2^(a+1); None gives the limit of
+    large ones, of bases spread evenly by logarithm.
 
-    Parameters
-    ----------
-    exponent : int, optional
-        a, from 0 to 4; by default the limit of large ones, of bases spread evenly by logarithm.
-
-    Returns
-    -------
-    float
-        As a share of the bound; for sets all of whose relaxed gaps are at least 2^(a+1).
-
-    Examples
-    --------
     >>> [round(chosen_base_loss(a), 4) for a in (0, 1, 2)], round(chosen_base_loss(), 5)
     ([0.0378, 0.0311, 0.0262], 0.025)
     """
@@ -171,7 +128,7 @@ def chosen_base_loss(exponent: int | None = None) -> float:
 
 
 def _chord_loss_at(gap: ArrayLike, over: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Loss at a gap, in mean lives of content, so many times the lower of two gaps p and 2p."""
+    """Return the loss at a gap between p and 2p that is `over` p, in mean lives of content."""
     p = np.asarray(gap) / over
     low, high = -np.expm1(-p), -np.expm1(-2.0 * p)
     return 1.0 + (low + (high - low) * (over - 1.0)) / np.expm1(-np.asarray(gap))

@@ -6,8 +6,8 @@ modulo h of a channel are h lines, on which the classes modulo h 2^l are blocks 
 (`analysis.ephemeral.timetables.packing`), so that all hosts fit if sum 2^-l <= M h. That is enough,
 not necessary; densities of at most 1/h on each host with a sum of at most M are not enough.
 
-What no policy can earn more than follows from a price lambda for a crawl and a price nu_q for a
-crawl of host q, both not negative, as without hosts:
+No policy earns more than a bound that follows, as without hosts, from a price lambda for a crawl
+and a price nu_q for a crawl of host q, both not negative:
 
     lambda M + sum_q nu_q / h + sum_i max(0, max_{k >= h} (X_i(k) - lambda - nu_q(i)) / k).
 """
@@ -38,7 +38,7 @@ _LONGEST = 30  # binary logarithm of the longest gap
 @brief
 @dataclass(frozen=True, eq=False)
 class Hosts:
-    """Which source lies on which host, and the prices that bound what policies earn.
+    """Host of each source, and the prices that bound what policies earn.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Hosts:
     gap : int
         Least number of epochs between two crawls of a host.
     price : ndarray, shape (H,)
-        What a crawl of each host costs beside the price of a crawl.
+        nu_q, the price of a crawl of each host on top of that of any crawl.
     """
 
     number: Ints
@@ -90,20 +90,20 @@ def bound_with_hosts(sources: Sources, budget: float, price: float, hosts: Hosts
 
 
 def _due(sources: Sources, price: Floats) -> Floats:
-    """Best age of each source at a price of its own."""
+    """Return the best age of each source at a price of its own."""
     free = price <= 0.0  # nothing is better than the shortest gap
     return np.where(free, 1.0, due_ages(replace(sources, cost=np.where(free, 1.0, price)), 1.0))
 
 
 def _densities(sources: Sources, price: Floats, hosts: Ints, least: int) -> Floats:
-    """Crawls per epoch of each host at a price for each source."""
+    """Return the crawls per epoch of each host at a price for each source."""
     age = np.maximum(_due(sources, price), least)
     density: Floats = np.bincount(hosts, 1.0 / age, minlength=int(hosts.max()) + 1).astype(float)
     return density
 
 
 def prices(sources: Sources, budget: int, number: Ints, gap: int) -> tuple[float, Hosts]:
-    """Find the prices that give the least bound, by bisection: of each host alone, then of all."""
+    """Return the prices of least bound, by bisection: of each host alone, then of all together."""
     top = float(sources.u_star.max())
     low, high = np.zeros(int(number.max()) + 1), np.full(int(number.max()) + 1, top)
     within = _densities(sources, low[number], number, gap) <= 1.0 / gap
@@ -123,7 +123,7 @@ def prices(sources: Sources, budget: int, number: Ints, gap: int) -> tuple[float
 
 
 def _least(holds: Callable[[float], bool], top: float) -> float:
-    """Least price up to a top at which something holds that stays true as prices rise."""
+    """Return the least price up to a top at which `holds`, which stays true as prices rise."""
     low, high = 0.0, top
     if holds(0.0):
         return 0.0
@@ -133,14 +133,8 @@ def _least(holds: Callable[[float], bool], top: float) -> float:
     return high
 
 
-def deal(sources: Sources, budget: int, price: float, hosts: Hosts) -> list[Ints]:
-    """Give each host a container, and its sources gaps and phases inside.
-
-    Returns
-    -------
-    list of ndarray of int
-        Source, gap, phase and channel of each entry.
-    """
+def place_on_hosts(sources: Sources, budget: int, price: float, hosts: Hosts) -> list[Ints]:
+    """Return source, gap, phase and channel of each entry: each host in one class of epochs."""
     members = np.split(
         np.argsort(hosts.number, kind="stable"),
         np.cumsum(np.bincount(hosts.number))[:-1],
@@ -163,7 +157,7 @@ def deal(sources: Sources, budget: int, price: float, hosts: Hosts) -> list[Ints
 
 
 def _levels(sources: Sources, budget: int, price: float, hosts: Hosts) -> Ints:
-    """Find the l of each host's class modulo h 2^l, -1 for none, at the least price that fits."""
+    """Return the l of each host's class modulo h 2^l, -1 for none, at the least price that fits."""
     alone = price + hosts.price
 
     def found(at: float) -> Ints:
@@ -181,7 +175,7 @@ def _levels(sources: Sources, budget: int, price: float, hosts: Hosts) -> Ints:
 
 
 def _inside(sources: Sources, own: Ints, width: int) -> Choice:
-    """Choose gaps, in units of so many epochs, of the sources of one host."""
+    """Return the gaps of the sources of one host, in units of `width` epochs."""
     part = sources.subset(own)
     slow = replace(part, period=part.period * width)
     ones = np.ones(own.size)
@@ -204,7 +198,10 @@ def _share(choice: Choice) -> tuple[Ints, Ints, Ints]:
 
 
 def _widen(sources: Sources, budget: int, members: list[Ints], level: Ints, least: int) -> None:
-    """Double containers while they fit, those first that gain most by their length; in place."""
+    """Double the frequencies of hosts' classes while they fit, most gain per length first.
+
+    Changes `level` in place.
+    """
     room = budget * least - float((2.0 ** -level[level >= 0]).sum())
 
     def reward(q: int, exponent: int) -> float:

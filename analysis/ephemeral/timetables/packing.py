@@ -9,7 +9,7 @@ the sum of their lengths is at most M.
 
 **Several odd parts.** A *container* of the family of gaps m 2^j, with p the least prime factor of
 m, is a class of gap 2^l m/p; it splits into p classes of gap 2^l m, which halve further. Families
-are dealt from the largest m down, the members of each in the order of rising j, and a container
+are placed from the largest m down, the members of each in the order of rising j, and a container
 with l = j is opened when all before it are full. Containers are members of the family of m/p.
 
 What a packing promises is checked from its gaps and phases alone by `disjoint`: classes r mod k and
@@ -31,7 +31,7 @@ Ints = NDArray[np.int64]
 
 
 def reverse(numbers: Ints, digits: int) -> Ints:
-    """Reverse so many binary digits of whole numbers below 2^digits."""
+    """Return whole numbers below 2^digits with their `digits` binary digits reversed."""
     bits = numbers.astype(np.uint64)
     for shift, mask in (
         (1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F),
@@ -43,32 +43,13 @@ def reverse(numbers: Ints, digits: int) -> Ints:
 
 
 def pack(gaps: ArrayLike, budget: int) -> tuple[Ints, Ints]:
-    """Find a channel and a phase for each of some constant gaps.
+    """Return a channel, below `budget`, and a phase, below the gap, for each of K constant gaps.
 
-    Parameters
-    ----------
-    gaps : array_like of int, shape (K,)
-        Epochs between two crawls of each entry, from 1 to 2^40.
-    budget : int
-        Crawls per epoch, at least 1.
+    Entries of one channel have no epoch in common. ValueError if a gap is not in [1, 2^40], or the
+    gaps do not fit in this way: powers of two fit if and only if the sum of 1/gap is at most the
+    budget, other gaps may fit in another way.
 
-    Returns
-    -------
-    channel : ndarray of int, shape (K,)
-        From 0 to `budget` - 1; entries of one channel have no epoch in common.
-    phase : ndarray of int, shape (K,)
-        First epoch of each entry, from 0 to its gap - 1.
-
-    Raises
-    ------
-    ValueError
-        If a gap is out of range, or they do not fit in this way. For powers of two they fit if and
-        only if the sum of 1/gap is at most the budget; other gaps may fit in another way.
-
-    Examples
-    --------
-    >>> channel, phase = pack([2, 4, 8, 8], budget=1)
-    >>> phase.tolist()
+    >>> pack([2, 4, 8, 8], budget=1)[1].tolist()
     [0, 1, 3, 7]
     """
     gap = check_integers("gaps", gaps)
@@ -89,13 +70,13 @@ def pack(gaps: ArrayLike, budget: int) -> tuple[Ints, Ints]:
             f"gaps must take at most the budget of {budget} crawls an epoch, got "
             f"{need / 2**digits:.6g} with the room that mixed gaps leave unused"
         )
-    return _deal(family, level, families, opened, digits)
+    return _place(family, level, families, opened, digits)
 
 
-def _deal(
+def _place(
     family: Ints, level: Ints, families: Families, opened: Ints, digits: int
 ) -> tuple[Ints, Ints]:
-    """Channels and phases of entries m 2^level, given the containers that each family opens."""
+    """Return channels and phases of entries m 2^level, in the containers that families open."""
     size, count = family.size, families.odd.size
     # Entries and containers alike are members of a family; containers come after the entries.
     number, exponent = np.nonzero(opened)
@@ -131,29 +112,12 @@ def _deal(
 def pack_shared(
     gaps: ArrayLike, budget: int, longer: int
 ) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints, Ints]]:
-    """Fill the budget: pack powers of two, and let one more source share two neighbouring gaps.
+    """Pack powers of two, and let one more source fill the budget with two neighbouring gaps.
 
-    Parameters
-    ----------
-    gaps : array_like of int, shape (K,)
-        Powers of two whose lengths 1/gap leave room for a frequency between 1/longer and 2/longer.
-    budget : int
-        Crawls per epoch.
-    longer : int
-        The longer of the two gaps of the source that shares, a power of two of at least 2.
-
-    Returns
-    -------
-    packed : tuple of ndarray of int, shape (K,)
-        Channel and phase of each gap.
-    shared : tuple of ndarray of int, shape (E,)
-        Channels, phases and gaps of the entries of the source that shares: one of gap `longer`, and
-        others whose epochs lie half-way between two of those.
-
-    Raises
-    ------
-    ValueError
-        If the room is none between 1/longer and 2/longer.
+    The gaps, shape (K,), leave room for a frequency between 1/longer and 2/longer, else ValueError;
+    `longer`, a power of two of at least 2, is the longer gap of the source that shares. Returns
+    channels and phases of the gaps; and channels, phases and gaps of the entries of the source that
+    shares: one of gap `longer`, and others whose epochs lie half-way between two of those.
     """
     gap = check_integers("gaps", gaps)
     digits = int(np.log2(max(gap.max(initial=1), longer)))
@@ -184,30 +148,13 @@ def pack_shared(
 
 
 def insert(channel: ArrayLike, gap: ArrayLike, phase: ArrayLike, budget: int, new: int) -> Ints:
-    """Make room for one more entry, moving entries of longer gaps where no class is free.
+    """Return channels and phases of a packing of powers of two with one more entry, the last.
 
-    A class that holds the least, of those that no single entry fills, is emptied for the new entry,
-    and its entries are inserted elsewhere. With 2^J the longest gap in use, entries that take at
-    most (J - j)/2^j of the budget move for a new gap 2^j.
-
-    Parameters
-    ----------
-    channel, gap, phase : array_like of int, shape (K,)
-        A packing of powers of two.
-    budget : int
-        Crawls per epoch.
-    new : int
-        Gap of the new entry, a power of two.
-
-    Returns
-    -------
-    ndarray of int, shape (2, K + 1)
-        Channel and phase of each entry, the new one last.
-
-    Raises
-    ------
-    ValueError
-        If a gap is no power of two, or the new one takes more than is left of the budget.
+    Where no class is free, entries of longer gaps move: of the classes that no single entry fills,
+    the one that holds least is emptied for the new entry, and its entries are inserted elsewhere.
+    With 2^J the longest gap in use, entries that take at most (J - j)/2^j of the budget move for a
+    new gap 2^j. The result has shape (2, K + 1); ValueError if a gap is no power of two, or the new
+    one takes more than is left of the budget.
     """
     gaps = np.append(check_integers("gap", gap), check_integer("new", new, 1, 2**40))
     if (gaps & (gaps - 1)).any():
@@ -238,9 +185,9 @@ def insert(channel: ArrayLike, gap: ArrayLike, phase: ArrayLike, budget: int, ne
 
 
 def _free_block(start: Ints, length: Ints, size: int, room: int) -> int:
-    """Start of an aligned block of a size that no entry touches, -1 if there is none.
+    """Return the start of a free aligned block of a size, -1 if there is none.
 
-    Of all it lies in the shortest stretch of the line that is free.
+    Of all such blocks it lies in the shortest free stretch of the line.
     """
     order = np.argsort(start)
     low = np.append(0, (start + length)[order])
@@ -251,7 +198,7 @@ def _free_block(start: Ints, length: Ints, size: int, room: int) -> int:
 
 
 def _least_filled(start: Ints, length: Ints, size: int) -> int:
-    """Start of the aligned block of a size that holds least, all in entries shorter than it."""
+    """Return the start of the aligned block that holds least, in entries shorter than it alone."""
     short = length < size
     block, place = np.unique(start[short] // size, return_inverse=True)
     filled = np.bincount(place, weights=length[short].astype(float))
@@ -259,25 +206,17 @@ def _least_filled(start: Ints, length: Ints, size: int) -> int:
 
 
 def _class_of(position: Ints, digits: int) -> tuple[Ints, Ints]:
-    """Channel and phase of blocks that begin at some positions of the line."""
+    """Return channel and phase of blocks that begin at some positions of the line."""
     return position >> digits, reverse(position & ((1 << digits) - 1), digits)
 
 
 def disjoint(channel: ArrayLike, gap: ArrayLike, phase: ArrayLike) -> bool:
     """Return whether no two entries of one channel are ever due at the same epoch.
 
-    The entries of a channel are grouped by their phase modulo the greatest common divisor of their
-    gaps; entries of different groups never meet, and within a group that divisor is taken out.
-
-    Parameters
-    ----------
-    channel, gap, phase : array_like of int, shape (K,)
-        One row an entry, due at the epochs of its channel that are its phase modulo its gap.
-
-    Returns
-    -------
-    bool
-        Whether it is so, for ever: no hyperperiod is enumerated.
+    Entries, shape (K,), are due at the epochs t with t = phase modulo gap. No hyperperiod is
+    enumerated: the entries of a channel are grouped by their phase modulo the greatest common
+    divisor of their gaps; entries of different groups never meet, and within a group that divisor
+    is taken out.
     """
     group, period, rest = (np.asarray(a, dtype=np.int64) for a in (channel, gap, phase))
     while group.size:
@@ -303,7 +242,7 @@ def disjoint(channel: ArrayLike, gap: ArrayLike, phase: ArrayLike) -> bool:
 
 
 def _never_meet(group: Ints, gap: Ints, phase: Ints) -> bool:
-    """Return the same pair by pair, for groups whose gaps have no common divisor."""
+    """Return what `disjoint` does, pair by pair, for groups whose gaps have no common divisor."""
     for one in range(group.size):
         later = slice(one + 1, None)
         divisor = np.gcd(gap[one], gap[later])

@@ -8,30 +8,24 @@ what the timetable at hand can lose at most follows from `bound.bound_at_price`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, count
 from os import PathLike
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.checks import check_integer, check_kind
+from analysis.checks import check_integer
 from analysis.display import brief
 from analysis.ephemeral.policies import Arms, Observation
 from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.timetables import changes
 from analysis.ephemeral.timetables.bound import bound_at_price
-from analysis.ephemeral.timetables.choice import (
-    best_power_of_two,
-)
 from analysis.ephemeral.timetables.crontab import cron_line
 from analysis.ephemeral.timetables.entries import keeps_ages, reward_of_entries
-from analysis.ephemeral.timetables.hosts import (
-    Hosts,
-    bound_with_hosts,
-)
-from analysis.ephemeral.timetables.packing import disjoint, insert
+from analysis.ephemeral.timetables.hosts import Hosts, bound_with_hosts
+from analysis.ephemeral.timetables.packing import disjoint
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -62,11 +56,11 @@ class Timetable:
     price : float
         The price of a crawl at which that bound is found.
     min_age, max_age : ndarray, shape (N,)
-        Least and greatest gap that each source was to have; policies that keep to them are bounded.
+        Limits within which the gaps of each source lie; `bound` is for policies that keep them.
     grid : str
         Name of the grid of gaps.
     hosts : Hosts, optional
-        Hosts whose crawls were to lie apart; policies that keep to that are bounded.
+        Hosts whose crawls lie apart; `bound` is for policies that keep them apart.
     """
 
     sources: Sources
@@ -96,9 +90,9 @@ class Timetable:
 
     @property
     def margin(self) -> float:
-        """Largest share by which any policy can earn more, inf above a timetable without reward.
+        """Largest share by which any policy can earn more than the timetable does.
 
-        0 where there is nothing to earn.
+        0 where there is nothing to earn; inf where the timetable alone earns nothing.
         """
         if self.average_reward <= 0.0:
             return np.inf if self.bound > 0.0 else 0.0
@@ -107,7 +101,7 @@ class Timetable:
 
     @cached_property
     def _by_gap(self) -> list[tuple[int, Ints, Ints]]:
-        """The different gaps, each with its phases in rising order and their sources."""
+        """Return each different gap with the phases of its entries, rising, and their sources."""
         order = np.lexsort((self.phase, self.gap))
         different, first = np.unique(self.gap[order], return_index=True)
         parts = np.split(order, first[1:])
@@ -136,7 +130,7 @@ class Timetable:
         return np.sort(np.concatenate(due))
 
     def due(self, first: int, end: int) -> tuple[Ints, Ints]:
-        """Return the epoch and the entry of each crawl from one epoch to before another.
+        """Return the crawls of the epochs from `first` to before `end`.
 
         Parameters
         ----------
@@ -146,7 +140,7 @@ class Timetable:
         Returns
         -------
         epoch, entry : ndarray of int
-            In the order of entries, and of epochs for each.
+            Epoch and number of the entry of each crawl, by entry and then by epoch.
         """
         due = first + (self.phase - first) % self.gap
         count = np.maximum(0, -(-(end - due) // self.gap))
@@ -219,13 +213,13 @@ class Timetable:
         Parameters
         ----------
         start : pandas.Timestamp
-            A date with a time zone; the first epoch is the first that begins then or later.
+            A date with a time zone; the first epoch listed is the first that begins then or later.
         seconds : int
             Length of an epoch, at least 1.
         epochs : int
-            How many, at least 1.
+            Number of epochs, at least 1.
         urls : sequence of str, optional
-            What to call the sources; their names by default.
+            Names of the sources in the list; those of `sources` by default.
 
         Returns
         -------
@@ -264,13 +258,12 @@ class Timetable:
         seconds : int
             Length of an epoch, at least 1; with 1, periods and phases are in epochs.
         urls : sequence of str, optional
-            What to call the sources; their names by default.
+            Names of the sources in the list; those of `sources` by default.
 
         Returns
         -------
         pandas.DataFrame
-            Columns period, phase (both in seconds) and url; one row an entry. It writes itself with
-            ``to_csv``.
+            Columns period, phase (both in seconds) and url; one row an entry.
 
         Raises
         ------
@@ -302,11 +295,11 @@ class Timetable:
         Parameters
         ----------
         command : str
-            What fetches; the source follows it, quoted for the shell.
+            Command that fetches a source; its name follows, quoted for the shell.
         minutes : int
             Length of an epoch, at least 1.
         urls : sequence of str, optional
-            What to call the sources; their names by default.
+            Names of the sources in the lines; those of `sources` by default.
 
         Returns
         -------
@@ -327,7 +320,7 @@ class Timetable:
         )
 
     def _names(self, urls: Sequence[str] | None) -> Sequence[str]:
-        """Return what the sources are called."""
+        """Return `urls`, one name a source, or the names of `sources`; raise naming `urls`."""
         names = self.sources.names if urls is None else urls
         if names is None or len(names) != len(self.sources):
             raise ValueError(f"urls must have {len(self.sources)} entries, one a source")
@@ -339,25 +332,17 @@ class Timetable:
         Parameters
         ----------
         source : int
-            Number of the source; those after it move up by one.
+            Number of the source; the numbers after it fall by one.
 
         Returns
         -------
         Timetable
-            Its bound is that of its price for the sources left.
+            Its bound is that of the same price for the remaining sources.
         """
-        source = check_integer("source", source, 0, len(self.sources) - 1)
-        if len(self.sources) <= max(self.budget, 1):
-            raise ValueError(f"source must leave at least {self.budget} others, one a crawl")
-        kept = np.flatnonzero(self.source != source)
-        places = np.delete(np.arange(len(self.sources)), source)
-        number = self.source[kept] - (self.source[kept] > source)
-        entries = (number, self.gap[kept], self.phase[kept], self.channel[kept])
-        limits = (self.min_age[places], self.max_age[places])
-        return self._changed(_rows(self.sources, places), limits, *entries)
+        return changes.without(self, source)
 
     def with_source(self, added: Sources, gap: int | None = None) -> Timetable:
-        """Return the timetable with one more source, in what is free of the budget.
+        """Return the timetable with one more source, in the part of the budget that is free.
 
         If no class of its gap is free, entries of longer gaps move, each of which has one irregular
         gap, once. Where a source that alternates between two gaps would have to move in parts, it
@@ -375,7 +360,7 @@ class Timetable:
         Returns
         -------
         Timetable
-            Its bound is that of its price for all sources.
+            Its bound is that of the same price for all sources.
 
         Raises
         ------
@@ -383,78 +368,4 @@ class Timetable:
             If the timetable has other gaps than powers of two or the budget has no room; make a
             new timetable then.
         """
-        check_kind("added", added, Sources)
-        if len(added) != 1 or added.cost[0] != 1.0 or added.period != self.sources.period:
-            raise ValueError("added must be one source with a cost of 1 and the same period")
-        best = best_power_of_two(added, self.price) if gap is None else _power_of_two(gap)
-        room = self.budget - float((1.0 / self.gap).sum())
-        if best * room < 1.0:
-            if gap is not None or (best and room <= 0.0):
-                raise ValueError(f"gap must fit in what is left of the budget, {room:.6g}, got "
-                                 f"1/{best}")  # fmt: skip
-            best = max(best, 1 << int(np.ceil(-np.log2(room)))) if best else 0
-        joined = Sources(
-            np.append(self.sources.arrival_rate, added.arrival_rate),
-            np.append(self.sources.mean_utility, added.mean_utility),
-            np.append(self.sources.decay_rate, added.decay_rate),
-            period=self.sources.period,
-            names=_with_name(self.sources.names or (), (added.names or ("",))[0]),
-        )
-        entries = (self.source, self.gap, self.phase, self.channel)
-        if best:
-            channel, phase = insert(self.channel, self.gap, self.phase, self.budget, best)
-            number, gaps = np.append(self.source, len(joined) - 1), np.append(self.gap, best)
-            entries = (number, gaps, phase, channel)
-        limits = (np.append(self.min_age, 1.0), np.append(self.max_age, np.inf))
-        wider = self._changed(joined, limits, *entries)
-        if np.isnan(wider.average_reward):  # entries of one source have moved apart
-            return self._without_sharing().with_source(added, gap)
-        return wider
-
-    def _without_sharing(self) -> Timetable:
-        """Return the timetable in which each source has its entry of the least gap alone."""
-        order = np.lexsort((self.gap, self.source))
-        kept = np.sort(order[np.unique(self.source[order], return_index=True)[1]])
-        entries = (self.source[kept], self.gap[kept], self.phase[kept], self.channel[kept])
-        return self._changed(self.sources, (self.min_age, self.max_age), *entries)
-
-    def _changed(
-        self,
-        sources: Sources,
-        limits: tuple[Floats, Floats],
-        source: Ints,
-        gap: Ints,
-        phase: Ints,
-        channel: Ints,
-    ) -> Timetable:
-        """Return other entries for other sources, with their reward and the bound at the price."""
-        if self.hosts is not None:
-            raise ValueError("sources of a timetable with hosts are changed by a new timetable")
-        least, most = limits
-        return replace(
-            self, sources=sources, source=source, gap=gap, phase=phase, channel=channel,
-            min_age=least, max_age=most,
-            average_reward=reward_of_entries(sources, source, gap, phase),
-            bound=bound_at_price(sources, self.budget, self.price, min_age=least, max_age=most),
-        )  # fmt: skip
-
-
-def _power_of_two(gap: int) -> int:
-    """Return a gap that is a power of two up to 2^40, or raise naming `gap`."""
-    gap = check_integer("gap", gap, 1, 2**40)
-    if gap & (gap - 1):
-        raise ValueError(f"gap must be a power of two, got {gap}")
-    return gap
-
-
-def _with_name(names: Sequence[str], name: str) -> list[str]:
-    """Return names and one more, or a number if there is that one already."""
-    taken = set(names)
-    numbers = map(str, count(len(taken) + 1))
-    return [*names, next(n for n in chain([name], numbers) if n not in taken)]
-
-
-def _rows(sources: Sources, places: Ints) -> Sources:
-    """Return some of the sources with their names."""
-    names = sources.names or ()
-    return replace(sources.subset(places), names=[names[i] for i in places])
+        return changes.with_source(self, added, gap)

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from analysis.ephemeral import Observation, Sources, relaxed_problem, timetable
-from analysis.ephemeral.timetables.costs import deal_costs
+from analysis.ephemeral.timetables.costs import assign_phases
 from analysis.ephemeral.timetables.packing import disjoint, insert, pack, pack_shared
 
 LONGEST = 4096  # epochs that are enumerated
@@ -329,15 +329,15 @@ def peaks_of_costs():
     }
     for gap, cost in families.values():
         gap, cost = np.array(gap), np.array(cost, dtype=float)
-        phase, peak = deal_costs(gap, cost)
+        phase, peak = assign_phases(gap, cost)
         assert ((phase >= 0) & (phase < gap)).all()
         epoch = np.arange(gap.max())[:, None]
         load = np.where(epoch % gap == phase, cost, 0.0).sum(axis=1)
         assert peak == pytest.approx(load.max(), rel=1e-12)
         order = np.lexsort((-cost, gap))
-        dealt = np.cumsum((cost / gap)[order]) - (cost / gap)[order]
-        assert peak <= (dealt + cost[order]).max() * (1 + 1e-12)
-    assert deal_costs([2**40, 2**40], [1.0, 1.0])[1] == 1.0
+        before = np.cumsum((cost / gap)[order]) - (cost / gap)[order]
+        assert peak <= (before + cost[order]).max() * (1 + 1e-12)
+    assert assign_phases([2**40, 2**40], [1.0, 1.0])[1] == 1.0
 
 
 def packings():
@@ -402,7 +402,7 @@ FAMILIES = {
     "Timetable.verify": on_cases(verdicts),
     "Timetable.with_source": {**on_cases(insertions), "what cannot join": mixed_insertions},
     "Timetable.without": on_cases(removals),
-    "timetables.costs.deal_costs": {"gaps and costs far apart": peaks_of_costs},
+    "timetables.costs.assign_phases": {"gaps and costs far apart": peaks_of_costs},
     "timetables.packing.insert": {"room in crumbs": inserted},
     "timetables.packing.pack": {"full to the last class": packings},
     "timetables.packing.pack_shared": {"least and most room": shared_packings},

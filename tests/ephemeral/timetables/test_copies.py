@@ -63,29 +63,29 @@ def test_an_order_keeps_every_type_near_its_share(seed):
     rng = np.random.default_rng(seed)
     size = int(rng.integers(2, 7))
     share = rng.dirichlet(np.ones(size))
-    dealt = in_order(share, 1, 3000)
-    off = np.cumsum(dealt, axis=1) - share[:, None] * np.arange(1, 3001)
+    counts = in_order(share, 1, 3000)
+    off = np.cumsum(counts, axis=1) - share[:, None] * np.arange(1, 3001)
     assert np.abs(off).max() <= 1 - 1 / (2 * size - 2) + 1e-6
-    assert (dealt.sum(axis=0) == 1).all()
+    assert (counts.sum(axis=0) == 1).all()
 
 
 def check_order(instance):
     """Gaps of an order alone, crawl by crawl: which occur, how often, and what they lose."""
     sources, budget = random_set(instance, 1)
     frequency = frequencies(sources, budget)
-    dealt = np.flatnonzero((frequency > 0) & (frequency < 1 - 1e-9))
-    if not dealt.size:
+    crawled = np.flatnonzero((frequency > 0) & (frequency < 1 - 1e-9))
+    if not crawled.size:
         return
     always = int((frequency > 1 - 1e-9).sum())
-    k = np.floor(1 / frequency[dealt] + 1e-9)
+    k = np.floor(1 / frequency[crawled] + 1e-9)
     copies = int(np.random.default_rng(instance).choice([13, 37, 101]))
-    if copies < 1 + k.max() or (copies * (1 - frequency[dealt])).min() < 1:
+    if copies < 1 + k.max() or (copies * (1 - frequency[crawled])).min() < 1:
         return
     epochs = 400
-    share = frequency[dealt] / frequency[dealt].sum()
+    share = frequency[crawled] / frequency[crawled].sum()
     counts = in_order(share, copies * (budget - always), epochs)
-    fractional, lost, allowed = ~whole(frequency)[dealt], 0.0, 0.0
-    for row, i, least, mixed in zip(counts, dealt, k, fractional, strict=True):
+    fractional, lost, allowed = ~whole(frequency)[crawled], 0.0, 0.0
+    for row, i, least, mixed in zip(counts, crawled, k, fractional, strict=True):
         epoch = np.repeat(np.arange(epochs), row)
         gap = epoch[copies:] - epoch[:-copies]
         begins = epoch[:-copies]

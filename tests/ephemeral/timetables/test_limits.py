@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from analysis.ephemeral import Sources, relaxed_problem, timetable
 from analysis.ephemeral.timetables.choice import choose
-from analysis.ephemeral.timetables.costs import deal_costs
+from analysis.ephemeral.timetables.costs import assign_phases
 from analysis.ephemeral.timetables.grid import multiples
 from analysis.ephemeral.timetables.guarantees import chord_loss
 from analysis.ephemeral.timetables.packing import pack, pack_shared
@@ -208,7 +208,7 @@ def check_costs(seed):
     size = int(rng.integers(1, 40))
     gap = 2 ** rng.integers(0, 8, size)
     cost = rng.choice([1.0, rng.exponential()], size) * rng.integers(1, 9, size)
-    phase, peak = deal_costs(gap, cost)
+    phase, peak = assign_phases(gap, cost)
     load = np.zeros(gap.max())
     for k, r, c in zip(gap, phase, cost, strict=True):
         load[r::k] += c
@@ -234,13 +234,13 @@ def test_unequal_costs_keep_near_their_mean_a_thousand_times():
 def test_the_mean_load_alone_is_not_enough_for_unequal_costs():
     """Gaps 1 and 2 of costs 1 and 2: mean load 2, and some epoch carries 3."""
     assert any(check_costs(seed)[0] > check_costs(seed)[1] + 1e-9 for seed in range(20))
-    phase, peak = deal_costs([1, 2], [1, 2])
+    phase, peak = assign_phases([1, 2], [1, 2])
     assert peak == 3.0
     assert phase.tolist() == [0, 0]
     with pytest.raises(ValueError, match="gaps"):
-        deal_costs([3], [1])
+        assign_phases([3], [1])
     with pytest.raises(ValueError, match="costs"):
-        deal_costs([2], [1, 1])
+        assign_phases([2], [1, 1])
 
 
 # Other laws by which worth fades, and other arrivals.
@@ -266,7 +266,7 @@ def concave_contents(rng, size, longest):
 
 
 def check_any_fading(seed):
-    """A corner of the linear program over powers of two, dealt, earns its value epoch by epoch."""
+    """A corner of the linear program over powers of two, given phases, earns its value."""
     rng = np.random.default_rng([13, seed])
     size, longest = int(rng.integers(2, 12)), 256
     budget = int(rng.integers(1, size))
