@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from analysis.ephemeral.kernels import h, relative_index_at_age
 from analysis.learning.environment import compiled
 
-#: Gaps are searched for up to so many epochs.
+#: The largest gap between two crawls, in epochs, that is considered.
 LONGEST = 1 << 16
 
 
@@ -54,8 +54,9 @@ class State(NamedTuple):
     are remembered. `profile` is p(mu) and `top` the place of its maximum; `width` is the standard
     deviation of log mu when phi is 1, ``inf`` where the profile has no curvature there. `young` and
     `older` count the crawls remembered at age 1 and above it, both those that show items.
-    `hoped_log_mu` and `hoped_u_star` are the pair of largest gain and `looked` the epoch when it
-    was looked for, -1 before; `price` is the running price of a crawl, ``nan`` before the first.
+    `hoped_log_mu` and `hoped_u_star` are the pair of largest gain and `looked` the epoch of the
+    search that found it, -1 before any; `price` is the running price of a crawl, ``nan`` before
+    the first.
     """
 
     pairs: NDArray[np.int64]
@@ -290,7 +291,7 @@ def drawn_index(model, state, i, age, phi, slack, rng):  # type: ignore[no-untyp
 def best_gap(model, point, u_star, price):  # type: ignore[no-untyped-def]
     """Gap k of largest gain (m(k) - price)/k: the least one at which the index reaches the price.
 
-    `point` is the place of mu on the grid. Beyond `LONGEST` no gap is looked for.
+    `point` is the place of mu on the grid. Gaps above `LONGEST` are not considered.
     """
     table, share = model.unit_index[:, point], price / u_star
     low, high = 0, table.size  # the index is below the price at `low`
@@ -320,7 +321,7 @@ def _may_gain(u_star, mu, price, gain):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def hope(model, state, i, slack, price):  # type: ignore[no-untyped-def]
+def search_gain(model, state, i, slack, price):  # type: ignore[no-untyped-def]
     """Find the pair of largest gain at a price among those whose likelihood is within `slack`.
 
     For given mu the gain grows with u*, so that `upper` gives it. The pair goes to `hoped_log_mu`

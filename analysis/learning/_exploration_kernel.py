@@ -11,23 +11,23 @@ from analysis.learning._certainty_kernel import (
     Exploration,
     at_estimate,
     drawn_index,
-    hope,
     index,
     optimistic,
+    search_gain,
 )
 from analysis.learning.environment import compiled
 from analysis.learning.loop import largest
 
-#: "forced" crawls an arm again once so much of the time watched has passed since its last crawl.
+#: Under the rule "forced" an arm is overdue once its age exceeds this share of the time watched.
 OVERDUE = 0.75
 #: The running price moves by this share of its distance from the index of the last arm crawled.
 PRICE_STEP = 0.02
-#: Epochs after which the pair of largest gain is looked for anew.
+#: Epochs after which the pair of largest gain is searched anew.
 STALE = 50
 #: The floor grows like log t to this power, above 1 as the proof asks.
 GROWTH = 1.1
-#: Values from here on are those of arms that are crawled whatever their index.
-ASKED = 1e180
+#: Priorities from here on are those of arms to be crawled whatever their index.
+FORCED = 1e180
 
 
 @compiled
@@ -90,12 +90,12 @@ def _by_floor(model, state, age, needed, budget, values):  # type: ignore[no-unt
 
 
 @compiled
-def _hoped(model, state, i, age, slack):  # type: ignore[no-untyped-def]
+def _gain_index(model, state, i, age, slack):  # type: ignore[no-untyped-def]
     """Index of arm i at the pair of largest gain at the running price."""
     if age < 1:
         return 0.0
     if state.looked[i] < 0 or state.epoch[0] - state.looked[i] >= STALE:
-        hope(model, state, i, slack, state.price[0])
+        search_gain(model, state, i, slack, state.price[0])
     return index(state.hoped_log_mu[i], state.hoped_u_star[i], age)
 
 
@@ -106,7 +106,7 @@ def _move_price(state, values, budget):  # type: ignore[no-untyped-def]
     for i in range(values.size):
         _enter(best, values[i])
     for m in range(budget - 1, -1, -1):
-        if 0.0 <= best[m] < ASKED:
+        if 0.0 <= best[m] < FORCED:
             step = PRICE_STEP if state.price[0] > 0.0 else 1.0
             state.price[0] += step * (best[m] - state.price[0])
             return
@@ -141,7 +141,7 @@ def priorities(model, state, age, rng, values, budget):  # type: ignore[no-untyp
             if model.exploration == Exploration.UCB:
                 values[i] = at_estimate(state, i, age[i], slack[i])
             elif model.exploration == Exploration.GAIN:
-                values[i] = _hoped(model, state, i, age[i], slack[i])
+                values[i] = _gain_index(model, state, i, age[i], slack[i])
             else:
                 within = phi * np.log1p(watched)
                 values[i] = drawn_index(model, state, i, age[i], model.spread * phi, within, rng)

@@ -28,7 +28,7 @@ from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats, Ints, Run, compiled
 from analysis.learning.items import ItemSums
-from analysis.learning.loop import CompiledLearner, compiled_loop, largest
+from analysis.learning.loop import CompiledLearner, largest
 
 LARGEST_TABLE = 10_000_000
 
@@ -139,7 +139,7 @@ def _joint_learn(model, state, arms, age, found, aged):  # type: ignore[no-untyp
 
 
 @brief
-class JointQ(CompiledLearner):
+class JointQ(CompiledLearner, choose=_joint_choose, learn=_joint_learn):
     """Relative Q-learning on joint ages, for few arms.
 
     Parameters
@@ -162,9 +162,6 @@ class JointQ(CompiledLearner):
         ...
     ValueError: arms must be few: 12 arms of 4 ages make 201326592 entries, above 10000000; ...
     """
-
-    choose, learn = staticmethod(_joint_choose), staticmethod(_joint_learn)
-    loop = compiled_loop("JointQ", _joint_choose, _joint_learn)
 
     def __init__(self, arms: int, budget: int, options: JointQOptions | None = None) -> None:
         check_kind("options", options, JointQOptions, None)
@@ -236,7 +233,7 @@ def _ucb_learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped
 
 
 @brief
-class AgeBlindUcb(CompiledLearner):
+class AgeBlindUcb(CompiledLearner, choose=_ucb_choose, learn=_ucb_learn):
     """UCB1 on the content that crawls found, ages ignored.
 
     Parameters
@@ -254,9 +251,6 @@ class AgeBlindUcb(CompiledLearner):
     >>> bool((run.crawls > 0).all())
     True
     """
-
-    choose, learn = staticmethod(_ucb_choose), staticmethod(_ucb_learn)
-    loop = compiled_loop("AgeBlindUcb", _ucb_choose, _ucb_learn)
 
     def __init__(self, arms: int) -> None:
         arms = check_integer("arms", arms, 1)

@@ -68,7 +68,7 @@ from analysis.display import brief
 from analysis.learning import _certainty_kernel as kernel
 from analysis.learning import _exploration_kernel as choices
 from analysis.learning.environment import Floats, Ints
-from analysis.learning.loop import CompiledLearner, compiled_loop
+from analysis.learning.loop import CompiledLearner
 
 EXPLORATIONS = {rule.name.lower(): rule for rule in kernel.Exploration}
 TABLED = 256
@@ -135,7 +135,7 @@ class CertaintyEquivalenceOptions:
 
 
 @brief
-class CertaintyEquivalence(CompiledLearner):
+class CertaintyEquivalence(CompiledLearner, choose=choices.choose, learn=kernel.learn):
     """The learner.
 
     Parameters
@@ -162,8 +162,6 @@ class CertaintyEquivalence(CompiledLearner):
     """
 
     sees_items = True
-    choose, learn = staticmethod(choices.choose), staticmethod(kernel.learn)
-    loop = compiled_loop("CertaintyEquivalence", choices.choose, kernel.learn)
 
     def __init__(self, arms: int, options: CertaintyEquivalenceOptions | None = None) -> None:
         check_kind("options", options, CertaintyEquivalenceOptions, None)

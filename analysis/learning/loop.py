@@ -23,8 +23,8 @@ from analysis.learning.items import ItemSums
 class CompiledLearner:
     """A learner made of two compiled steps; `select`, `update` and `play` are the same for all.
 
-    A subclass sets `choose` and `learn`, compiled functions with the arguments of those of this
-    module, and `loop`, which `compiled_loop` makes of them.
+    A subclass names its steps, ``class Learner(CompiledLearner, choose=..., learn=...)``: compiled
+    functions with the arguments of those of this module, of which `compiled_loop` makes `loop`.
 
     Parameters
     ----------
@@ -38,6 +38,13 @@ class CompiledLearner:
     choose: ClassVar[Callable[..., Any]]
     learn: ClassVar[Callable[..., Any]]
     loop: ClassVar[Callable[..., Any]]
+
+    def __init_subclass__(
+        cls, *, choose: Callable[..., Any], learn: Callable[..., Any], **more: Any
+    ) -> None:
+        super().__init_subclass__(**more)
+        cls.choose, cls.learn = staticmethod(choose), staticmethod(learn)
+        cls.loop = staticmethod(compiled_loop(cls.__name__, choose, learn))
 
     def __init__(self, arms: int, model: Any, state: Any) -> None:
         self._model, self._state = model, state
@@ -110,7 +117,7 @@ def compiled_loop(
     steps = {"choose": choose, "learn": learn}
     loop = FunctionType(_loop.__code__, globals() | steps, _loop.__name__)
     loop.__module__, loop.__qualname__ = learn.__module__, f"{learner}.loop"
-    made: Callable[..., Any] = staticmethod(compiled(loop))
+    made: Callable[..., Any] = compiled(loop)
     return made
 
 

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from analysis.checks import check_integer, check_kind, check_number, set_fields
 from analysis.display import brief
 from analysis.learning.environment import Floats, compiled
-from analysis.learning.loop import CompiledLearner, compiled_loop, largest
+from analysis.learning.loop import CompiledLearner, largest
 
 TIE = 1e-9
 """Share by which an epoch of age raises an index, so that the oldest of equal arms goes first."""
@@ -102,7 +102,7 @@ def index_of_curve(curve, index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _hope(confidence, state):  # type: ignore[no-untyped-def]
+def _set_indices(confidence, state):  # type: ignore[no-untyped-def]
     """Compute the index of every arm at the upper ends of its region."""
     size, oldest = state.total.shape
     bound = state.highest[0] if state.highest[0] > 0.0 else 1.0  # any, while nothing was found
@@ -122,7 +122,7 @@ def _hope(confidence, state):  # type: ignore[no-untyped-def]
 def _choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-untyped-def]
     """Return the arms of largest optimistic index."""
     if state.epoch[0] % model.episode == 0:
-        _hope(model.confidence, state)
+        _set_indices(model.confidence, state)
     oldest = state.indices.shape[1]
     for i in range(values.size):
         place = min(max(age[i], 1), oldest) - 1
@@ -147,7 +147,7 @@ def _learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def
 
 
 @brief
-class UcWhittle(CompiledLearner):
+class UcWhittle(CompiledLearner, choose=_choose, learn=_learn):
     """The learner.
 
     Parameters
@@ -172,9 +172,6 @@ class UcWhittle(CompiledLearner):
     >>> bool((run.crawls > 0).all())
     True
     """
-
-    choose, learn = staticmethod(_choose), staticmethod(_learn)
-    loop = compiled_loop("UcWhittle", _choose, _learn)
 
     def __init__(self, arms: int, options: UcWhittleOptions | None = None) -> None:
         check_kind("options", options, UcWhittleOptions, None)

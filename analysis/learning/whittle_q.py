@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from analysis.checks import check_integer, check_kind, check_number, set_fields
 from analysis.display import brief
 from analysis.learning.environment import Floats, compiled
-from analysis.learning.loop import CompiledLearner, compiled_loop, largest
+from analysis.learning.loop import CompiledLearner, largest
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def
 
 
 @brief
-class WhittleQ(CompiledLearner):
+class WhittleQ(CompiledLearner, choose=_choose, learn=_learn):
     """The learner.
 
     Parameters
@@ -154,9 +154,6 @@ class WhittleQ(CompiledLearner):
     >>> bool((run.crawls > 0).all())
     True
     """
-
-    choose, learn = staticmethod(_choose), staticmethod(_learn)
-    loop = compiled_loop("WhittleQ", _choose, _learn)
 
     def __init__(self, arms: int, options: WhittleQOptions | None = None) -> None:
         check_kind("options", options, WhittleQOptions, None)

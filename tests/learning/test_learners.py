@@ -428,12 +428,12 @@ def test_a_source_that_is_always_crawled_is_held_back_until_it_is_known():
 
 
 @pytest.mark.parametrize("price", [0.0, 0.5, 3.0, 6.9, 8.0])
-def test_the_hoped_for_pair_has_the_largest_gain_of_the_set(price):
+def test_search_gain_finds_the_pair_of_largest_gain_in_the_set(price):
     learner = certainty("gain")()
     learner.play(SOURCES, exponential(60) / 50, 1, np.random.default_rng(0))
     model, state, slack = learner._model, learner._state, 2.0
     for arm in range(4):
-        kernel.hope(model, state, arm, slack, price)
+        kernel.search_gain(model, state, arm, slack, price)
         dip = state.profile[arm].max() - state.profile[arm]
         inside = dip < slack
         u_star = [kernel.upper(state.total[arm], slack - d) for d in dip[inside]]

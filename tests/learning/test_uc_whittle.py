@@ -41,7 +41,7 @@ def test_the_index_of_a_fading_source_is_its_closed_form():
     np.testing.assert_allclose(index[:40], truth, rtol=1e-6)
 
 
-def test_what_was_not_tried_is_hoped_to_hold_the_largest_content():
+def test_an_age_never_crawled_gets_the_largest_content_found():
     learner = UcWhittle(2, UcWhittleOptions(oldest=3, episode=1))
     rng = np.random.default_rng(0)
     assert learner.select(Observation(0, np.array([1, 2]), np.zeros(2)), 1, rng).tolist() == [1]

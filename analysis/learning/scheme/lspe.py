@@ -48,7 +48,7 @@ from analysis.display import brief
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats, Ints
-from analysis.learning.loop import CompiledLearner, compiled_loop
+from analysis.learning.loop import CompiledLearner
 from analysis.learning.scheme import _kernel as kernel
 from analysis.learning.scheme.choices import CHOICES
 
@@ -175,7 +175,7 @@ class LspeOptions:
 
 
 @brief
-class Lspe(CompiledLearner):
+class Lspe(CompiledLearner, choose=kernel.choose, learn=kernel.learn):
     """The scheme as a learner.
 
     Parameters
@@ -198,9 +198,6 @@ class Lspe(CompiledLearner):
     diverged_at : int or None
         Epoch at which the run diverged.
     """
-
-    choose, learn = staticmethod(kernel.choose), staticmethod(kernel.learn)
-    loop = compiled_loop("Lspe", kernel.choose, kernel.learn)
 
     def __init__(
         self,
