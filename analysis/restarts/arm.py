@@ -26,21 +26,9 @@ from analysis.display import brief
 def probability_rows(name: str, value: ArrayLike, columns: int | None = None) -> Floats:
     """Return `value` as a read-only float64 array of distributions along its last axis.
 
-    Rows in single precision are divided by their sums.
-
-    Parameters
-    ----------
-    name : str
-        What the array is called in error messages.
-    value : array_like
-        One distribution, or one per row.
-    columns : int, optional
-        The number of states every distribution must have.
-
-    Raises
-    ------
-    ValueError
-        If a size is wrong, an entry is negative or not finite, or a row does not sum to one.
+    Rows in single precision are divided by their sums. `columns` is the number of states that every
+    distribution must have. Raises ValueError, calling the array `name`, if a size is wrong, an
+    entry is negative or not finite, or a row does not sum to one.
     """
     rows = check_array(name, value, 0, 1 + SINGLE_ROW_SUM)
     if rows.ndim not in (1, 2) or rows.size == 0:
@@ -66,13 +54,7 @@ def probability_rows(name: str, value: ArrayLike, columns: int | None = None) ->
 
 
 def check_states(name: str, value: ArrayLike, states: int) -> Floats:
-    """Return `value` as a read-only float64 array with a finite number for each state.
-
-    Raises
-    ------
-    ValueError
-        If the shape is not (states,) or an entry is not finite.
-    """
+    """Return `value` as a read-only float64 array, shape (states,), or raise ValueError."""
     costs = check_array(name, value)
     if costs.shape != (states,):
         raise ValueError(f"{name} must have shape ({states},), got {costs.shape}")
@@ -142,11 +124,6 @@ class RestartArm:
         return float(np.abs(1.0 - self.passive.sum(axis=1)).max())
 
     @cached_property
-    def only_wears(self) -> bool:
-        """Whether a passive epoch never improves the state (P upper triangular)."""
-        return not np.tril(self.passive, -1).any()
-
-    @cached_property
     def stochastically_monotone(self) -> bool:
         """Whether the tail sums of P grow with the state, to `ROW_SUM`."""
         distribution = np.cumsum(self.passive, axis=1)
@@ -168,31 +145,12 @@ class RestartArm:
 
 
 def check_discount(discount: float, *, average: bool = True) -> float:
-    """Return the discount as a float, or refuse it.
-
-    Parameters
-    ----------
-    discount : float
-        Discount per epoch.
-    average : bool
-        Whether 1 (the average-cost problem) is allowed.
-
-    Raises
-    ------
-    ValueError
-        If the discount is not in (0, 1], or not in (0, 1) where `average` is false.
-    """
+    """Return a discount of (0, 1], or (0, 1) unless `average` costs are allowed, or raise."""
     return check_number("discount", discount, 0, 1, low_open=True, high_open=not average)
 
 
 def check_arms(arms: Sequence[RestartArm]) -> None:
-    """Refuse arms that are not restart arms.
-
-    Raises
-    ------
-    ValueError
-        Naming the first that is not a `RestartArm`.
-    """
+    """Raise ValueError naming the first of the arms that is not a `RestartArm`."""
     if not isinstance(arms, Sequence):
         raise ValueError(f"arms must be a sequence of RestartArm, got {arms!r}")
     for n, arm in enumerate(arms):
@@ -201,12 +159,10 @@ def check_arms(arms: Sequence[RestartArm]) -> None:
 
 
 def stack_arms(arms: Sequence[RestartArm]) -> tuple[Floats, ...]:
-    """Stack arms of one size: passive (n, K, K), reset (n, K), passive and active costs (n, K).
+    """Return P (n, K, K), Q (n, K) and both costs (n, K) of n arms of K states.
 
-    Raises
-    ------
-    ValueError
-        If there is no arm, one is not a `RestartArm`, or they differ in their number of states.
+    Raises ValueError if there is no arm, one is not a `RestartArm`, or they differ in their number
+    of states.
     """
     check_arms(arms)
     if not len(arms):

@@ -28,22 +28,9 @@ MOST_JOINT_STATES = 2_000_000
 
 
 class JointModel:
-    """Costs and expectations of a joint system, one action after another.
+    """Costs and expectations of a joint system; `actions` are the sets of active arms, in order.
 
-    Parameters
-    ----------
-    bandit : RestartBandit
-        With at most `MOST_JOINT_STATES` joint states.
-
-    Attributes
-    ----------
-    actions : list of tuple of int
-        The sets of active arms, in lexicographic order.
-
-    Raises
-    ------
-    ValueError
-        If the system has too many joint states.
+    Raises ValueError if the system has more than `MOST_JOINT_STATES` joint states.
     """
 
     def __init__(self, bandit: RestartBandit):
@@ -91,19 +78,10 @@ class JointModel:
         return np.flatnonzero(fresh >= self.bandit.budget)
 
     def highest_actions(self, scores: Scores, *, lower_arms: bool = False) -> Bools:
-        """Return where each action activates arms with the highest scores.
+        """Return where each action activates arms of the highest scores, (actions, *joint shape).
 
-        Parameters
-        ----------
-        scores : list of ndarray
-            One array for each arm.
-        lower_arms : bool
-            Break ties to the lower arm rather than anyhow, so that one action is left.
-
-        Returns
-        -------
-        ndarray of bool, shape (actions, *joint shape)
-            At least one action is allowed in each joint state.
+        At least one action is allowed in each joint state; with `lower_arms`, ties go to the arm of
+        lower number and exactly one is.
         """
         tables = check_scores(self.bandit, scores)
         along = [self._along(n, table) for n, table in enumerate(tables)]
@@ -115,36 +93,27 @@ class JointModel:
         )  # fmt: skip
         return allowed
 
-    def every_action(self) -> Bools:
-        """Return that each action is allowed in each joint state."""
-        return np.ones((len(self.actions), *self.bandit.shape), dtype=np.bool_)
-
     def iterate(
-        self, allowed: Bools, values: Floats, *, worst: bool, tolerance: float
+        self,
+        allowed: Bools,
+        initial_values: Floats | None,
+        *,
+        tolerance: float,
+        worst: bool = False,
     ) -> DiscountedSolution:
         """Iterate on the least cost-to-go of the allowed actions until the bounds close.
 
-        Parameters
-        ----------
-        allowed : ndarray of bool, shape (actions, *joint shape)
-            At least one action in each joint state.
-        values : ndarray, of the joint shape
-            Where the iteration begins.
-        worst : bool
-            Take the greatest instead of the least.
-        tolerance : float
-            As `solve_joint`.
-
-        Returns
-        -------
-        DiscountedSolution
-            As `solve_joint`.
-
-        Raises
-        ------
-        NotConverged
-            If the bounds do not close.
+        `allowed`, shape (actions, *joint shape), has at least one action in each joint state;
+        `worst` takes the greatest cost-to-go instead. The rest is as in `solve_joint`.
         """
+        tolerance = check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
+        values = np.zeros(self.bandit.shape)
+        if initial_values is not None:
+            values = check_array("initial_values", initial_values)
+        if values.shape != self.bandit.shape:
+            raise ValueError(
+                f"initial_values must have shape {self.bandit.shape}, got {values.shape}"
+            )
         found, policy = values.ravel(), np.zeros(values.size, dtype=np.int64)
         limit = int(50 / (1 - self.bandit.discount)) + 100
         iterations, residual, converged = value_iteration(
@@ -169,7 +138,7 @@ class JointModel:
 
 @lru_cache(maxsize=2)
 def _places(shape: tuple[int, ...], budget: int) -> Ints:
-    """Return which of its action's expectations each joint state looks up, for every action."""
+    """Return the places of joint states among an action's expectations, by action first."""
     places = []
     for action in combinations(range(len(shape)), budget):
         kept = [1 if n in action else states for n, states in enumerate(shape)]
@@ -219,7 +188,8 @@ def solve_joint(
     check_kind("bandit", bandit, RestartBandit)
     check_kind("model", model, JointModel, None)
     model = model or JointModel(bandit)
-    return _iterate(model, model.every_action(), tolerance, initial_values)
+    every = np.ones((len(model.actions), *bandit.shape), dtype=np.bool_)
+    return model.iterate(every, initial_values, tolerance=tolerance)
 
 
 def evaluate_scores(
@@ -270,21 +240,4 @@ def evaluate_scores(
     check_kind("model", model, JointModel, None)
     model = model or JointModel(bandit)
     allowed = model.highest_actions(scores, lower_arms=ties == "lower arm")
-    return _iterate(model, allowed, tolerance, initial_values, worst=ties == "worst")
-
-
-def _iterate(
-    model: JointModel,
-    allowed: Bools,
-    tolerance: float,
-    initial_values: Floats | None,
-    worst: bool = False,
-) -> DiscountedSolution:
-    tolerance = check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
-    shape = model.bandit.shape
-    values = np.zeros(shape)
-    if initial_values is not None:
-        values = check_array("initial_values", initial_values)
-    if values.shape != shape:
-        raise ValueError(f"initial_values must have shape {shape}, got {values.shape}")
-    return model.iterate(allowed, values, worst=worst, tolerance=tolerance)
+    return model.iterate(allowed, initial_values, tolerance=tolerance, worst=ties == "worst")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Sized
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -76,26 +77,14 @@ class RestartBandit:
     @property
     def joint_states(self) -> int:
         """Number of joint states, K^n for equal arms (slide 6)."""
-        product = 1
-        for states in self.shape:
-            product *= states
-        return product
+        return prod(self.shape)
 
 
 def level_ties(scores: Scores) -> Scores:
-    """Return scores in which those that are equal but for rounding are equal to the last bit.
+    """Set scores that are equal but for rounding to the least of them, so that they tie exactly.
 
-    Otherwise rounding would decide between arms that tie, and differently on another machine.
-
-    Parameters
-    ----------
-    scores : list of ndarray
-        One array for each arm.
-
-    Returns
-    -------
-    list of ndarray
-        Each run of neighbouring values closer than `TIE` times the largest is set to its least.
+    Each run of neighbouring values closer than `TIE` times the largest is levelled. Otherwise
+    rounding would decide between arms that tie, and differently on another machine.
     """
     every = np.concatenate(scores)
     order = np.argsort(every, kind="stable")
@@ -156,13 +145,7 @@ def lowest_first(scores: Scores) -> Scores:
 
 
 def check_scores(bandit: RestartBandit, scores: Sequence[Floats]) -> Scores:
-    """Return the scores as float arrays, or refuse them.
-
-    Raises
-    ------
-    ValueError
-        If there is not one finite score for each state of each arm.
-    """
+    """Return the scores as arrays, or raise unless each state of each arm has a finite one."""
     check_kind("scores", scores, Sized)
     if len(scores) != len(bandit.arms):
         raise ValueError(
@@ -177,10 +160,7 @@ def check_scores(bandit: RestartBandit, scores: Sequence[Floats]) -> Scores:
 def initial_states(bandit: RestartBandit, initial_state: Sequence[int] | None) -> Ints:
     """Return the initial state of each arm, the first state of all if none is given.
 
-    Raises
-    ------
-    ValueError
-        If there is not one state in its arm's range for each arm.
+    Raises ValueError if there is not one state in its arm's range for each arm.
     """
     if initial_state is None:
         return np.zeros(len(bandit.arms), dtype=np.int64)

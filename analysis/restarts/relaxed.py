@@ -31,22 +31,11 @@ from analysis.restarts.whittle.elimination import eliminate_all
 def from_states(
     arms: Sequence[RestartArm], discount: float, states: Ints
 ) -> tuple[Floats, Floats, Floats]:
-    """Return D(k) and N(k) of the nested policies of arms, started in a state rather than from Q.
+    """Return D(k) and N(k) of nested policies of arms started in given states, and crossings.
 
-    Parameters
-    ----------
-    arms : sequence of RestartArm
-        All with the same number of states.
-    discount : float
-        In (0, 1).
-    states : ndarray of int, shape (arms,)
-        Where each arm starts.
-
-    Returns
-    -------
-    rate, activity : ndarray, shape (arms, states + 1)
-    crossings : ndarray, shape (arms, states)
-        Subsidy at which policies k and k + 1 cost the same.
+    Arms have one number of states and a discount in (0, 1). D and N have shape (arms, states + 1);
+    the crossings, shape (arms, states), are the subsidies at which policies k and k + 1 cost the
+    same.
     """
     left = 1 - discount
     found = eliminate_all(arms, discount)
@@ -122,38 +111,16 @@ def relaxed_bound(
 def epoch_losses(
     bandit: RestartBandit, price: float, initial_state: Sequence[int] | None = None
 ) -> tuple[list[Floats], list[Floats], float]:
-    """Return what each action loses against its arm's own optimum at a price, and all the rest.
+    """Return the losses of a passive and an active epoch, a table an arm, and the rest of the cost.
 
-    With V_i the values of arm i at the price and H_i those of its actions, every policy g costs
+    With V_i the values of arm i at the price of an active epoch and H_i those of its actions, every
+    policy g costs
 
         J(g) = sum_i V_i(x_i) - m price + (1 - b) E sum_t b^t sum_i loss_i(X_t, A_t)
 
-    from the states x, where loss_i(x, a) = (H_i(x, a) - V_i(x)) / (1 - b) is never negative.
-
-    Parameters
-    ----------
-    bandit : RestartBandit
-    price : float
-        Penalty on an active epoch, the bound's for the smallest losses.
-    initial_state : sequence of int, optional
-        Initial state of each arm; the first of all if not given.
-
-    Returns
-    -------
-    passive, active : list of ndarray, shape (states,)
-        The losses of both actions, one array for each arm.
-    constant : float
-        The part of J(g) in front of the losses.
-
-    Examples
-    --------
-    >>> from analysis.restarts.instances.generators import one_step, slide_arm
-    >>> arms = [slide_arm(one_step(4, stay)) for stay in (0.2, 0.5, 0.8)]
-    >>> bandit = RestartBandit(tuple(arms), budget=1, discount=0.9)
-    >>> bound, price = relaxed_bound(bandit)
-    >>> passive, active, constant = epoch_losses(bandit, price)
-    >>> bool(np.isclose(constant, bound)), [int((losses >= -1e-9).sum()) for losses in active]
-    (True, [4, 4, 4])
+    from the states x, the first of each arm by default, where loss_i(x, a) = (H_i(x, a) - V_i(x)) /
+    (1 - b) is never negative; at the price of the relaxed bound losses are smallest. The rest is
+    what stands before the losses.
     """
     check_kind("bandit", bandit, RestartBandit)
     price = check_number("price", price, low_open=True, high_open=True)

@@ -9,6 +9,16 @@ from analysis.restarts import RestartArm
 from analysis.restarts.instances.generators import kernel_names, random_kernel
 
 
+def action_values(
+    arm: RestartArm, discount: float, subsidy: float, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """H(., 0) and H(., 1) of slide 9 for given values."""
+    scale = 1 - discount if discount < 1 else 1.0
+    passive = scale * arm.passive_cost + discount * (arm.passive @ values)
+    active = scale * (arm.active_cost + subsidy) + discount * (arm.reset @ values)
+    return passive, active
+
+
 def draw_arm(seed: int, states: int, *, kind: str = "any") -> RestartArm:
     """An arm with random costs; `kind` is a kernel's name, "any" (no structure) or "sparse"."""
     rng = np.random.default_rng(seed)

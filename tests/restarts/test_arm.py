@@ -58,11 +58,9 @@ def test_an_arm_cannot_be_changed_through_the_arrays_it_was_built_from():
         arm.passive[0, 0] = 1.0
 
 
-def test_properties_tell_wear_and_monotonicity_apart():
-    assert RestartArm(**GOOD).only_wears
+def test_a_kernel_is_monotone_if_worse_states_lead_to_worse_ones():
     assert RestartArm(**GOOD).stochastically_monotone
     mends = RestartArm(**(GOOD | {"passive": [[0.2, 0.8], [0.7, 0.3]]}))
-    assert not mends.only_wears
     assert not mends.stochastically_monotone
 
 

@@ -30,17 +30,9 @@ from analysis.restarts.arm import RestartArm, check_discount, check_states, prob
 def machine(wear: ArrayLike, running_cost: ArrayLike, repair_cost: ArrayLike) -> RestartArm:
     """Return a machine whose repair makes it new.
 
-    Parameters
-    ----------
-    wear : array_like, shape (states, states)
-        Kernel of an epoch without repair, from new (first) to worst (last).
-    running_cost, repair_cost : array_like, shape (states,)
-        Cost of an epoch of running, and of an epoch of repair, by state.
-
-    Raises
-    ------
-    ValueError
-        If the wear is not a kernel, or a cost not a finite number for each state.
+    `wear` is the kernel of an epoch without repair, from new (first) to worst (last), shape
+    (states, states); both costs, shape (states,), are those of an epoch. Raises ValueError if the
+    wear is no kernel, or there is not a finite cost for each state.
     """
     kernel = probability_rows("wear", wear)
     states = kernel.shape[-1]
@@ -52,19 +44,7 @@ def machine(wear: ArrayLike, running_cost: ArrayLike, repair_cost: ArrayLike) ->
 
 
 def example_machines(states: int = 6) -> list[RestartArm]:
-    """Return four machines that differ in how they wear and in what wear costs.
-
-    Parameters
-    ----------
-    states : int
-        Grades of wear of each, at least 2.
-
-    Returns
-    -------
-    list of RestartArm
-        A steady one, a fast cheap one, one that fails all at once, and one with high running
-        and repair costs.
-    """
+    """Return four machines: a steady, a fast cheap, a suddenly failing and a dear one."""
     from analysis.restarts.instances.generators import one_step, shock, two_step, uniform_wear
 
     states = check_integer("states", states, 2)
@@ -81,26 +61,12 @@ def queue(
     arrivals: ArrayLike, capacity: int, holding_cost: float, transmission_cost: float,
     loss_cost: float = 0.0,
 ) -> RestartArm:  # fmt: skip
-    """Return a queue of packets that a transmission empties.
+    """Return a queue that a transmission empties; its state is the packets held, 0 to `capacity`.
 
-    Parameters
-    ----------
-    arrivals : array_like, shape (most + 1,)
-        Distribution of the packets that arrive in an epoch.
-    capacity : int
-        Places, at least the most that can arrive in an epoch; more packets are lost.
-    holding_cost, transmission_cost, loss_cost : float
-        Per packet held over an epoch without transmission; per transmission; per lost packet.
-
-    Returns
-    -------
-    RestartArm
-        States 0 to `capacity` are the packets held at the start of an epoch.
-
-    Raises
-    ------
-    ValueError
-        If the arrivals are no distribution or do not fit the capacity, or a cost is not finite.
+    `arrivals`, shape (most + 1,), is the law of the packets that arrive in an epoch, none of which
+    may exceed the capacity; packets beyond it are lost. Costs are per packet held over an epoch
+    without transmission, per transmission, and per lost packet. Raises ValueError if an argument is
+    wrong.
     """
     law = probability_rows("arrivals", arrivals)
     if law.ndim != 1:
@@ -120,18 +86,7 @@ def queue(
 
 
 def example_queues(capacity: int = 7) -> list[RestartArm]:
-    """Return four queues with different traffic and different prices of waiting.
-
-    Parameters
-    ----------
-    capacity : int
-        Places of each, at least 4.
-
-    Returns
-    -------
-    list of RestartArm
-        A steady trickle, bursts, a busy cheap queue and a rare urgent one.
-    """
+    """Return four queues: a steady trickle, bursts, a busy cheap one and a rare urgent one."""
     capacity = check_integer("capacity", capacity, 4)
     bursts = np.array([0.8, 0.0, 0.0, 0.2])
     return [
@@ -148,21 +103,10 @@ def state_scores(arms: Sequence[RestartArm]) -> list[Floats]:
 
 
 def crawl_reward(u_star: float, alpha: float, age: ArrayLike) -> Floats:
-    """Return X_k = u*(1 - alpha^k), what a crawl at age k is expected to collect.
+    """Return X_k = u*(1 - alpha^k), what a crawl at age k (epochs) is expected to collect.
 
-    Parameters
-    ----------
-    u_star : float
-        Expected utility of a source that was never crawled.
-    alpha : float
-        What is left of an item's utility after an epoch, in (0, 1).
-    age : array_like of int
-        Epochs since the last crawl, at least 0.
-
-    Raises
-    ------
-    ValueError
-        If alpha is not in (0, 1), u* not finite and positive, or an age is below 0.
+    u* is the expected utility of a source that was never crawled, alpha in (0, 1) what is left of
+    an item's utility after an epoch. Raises ValueError if one is out of range.
     """
     alpha = check_number("alpha", alpha, 0, 1, low_open=True, high_open=True)
     u_star = check_number("u_star", u_star, 0, low_open=True, high_open=True)
@@ -172,17 +116,7 @@ def crawl_reward(u_star: float, alpha: float, age: ArrayLike) -> Floats:
 def crawler_arm(u_star: float, alpha: float, ages: int) -> RestartArm:
     """Return a source as a restart arm whose state is its age, 1 to `ages` (then held).
 
-    Parameters
-    ----------
-    u_star, alpha : float
-        As `crawl_reward`.
-    ages : int
-        Largest age that is a state of its own, at least 2.
-
-    Returns
-    -------
-    RestartArm
-        Passive cost 0, active cost -X_k, restart to age 1.
+    A passive epoch costs 0, an active one -X_k (`crawl_reward`); a crawl restarts at age 1.
     """
     ages = check_integer("ages", ages, 2)
     kernel = np.eye(ages, k=1)
@@ -192,17 +126,7 @@ def crawler_arm(u_star: float, alpha: float, ages: int) -> RestartArm:
 
 
 def crawler_index(u_star: float, alpha: float, discount: float, age: ArrayLike) -> Floats:
-    """Return the index of a source at an age in closed form, at a discount or on average.
-
-    Parameters
-    ----------
-    u_star, alpha : float
-        As `crawl_reward`.
-    discount : float
-        In (0, 1].
-    age : array_like of int
-        At least 1.
-    """
+    """Return the index at ages from 1 on in closed form; at discount 1 for average rewards."""
     discount = check_discount(discount)
     k = check_array("age", age, 1)
     collected = crawl_reward(u_star, alpha, k)

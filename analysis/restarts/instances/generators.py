@@ -170,13 +170,7 @@ def kernel_names() -> tuple[str, ...]:
 
 
 def random_kernel(name: str, states: int, rng: np.random.Generator) -> Kernel:
-    """Draw a kernel by name; a structured family gets `stay` uniform on (0.05, 0.95).
-
-    Raises
-    ------
-    ValueError
-        If the name is not one of `kernel_names()`.
-    """
+    """Draw a kernel by its name; `stay` of structured ones is uniform on (0.05, 0.95)."""
     check_choice("kernel", name, kernel_names())
     if name in RANDOM_KERNELS:
         return RANDOM_KERNELS[name](states, rng)
@@ -184,17 +178,7 @@ def random_kernel(name: str, states: int, rng: np.random.Generator) -> Kernel:
 
 
 def slide_arm(passive: Kernel) -> RestartArm:
-    """Return the arm with the costs and the restart of slide 18 and the given passive kernel.
-
-    Parameters
-    ----------
-    passive : ndarray, shape (states, states)
-
-    Returns
-    -------
-    RestartArm
-        c(x, 0) = (x - 1)^2, c(x, 1) = (states - 1)^2 / 2 for x = 1, ..., states, Q = e_1.
-    """
+    """Return slide 18's arm: c(x, 0) = (x - 1)^2, c(x, 1) = (K - 1)^2 / 2, x from 1, Q = e_1."""
     states = len(probability_rows("passive", passive))
     levels = np.arange(states, dtype=np.float64)
     return RestartArm(
@@ -207,15 +191,7 @@ def slide_arms(
 ) -> list[RestartArm]:
     """Draw one instance of the slides' experiments: `count` arms with kernels of one generator.
 
-    Parameters
-    ----------
-    name : str
-        One of `kernel_names()`.
-    count, states : int
-        Number of arms, and of states of each.
-    rng : numpy.random.Generator
-    identical : bool
-        Whether all arms share one kernel (the slides do not say).
+    `name` is one of `kernel_names`; `identical` arms share one kernel, which the slides leave open.
     """
     count = check_integer("count", count, 1)
     if identical:
@@ -224,19 +200,7 @@ def slide_arms(
 
 
 def unstructured_arm(states: int, rng: np.random.Generator) -> RestartArm:
-    """Draw an arm without any structure: Dirichlet rows and reset, normal costs.
-
-    Parameters
-    ----------
-    states : int
-        At least 2.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    RestartArm
-        Its optimal policies are hardly ever thresholds.
-    """
+    """Draw an arm of Dirichlet laws and normal costs: thresholds are hardly ever optimal."""
     flat = np.ones(check_integer("states", states, 2))
     passive, reset = rng.dirichlet(flat, states), rng.dirichlet(flat)
     return RestartArm(passive, reset, *rng.normal(size=(2, states)))

@@ -66,16 +66,12 @@ def exact_costs(
     identical: bool = False,
     jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Value the optimum and priority policies exactly on random instances.
+    """Value the optimum and priority policies exactly on random instances, from first states.
 
     Parameters
     ----------
-    kernels : sequence of str
-        Names of `generators.kernel_names()`.
-    policies : sequence of str
-        Names of `EXACT`: "index" and "myopic" break ties to the lower arm, "index_best" and
-        "index_worst" break those of the index in the best and the worst way, "lowest" takes the
-        lowest index first, ties broken in the best way.
+    kernels, policies : sequence of str
+        Names of `generators.kernel_names()` and of `EXACT`.
     seed : int
         Root of the instances' streams; more instances leave the earlier ones as they were.
     instances, arms, states : int
@@ -90,10 +86,9 @@ def exact_costs(
     Returns
     -------
     pandas.DataFrame
-        One row per kernel, instance and budget, with costs from arms that are all in their first
-        state: ``optimal``, the Lagrangian ``bound``, one column a policy and one, of its name and
-        ``_least``, with the least ratio of optimum to policy over all initial joint states; and
-        ``residual``, the error bound on costs.
+        One row per kernel, instance and budget: the ``optimal`` cost, the Lagrangian ``bound``, the
+        cost of each policy and, in a column with ``_least`` added to its name, the least ratio of
+        optimum to policy over all initial joint states; ``residual``, the error bound on costs.
     """
     for policy in policies:
         check_choice("policies", policy, tuple(EXACT))
@@ -205,19 +200,7 @@ def myopic_gaps(
 
 
 def fullest_bin(values: ArrayLike, width: float) -> int:
-    """Return how many values the fullest bin of a histogram can hold, wherever its bins begin.
-
-    Parameters
-    ----------
-    values : array_like
-    width : float
-        Width of the bins, above 0.
-
-    Returns
-    -------
-    int
-        The most values in any half-open interval of that width.
-    """
+    """Return the most values in a half-open interval of a width: a histogram's fullest bin."""
     width = check_number("width", width, 0, low_open=True)
     ordered = np.sort(check_array("values", values).ravel())
     until = np.searchsorted(ordered, ordered + width, side="left")

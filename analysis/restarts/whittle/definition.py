@@ -40,70 +40,40 @@ DISTURBANCE = 2.0**-26
 class SubsidisedSolution(AverageSolution):
     """Solution of one arm with a penalty on activity, at any discount up to 1.
 
-    Attributes
-    ----------
-    gain : float
-        Normalised cost from a restart, Q V; at discount 1 the average cost.
-    bias : ndarray, shape (states,)
-        Relative values h with Q h = 0, so that V = gain + (1 - discount) h.
-    values : ndarray, shape (states,)
-        The normalised values V; at discount 1 all are the gain.
+    `gain` is the normalised cost from a restart, Q V, at discount 1 the average cost; `bias` holds
+    the relative values h with Q h = 0; `values` are V = gain + (1 - discount) h, shape (states,).
     """
 
     values: Floats = field(repr=False)
 
 
 def solve_subsidised(arm: RestartArm, discount: float, subsidy: float) -> SubsidisedSolution:
-    """Solve one arm with a penalty on activity by policy iteration.
+    """Solve one arm with a penalty lambda on each active epoch by policy iteration.
 
-    Parameters
-    ----------
-    arm : RestartArm
-    discount : float
-        In (0, 1]; at 1 the average-cost problem, for an arm whose passive chain has one recurrent
-        class.
-    subsidy : float
-        Penalty lambda on every active epoch.
-
-    Raises
-    ------
-    NotConverged
-        If policy iteration has not settled after ten times as many rounds as states.
-    ValueError
-        If the discount or the subsidy is not a number in its range; at discount 1, if a policy on
-        the way has several closed classes.
+    At discount 1, the average-cost problem, the arm's passive chain must have one recurrent class.
+    Raises NotConverged after ten times as many rounds as states, and ValueError if the discount or
+    the subsidy is out of range or, at discount 1, a policy on the way has several closed classes.
     """
-    discount = check_discount(discount)
-    gain, relative, policy, iterations = _solve_relative(
-        arm, discount, check_number("subsidy", subsidy)
-    )
-    passive, active = relative_action_values(arm, discount, subsidy, relative)
-    residual = float(np.abs(np.minimum(passive, active) - gain - relative).max())
-    return SubsidisedSolution(
-        gain=gain,
-        bias=relative,
-        values=gain + (1 - discount) * relative,
-        policy=policy,
-        iterations=iterations,
-        residual=residual,
-        converged=True,
-        method="policy iteration",
-    )
-
-
-def _solve_relative(
-    arm: RestartArm, discount: float, subsidy: float
-) -> tuple[float, Floats, Ints, int]:
-    """Return g, h, an optimal policy and the rounds of policy iteration."""
+    discount, subsidy = check_discount(discount), check_number("subsidy", subsidy)
+    active = arm.active_cost + subsidy
     policy = np.ones(arm.states, dtype=np.int64)
     for iteration in range(1, 10 * arm.states + 10):
         gain, relative = relative_values(arm, discount, subsidy, policy)
-        passive, active = relative_action_values(arm, discount, subsidy, relative)
+        passive = arm.passive_cost + discount * (arm.passive @ relative)
         # Keep the action where both tie, so that rounding cannot make the policy cycle.
         slack = 1e-13 * max(float(np.abs(passive).max()), float(np.abs(active).max()))
         better = np.where(policy == 1, passive < active - slack, active < passive - slack)
         if not better.any():
-            return gain, relative, policy, iteration
+            return SubsidisedSolution(
+                gain=gain,
+                bias=relative,
+                values=gain + (1 - discount) * relative,
+                policy=policy,
+                iterations=iteration,
+                residual=float(np.abs(np.minimum(passive, active) - gain - relative).max()),
+                converged=True,
+                method="policy iteration",
+            )
         policy = np.where(better, 1 - policy, policy)
     raise NotConverged(f"policy iteration did not settle in {iteration} rounds")
 
@@ -113,10 +83,7 @@ def relative_values(
 ) -> tuple[float, Floats]:
     """Return g and h of a policy, with sum Q h = 0, at any discount in (0, 1].
 
-    Raises
-    ------
-    ValueError
-        At discount 1, if the policy has several closed classes.
+    Raises ValueError at discount 1 if the policy has several closed classes.
     """
     cost = np.where(policy == 1, arm.active_cost + subsidy, arm.passive_cost)
     solved = solve(policy_system(arm, discount, policy), np.append(cost, 0.0)[:, None])[:, 0]
@@ -157,14 +124,6 @@ def solve(systems: Floats, right: Floats) -> Floats:
         raise NotConverged("a policy's equations are singular to working precision") from error
 
 
-def relative_action_values(
-    arm: RestartArm, discount: float, subsidy: float, relative: Floats
-) -> tuple[Floats, Floats]:
-    """Return what passivity and activity cost in each state, given h with sum Q h = 0."""
-    passive = arm.passive_cost + discount * (arm.passive @ relative)
-    return passive, arm.active_cost + subsidy
-
-
 def evaluate_policy(
     arm: RestartArm, discount: float, subsidy: float, policy: Ints
 ) -> tuple[float, Floats]:
@@ -176,19 +135,9 @@ def evaluate_policy(
 
 
 def least_over_policies(arm: RestartArm, discount: float, subsidy: float) -> Floats:
-    """Return the least value in each state over all 2^K policies, by trying every one.
+    """Return the least value in each state over all 2^K policies of an arm of at most 12 states.
 
-    Parameters
-    ----------
-    arm : RestartArm
-        With at most 12 states.
-    discount : float
-        In (0, 1).
-    subsidy : float
-
-    Returns
-    -------
-    ndarray, shape (states,)
+    Tries every policy, at a discount in (0, 1).
     """
     discount = check_discount(discount, average=False)
     check_integer("states", arm.states, 1, 12)
@@ -198,34 +147,13 @@ def least_over_policies(arm: RestartArm, discount: float, subsidy: float) -> Flo
     return least
 
 
-def action_values(
-    arm: RestartArm, discount: float, subsidy: float, values: Floats
-) -> tuple[Floats, Floats]:
-    """Return H(., 0) and H(., 1) of slide 9 for given values."""
-    scale = 1 - discount if discount < 1 else 1.0
-    passive = scale * arm.passive_cost + discount * (arm.passive @ values)
-    active = scale * (arm.active_cost + subsidy) + discount * (arm.reset @ values)
-    return passive, active
-
-
 class Ties:
     """Where the two actions of one arm cost the same, and how well floating point can tell.
 
-    Under the values of a fixed policy, passivity is better in state x by a(x) + lambda s(x).
-    Costs are counted from the least of either action, which keeps small differences exact.
-
-    Parameters
-    ----------
-    arm : RestartArm
-    discount : float
-        In (0, 1].
-
-    Attributes
-    ----------
-    shift : float
-        What has to be added to a subsidy for the arm's own costs.
-    spread : float
-        Largest difference of two passive or two active costs.
+    Under the values of a fixed policy, passivity is better in state x by a(x) + lambda s(x). Costs
+    are counted from the least of either action, which keeps small differences exact: `shift` has to
+    be added to a subsidy for the arm's own costs, and `spread` is the largest difference of two
+    passive or two active costs.
     """
 
     def __init__(self, arm: RestartArm, discount: float):
@@ -271,12 +199,7 @@ class Ties:
         """Return the subsidy at which the actions of a state tie, and its relative error.
 
         Newton's method on the advantage of passivity, which is piecewise linear and rises, held
-        between the subsidies at which it is known to be negative and positive.
-
-        Raises
-        ------
-        NotConverged
-            If no root is found.
+        between the subsidies at which it is known to be negative and positive. Raises NotConverged.
         """
         if self.spread == 0:
             return 0.0, float(np.finfo(float).eps)
@@ -317,28 +240,13 @@ class Ties:
 
 
 def index_by_definition(arm: RestartArm, discount: float) -> tuple[Floats, float]:
-    """Return the subsidy at which each state's two actions tie, by root finding, and its error.
+    """Return the subsidy at which each state's two actions tie, (states,), and its largest error.
 
-    Parameters
-    ----------
-    arm : RestartArm
-    discount : float
-        In (0, 1].
-
-    Returns
-    -------
-    index : ndarray, shape (states,)
-    error : float
-        Estimate of the largest error, relative to the size of an index and the spread of the costs
-        of either action: how far it moves if the equations are disturbed as rounding does, and if
-        actions change that rounding does not tell apart.
-
-    Raises
-    ------
-    NotConverged
-        If no root is found, or the error is above `TOLERANCE`.
-    ValueError
-        At discount 1, if the passive chain or a policy on the way has several closed classes.
+    The error is relative to the size of an index and the spread of the costs of either action: how
+    far an index moves if the equations are disturbed as rounding does, and if actions change that
+    rounding does not tell apart. Raises NotConverged if no root is found or the error is above
+    `TOLERANCE`, and ValueError if the passive chain or a policy on the way has several closed
+    classes at discount 1.
     """
     discount = check_discount(discount)
     if discount == 1 and len(recurrent_classes(sparse.csr_array(arm.passive))) > 1:

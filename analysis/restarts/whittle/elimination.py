@@ -57,28 +57,12 @@ SAFE = 1e-10
 
 
 def eliminate(arm: RestartArm, discount: float, *, adaptive: bool) -> Elimination | None:
-    """Eliminate the states of an arm, in state order or in order of their critical value.
+    """Eliminate an arm's states in state order or, if `adaptive`, in order of their critical value.
 
-    Parameters
-    ----------
-    arm : RestartArm
-    discount : float
-        In (0, 1].
-    adaptive : bool
-        Whether to choose the next state by its critical value rather than by its number.
-
-    Returns
-    -------
-    Elimination
-        None at discount 1, in state order, if a class closes before a state that does not lead
-        there without later ones: the policies in between have several average costs.
-
-    Raises
-    ------
-    ValueError
-        At discount 1, if the passive chain has several closed classes.
-    NotConverged
-        If rounding may have moved a crossing by more than `TOLERANCE`.
+    Returns None at discount 1, in state order, if a class closes before a state that does not lead
+    there without later ones: the policies in between have several average costs. Raises ValueError
+    at discount 1 if the passive chain has several closed classes, and NotConverged if rounding may
+    have moved a crossing by more than `TOLERANCE`.
     """
     found = _steps(arm, discount, adaptive)
     if found is None:
@@ -115,14 +99,7 @@ def _steps(arm: RestartArm, discount: float, adaptive: bool) -> Elimination | No
 
 
 class Eliminations(NamedTuple):
-    """What the eliminations of several arms found, in an optimal order of each; see `Elimination`.
-
-    Attributes
-    ----------
-    order : ndarray of int, shape (arms, states)
-    crossings : ndarray, shape (arms, states)
-    cost, length, activity : ndarray, shape (arms, states + 1)
-    """
+    """What `Elimination` holds, by arm first, of several arms in an optimal order each."""
 
     order: Ints
     crossings: Floats
@@ -132,21 +109,10 @@ class Eliminations(NamedTuple):
 
 
 def eliminate_all(arms: Sequence[RestartArm], discount: float) -> Eliminations:
-    """Eliminate the states of arms of one size, each in state order where that is optimal.
+    """Eliminate arms of one size, each in state order where that is optimal.
 
-    Parameters
-    ----------
-    arms : sequence of RestartArm
-        All with the same number of states.
-    discount : float
-        In (0, 1].
-
-    Raises
-    ------
-    ValueError
-        If the arms differ in size; at discount 1, if a passive chain has several closed classes.
-    NotConverged
-        If rounding may have moved a crossing by more than `TOLERANCE`.
+    Raises ValueError if the arms differ in size or, at discount 1, a passive chain has several
+    closed classes, and NotConverged as `eliminate`.
     """
     passive, reset, passive_cost, active_cost = stack_arms(arms)
     count, states = reset.shape

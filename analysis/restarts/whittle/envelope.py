@@ -32,15 +32,9 @@ PENALTY = 1000.0
 class Factors(NamedTuple):
     """A factorised system A^T = L U without exchanges, L with ones on its diagonal.
 
-    Attributes
-    ----------
-    pivots : ndarray, shape (states,)
-        Diagonal of U.
-    values : callable
-        Solves U^T x = right, for right sides of shape (states, n): values when a state is
-        eliminated.
-    visits : callable
-        Solves L x = visits: visits to each state on first entry.
+    `pivots`, shape (states,), is the diagonal of U. `values` solves U^T x = right for right sides
+    of shape (states, n): values when a state is eliminated. `visits` solves L x = visits: visits to
+    each state on first entry.
     """
 
     pivots: Floats
@@ -51,14 +45,7 @@ class Factors(NamedTuple):
 def begun(matrix: Floats) -> tuple[Floats, Floats]:
     """Return 1 + l(k) and 1 + u(k), rows and columns that have begun when k is eliminated.
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (n, n)
-        With a diagonal that counts as not zero.
-
-    Returns
-    -------
-    rows, columns : ndarray, shape (n,)
+    The diagonal counts as not zero.
     """
     there = matrix != 0.0
     np.fill_diagonal(there, True)
@@ -70,18 +57,9 @@ def begun(matrix: Floats) -> tuple[Floats, Floats]:
 
 
 def factors_in_envelope(passive: Floats, discount: float) -> Factors | None:
-    """Factorise A = I - b P in its envelope; None where a dense factorisation takes less.
+    """Factorise A = I - b P in its envelope; None if that is slow, or a pivot is 0.
 
-    Parameters
-    ----------
-    passive : ndarray, shape (states, states)
-    discount : float
-        At 1, the last pivot of a closed class, which is 0, is set to 1.
-
-    Returns
-    -------
-    Factors
-        None also if a pivot is 0.
+    At discount 1 the last pivot of a closed class, which is 0, is set to 1.
     """
     states = len(passive)
     rows, columns = begun(passive)

@@ -115,33 +115,14 @@ def certify_indexability(arm: RestartArm, discount: float) -> Indexability:
 
 
 def restart_level(arm: RestartArm, discount: float, subsidy: float) -> float:
-    """Return W = (1-b) lambda + b sum Q V, which a state's nu must be below to be passive.
-
-    Parameters
-    ----------
-    arm : RestartArm
-    discount : float
-        In (0, 1).
-    subsidy : float
-    """
+    """Return W = (1-b) lambda + b sum Q V at b < 1: a state with a smaller nu is passive."""
     discount = check_discount(discount, average=False)
     values = solve_subsidised(arm, discount, subsidy).values
     return float((1 - discount) * subsidy + discount * (arm.reset @ values))
 
 
 def critical_values(arm: RestartArm, discount: float) -> Floats:
-    """Return nu(x) by state, the least cost per discounted epoch of staying passive for a while.
-
-    Parameters
-    ----------
-    arm : RestartArm
-    discount : float
-        In (0, 1].
-
-    Returns
-    -------
-    ndarray, shape (states,)
-    """
+    """Return nu by state, the least cost per discounted epoch of staying passive for a while."""
     nested = thresholds(arm, discount, order="critical")
     values = np.empty(arm.states)
     values[nested.order] = nested.elimination.critical

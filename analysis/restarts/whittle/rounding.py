@@ -53,11 +53,9 @@ class Elimination:
     order : ndarray of int, shape (states,)
     critical, crossings : ndarray, shape (states,)
         nu and w along the order.
-    cost, length : ndarray, shape (states + 1,)
-        L(k) and M(k); at discount 1, nan and infinite where the arm is never active again. Lengths
-        above 1e308, the largest float, are infinite too.
-    activity : ndarray, shape (states + 1,)
-        N(k), the normalised discounted number of active epochs.
+    cost, length, activity : ndarray, shape (states + 1,)
+        L(k), M(k) and N(k), the normalised discounted number of active epochs. L is nan and M
+        infinite where the arm is never active again (discount 1); M is infinite above 1e308.
     rising : bool
         Whether critical values never fall along the order, which is then optimal.
     residual : float
@@ -127,11 +125,7 @@ def in_balls(
 
     None where fewer states can be eliminated than there are; see `eliminate_in_place`. Where terms
     of the size of 1 - b decide at discount 1, the limit of discounts that tend to it is found.
-
-    Raises
-    ------
-    ImportError
-        If python-flint is not installed.
+    Raises ImportError if python-flint is not installed.
     """
     from flint import arb, ctx
 
@@ -172,12 +166,8 @@ def _limit_in_balls(arm: RestartArm, adaptive: bool, tolerance: float, bits: int
     """Eliminate at discounts 1 - 2^-bits until the crossings of two of them agree.
 
     Begun with the bits of `_negligible`, a cycle of more than 2^(bits/2) epochs is one that does
-    not end at discount 1.
-
-    Raises
-    ------
-    NotConverged
-        If the first two discounts already take more than `MOST_BITS`.
+    not end at discount 1. Raises NotConverged if the first two discounts take more than
+    `MOST_BITS`.
     """
     from flint import arb, ctx
 

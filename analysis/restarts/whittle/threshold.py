@@ -40,9 +40,9 @@ class Thresholds:
     Attributes
     ----------
     discount : float
+        Discount b in (0, 1].
     elimination : Elimination
-        ``order``, ``critical``, ``cost`` L(k), ``length`` M(k) and ``crossings``: the subsidy at
-        which policies k and k + 1 cost the same, w of the k-th state of the order.
+        What the elimination of the states in this order found.
     """
 
     discount: float
@@ -150,18 +150,7 @@ def nested_policies(arm: RestartArm, discount: float, *, order: str) -> Threshol
 def cycle_by_definition(arm: RestartArm, discount: float, passive: int) -> tuple[float, float]:
     """Return L and M of slide 14 as the sums that define them, epoch by epoch from Q.
 
-    Parameters
-    ----------
-    arm : RestartArm
-    discount : float
-        In (0, 1).
-    passive : int
-        How many states, the first ones, are left passive.
-
-    Returns
-    -------
-    cost, length : float
-        Discounted cost and length of the cycle until and with its active epoch.
+    `passive` is how many states, the first ones, are left passive; the discount is below 1.
     """
     discount = check_discount(discount, average=False)
     passive = check_integer("passive", passive, 0, arm.states)
@@ -180,11 +169,7 @@ def cycle_by_definition(arm: RestartArm, discount: float, passive: int) -> tuple
 def rates_by_equations(arm: RestartArm, discount: float, passive: int) -> tuple[float, float]:
     """Return D and N of slide 13 from the linear equations of the policy, at two subsidies.
 
-    Parameters and errors as `cycle_by_definition`.
-
-    Returns
-    -------
-    cost_rate, activity : float
+    Arguments as in `cycle_by_definition`.
     """
     discount = check_discount(discount, average=False)
     passive = check_integer("passive", passive, 0, arm.states)

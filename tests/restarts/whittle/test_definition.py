@@ -9,6 +9,7 @@ from analysis.restarts.whittle.definition import Ties, index_by_definition, solv
 from analysis.results import NotConverged
 from tests.restarts.adversarial import FAMILIES, draw
 from tests.restarts.precise import precise_index
+from tests.restarts.support import action_values
 from tests.restarts.whittle.test_elimination_steps import EPSILON, plain
 
 DISCOUNTS = (0.3, 0.9, 1.0)
@@ -49,7 +50,7 @@ def test_the_least_cost_over_all_policies_is_that_of_policy_iteration():
         least = definition.least_over_policies(arm, b, 0.1)
         np.testing.assert_allclose(least, best.values, atol=1e-13)
         np.testing.assert_allclose(
-            np.minimum(*definition.action_values(arm, b, 0.1, least)), least, atol=1e-13
+            np.minimum(*action_values(arm, b, 0.1, least)), least, atol=1e-13
         )
         gain, values = definition.evaluate_policy(arm, b, 0.1, best.policy)
         assert np.isnan(gain)
@@ -58,7 +59,7 @@ def test_the_least_cost_over_all_policies_is_that_of_policy_iteration():
     gain, bias = definition.evaluate_policy(arm, 1.0, 0.1, average.policy)
     assert gain == average.gain
     np.testing.assert_array_equal(bias, average.bias)
-    passive, active = definition.action_values(arm, 1.0, 0.1, bias)
+    passive, active = action_values(arm, 1.0, 0.1, bias)
     np.testing.assert_allclose(np.minimum(passive, active) - gain, bias, atol=1e-13)
     with pytest.raises(ValueError, match=r"states must be an integer in \[1, 12\], got 13"):
         definition.least_over_policies(plain(0, 13), 0.5, 0.0)

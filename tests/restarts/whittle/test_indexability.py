@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from analysis.restarts import whittle_index
 from analysis.restarts.instances.applications import example_queues
-from analysis.restarts.whittle.definition import action_values, solve_subsidised
+from analysis.restarts.whittle.definition import solve_subsidised
 from analysis.restarts.whittle.indexability import (
     certify_indexability,
     critical_values,
     restart_level,
 )
-from tests.restarts.support import ARMS, draw_arm
+from tests.restarts.support import ARMS, action_values, draw_arm
 
 
 @settings(max_examples=100)
