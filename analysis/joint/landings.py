@@ -42,10 +42,7 @@ class Landings(NamedTuple):
     def reward(self, page: float, loss: float) -> Floats:
         """Return what a robot earns, shape (N, A+1, K+1).
 
-        Parameters
-        ----------
-        page, loss : float
-            Worth of a page that finds room, beside its worth when indexed, and cost of one lost.
+        A page that finds room is worth `page` beside its worth when indexed; one lost costs `loss`.
         """
         places = np.arange(self.worth.shape[2])
         room = self.moves @ places - places
@@ -65,14 +62,8 @@ def landings_of(sources: Sources, engine: Engine, ages: int) -> Landings:
 def flight_index(reward: Floats, indexed_in_flight: float, epochs: float) -> Floats:
     """Return the index of a flight by source, age and queue when it begins, shape (N, A+1, K+1).
 
-    Parameters
-    ----------
-    reward : ndarray, shape (N, A+1, K+1)
-        What a robot earns at the age and the queue at which it returns.
-    indexed_in_flight : float
-        Probability that the engine indexes a page before the robot returns.
-    epochs : float
-        Mean length of a flight, d.
+    `reward` has the same shape, by age and queue at the return; the engine indexes a page before
+    that with probability `indexed_in_flight`; a flight takes d = `epochs` on average.
     """
     places = np.arange(reward.shape[2])
     # In flight the queue loses a geometric number of pages, and the age gains one of epochs.

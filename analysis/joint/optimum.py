@@ -304,24 +304,11 @@ class JointSystem:
 def batches(
     sources: Sources, engine: Engine, taken: Floats, order: str = "freshest"
 ) -> tuple[Floats, Floats]:
-    """Return the law of the queue after each batch, and what the batch is worth.
+    """Return the law of the queue after each batch, (N, ..., K+1, K+1), and its worth.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    engine : Engine
-        The engine.
-    taken : ndarray, shape (..., N)
-        Age of the oldest pages taken, in units of time.
-    order : {"freshest", "random"}
-        Order in which the pages join the queue.
-
-    Returns
-    -------
-    moves : ndarray, shape (N, ..., K+1, K+1)
-        By the queue that the batch finds and the queue that it leaves.
-    values : ndarray, shape (N, ..., K+1)
+    Rows of the law are the queue that the batch finds, columns the one that it leaves; the worth
+    has shape (N, ..., K+1). `taken`, shape (..., N), is the age of the oldest pages taken, in units
+    of time.
     """
     places = engine.places
     values = np.stack(

@@ -37,31 +37,11 @@ def follow_to_cycle(
     *,
     key: Callable[[State], Hashable],
 ) -> tuple[list[Given], int | None]:
-    """Follow a deterministic system until a state recurs.
+    """Follow a deterministic system for at most `horizon` steps, until a state recurs.
 
-    Parameters
-    ----------
-    step : callable
-        Takes a state; returns an output and the next state.
-    state : object
-        The first state.
-    horizon : int
-        Largest number of steps.
-    key : callable
-        Returns a hashable key that identifies a state; called before each step, which may change
-        the state in place.
-
-    Returns
-    -------
-    given : list
-        The outputs of the steps, at most `horizon` of them.
-    first : int or None
-        The step from which on they repeat; None if no state recurred.
-
-    Examples
-    --------
-    >>> follow_to_cycle(lambda n: (n, n * n % 10), 2, 100, key=int)
-    ([2, 4, 6], 2)
+    `step` takes a state and returns an output and the next state. `key` returns a hashable key of a
+    state; it is called before each step, which may change the state in place. Returns the outputs,
+    and the step from which on they repeat, None if no state recurred.
     """
     seen: dict[Hashable, int] = {}
     given: list[Given] = []

@@ -110,12 +110,7 @@ def relative_values(
 
     If `chain` has one recurrent class they are gain and bias. If `chain` is a discount b times a
     chain, its discounted values are g / (1 - b) + h; the digits that all values have in common as b
-    tends to 1 are in g alone.
-
-    Raises
-    ------
-    NotConverged
-        If the linear system is singular in floating point.
+    tends to 1 are in g alone. Raises NotConverged if the system is singular in floating point.
     """
     states = reward.size
     # As h(reference) = 0, the column of the reference state holds the coefficients of the gain.

@@ -14,10 +14,7 @@ def positive(name: str, value: Any) -> float:
 
 
 def held(what: str, value: float, **arguments: float) -> float:
-    """Return `value`, or raise ValueError if it is beyond what a float can hold.
-
-    The message names the result, `what`, and the arguments that it comes from.
-    """
+    """Return a result, or raise ValueError naming it and its arguments where it is not finite."""
     if not math.isfinite(value):
         names, given = ", ".join(arguments), ", ".join(f"{x:g}" for x in arguments.values())
         raise ValueError(f"{names} must leave {what} a number that a float can hold, got {given}")

@@ -6,14 +6,11 @@ a policy each state has at most two successors, one after a departure and one af
     (mu 1(q>0) + lambda r) V(q,r) = gamma 1(q=0) + lambda r 1(q=K) - theta
                                     + mu 1(q>0) V(departure) + lambda r V(arrival).
 
-In the order of `ordering` nearly every successor comes before its predecessor, and
-the few that do not form the *cut*.  One sweep in that order writes every value as an expectation
-over the state in which the cut is next entered (weights that are probabilities, so nothing
-cancels), which leaves a dense system on the cut: the chain censored there (Kemeny, Snell and Knapp
-1976, section 6.1; Meyer 1989).  `analysis.robots.controlled.elimination` solves it.
-
-Numba's cache on disk does not see changes in a function that a kernel of another module calls:
-after a change to those two modules it has to be emptied, as the Makefile's commands do.
+In the order of `ordering` nearly every successor comes before its predecessor, and the few that do
+not form the *cut*.  One sweep in that order writes every value as an expectation over the state in
+which the cut is next entered (weights that are probabilities, so nothing cancels), which leaves a
+dense system on the cut: the chain censored there (Kemeny, Snell and Knapp 1976, section 6.1; Meyer
+1989).  `elimination` solves it.
 """
 
 from __future__ import annotations

@@ -111,22 +111,13 @@ def _visits(order: Ints, table: Floats) -> Floats:
 
 @njit(cache=True)
 def eliminate(chain: Floats, costs: Floats, times: Floats) -> tuple[Ints, Floats, Floats, Floats]:
-    """Eliminate all states but one from a copy of the chain.
+    """Eliminate all states but one from a copy of the chain; return their order and what is left.
 
-    Returns
-    -------
-    order : ndarray of int, shape (size,)
-        The states as they were left out; the last one stayed.
-    table : ndarray, shape (size, size)
-        Row k: the probabilities with which k, when it was left out, led on to the states left;
-        column k: those with which the states left led to k, over 1 - P_kk.
-    costs, times : ndarray, shape (size,)
-        Expected cost and time from each state until one that was left at that moment.
-
-    Raises
-    ------
-    ValueError
-        If there are several recurrent classes.
+    The order ends with the state that stayed.  Row k of the table, shape (size, size), has the
+    probabilities with which k, when it was left out, led on to the states left; column k those with
+    which the states left led to k, over 1 - P_kk.  Costs and times are those expected from each
+    state until one that was left at that moment.  Raises ValueError if there are several recurrent
+    classes.
     """
     size = times.size
     low = np.zeros(size, dtype=np.int64)

@@ -42,12 +42,8 @@ TIE = 1e-12
 class Evaluation:
     """What a policy with one recurrent class costs.
 
-    Attributes
-    ----------
-    gain : float
-        Cost per unit of time.
-    cost, time, bias : ndarray, shape (K + 1, N + 1)
-        C, T and V; nan at (0, 0).
+    `gain` is its cost per unit of time; `cost`, `time` and `bias`, shape (K + 1, N + 1), are C, T
+    and V, nan at (0, 0).
     """
 
     gain: float
@@ -79,10 +75,7 @@ def has_short_cut(after_departure: Bools, after_arrival: Bools) -> bool:
 def evaluate(queue: ControlledQueue, after_departure: Bools, after_arrival: Bools) -> Evaluation:
     """Evaluate a policy with one recurrent class and a short cut.
 
-    Raises
-    ------
-    NotConverged
-        If the costs or times of a cycle leave the range of double precision.
+    Raises NotConverged if the costs or times of a cycle leave the range of double precision.
     """
     rates = queue.departure_rates, queue.arrival_rates, queue.gamma
     gain, *flat = censored.evaluate(after_departure, after_arrival, *rates)
@@ -96,15 +89,8 @@ def optimal_policy(
 ) -> tuple[Evaluation, Bools, int] | None:
     """Improve a first policy until no action is better, beyond rounding, in any state.
 
-    Returns
-    -------
-    evaluation, policy, iterations
-        None where a policy on the way has too long a cut.
-
-    Raises
-    ------
-    NotConverged
-        If the limit on the number of policies is reached.
+    Returns None where a policy on the way has too long a cut, else the evaluation, the policy and
+    the number of policies tried. Raises NotConverged at their limit.
     """
     candidate, slack, seen = first, ROUNDING, set[bytes]()
     for iteration in range(1, max_iterations + 1):

@@ -124,10 +124,7 @@ class ControlledQueue:
     def policy_table(self, name: str, table: ArrayLike) -> Bools:
         """Return a checked copy of a policy's table, with the start that is forced at (0, 0).
 
-        Raises
-        ------
-        ValueError
-            If the shape is not (K + 1, N + 1) or an entry is not true or false.
+        Raises ValueError if the shape is not (K + 1, N + 1) or an entry is not true or false.
         """
         policy = check_truths(name, table)
         if policy.shape != self.shape:

@@ -109,22 +109,17 @@ def apply_operator(bias: Table, arrival_rate: Any, service_rate: Any, gamma: Any
 def inequalities(bias: Table, gamma_over_mu: Any, loss: Any = 1) -> dict[str, Any]:
     """Return the smallest slack of each inequality of the structure (negative: it fails).
 
-    Parameters
-    ----------
-    bias : ndarray, shape (K + 1, N + 1)
-        V(q, r), floats or fractions.
-    gamma_over_mu : number
-        gamma / mu, which sets the value below an empty queue.
-    loss : number
-        Cost of a lost page; both in the unit of V.
+    `bias`, shape (K + 1, N + 1), holds V in floats or fractions; `loss` is the cost of a lost page,
+    in the unit of V. With d(q, r) = V(q, r+1) - V(q, r) the inequalities are
 
-    Returns
-    -------
-    dict
-        ``S``: d(q+1, r) >= d(q, r) for d(q, r) = V(q, r+1) - V(q, r); ``R``: d(q, r+1) >= d(q, r);
-        ``C``: V convex in q; ``CU``: U convex in q; ``W``: V(q+1, r) + V(q-1, r+1) >= 2 U(q, r)
-        for r < N, q >= 1; ``X2``: U(q+1, r) + U(q-1, r+1) >= U(q, r) + U(q, r+1); ``D``:
-        V(q+1, r-1) + V(q-1, r+1) >= 2 V(q, r); ``early``: d(q, r) <= 0 while q + r < K.
+        S      d(q+1, r) >= d(q, r)
+        R      d(q, r+1) >= d(q, r)
+        C      V convex in q
+        CU     U convex in q
+        W      V(q+1, r) + V(q-1, r+1) >= 2 U(q, r) for r < N, q >= 1
+        X2     U(q+1, r) + U(q-1, r+1) >= U(q, r) + U(q, r+1)
+        D      V(q+1, r-1) + V(q-1, r+1) >= 2 V(q, r)
+        early  d(q, r) <= 0 while q + r < K
     """
     levels, width = bias.shape
     extended, best = starting_values(bias, gamma_over_mu, loss)
@@ -176,16 +171,9 @@ def iterate_slacks(
 
 @dataclass(frozen=True)
 class ExactOptimum:
-    """An optimum in rational arithmetic.
+    """An optimum in rational arithmetic: cost per unit of time, V and an optimal curve f(r), r < N.
 
-    Attributes
-    ----------
-    gain : Fraction
-        The optimal cost per unit of time, exactly.
-    bias : ndarray of Fraction, shape (K + 1, N + 1)
-        V(q, r); at (0, 0), which is never entered, a value far above all others.
-    curve : tuple of int
-        An optimal curve f(r), r < N.
+    V(q, r), shape (K + 1, N + 1), is far above all other values at (0, 0), which is never entered.
     """
 
     gain: Fraction
@@ -199,12 +187,8 @@ def exact_optimum(
     """Return an optimum whose optimality equation holds without rounding.
 
     The policy found in floating point is evaluated in fractions (those of FLINT) and improved there
-    until it is optimal, so that the result does not rest on floating point.
-
-    Raises
-    ------
-    ValueError
-        If the optimal table is no switching curve, which the theorem excludes.
+    until it is optimal, so that the result does not rest on floating point. Raises ValueError if
+    the optimal table is no switching curve, which the theorem excludes.
     """
     from flint import fmpq
 

@@ -28,15 +28,10 @@ def rates_between(model: ControlledQueue, departure: Ints, arrival: Ints) -> spa
 
 
 def uniformised(model: ControlledQueue) -> tuple[list[sparse.csr_array], Floats]:
-    """Return the problem in the general form: P[action] and costs per unit of time.
+    """Return the problem in the general form: P[action] and costs per unit of time, (4, states).
 
     The states are those of the bias, flat, without (0, 0); action 2 d + a starts a robot after a
     departure if d is 1, after an arrival if a is 1; epochs come at rate lambda N + mu.
-
-    Returns
-    -------
-    transitions : list of four sparse arrays, shape (states, states)
-    costs : ndarray, shape (4, states)
     """
     q, r, cost = model.grid()
     capacity, robots = model.capacity, model.robots

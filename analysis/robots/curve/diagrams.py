@@ -14,13 +14,8 @@ FAMILIES = ("all", "gentle")
 def curves(queue: ReducedQueue, family: str = "all") -> Iterator[Curve]:
     """Yield the curves of a family.
 
-    Parameters
-    ----------
-    queue : ReducedQueue
-        The problem.
-    family : {"all", "gentle"}
-        All switching curves that start early and leave the last robot off at a full queue, or
-        those among them that fall by 0 or 1 from row to row.
+    "all" are the switching curves that start early and leave the last robot off at a full queue,
+    "gentle" those among them that fall by 0 or 1 from row to row.
     """
     check_choice("family", family, FAMILIES)
     lowest = queue.lossless_curve()

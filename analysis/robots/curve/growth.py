@@ -38,20 +38,11 @@ Interval = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True)
 class CurveCheck:
-    """The criterion at one curve, for all lambda > 0.
+    """The criterion at one curve f, for all lambda > 0.
 
-    Attributes
-    ----------
-    curve : tuple of int
-        The curve f.
-    polynomials : int
-        Polynomials of (i) and (ii).
-    negative : list of (str, Box, Box)
-        Those with a negative coefficient: ("i", x, x) or ("ii", x, y).
-    determinant_positive : bool
-        Whether D has no negative coefficient and is not 0.
-    third : bool
-        Whether (iii) holds.
+    `polynomials` counts those of (i) and (ii); `negative` lists those with a negative coefficient,
+    as ("i", x, x) or ("ii", x, y). `determinant_positive` says whether D has no negative
+    coefficient and is not 0, `third` whether (iii) holds.
     """
 
     curve: Curve
@@ -75,18 +66,10 @@ def opened(queue: ReducedQueue, curve: Curve, box: Box, family: str) -> list[Box
 def check_curve(
     queue: ReducedQueue, curve: Curve, family: str = "all", rates: Rates | None = None
 ) -> CurveCheck:
-    """Check (i), (ii) and (iii) at one curve, for all lambda > 0 at once.
+    """Check (i), (ii) and (iii) at one curve, for all lambda > 0 at once, with mu = 1.
 
-    Parameters
-    ----------
-    queue : ReducedQueue
-        The problem; mu = 1.
-    curve : tuple of int
-        The curve f.
-    family : {"all", "gentle"}
-        Which additions (ii) and (iii) speak of.
-    rates : callable, optional
-        Other rates than r lambda, as in `curve_polynomials`.
+    (ii) and (iii) speak of additions within a family; `rates` other than r lambda are as in
+    `curve_polynomials`.
     """
     check_choice("family", family, FAMILIES)
     found = curve_polynomials(queue, curve, rates)
@@ -109,14 +92,9 @@ def check_curve(
 class Proof:
     """What was checked on the way of the growing sequence.
 
-    Attributes
-    ----------
-    intervals : list
-        Intervals of lambda, end to end from 0 to infinity.
-    curves : int
-        Curves that the sequence can meet for some lambda, as far as was needed to tell.
-    polynomials : int
-        Signs of polynomials that were settled, over all intervals.
+    `intervals` of lambda go end to end from 0 to infinity; `curves` is how many the sequence can
+    meet for some lambda, as far as was needed to tell, and `polynomials` how many signs were
+    settled, over all intervals.
     """
 
     intervals: list[Interval]
@@ -125,21 +103,10 @@ class Proof:
 
 
 def prove(queue: ReducedQueue, family: str = "gentle", max_intervals: int = 1000) -> Proof:
-    """Prove for all lambda > 0 that some growing sequence of curves is optimal.
+    """Prove for all lambda > 0 that some growing sequence of curves of a family is optimal.
 
-    Parameters
-    ----------
-    queue : ReducedQueue
-        The problem: one N, and one K or all K >= N.
-    family : {"all", "gentle"}
-        Where the sequence is sought.
-    max_intervals : int
-        Limit on the number of intervals.
-
-    Raises
-    ------
-    NotConverged
-        If the limit is reached: nothing is proved.
+    The problem has one N, and one K or all K >= N. Raises NotConverged if more than `max_intervals`
+    are needed: nothing is proved.
     """
     check_choice("family", family, FAMILIES)
     check_integer("max_intervals", max_intervals, 1)

@@ -42,16 +42,8 @@ def optima(seed: int, number: int) -> Iterator[CurveValues]:
 def other_curves(seed: int, number: int, largest: int = 5) -> Iterator[CurveValues]:
     """Yield exact values of curves that start early, at weights at which they are not optimal.
 
-    Half of the curves are random ones, half an optimal one with a box more or less.
-
-    Parameters
-    ----------
-    seed : int
-        Of the random instances.
-    number : int
-        How many values, at least; those of one curve come together.
-    largest : int
-        Largest N and K.
+    Half of the curves are random ones, half an optimal one with a box more or less; N and K are up
+    to `largest`. At least `number` values come, those of one curve together.
     """
     rng = random.Random(seed)
     while number > 0:

@@ -26,15 +26,7 @@ Rates = Callable[[int], list[int]]
 
 @dataclass(frozen=True)
 class CurvePolynomials:
-    """Determinant and gaps of a curve, `flint.fmpz_poly` in lambda.
-
-    Attributes
-    ----------
-    determinant : fmpz_poly
-        D.
-    losses, times : dict
-        D l_f(x) and D w_f(x) of each box x.
-    """
+    """Determinant D of a curve, and D l_f(x) and D w_f(x) of each box x: `fmpz_poly` in lambda."""
 
     determinant: Any
     losses: dict[Box, Any]
@@ -52,16 +44,9 @@ class CurvePolynomials:
 def curve_polynomials(
     queue: ReducedQueue, curve: Curve, rates: Rates | None = None
 ) -> CurvePolynomials:
-    """Return the polynomials of a curve.
+    """Return the polynomials of a curve f(r), r < N, with mu = 1.
 
-    Parameters
-    ----------
-    queue : ReducedQueue
-        The problem; mu = 1.
-    curve : tuple of int
-        The curve f(r), r < N.
-    rates : callable, optional
-        The rates at an integer; by default lambda_r = r lambda.
+    `rates` returns the rates at an integer; by default lambda_r = r lambda.
     """
     law = rates or queue.linear_rates
     starts = queue.curve_policy(curve)

@@ -123,13 +123,9 @@ class ReducedQueue:
         return tuple(max(self.top - 1 - r, -1) for r in range(self.robots))
 
     def moves(self, starts: Bools) -> tuple[Ints, Ints]:
-        """Return the place in `states` of each state's successors, -1 for none.
+        """Return the place in `states` of each state's successors, departure first, -1 for none.
 
         A page that is lost and leaves the state as it was is no move.
-
-        Returns
-        -------
-        departure, arrival : ndarray of int, shape (states,)
         """
         places = np.full(self.shape, -1)
         for place, state in enumerate(self.states):
@@ -152,15 +148,9 @@ class ReducedQueue:
     ) -> tuple[list[Entry], list[Pair]]:
         """Return the linear system of a policy, in whatever numbers the rates are.
 
-        The unknowns are the values of `states`, the reference's place being taken by theta (for
-        one capacity) or left out (in the triangle problem).
-
-        Returns
-        -------
-        entries : list of (row, column, coefficient)
-            Entries of one place are to be added up.
-        costs : list of pairs
-            The right side of each equation, c + t c': (c, c').
+        The unknowns are the values of `states`, the reference's place being taken by theta (for one
+        capacity) or left out (in the triangle problem).  Entries are (row, column, coefficient),
+        those of one place to be added up; the right side of each equation is c + t c', as (c, c').
         """
         departure, arrival = self.moves(starts)
         reference = len(self.states) - 1
@@ -188,14 +178,9 @@ class ReducedQueue:
 class Evaluation:
     """A policy's gaps and cost as affine functions of the parameter t.
 
-    Attributes
-    ----------
-    losses, times : list
-        l and w of each box: d = l - t w.
-    cost : pair or None
-        theta = gamma S + L as (L, S); None in the triangle problem, where theta is the parameter.
-    scale : number
-        Size below which a slope is rounding; 0 in exact arithmetic.
+    `losses` and `times` are l and w of each box, d = l - t w; `cost` is (L, S) with theta = gamma S
+    + L, None in the triangle problem, where theta is the parameter; `scale` is the size below which
+    a slope is rounding, 0 in exact arithmetic.
     """
 
     losses: list[Any]
@@ -209,21 +194,9 @@ def evaluate(
 ) -> Evaluation:
     """Return the gaps of a policy in double precision.
 
-    Parameters
-    ----------
-    queue : ReducedQueue
-        Its states and boxes.
-    starts : ndarray of bool, shape (K + 1, N + 1)
-        Where a robot is started.
-    service_rate : float
-        mu.
-    rates : sequence of float, length N + 1
-        Arrival rate with r active robots, lambda_0 = 0 first.
-
-    Raises
-    ------
-    ValueError
-        If the policy has several recurrent classes.
+    `starts`, shape (K + 1, N + 1), says where a robot is started; the service rate is mu and the
+    rates are lambda_0 = 0 to lambda_N.  Raises ValueError if the policy has several recurrent
+    classes.
     """
     solution = solve_floats(*queue.coefficients(starts, service_rate, rates))
     largest = max(max(abs(x), abs(y)) for x, y in solution)
@@ -233,19 +206,9 @@ def evaluate(
 def evaluate_exactly(
     queue: ReducedQueue, starts: Bools, service_rate: Any, rates: Sequence[Any]
 ) -> Evaluation:
-    """Return the gaps of a policy as fractions (needs python-flint).
+    """Return what `evaluate` does as fractions (needs python-flint), from integers or fractions.
 
-    Parameters
-    ----------
-    queue, starts
-        As in `evaluate`.
-    service_rate, rates : integers or fractions
-        As in `evaluate`.
-
-    Raises
-    ------
-    ValueError
-        If a rate is a float, or the policy has several recurrent classes.
+    Raises ValueError if a rate is a float, or the policy has several recurrent classes.
     """
     entries, costs = queue.coefficients(starts, service_rate, rates)
     return _described(queue, solve_fractions(entries, costs), 0)
@@ -303,15 +266,7 @@ def _described(queue: ReducedQueue, solution: list[list[Any]], scale: Any) -> Ev
 
 
 def check_rates(queue: ReducedQueue, rates: ArrayLike) -> list[float]:
-    """Return the rates lambda_0 = 0 < lambda_1 < ... < lambda_N, or raise naming the argument.
-
-    Parameters
-    ----------
-    queue : ReducedQueue
-        The problem.
-    rates : array_like of float, shape (N + 1,)
-        Total arrival rate with 0..N active robots.
-    """
+    """Return the total rates lambda_0 = 0 < ... < lambda_N, or raise naming the argument."""
     checked = check_array("rates", rates, 0.0)
     if checked.shape != (queue.robots + 1,) or checked[0] != 0.0 or (np.diff(checked) <= 0).any():
         raise ValueError(

@@ -37,26 +37,11 @@ def reunite(
 ) -> Iterator[Box]:
     """Yield the boxes that are to be switched at one parameter until one class is closed.
 
-    Parameters
-    ----------
-    queue : ReducedQueue
-        The problem.
-    table : ndarray of bool, shape (K + 1, N + 1)
-        Where a robot is started after the switch.  The caller switches what is yielded in it.
-    box : (int, int)
-        The box that was switched.
-    parameter, gain : number
-        The parameter t at which it was, and the cost theta there.
-    rates : (number, sequence of number)
-        Pages indexed per unit of time, mu, and the total arrival rates with 0..N active robots.
-    solve : callable
-        `reduced.solve_floats` or `reduced.solve_fractions`.
-
-    Raises
-    ------
-    NotConverged
-        If there are more than two closed classes, no box is left to switch, or switches do not
-        end.
+    `box` was switched at the parameter t, where the cost is theta, the gain; `table`, shape (K + 1,
+    N + 1), says where a robot is started since then, and the caller switches in it what is yielded.
+    `rates` are mu and the total arrival rates with 0..N active robots, `solve` is `solve_floats` or
+    `solve_fractions` of `reduced`.  Raises NotConverged if there are more than two closed classes,
+    no box is left to switch, or switches do not end.
     """
     for _ in queue.boxes:
         label = queue.closed_classes(table)

@@ -40,16 +40,8 @@ MOST_POLICIES = 200
 class CurveValues:
     """Relative values of the policy of a curve at one weight, mu = 1.
 
-    Attributes
-    ----------
-    curve : tuple of int
-        f(r), r < N: a robot is started where q <= f(r); -1 for nowhere.
-    rates : tuple
-        lambda_0 = 0 < lambda_1 < ... < lambda_N.
-    gamma, gain : number
-        The weight of starvation, and the cost per unit of time theta.
-    bias : ndarray, shape (K + 1, N + 1)
-        V(q, r); there is no value at (0, 0).
+    A robot is started where q <= f(r), r < N, with f(r) = -1 for nowhere.  The rates are lambda_0 =
+    0 < ... < lambda_N, the gain is theta, and `bias`, shape (K + 1, N + 1), holds V but for (0, 0).
     """
 
     curve: Curve
@@ -154,13 +146,8 @@ class CurveValues:
 class CurveLine:
     """Relative values of the policy of a curve at every weight gamma, mu = 1.
 
-    Attributes
-    ----------
-    curve, rates
-        As in `CurveValues`.
-    losses, starvation : (number, ndarray of shape (K + 1, N + 1))
-        theta and V are affine in gamma: these are (L, V) at gamma = 0, and what each gains with
-        gamma, S first.
+    theta and V are affine in gamma: `losses` is (theta, V) at gamma = 0, and `starvation` what each
+    gains with gamma, S first.
     """
 
     curve: Curve
@@ -179,7 +166,7 @@ class CurveLine:
     def optimal_range(self) -> tuple[Any, Any]:
         """Return the least and the largest weight at which the curve is optimal.
 
-        None as the largest: it is optimal at all larger weights.  A least weight above the largest:
+        The largest is None where it is optimal at all larger weights; it is below the least where
         it never is.
         """
         low, high = rational(0), None
@@ -201,19 +188,9 @@ class CurveLine:
 def curve_line(rates: Sequence[Any], capacity: int, curve: Curve) -> CurveLine:
     """Return the relative values of a curve's policy at every weight, in rational numbers.
 
-    Parameters
-    ----------
-    rates : sequence of integers or fractions, length N + 1
-        Total rates with 0..N active robots, rising from 0, in the unit of mu.
-    capacity : int
-        Places in the queue K, at least 1.
-    curve : tuple of int
-        f(r), r < N, with f(r) >= K - 1 - r.
-
-    Raises
-    ------
-    ValueError
-        If the policy has several recurrent classes, or a rate is a float.
+    Rates are total rates with 0..N active robots, whole or fractions, rising from 0, in the unit of
+    mu; f(r) >= K - 1 - r.  Raises ValueError if the policy has several recurrent classes, or a rate
+    is a float.
     """
     from flint import fmpq_mat
 
@@ -260,19 +237,8 @@ def _below(
 def optimal_curve(rates: Sequence[Any], capacity: int, gamma: Any) -> CurveLine:
     """Return an optimal curve: found in floating point, improved in rational numbers.
 
-    Parameters
-    ----------
-    rates, capacity
-        As in `curve_line`.
-    gamma : integer or fraction
-        Weight of starvation, positive, in the unit of mu.
-
-    Raises
-    ------
-    ValueError
-        If the optimal policy that was found is no switching curve.
-    NotConverged
-        If no optimum is found within 200 policies.
+    Rates as in `curve_line`; the weight gamma is positive.  Raises ValueError if the optimal policy
+    that was found is no switching curve, and NotConverged after 200 policies.
     """
     weight = rational(gamma)
     speedup = tuple(float(rational(rate) / rational(rates[1])) for rate in rates)

@@ -138,12 +138,7 @@ def lognormal(variation: float, mean: float = 1.0) -> ServiceLaw:
 def hyperexponential(variation: float, mean: float = 1.0) -> ServiceLaw:
     """Return a mixture of two exponentials with balanced means (each half of the mean).
 
-    Parameters
-    ----------
-    variation : float
-        Squared coefficient of variation, at least 1.
-    mean : float
-        Mean time.
+    The squared coefficient of variation is at least 1.
     """
     variation = check_number("variation", variation, 1.0, high_open=True)
     mean = positive("mean", mean)
@@ -161,20 +156,10 @@ def hyperexponential(variation: float, mean: float = 1.0) -> ServiceLaw:
 
 
 def from_scipy(law: stats.rv_frozen, name: str = "user's own") -> ServiceLaw:
-    """Return the law of a frozen continuous distribution of scipy.stats.
+    """Return the law of a frozen continuous distribution of scipy.stats, on non-negative numbers.
 
-    Parameters
-    ----------
-    law : scipy.stats frozen distribution
-        On the non-negative numbers, continuous, of finite mean.
-    name : str
-        What to call it.
-
-    Raises
-    ------
-    ValueError
-        If the law has an infinite mean or negative values, is not continuous, or is too irregular
-        for the quadrature (its mean is not reproduced to eight digits).
+    Raises ValueError if the law has an infinite mean or negative values, is not continuous, or is
+    too irregular for the quadrature (its mean is not reproduced to eight digits).
     """
     if not isinstance(getattr(law, "dist", None), stats.rv_continuous):
         raise ValueError(

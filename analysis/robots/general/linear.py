@@ -35,14 +35,8 @@ STEPS = (-2.0, -1.0, -0.5, -0.25, 0.25, 0.5, 1.0, 2.0)
 class LinearRule:
     """A linear rule.
 
-    Parameters
-    ----------
-    weights : tuple of float
-        What an active robot of each kind counts, in pages.
-    thresholds : tuple of float
-        Below which level robots of each kind are started.
-    order : tuple of int
-        Kinds in the order in which they are tried.
+    `weights` says what an active robot of each kind counts, in pages, `thresholds` below which
+    level robots of each kind are started, and `order` in which order the kinds are tried.
     """
 
     weights: tuple[float, ...]
@@ -69,16 +63,8 @@ class LinearRule:
 def gains(model: FleetControl, policies: Ints) -> Floats:
     """Return the costs per unit of time of a stack of controls, begun with an empty queue.
 
-    Parameters
-    ----------
-    model : FleetControl
-    policies : ndarray of int, shape (controls, 1 + m, K + 1, N_1 + 1, ...)
-        Each as `FleetControl.evaluate` takes it.
-
-    Returns
-    -------
-    ndarray, shape (controls,)
-        To within `RETURN` times the time that a chain takes to forget its beginning.
+    Each is as `FleetControl.evaluate` takes it. Costs are known to within `RETURN` times the time
+    that a chain takes to forget its beginning.
     """
     count, states = len(policies), int(np.prod(model.shape))
     strides = np.append(model.strides, 0)

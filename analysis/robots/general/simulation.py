@@ -29,14 +29,8 @@ Sampler = Callable[[np.random.Generator, int], Floats]
 class SimulatedQueue:
     """Averages over one run.
 
-    Attributes
-    ----------
-    starvation : float
-        Fraction of time with an empty queue.
-    loss_rate : float
-        Pages lost per unit of time.
-    mean_robots : float
-        Mean number of active robots.
+    The fraction of time with an empty queue, pages lost per unit of time, and the mean number of
+    active robots.
     """
 
     starvation: float
@@ -130,12 +124,12 @@ def simulate_queue(
     policy: Bools | None = None,
     rng: np.random.Generator,
 ) -> SimulatedQueue:
-    """Simulate the queue of pages in Ciw.
+    """Simulate the queue of pages in Ciw, all robots active at first.
 
     Parameters
     ----------
     robots : int
-        Available robots, all active at first.
+        Available robots.
     arrival_rate : float
         Pages that an active robot brings per unit of time.
     capacity : int
@@ -145,7 +139,7 @@ def simulate_queue(
     horizon, warmup : float
         Length of the run, and of the part at its start that is not counted.
     policy : ndarray of bool, shape (capacity + 1, robots + 1), optional
-        Whether a robot is started when q pages are left and r are active.
+        Whether a robot is started when q pages are left and r are active; always by default.
     rng : numpy.random.Generator
         Source of all randomness.
     """

@@ -96,19 +96,7 @@ def allowed_actions(state: State) -> tuple[int, ...]:
 def transition(
     model: RobotControl, state: State, action: int, *, misprints: tuple[str, ...] = ()
 ) -> dict[State, float]:
-    """Return the probabilities of the next state.
-
-    Parameters
-    ----------
-    model : RobotControl
-        The controlled queue.
-    state : (q, r, s)
-        A state.
-    action : int
-        0 or 1.
-    misprints : tuple of {"19.2", "19.3", "20.3"}
-        Lines of (19) and (20) to take as printed, instead of corrected.
-    """
+    """Return the probabilities of the next state; lines of `MISPRINTS` are taken as printed."""
     q, r, s = state
     lam, mu = model.arrival_rate, model.service_rate
     nu = lam * model.robots + mu

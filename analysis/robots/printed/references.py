@@ -36,15 +36,11 @@ from analysis.robots.printed.relative import (
 @brief
 @dataclass(frozen=True)
 class ReferenceRuns:
-    """Where Proposition 4 stops, by reference state (q, r, s), with s first.
+    """Where Proposition 4 stops, by reference state, in arrays h(q, r, s) with s first.
 
-    Attributes
-    ----------
-    updates : ndarray of int, shape (3, K + 1, N + 1)
-        Updates of h until the stopping rule held; -1 outside the state space, -2 where rounding
-        hides when it begins to hold.
-    cost : ndarray, shape (3, K + 1, N + 1)
-        T h(x_hat) there; nan where the updates are negative.
+    `updates` of h until the stopping rule held are -1 outside the state space, -2 where rounding
+    hides when it begins to hold; `cost` is T h(x_hat) there, nan where the updates are negative.
+    Both have shape (3, K + 1, N + 1).
     """
 
     updates: Ints = field(repr=False)
@@ -53,12 +49,8 @@ class ReferenceRuns:
     def at(self, reference: tuple[int, int, int]) -> tuple[int, float]:
         """Return updates and cost for the reference state (q, r, s).
 
-        Raises
-        ------
-        ValueError
-            If it is no state.
-        NotConverged
-            If rounding hides where the stopping rule begins to hold for it.
+        Raises ValueError if it is no state, and NotConverged if rounding hides where the stopping
+        rule begins to hold for it.
         """
         q, r, s = checked_reference(reference, self.updates.shape[1:])
         if self.updates[s, q, r] == -2:
@@ -141,19 +133,8 @@ def every_reference(
 ) -> ReferenceRuns:
     """Run Proposition 4 with every state as the reference state.
 
-    Parameters
-    ----------
-    model : RobotControl
-        The controlled queue.
-    step, tolerance, max_updates
-        As in `proposition_4`.
-
-    Raises
-    ------
-    ValueError
-        As `proposition_4` does.
-    NotConverged
-        If the limit is reached for some reference state.
+    Arguments and errors are those of `proposition_4`; NotConverged also if the limit is reached for
+    some reference state.
     """
     step, tolerance, max_updates = checked_run(model, step, tolerance, max_updates)
     shape = (3, *model.shape)

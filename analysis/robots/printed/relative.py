@@ -174,13 +174,7 @@ def checked_run(
 
 
 def checked_reference(reference: ArrayLike, shape: tuple[int, ...]) -> tuple[int, int, int]:
-    """Return a reference state (q, r, s) of a queue whose values have shape (K + 1, N + 1).
-
-    Raises
-    ------
-    ValueError
-        If it is not in the state space.
-    """
+    """Return a reference state (q, r, s) of a queue of shape (K + 1, N + 1), or raise."""
     state = check_integers("reference", reference)
     if state.shape != (3,):
         raise ValueError(f"reference must be a state (q, r, s), got {shown(reference)}")
