@@ -28,10 +28,7 @@ Floats = NDArray[np.float64]
 def check_lifetime(lifetime: ArrayLike, sources: Sources) -> Floats:
     """Return M_i in periods, one a source, ``inf`` for content that is never dropped.
 
-    Raises
-    ------
-    ValueError
-        If a lifetime is below one period or not a whole number of periods.
+    ValueError if one is below one period or not a whole number of periods.
     """
     periods = check_array("lifetime", lifetime, 1, finite=False)
     if (periods != np.floor(periods)).any():
@@ -46,13 +43,7 @@ def check_lifetime(lifetime: ArrayLike, sources: Sources) -> Floats:
 
 
 def check_observed(observed: ArrayLike, sources: Sources) -> NDArray[np.bool_]:
-    """Return which sources are observed, one truth value a source.
-
-    Raises
-    ------
-    ValueError
-        If it is neither one truth value nor one a source.
-    """
+    """Return which sources are observed, one truth value a source; else ValueError."""
     seen = check_truths("observed", observed)
     if seen.shape not in {(), (len(sources),)}:
         raise ValueError(
@@ -186,12 +177,9 @@ def random_trajectory(
     *,
     initial_state: str | ArrayLike = "empty",
 ) -> Trajectory:
-    """Run a policy against given random content and return every state and crawl.
+    """Run a policy object on random content, all of it observed; return every state and crawl.
 
-    Parameters
-    ----------
-    sources, policy, budget, content, initial_state
-        As in `analysis.ephemeral.simulate_random`, with a policy object; all sources are observed.
+    Other arguments are those of `analysis.ephemeral.simulate_random`.
     """
     budget = check_integer("budget", budget, 1, len(sources))
     environment = Environment(sources, content, initial_state=initial_state)

@@ -21,21 +21,7 @@ COSTS = (1.0, 1.5, 2.0, 3.0)
 def random_sources(size: int, rng: np.random.Generator, *, costs: bool = False) -> Sources:
     """Draw sources: rates on (1, 9), utilities on (0.2, 2), decay on (0.2, 1.5).
 
-    Parameters
-    ----------
-    size : int
-        Number of sources, at least 1.
-    rng : numpy.random.Generator
-        Source of randomness.
-    costs : bool
-        Draw costs from `COSTS` rather than 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> sources = random_sources(5, np.random.default_rng(1))
-    >>> len(sources), float(sources.cost.sum())
-    (5, 5.0)
+    With `costs` each cost is drawn from `COSTS`, else all are 1.
     """
     size = check_integer("size", size, 1)
     return Sources(
@@ -47,25 +33,10 @@ def random_sources(size: int, rng: np.random.Generator, *, costs: bool = False) 
 
 
 def random_set(instance: int, seed: int, size: int = 4) -> tuple[Sources, int]:
-    """Return the random set of a number, whatever was drawn before, and a budget for it.
+    """Return set number `instance` of a seed, of at least 2 sources, and a budget for it.
 
-    Parameters
-    ----------
-    instance : int
-        Number of the set, from 0.
-    seed : int
-        Seed of all sets.
-    size : int
-        Number of sources, at least 2.
+    Neither depends on what was drawn before; budgets are 1, 2, ..., size - 1 in turn.
 
-    Returns
-    -------
-    sources : Sources
-    budget : int
-        1, 2, ..., size - 1 in turn.
-
-    Examples
-    --------
     >>> [random_set(i, seed=1)[1] for i in range(4)]
     [1, 2, 3, 1]
     """
@@ -76,25 +47,10 @@ def random_set(instance: int, seed: int, size: int = 4) -> tuple[Sources, int]:
 
 
 def wide_set(instance: int, seed: int) -> tuple[Sources, np.random.Generator]:
-    """Draw three to eight sources: rates over two decades, decay on (0.05, 2), utilities of 1.
+    """Return set number `instance` of a seed, of three to eight sources, and a generator.
 
-    Parameters
-    ----------
-    instance : int
-        Number of the set, from 0.
-    seed : int
-        Seed of all sets.
-
-    Returns
-    -------
-    sources : Sources
-    rng : numpy.random.Generator
-        For what else is drawn of this set.
-
-    Examples
-    --------
-    >>> len(wide_set(0, seed=1)[0])
-    6
+    Rates are over two decades, decay is on (0.05, 2), utilities are 1; the generator is for what
+    else is drawn of this set.
     """
     rng = np.random.default_rng([seed, 21, check_integer("instance", instance, 0)])
     size = int(rng.integers(3, 9))
@@ -107,13 +63,6 @@ def lognormal_sources(size: int, rng: np.random.Generator) -> Sources:
 
     Arrival rates and utilities have median 1, decay rates median exp(-3); all are lognormal with
     unit variance of the logarithm.
-
-    Parameters
-    ----------
-    size : int
-        Number of sources, at least 1.
-    rng : numpy.random.Generator
-        Source of randomness.
     """
     size = check_integer("size", size, 1)
     rate, utility = rng.lognormal(0, 1, size), rng.lognormal(0, 1, size)
@@ -123,8 +72,7 @@ def lognormal_sources(size: int, rng: np.random.Generator) -> Sources:
 def even_decay_sources(size: int, rng: np.random.Generator) -> Sources:
     """Draw sources with lognormal rates and utilities, and decay rates uniform on (0.02, 0.5).
 
-    Arrival rates and utilities have median 1; the logarithms have variance 1 and 1/4. Arguments and
-    result are those of `lognormal_sources`.
+    Arrival rates and utilities have median 1; the logarithms have variance 1 and 1/4.
     """
     size = check_integer("size", size, 1)
     rate, utility = rng.lognormal(0, 1, size), rng.lognormal(0, 0.5, size)
@@ -132,19 +80,9 @@ def even_decay_sources(size: int, rng: np.random.Generator) -> Sources:
 
 
 def bunched(sources: Sources, factor: float) -> Sources:
-    """Return sources whose items are so many times rarer and worth as much more.
+    """Return sources whose items are `factor` times rarer and worth as much more.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    factor : float
-        Positive; 1 leaves them as they are.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    ValueError if the factor is not positive.
     """
     factor = check_number("factor", factor, 0, low_open=True)
     return replace(

@@ -205,7 +205,7 @@ def mark_top(values: Floats, count: int, work: Floats, chosen: Bools) -> None:
 
 @njit(cache=True)
 def receive(alpha: Floats, content: Floats, state: Floats) -> None:
-    """Let content fade over one epoch and what it brings arrive, in place."""
+    """Let content fade over one epoch and add what arrives, in place."""
     for i in range(state.size):
         state[i] = alpha[i] * state[i] + content[i]
 

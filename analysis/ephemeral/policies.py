@@ -154,8 +154,8 @@ class GreedyPolicy:
 class RoundRobinPolicy:
     """Crawl every source in turn, in the order of their numbers, the first after the last.
 
-    The turn goes on after the sources that were crawled last, which the ages tell; ages that are
-    all equal tell nothing, and the turn is then where it is after `epoch` epochs of this budget.
+    The turn goes on after the sources that were crawled last, which have the least age. Where all
+    ages are equal, the turn is where it is after `epoch` epochs of this budget.
 
     Examples
     --------
@@ -241,14 +241,9 @@ class PrintedPolicy:
 
 
 class NamedPolicy(NamedTuple):
-    """A policy that has a name.
+    """A policy that has a name: what makes it for given sources, and its rule in compiled code.
 
-    Attributes
-    ----------
-    make : callable
-        Makes the policy of the sources that it is to crawl.
-    rule : Rule or None
-        The same in compiled code; without one, `simulate_random` calls the policy at each epoch.
+    Without a `rule`, `simulate_random` calls the policy at each epoch.
     """
 
     make: Callable[[Sources], Policy]
@@ -275,19 +270,6 @@ POLICIES = Policies(
 
 
 def named_policy(name: str, sources: Sources) -> Policy:
-    """Return a policy by its name.
-
-    Parameters
-    ----------
-    name : str
-        One of `POLICIES`.
-    sources : Sources
-        The sources it is to crawl.
-
-    Raises
-    ------
-    ValueError
-        If there is no policy of that name.
-    """
+    """Return a policy for some sources by its name; ValueError if it is none of `POLICIES`."""
     check_choice("policy", name, tuple(POLICIES))
     return POLICIES[name].make(sources)

@@ -38,14 +38,8 @@ OLDEST = 2**62
 class Trajectory:
     """One run of a policy.
 
-    Attributes
-    ----------
-    state : ndarray, shape (N, horizon)
-        Content of each source at each epoch, before the crawl.
-    crawled : ndarray of bool, shape (N, horizon)
-        Which sources were crawled at each epoch.
-    reward : ndarray, shape (horizon,)
-        Content collected at each epoch.
+    `state` is the content before the crawl, and `crawled` says which sources were crawled, both of
+    shape (N, horizon); `reward`, shape (horizon,), is the content collected at each epoch.
     """
 
     state: NDArray[np.float64]
@@ -97,23 +91,9 @@ class Cycle:
 
 
 def initial_content(sources: Sources, initial_state: str | ArrayLike) -> NDArray[np.float64]:
-    """Content of each source at epoch 0.
+    """Return the content of each source at epoch 0: 0, u or u* by name, or as given, shape (N,).
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    initial_state : {"empty", "fresh", "full"} or array_like, shape (N,)
-        0, u or u* for every source, or any content that is not negative.
-
-    Returns
-    -------
-    ndarray, shape (N,)
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown, an entry is negative, or the shape is wrong.
+    ValueError if the name is unknown, an entry is negative, or the shape is wrong.
     """
     if isinstance(initial_state, str):
         check_choice("initial_state", initial_state, INITIAL_STATES)
@@ -196,8 +176,8 @@ def long_run_cycle(
 ) -> Cycle:
     """Find the cycle that a policy settles in, by exact integer ages.
 
-    The policy must depend on ages alone (content is hidden from it, and it is shown epoch 0
-    always). Ages from 2 on at which a source holds its limit u* to machine precision count as one.
+    The policy must depend on ages alone: content is hidden from it, and the number of the epoch is
+    always 0. Ages from 2 on at which a source holds its limit u* to machine precision count as one.
     From other ages a policy may settle in another cycle, which earns another reward.
 
     Parameters
@@ -209,9 +189,9 @@ def long_run_cycle(
     budget : int
         Sources crawled at each epoch, from 1 to N.
     initial_age : array_like of int, shape (N,), optional
-        Epochs since the last crawl at the start, at least 0; all 0, empty sources, if not given.
+        Epochs since the last crawl at the start, at least 0; by default all 0, empty sources.
     max_epochs : int
-        Where to give up.
+        Largest number of epochs simulated.
 
     Returns
     -------
@@ -252,7 +232,7 @@ def long_run_cycle(
 
 
 def _ages(sources: Sources, initial_age: ArrayLike) -> Ints:
-    """Check ages at the start."""
+    """Return checked ages at the start; ValueError names `initial_age`."""
     age = check_integers("initial_age", initial_age)
     if age.shape != (len(sources),):
         raise ValueError(f"initial_age must have shape ({len(sources)},), got {age.shape}")
@@ -265,30 +245,12 @@ def _ages(sources: Sources, initial_age: ArrayLike) -> Ints:
 def play_ages(
     sources: Sources, policy: Policy, budget: int, age: ArrayLike, horizon: int
 ) -> tuple[list[tuple[Ints, float]], int | None]:
-    """Play a policy that goes by ages until the ages repeat; contents are hidden and expected.
+    """Play a policy that goes by ages until the ages repeat, or for `horizon` epochs.
 
-    Ages at which a source holds u* to machine precision count as one. The content itself is hidden:
-    an index at an integer age cannot flip in its last digit.
-
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    policy : Policy
-        Draws no random numbers.
-    budget : int
-        Sources crawled at each epoch.
-    age : array_like of int, shape (N,)
-        Ages at the start.
-    horizon : int
-        Epochs after which to give up.
-
-    Returns
-    -------
-    steps : list of (ndarray of int, float)
-        Sources crawled at each epoch, in increasing order, and their content.
-    first : int or None
-        The epoch from which on they repeat; None if no ages came twice.
+    Returns the sources crawled at each epoch, rising, and their expected content; and the epoch
+    from which on they repeat, None if no ages came twice. Ages at which a source holds u* to
+    machine precision count as one. The content itself is hidden: an index at an integer age cannot
+    flip in its last digit.
     """
     # The age of 1 alone tells who was crawled last.
     oldest = np.clip(sources.settled_age, 2, OLDEST).astype(np.int64)

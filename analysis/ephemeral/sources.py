@@ -46,7 +46,7 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 class _Numerals(Sequence[str]):
-    """The labels "1", "2", ..., created on access, not millions in advance."""
+    """The labels "1", "2", ..., made when they are read, so that millions take no memory."""
 
     def __init__(self, size: int) -> None:
         self._numbers = range(1, size + 1)
@@ -295,24 +295,9 @@ class Sources:
 
 
 def check_budget(sources: Sources, budget: float) -> float:
-    """Return a budget of cost per epoch as a float, or raise naming it.
+    """Return a budget in cost per epoch, at most the sum of all costs, or raise naming it.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    budget : float
-        Cost per epoch, in (0, sum of costs]; rounding may put it a little above the sum.
-
-    Returns
-    -------
-    float
-        At most the sum of the costs as this package adds them up.
-
-    Raises
-    ------
-    ValueError
-        If `sources` is of another class, or the budget is out of range.
+    Rounding may put the budget a little above the sum; the result is then the sum.
     """
     check_kind("sources", sources, Sources)
     total = float(sources.cost.sum())

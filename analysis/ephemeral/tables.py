@@ -28,12 +28,9 @@ _DIVIDERS = {";": "semicolons", "\t": "tabs"}
 
 
 def columns_of(frame: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
-    """Return the columns of numbers of a table of sources, whose names are checked too.
+    """Return the columns of numbers of a table of sources, after checking its names too.
 
-    Raises
-    ------
-    ValueError
-        Naming the row, the column and the reason.
+    ValueError names the row, the column and the reason.
     """
     missing = [column for column in COLUMNS if column not in frame.columns]
     if missing:
@@ -53,7 +50,7 @@ def columns_of(frame: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
 
 
 def unfit_names(names: pd.Series) -> dict[str, NDArray[np.bool_]]:
-    """Return which names are no single short line, by what a name must be."""
+    """Return which names break each rule that a name must keep: one short line with some text."""
     texts = pyarrow.array(names.astype(str).fillna(""), pyarrow.string())
     matches = pyarrow.compute.match_substring_regex
     long = pyarrow.compute.greater(pyarrow.compute.utf8_length(texts), LONGEST_NAME)
@@ -65,13 +62,7 @@ def unfit_names(names: pd.Series) -> dict[str, NDArray[np.bool_]]:
 
 
 def _check_names(names: pd.Series) -> None:
-    """Refuse names that a reader cannot tell from others, or that are no single short line.
-
-    Raises
-    ------
-    ValueError
-        Naming the row, the name and the reason.
-    """
+    """Refuse names that break a rule of `unfit_names` or occur twice, by row, name and reason."""
     trimmed = names.astype(str).str.strip()
     bad = unfit_names(names) | {"must differ from all others": trimmed.duplicated().to_numpy()}
     for reason, mask in bad.items():
@@ -92,20 +83,10 @@ def _check_header(names: pd.Index) -> None:
 
 
 def read_careful_csv(path: str | PathLike[str], *, skip_blank_lines: bool = True) -> pd.DataFrame:
-    """Read a CSV file as text, so that what is wrong can be named.
+    """Read a CSV file, UTF-8 with commas, as text, so that an error can say what is wrong.
 
-    Parameters
-    ----------
-    path : path
-        The file, UTF-8, columns divided by commas.
-    skip_blank_lines : bool
-        Whether blank lines are left out; else they are rows without any text.
-
-    Raises
-    ------
-    ValueError
-        If the file is empty, cannot be read, a column occurs twice, or a row has too many
-        fields.
+    Blank lines are left out, or else are rows without any text. ValueError if the file is empty,
+    cannot be read, a column occurs twice, or a row has too many fields.
     """
     text = _decoded(_unpacked(path))
     as_text: dict[str, Any] = {"dtype": str, "keep_default_na": False, "skipinitialspace": True}
@@ -130,7 +111,7 @@ def read_careful_csv(path: str | PathLike[str], *, skip_blank_lines: bool = True
 
 
 def _unpacked(path: str | PathLike[str]) -> bytes:
-    """Return what is in a file, unpacked if it is packed by gzip."""
+    """Return the content of a file, unpacked if it is packed by gzip."""
     content = Path(path).read_bytes()
     packed = content.startswith(b"\x1f\x8b")
     stream = pyarrow.input_stream(pyarrow.py_buffer(content), "gzip" if packed else None)
@@ -138,13 +119,7 @@ def _unpacked(path: str | PathLike[str]) -> bytes:
 
 
 def _decoded(content: bytes) -> str:
-    """Return the text of a file.
-
-    Raises
-    ------
-    ValueError
-        If it is not UTF-8, naming the line and what to do.
-    """
+    """Return the text of a file; if it is not UTF-8, ValueError names the line and what to do."""
     advice = "save it as UTF-8 ('CSV UTF-8' in a spreadsheet)"
     if b"\0" in content:
         raise ValueError(f"the file has bytes of zero, as UTF-16 has: {advice}")
@@ -159,10 +134,7 @@ def _decoded(content: bytes) -> str:
 def read_plain_csv(path: str | PathLike[str]) -> pd.DataFrame:
     """Read a CSV file in which every column is what it should be, on all cores.
 
-    Raises
-    ------
-    ValueError
-        If one is not, or a row has too few or too many fields.
+    ValueError if one is not, or a row has too few or too many fields.
     """
     types = {"name": pyarrow.string(), **dict.fromkeys((*COLUMNS[1:], "cost"), pyarrow.float64())}
     try:

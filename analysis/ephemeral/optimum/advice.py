@@ -53,14 +53,10 @@ MOST_EPOCHS = 8
 @brief
 @dataclass(frozen=True, eq=False)
 class SingleSourcePolicies:
-    """The relaxed problem's solution as one policy a source.
+    """The relaxed problem's solution as one policy a source, as arrays of shape (N,).
 
-    Attributes
-    ----------
-    gap : ndarray of int, shape (N,)
-        k, the shorter of the two gaps; 0 for a source that is never crawled.
-    probability : ndarray, shape (N,)
-        Of a crawl at age k; at age k + 1 the source is crawled for certain.
+    `gap` is k, the shorter of its two gaps, 0 if it is never crawled; `probability` is that of a
+    crawl at age k, while at age k + 1 it is crawled for certain.
     """
 
     gap: Ints
@@ -68,15 +64,7 @@ class SingleSourcePolicies:
 
     @classmethod
     def of(cls, sources: Sources, budget: float) -> SingleSourcePolicies:
-        """Return the policies that solve the relaxed problem.
-
-        Parameters
-        ----------
-        sources : Sources
-            N sources.
-        budget : float
-            Cost per epoch on average.
-        """
+        """Return the policies that solve the relaxed problem."""
         frequency = relaxed_problem(sources, budget).frequency
         mean = np.divide(1.0, frequency, out=np.zeros_like(frequency), where=frequency > 0)
         nearest = np.round(mean)
@@ -172,8 +160,8 @@ class IDPolicy:
     """Follow the ideal actions of sources in a fixed order.
 
     Each source draws the action of its single-source policy at its real age. The longest beginning
-    of the order is followed for which no more crawls are asked for than there are, and no more
-    rests; the crawls that are left go to the next sources in order of the index.
+    of the order is followed that has at most `budget` crawls and at most N - `budget` sources that
+    are not crawled; crawls that are left go to the next sources in order of the index.
 
     Parameters
     ----------
@@ -273,22 +261,7 @@ class LPUpdatePolicy:
     def select(
         self, observation: Observation, budget: int, rng: np.random.Generator | None = None
     ) -> Arms:
-        """Return the `budget` sources that the program crawls most probably now.
-
-        Parameters
-        ----------
-        observation : Observation
-            Ages are all that is used.
-        budget : int
-            Crawls per epoch, from 1 to N.
-        rng : numpy.random.Generator, optional
-            Not used.
-
-        Returns
-        -------
-        ndarray of int, shape (budget,)
-            In rising order.
-        """
+        """Return the `budget` sources that the program most probably crawls now, by ages alone."""
         budget = check_integer("budget", budget, 1, len(self.sources))
         name = (budget, np.asarray(observation.age).tobytes())
         if name not in self.known:
@@ -331,7 +304,7 @@ class LPUpdatePolicy:
         return mixture @ patterns[:, 0], float(-solution.fun)
 
     def _rewards(self, age: Ints, patterns: Floats) -> Floats:
-        """Content that each source brings under each pattern; shape (N, patterns)."""
+        """Return the content that each source brings under each pattern; shape (N, patterns)."""
         reward = np.zeros((len(self.sources), patterns.shape[0]))
         now = np.repeat(age[:, None].astype(float), patterns.shape[0], axis=1)
         for crawled in patterns.T:
@@ -342,12 +315,12 @@ class LPUpdatePolicy:
 
 
 def _patterns(epochs: int) -> Floats:
-    """Every choice of epochs at which to crawl, one a row."""
+    """Return every choice of epochs at which to crawl, one a row."""
     return np.array(list(product((0.0, 1.0), repeat=epochs)))
 
 
 def _generator(given: int, own: int, rng: np.random.Generator | None) -> np.random.Generator:
-    """Return the generator, where the given budget is the policy's own."""
+    """Return `rng`; raise naming `rng` if there is none, `budget` if it is not the policy's own."""
     check_integer("budget", given, own, own)
     if rng is None:
         raise ValueError("rng must be a numpy.random.Generator for a policy that draws")
@@ -355,7 +328,7 @@ def _generator(given: int, own: int, rng: np.random.Generator | None) -> np.rand
 
 
 def _single(sources: Sources, budget: int) -> tuple[int, SingleSourcePolicies]:
-    """Return the budget as an integer, and the relaxed problem's policies."""
+    """Return the budget as an integer, and the relaxed problem's policies; refuse unequal costs."""
     check_kind("sources", sources, Sources)
     budget = check_integer("budget", budget, 1, len(sources))
     check_unit_costs(sources)

@@ -47,19 +47,11 @@ FILLS = ("stop", "skip", "reach", "value", "index", "debt")
 @brief
 @dataclass(frozen=True)
 class CostRun:
-    """What a way to fill earns and spends in the long run.
+    """Long-run averages of one way to fill the budget.
 
-    Attributes
-    ----------
-    average_reward : float
-        Content collected per epoch.
-    average_cost, largest_cost : float
-        Cost per epoch, and the largest of any one epoch.
-    frequency : ndarray, shape (N,)
-        Crawls per epoch of each source.
-    period : int
-        Epochs averaged over: one period of the run, 0 if none was found and the second half of the
-        run was averaged instead.
+    `average_reward` and `average_cost` are per epoch, `largest_cost` is that of any epoch,
+    `frequency`, shape (N,), has crawls per epoch. They are averages over one `period` in epochs; 0
+    if none was found and the second half of the run was averaged instead.
     """
 
     average_reward: float
@@ -70,28 +62,11 @@ class CostRun:
 
 
 def fill_budget(gamma: ArrayLike, cost: ArrayLike, budget: float, fill: str) -> NDArray[np.int64]:
-    """Choose the sources to crawl in one epoch.
+    """Return the sources to crawl in one epoch, rising, by the way to fill, one of `FILLS`.
 
-    Parameters
-    ----------
-    gamma : array_like, shape (N,)
-        Whittle index per unit of cost; sources with ``-inf`` are never taken.
-    cost : array_like, shape (N,)
-        Cost of a crawl, positive.
-    budget : float
-        What may be spent in this epoch; for "debt", what is left after earlier overshoots.
-    fill : {"stop", "skip", "reach", "value", "index", "debt"}
-        The way to fill; "value" and "index" for at most 12 sources.
-
-    Returns
-    -------
-    ndarray of int
-        Sources to crawl, in increasing order.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    `gamma` is the index per unit of cost, shape (N,), with ``-inf`` for sources that are never
+    taken; the budget of "debt" is what is left after earlier overshoots. "value" and "index" are
+    for at most 12 sources. ValueError names the argument, its value and the allowed range.
     """
     check_choice("fill", fill, FILLS)
     costs = check_array("cost", cost, 0, low_open=True)
@@ -122,25 +97,12 @@ def simulate_costs(
     horizon: int = 20_000,
     least_age: ArrayLike = 1,
 ) -> CostRun:
-    """Run the index policy on expected contents with a cost budget.
+    """Run the index policy on expected contents with a cost budget and a way to fill, of `FILLS`.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources with their costs.
-    fill : {"stop", "skip", "reach", "value", "index", "debt"}
-        The way to fill.
-    budget : float
-        Cost per epoch, in (0, sum of costs]; at least the smallest cost, except for "debt".
-    horizon : int
-        Epochs after which the search for a period ends, at least 2.
-    least_age : int or array_like of int, shape (N,)
-        Fewest epochs between two crawls of a source, at least 1.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    The budget, cost per epoch, is at least the smallest cost, except for "debt" and "reach"; the
+    search for a period ends after `horizon` epochs, at least 2; `least_age` is the fewest epochs
+    between two crawls, for all sources or of shape (N,). ValueError names the argument, its value
+    and the allowed range.
     """
     check_choice("fill", fill, FILLS)
     budget = check_budget(sources, budget)
@@ -189,19 +151,9 @@ def simulate_costs(
 
 
 def exact_sets(sources: Sources, budget: float) -> list[tuple[int, ...]]:
-    """List the sets of sources whose costs add up to the budget exactly.
+    """Return the sets of sources whose costs add up to the budget exactly, of at most 12 sources.
 
-    Parameters
-    ----------
-    sources : Sources
-        At most 12 sources.
-    budget : float
-        Cost per epoch, positive and at most the cost of all sources together.
-
-    Returns
-    -------
-    list of tuple of int
-        Empty if the slides' constraint (5) cannot be met.
+    There are none if the slides' constraint (5) cannot be met.
     """
     budget = check_budget(sources, budget)
     sets = _all_sets(len(sources))
@@ -211,7 +163,7 @@ def exact_sets(sources: Sources, budget: float) -> list[tuple[int, ...]]:
 
 
 def _all_sets(size: int) -> Bools:
-    """Every set of sources, one a row."""
+    """Return every set of sources, one a row; ValueError for more than 12."""
     if size > MOST_SOURCES:
         raise ValueError(f"sources must be at most {MOST_SOURCES} to try every set, got {size}")
     rows = [some for count in range(size + 1) for some in combinations(range(size), count)]
@@ -232,7 +184,7 @@ def _best_set(sets: Bools, cost: Floats, worth: Floats, budget: float) -> Bools:
 def _fill_in_order(
     order: NDArray[np.int64], gamma: Floats, cost: Floats, budget: float, fill: int
 ) -> Bools:
-    """Go down the order and take sources as the fill (its position in FILLS) says."""
+    """Return the sources taken in a given order; `fill` is a position in FILLS."""
     chosen = np.zeros(cost.size, dtype=np.bool_)
     overshoots = fill in (2, 5)
     left = budget if overshoots else budget * (1.0 + ROUNDING)

@@ -31,17 +31,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class DualRun:
-    """Path of the subsidy, and what the sources did under it.
-
-    Attributes
-    ----------
-    subsidy : ndarray, shape (horizon,)
-        lambda_t.
-    spent : ndarray, shape (horizon,)
-        Cost of each epoch.
-    reward : ndarray, shape (horizon,)
-        Content collected in each epoch.
-    """
+    """Subsidy lambda_t, cost and reward of each epoch of a run; arrays of shape (horizon,)."""
 
     subsidy: Floats
     spent: Floats
@@ -109,19 +99,9 @@ def dual_descent(
         raise ValueError(f"content must have shape {shape}, got {arrived.shape}")
     subsidy, spent, reward = (np.empty(horizon) for _ in range(3))
     _descend(
-        sources.decay,
-        sources.u_star,
-        sources.cost,
-        np.ascontiguousarray(arrived.T),
-        content is not None,
-        budget,
-        step,
-        power,
-        price,
-        subsidy,
-        spent,
-        reward,
-    )
+        sources.decay, sources.u_star, sources.cost, np.ascontiguousarray(arrived.T),
+        content is not None, budget, step, power, price, subsidy, spent, reward,
+    )  # fmt: skip
     return DualRun(subsidy, spent, reward)
 
 
@@ -140,7 +120,7 @@ def _descend(
     spent: Floats,
     reward: Floats,
 ) -> None:
-    """Play the recursion and write its path."""
+    """Play the recursion and write its path to `subsidy`, `spent` and `reward`."""
     size = decay.size
     age, state = np.ones(size), u_star * -np.expm1(-decay)
     alpha, h_decay = np.exp(-decay), np.empty(size)

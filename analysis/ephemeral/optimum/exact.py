@@ -95,17 +95,7 @@ class Optimum:
 def feasible_sets(sources: Sources, budget: float) -> list[tuple[int, ...]]:
     """Return the sets of sources that fit in the budget and to which no other source can be added.
 
-    Parameters
-    ----------
-    sources : Sources
-        At most 12 sources.
-    budget : float
-        Cost that may be spent in one epoch.
-
-    Raises
-    ------
-    ValueError
-        If there are too many sources, or the budget is out of range.
+    ValueError if there are more than 12 sources, or the budget (cost per epoch) is out of range.
     """
     check_kind("sources", sources, Sources)
     if len(sources) > MOST_SOURCES:
@@ -224,14 +214,10 @@ def optimal_average_reward(sources: Sources, budget: float) -> float:
 
 @dataclass(frozen=True)
 class _CutOff:
-    """The last age of each source in a problem with finitely many ages, and what follows it.
+    """The last age, at least 2, of each source in a problem with finitely many ages.
 
-    Attributes
-    ----------
-    age : ndarray of int, shape (N,)
-        The last age of each source, at least 2.
-    waiting : ndarray of bool, shape (N,)
-        Whether waiting at that age is paid at once; if not, a crawl there brings u*.
+    `waiting`, shape (N,), says of each source whether waiting at its last `age` brings its reward
+    at once; if not, a crawl at that age brings u*.
     """
 
     age: Ints
@@ -240,14 +226,8 @@ class _CutOff:
     def grow(self, crawled: Bools, ages: Ints, oldest: Floats) -> _CutOff | None:
         """Return later last ages for the sources whose last age a cycle reached; None if none did.
 
-        Parameters
-        ----------
-        crawled : ndarray of bool, shape (period, N)
-            Sources that the cycle crawls.
-        ages : ndarray of int, shape (period, N)
-            Ages before each of these crawls.
-        oldest : ndarray, shape (N,)
-            Ages at which the content is u* within the tolerance.
+        `crawled` and `ages` have shape (period, N): which sources the cycle crawls, and all ages
+        before that. At the ages `oldest`, shape (N,), the content is u* within the tolerance.
         """
         last = ages == self.age
         used = np.where(self.waiting, (last & ~crawled).any(axis=0), (last & crawled).any(axis=0))
@@ -261,7 +241,7 @@ class _CutOff:
 
 
 def _index_cycle(sources: Sources, budget: float) -> tuple[float, Crawls]:
-    """Reward and crawls of the index policy; 0 and no crawls where costs are unequal."""
+    """Return reward and crawls of the index policy; 0 and no crawls where costs are unequal."""
     if (sources.cost != sources.cost[0]).any():
         return 0.0, ((),)
     places = min(len(sources), int(budget * (1.0 + ROUNDING) / float(sources.cost[0])))
@@ -277,22 +257,17 @@ def _first_cut_off(
 ) -> _CutOff:
     """Return the first ages at which an epoch of waiting loses more than is missing to the bound.
 
-    A source whose part c_i of the bound is no more than what is missing has none; it begins a few
-    epochs after its due age.
+    A source whose part c_i of the bound is no more than what is missing has none; its last age is
+    then a few epochs after its due age.
     """
     due = np.where(np.isfinite(relaxed.age), relaxed.age, 1.0)
-    part = _part_of_bound(sources, relaxed)
+    surplus = sources.state_at_age(due) - relaxed.subsidy * sources.cost
+    part = np.maximum(0.0, surplus / due)  # c_i
     waiting = part > missing
     with np.errstate(divide="ignore", invalid="ignore"):
         age = np.floor(np.log(sources.u / (part - missing)) / sources.decay) + 1.0
     age = np.where(waiting, np.maximum(np.nan_to_num(age), due) + 2.0, due + 10.0)
     return _CutOff(np.clip(age, 2.0, oldest).astype(np.int64), waiting)
-
-
-def _part_of_bound(sources: Sources, relaxed: RelaxedSolution) -> Floats:
-    """Return max(0, max_k (X_i(k) - lambda C_i) / k), each source's part of the relaxed bound."""
-    due = np.where(np.isfinite(relaxed.age), relaxed.age, 1.0)
-    return np.maximum(0.0, (sources.state_at_age(due) - relaxed.subsidy * sources.cost) / due)
 
 
 def _count_states(member: Bools, last_age: Ints) -> int:
@@ -301,16 +276,10 @@ def _count_states(member: Bools, last_age: Ints) -> int:
 
 
 def _solve(sources: Sources, member: Bools, cut: _CutOff) -> tuple[float, Ints, Ints]:
-    """Bound every policy by the problem that is cut off.
+    """Return the value of the problem with last ages, and the sets and ages of its best cycle.
 
-    Returns
-    -------
-    upper : float
-        No cycle has a larger mean reward: max over steps of r + h(next) - h, h the bias found.
-    actions : ndarray of int, shape (period,)
-        Sets of the best cycle.
-    ages : ndarray of int, shape (period, N)
-        Ages before each of its crawls.
+    The value bounds every policy: it is the largest r + h(next) - h over all steps, with the bias h
+    that was found. `actions` has shape (period,), `ages` before each crawl (period, N).
     """
     all_ages = np.arange(1, int(cut.age.max()) + 1)[:, None]
     content = sources.state_at_age(np.minimum(all_ages, cut.age))
@@ -329,20 +298,12 @@ def _solve(sources: Sources, member: Bools, cut: _CutOff) -> tuple[float, Ints, 
 def _joint_ages(
     member: Bools, last_age: Ints, content: Floats, rising: Floats, rank: Floats
 ) -> tuple[Ints, Ints, Floats, Ints]:
-    """List the states, and for every set the next state and the reward; and a first policy.
+    """Return the S states, next states and rewards of every set, and a first policy.
 
-    Parameters
-    ----------
-    member : ndarray of bool, shape (sets, N)
-        The sources of each set.
-    last_age : ndarray of int, shape (N,)
-        Ages stay here once they have arrived.
-    content : ndarray, shape (ages, N)
-        Reward of a crawl at ages 1, 2, ...
-    rising : ndarray, shape (N,)
-        Reward of an epoch of waiting at the last age.
-    rank : ndarray, shape (ages, N)
-        The first policy takes the set with the largest sum of these.
+    They have shapes (S, N), (sets, S), (sets, S) and (S,). `member`, shape (sets, N), has the
+    sources of each set. Ages do not grow beyond `last_age`, shape (N,), where an epoch of waiting
+    earns `rising`. `content`, shape (ages, N), is the reward of a crawl at ages 1, 2, ...; the
+    first policy takes the set with the largest sum of `rank`, of the same shape.
     """
     sets, size = member.shape
     # Number of a state: that of its first one with the same set, and its ages as digits.

@@ -68,7 +68,7 @@ class RelaxedSolution:
 
 @njit(cache=True)
 def _due_ages(subsidy: float, limit: Floats, decay: Floats, low: Floats, high: Floats) -> Floats:
-    """First age in [low, high] at which each index reaches the subsidy; inf where none does."""
+    """Return the first age in [low, high] at which each index reaches the subsidy; inf for none."""
     ages = np.empty_like(limit)
     for i in range(limit.size):
         if subsidy >= limit[i] and subsidy > 0:
@@ -96,24 +96,10 @@ def _due_ages(subsidy: float, limit: Floats, decay: Floats, low: Floats, high: F
 
 
 def due_ages(sources: Sources, subsidy: float) -> Floats:
-    """Age at which each source is crawled in its own problem, under a subsidy.
+    """Return the age at which each source is crawled in its own problem, under a subsidy.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    subsidy : float
-        Subsidy for each unit of cost not spent; not negative.
-
-    Returns
-    -------
-    ndarray, shape (N,)
-        First age whose Whittle index is at least the subsidy, ``inf`` where there is none.
-
-    Raises
-    ------
-    ValueError
-        If the subsidy is negative or not a number.
+    It is the first age whose Whittle index is at least the subsidy (not negative, for each unit of
+    cost not spent), ``inf`` where there is none; shape (N,).
     """
     check_kind("sources", sources, Sources)
     subsidy = check_number("subsidy", subsidy, 0)
@@ -229,7 +215,7 @@ def _one_or_each(name: str, ages: ArrayLike, size: int) -> Floats:
 def _crossing(
     sources: Sources, spending: float, least: Floats, most: Floats
 ) -> tuple[float, Floats, Floats]:
-    """Largest subsidy at which so much is spent, and due ages at it and above it.
+    """Return the largest subsidy at which so much is spent, and due ages at it and above it.
 
     The order in which costs are added moves their sum by a rounding: `spending` must lie apart from
     any sum that is meant to be equal to it.
@@ -254,5 +240,5 @@ def _crossing(
 
 
 def _reward_rate(sources: Sources, ages: Floats) -> float:
-    """Reward per epoch when each source is crawled at one and the same age for ever."""
+    """Return the reward per epoch when each source is crawled at one and the same age for ever."""
     return float((sources.state_at_age(ages) / ages).sum())

@@ -65,22 +65,10 @@ class SchedulePolicy:
 
 
 def spread_schedule(frequency: ArrayLike, budget: int, epochs: int) -> Bools:
-    """List crawls that follow given frequencies evenly, earliest deadline first.
+    """Return a list of crawls that follow given frequencies evenly, earliest deadline first.
 
-    The n-th crawl of a source is allowed from epoch (n - 1) / f and due before n / f.
-
-    Parameters
-    ----------
-    frequency : array_like, shape (N,)
-        Crawls per epoch, in [0, 1].
-    budget : int
-        Sources crawled at each epoch, from 1 to N.
-    epochs : int
-        Length of the list, at least 1.
-
-    Returns
-    -------
-    ndarray of bool, shape (N, epochs)
+    The n-th crawl of a source of frequency f, in [0, 1], is allowed from epoch (n - 1) / f and due
+    before n / f; `budget` sources are crawled at each epoch. Shape (N, epochs).
     """
     f = check_array("frequency", frequency, 0, 1)
     budget = check_integer("budget", budget, 1, f.size)
@@ -92,7 +80,7 @@ def spread_schedule(frequency: ArrayLike, budget: int, epochs: int) -> Bools:
 
 @njit(cache=True)
 def _earliest_due(frequency: Floats, budget: int, schedule: Bools) -> None:
-    """Fill a list: at each epoch the sources that are allowed and due first, ties in order."""
+    """Fill a schedule in place: of the allowed sources those due first, ties in their order."""
     size, epochs = schedule.shape
     count = np.zeros(size)
     for epoch in range(epochs):
@@ -104,14 +92,9 @@ def _earliest_due(frequency: Floats, budget: int, schedule: Bools) -> None:
 
 
 def schedule_reward(sources: Sources, schedule: ArrayLike) -> float:
-    """Long-run reward per epoch of a list that is repeated for ever, exactly.
+    """Return the exact long-run reward per epoch of a list that is repeated for ever.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    schedule : array_like of bool, shape (N, epochs)
-        Which sources are crawled at each epoch.
+    The list has shape (N, epochs): which sources are crawled at each epoch.
     """
     listed = SchedulePolicy(np.asarray(schedule)).schedule
     if listed.shape[0] != len(sources):
@@ -126,27 +109,10 @@ def schedule_reward(sources: Sources, schedule: ArrayLike) -> float:
 
 
 def best_periods(sources: Sources, budget: int, longest: int = 12) -> tuple[tuple[int, ...], float]:
-    """Find the best schedule in which every source has one constant gap, or is never crawled.
+    """Return the gaps, one a source, of the best schedule of constant gaps, and its reward.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources, at most 5.
-    budget : int
-        Most sources crawled at one epoch, from 1 to N.
-    longest : int
-        Largest gap tried.
-
-    Returns
-    -------
-    gaps : tuple of int, length N
-        Epochs between crawls of each source, 0 for never.
-    average_reward : float
-
-    Raises
-    ------
-    ValueError
-        If there are too many sources, or an argument is out of range.
+    Gaps are up to `longest`, 0 for a source that is never crawled; the reward is per epoch.
+    ValueError for more than 5 sources, or an argument out of range.
     """
     if len(sources) > 5:
         raise ValueError(f"sources must be at most 5, got {len(sources)}")
@@ -179,7 +145,7 @@ def constant_gaps(cycle: Cycle) -> bool:
 
 
 def _fits(gaps: tuple[int, ...], budget: int) -> bool:
-    """Whether start epochs exist so that no epoch has more than `budget` crawls."""
+    """Return whether start epochs exist so that no epoch has more than `budget` crawls."""
     active = [gap for gap in gaps if gap]
     epochs = np.arange(lcm(*active))
     for starts in product(*(range(gap) for gap in active[1:])):

@@ -34,14 +34,8 @@ EPSILON = float(np.finfo(float).eps)
 class StaticOptimum:
     """Best frequencies of one kind of static policy.
 
-    Attributes
-    ----------
-    frequency : ndarray, shape (N,)
-        Crawls per epoch.
-    average_reward : float
-        What the formula that was maximised says.
-    subsidy : float
-        Multiplier of the budget.
+    `frequency`, shape (N,), has crawls per epoch, `average_reward` is the value of the formula that
+    was maximised, `subsidy` the multiplier of the budget.
     """
 
     frequency: Floats
@@ -50,14 +44,9 @@ class StaticOptimum:
 
 
 def fluid_reward(sources: Sources, frequency: ArrayLike) -> float:
-    """Reward rate by the fluid formula; no feasible policy need reach it, unless 1/f is whole.
+    """Return the reward rate of frequencies in [0, 1] by the fluid formula.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    frequency : array_like, shape (N,)
-        Crawls per epoch, in [0, 1].
+    No feasible policy need reach it, unless every 1/f is a whole number.
     """
     f = _check_frequency(sources, frequency)
     gap = np.divide(1.0, f, out=np.full_like(f, np.inf), where=f > 0)
@@ -65,14 +54,9 @@ def fluid_reward(sources: Sources, frequency: ArrayLike) -> float:
 
 
 def random_reward(sources: Sources, frequency: ArrayLike) -> float:
-    """Reward rate when each source is drawn afresh at every epoch, exactly.
+    """Return the exact reward rate when each source is drawn afresh at every epoch.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    frequency : array_like, shape (N,)
-        Probability of a crawl at each epoch, in [0, 1].
+    `frequency`, shape (N,), has the probabilities.
     """
     p = _check_frequency(sources, frequency)
     left = -np.expm1(-sources.decay) + p * sources.alpha  # 1 - (1 - p) alpha
@@ -80,15 +64,7 @@ def random_reward(sources: Sources, frequency: ArrayLike) -> float:
 
 
 def fluid_frequencies(sources: Sources, budget: float) -> StaticOptimum:
-    """Maximise the fluid formula (Lefortier et al.), frequencies at most one an epoch.
-
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    budget : float
-        Cost per epoch, in (0, sum of costs].
-    """
+    """Return the frequencies in [0, 1] of the largest fluid reward (Lefortier et al.)."""
 
     def frequencies(subsidy: float) -> Floats:
         # d/df of the formula is u* (1 - (1 + z) e^-z) with z = mu / f: solved for z.
@@ -105,16 +81,9 @@ def fluid_frequencies(sources: Sources, budget: float) -> StaticOptimum:
 
 
 def random_frequencies(sources: Sources, budget: float) -> StaticOptimum:
-    """Maximise the reward of independent draws at every epoch.
+    """Return the probabilities of the largest reward of independent draws at every epoch.
 
     Drawn by systematic sampling, the sources of one epoch number exactly the budget (costs of one).
-
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    budget : float
-        Cost per epoch, in (0, sum of costs].
     """
     fade = -np.expm1(-sources.decay)
 
@@ -132,10 +101,7 @@ def random_frequencies(sources: Sources, budget: float) -> StaticOptimum:
 class RandomPolicy:
     """Draw sources at each epoch, each with its own probability (systematic sampling).
 
-    Parameters
-    ----------
-    frequency : array_like, shape (N,)
-        Probabilities in [0, 1]; their sum is the number of sources drawn.
+    `frequency`, shape (N,), has the probabilities; their sum is the number of sources drawn.
     """
 
     frequency: Floats
@@ -155,7 +121,7 @@ class RandomPolicy:
 
 
 def _check_frequency(sources: Sources, frequency: ArrayLike) -> Floats:
-    """Return one frequency a source, each in [0, 1]."""
+    """Return one frequency a source in [0, 1], or raise naming `frequency`."""
     f = check_array("frequency", frequency, 0, 1)
     if f.shape != (len(sources),):
         raise ValueError(f"frequency must have shape ({len(sources)},), got {f.shape}")
@@ -167,7 +133,7 @@ def _excess(z: float, target: float) -> float:
 
 
 def _excess_inverse(target: float, low: float) -> float:
-    """Solve 1 - (1 + z) e^-z = target for z in [low, 800]."""
+    """Return the z in [low, 800] that solves 1 - (1 + z) e^-z = target."""
     return float(brentq(_excess, low, 800.0, args=(target,), xtol=1e-300, rtol=4 * EPSILON))
 
 
@@ -177,7 +143,7 @@ def _water_fill(
     frequencies: Callable[[float], Floats],
     reward: Callable[[Sources, ArrayLike], float],
 ) -> StaticOptimum:
-    """Find the multiplier at which the best frequencies spend the budget."""
+    """Return the optimum at the multiplier at which the best frequencies spend the budget."""
     budget = check_budget(sources, budget)
     low, high = 0.0, float((sources.u_star / sources.cost).max())
     for _ in range(200):

@@ -30,12 +30,8 @@ Floats = NDArray[np.float64]
 class Comparison:
     """Several policies against the same random content.
 
-    Attributes
-    ----------
-    rewards : dict of str to ndarray, shape (replications,)
-        Average reward of each policy in each replication.
-    frequencies : dict of str to ndarray, shape (replications, N)
-        Crawls per epoch of each source.
+    By policy, `rewards` has the average reward of each replication, shape (replications,), and
+    `frequencies` the crawls per epoch of each source, shape (replications, N).
     """
 
     rewards: dict[str, Floats]
@@ -47,19 +43,19 @@ class Comparison:
         return f"Comparison({', '.join(means)}; replications={replications})"
 
     def reward(self, policy: str) -> Estimate:
-        """Average reward of a policy."""
+        """Return the average reward of a policy."""
         return Estimate.of(self.rewards[policy])
 
     def difference(self, policy: str, other: str) -> Estimate:
-        """Average reward of one policy less that of another, on common random numbers."""
+        """Return the average reward of one policy less another's, on common random numbers."""
         return Estimate.of(self.rewards[policy] - self.rewards[other])
 
     def controlled(self, policy: str, control: str, expected: float) -> Estimate:
-        """Average reward of a policy, with one whose expectation is known as control variate."""
+        """Return a policy's average reward, with one of known expectation as control variate."""
         return Estimate.of(self.rewards[policy] - self.rewards[control] + expected)
 
     def frequency(self, policy: str, arm: int) -> Estimate:
-        """Crawls per epoch of one source under a policy."""
+        """Return the crawls per epoch of one source under a policy."""
         return Estimate.of(self.frequencies[policy][:, arm])
 
 
@@ -120,27 +116,9 @@ def compare(
 def draw_contents(
     arrivals: Arrivals, horizon: int, replications: int, rng: np.random.Generator
 ) -> list[Floats]:
-    """Draw the content of several replications, as `compare` does.
+    """Draw the content of each replication, shape (N, horizon), as `compare` does.
 
-    Parameters
-    ----------
-    arrivals : Arrivals
-        N sources and the laws of their utilities.
-    horizon, replications : int
-        Epochs of each replication, and the number of replications.
-    rng : numpy.random.Generator
-        Each replication draws from its own generator, spawned from this one.
-
-    Returns
-    -------
-    list of ndarray, shape (N, horizon)
-
-    Examples
-    --------
-    >>> from analysis.ephemeral import Arrivals, four_sources
-    >>> contents = draw_contents(Arrivals(four_sources()), 10, 3, np.random.default_rng(1))
-    >>> len(contents), contents[0].shape
-    (3, (4, 10))
+    Each replication draws from its own generator, spawned from `rng`.
     """
     check_kind("arrivals", arrivals, Arrivals)
     check_kind("rng", rng, np.random.Generator)
@@ -159,24 +137,10 @@ def compare_on(
     initial_state: str | ArrayLike = "empty",
     warm_up: int = 0,
 ) -> Comparison:
-    """Run several policies on content that was drawn beforehand, so that one draw serves them all.
+    """Run several policies, which draw nothing, on the contents that `draw_contents` returned.
 
-    Parameters
-    ----------
-    contents : sequence of array_like, shape (N, horizon)
-        What each epoch brings, one a replication, from `draw_contents`.
-    sources : Sources
-        N sources.
-    policies, budget, observed, lifetime, initial_state, warm_up
-        As in `compare`; the policies draw nothing.
+    One draw then serves many comparisons. Options and errors are those of `compare`.
 
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
-
-    Examples
-    --------
     >>> from analysis.ephemeral import Arrivals, four_sources
     >>> arms = four_sources()
     >>> contents = draw_contents(Arrivals(arms), 200, 5, np.random.default_rng(1))
@@ -195,7 +159,7 @@ def compare_on(
 
 
 def _by_label(policies: Mapping[str, AnyPolicy] | Sequence[str]) -> Mapping[str, AnyPolicy]:
-    """Return policies by label, after checking those that are named."""
+    """Return policies by label; names in a list are checked and are their own labels."""
     check_kind("policies", policies, Mapping, Sequence)
     if isinstance(policies, Mapping):
         return policies
@@ -211,7 +175,7 @@ def _compare(
     draws: Iterable[tuple[Floats, np.random.Generator | None]],
     **options: Any,
 ) -> Comparison:
-    """Run every policy on every draw."""
+    """Run every policy on every draw of content, with the generator that belongs to it."""
     rewards: dict[str, list[float]] = {label: [] for label in policies}
     frequencies: dict[str, list[Floats]] = {label: [] for label in policies}
     for content, stream in draws:

@@ -26,6 +26,7 @@ from scipy.special import gammaincc, ndtr
 
 from analysis.checks import check_integer, check_number
 from analysis.ephemeral.arrivals import Utility
+from analysis.ephemeral.sources import Sources
 
 Floats = NDArray[np.float64]
 
@@ -35,20 +36,7 @@ _LONGEST = 1 << 16  # points of the finest lattice
 
 
 def stop_loss(utility: Utility, level: Floats) -> Floats:
-    """Return E (xi - level)^+ for a utility of mean one.
-
-    Parameters
-    ----------
-    utility : Utility
-        Law of xi.
-    level : ndarray
-        Levels, not negative.
-
-    Returns
-    -------
-    ndarray
-        Same shape as `level`.
-    """
+    """Return E (xi - level)^+ for a utility xi of mean one; levels are not negative."""
     z = np.asarray(level, dtype=np.float64)
     if utility.law == "deterministic":
         return np.maximum(1.0 - z, 0.0)
@@ -76,32 +64,11 @@ def stop_loss(utility: Utility, level: Floats) -> Floats:
 def content_law(
     items: float, decay: float, utility: Utility, step: float, size: int, mean_utility: float = 1.0
 ) -> Floats:
-    """Probabilities of one epoch's content on the lattice 0, h, ..., (size - 1) h.
+    """Return the probabilities of one epoch's content on the lattice 0, h, ..., (size - 1) h.
 
-    Parameters
-    ----------
-    items : float
-        Lambda T, expected number of items in an epoch; not negative.
-    decay : float
-        mu T, positive.
-    utility : Utility
-        Law of an item's utility, at mean one.
-    step : float
-        h, positive.
-    size : int
-        Number of lattice points, at least 2.
-    mean_utility : float
-        xibar, positive.
-
-    Returns
-    -------
-    ndarray, shape (size,)
-        Sums to the probability that U is below the lattice's end.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    `items` is Lambda T, `decay` mu T, `utility` the law of an item's utility at mean one, and
+    `mean_utility` xibar. The result sums to the probability that U is below the lattice's end.
+    ValueError names the argument, its value and the allowed range.
     """
     items = check_number("items", items, 0, high=1e9)
     decay = check_number("decay", decay, 0, low_open=True, high_open=True)
@@ -117,9 +84,16 @@ def content_law(
     return law
 
 
+def source_law(sources: Sources, arm: int, utility: Utility, step: float, size: int) -> Floats:
+    """Return `content_law` with the rates of one source."""
+    items, decay = sources.arrival_rate[arm] * sources.period, sources.decay[arm]
+    scale = float(sources.mean_utility[arm])
+    return content_law(float(items), float(decay), utility, step, size, scale)
+
+
 @lru_cache(maxsize=16)
 def _fine_law(items: float, decay: float, utility: Utility, step: float, size: int) -> Floats:
-    """Law of U on a lattice that is fine enough for single items, at a mean utility of one."""
+    """Return the law of U on a lattice fine enough for single items, at a mean utility of one."""
     nodes, weights = _FEW if _smooth(utility, decay) else _MANY
     fading = np.exp(-decay * 0.5 * (1.0 + nodes))
     levels = step * np.arange(size + 1)
@@ -140,7 +114,7 @@ def _fine_law(items: float, decay: float, utility: Utility, step: float, size: i
 
 
 def _smooth(utility: Utility, decay: float) -> bool:
-    """Whether few nodes integrate over an item's age to rounding."""
+    """Return whether few nodes integrate over an item's age up to rounding."""
     if utility.law == "exponential":
         return decay <= 1.5
     spread = utility.variation is not None and utility.variation >= 0.05

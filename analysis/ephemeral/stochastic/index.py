@@ -39,7 +39,7 @@ from scipy.linalg import solve_triangular
 from analysis.checks import check_integer, check_kind, check_number
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget, read_only
-from analysis.ephemeral.stochastic.content_law import content_law
+from analysis.ephemeral.stochastic.content_law import source_law
 from analysis.ephemeral.stochastic.simulation import IndexTable
 from analysis.results import NotConverged
 
@@ -48,17 +48,17 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class StochasticIndex:
-    """Index curve of one source with random content.
+    """Index curve of one source with random content, as arrays of shape (points,).
 
     Attributes
     ----------
-    state : ndarray, shape (points,)
+    state : ndarray
         Lattice of contents, from 0.
-    index : ndarray, shape (points,)
+    index : ndarray
         Whittle index in each state, per unit of cost.
-    waiting : ndarray, shape (points,)
+    waiting : ndarray
         g, what one epoch of waiting adds when the state is the threshold; at most 0.
-    frequency : ndarray, shape (points,)
+    frequency : ndarray
         Crawls per epoch when the state is the threshold.
     error : float
         Estimated largest error of `index` before its leading term was taken out.
@@ -88,19 +88,10 @@ class StochasticIndex:
 
 
 def lattice_chain(alpha: float, law: Floats) -> Floats:
-    """Transition probabilities of the content when waiting, below the end of the lattice.
+    """Return the transition probabilities of the content when waiting, below the lattice's end.
 
-    Parameters
-    ----------
-    alpha : float
-        Share of content that is left after an epoch.
-    law : ndarray, shape (points,)
-        Probabilities of one epoch's content on the lattice.
-
-    Returns
-    -------
-    ndarray, shape (points, points)
-        Rows sum to the probability of staying below the end.
+    `law`, shape (points,), has the probabilities of one epoch's content. Rows of the result, shape
+    (points, points), sum to the probability of staying below the end.
     """
     size = law.size
     chain = np.zeros((size, size))
@@ -114,23 +105,10 @@ def lattice_chain(alpha: float, law: Floats) -> Floats:
 
 
 def lattice_index(alpha: float, mean: float, law: Floats, step: float) -> tuple[Floats, ...]:
-    """Index curve of a source whose content lives on a lattice, by one LU factorisation.
+    """Return index, g and crawls per epoch with each lattice point as threshold, at a cost of one.
 
-    Parameters
-    ----------
-    alpha : float
-        Share of content that is left after an epoch.
-    mean : float
-        E U = u, the content above the lattice's end included.
-    law : ndarray, shape (points,)
-        Probabilities of one epoch's content on the lattice.
-    step : float
-        Distance of the lattice points.
-
-    Returns
-    -------
-    index, waiting, frequency : ndarray, shape (points,)
-        At a cost of one.
+    They come from one LU factorisation. `mean` is E U = u, the content above the lattice's end
+    included; `law`, shape (points,), has the probabilities of one epoch's content; `step` is h.
     """
     size = law.size
     state = step * np.arange(size)
@@ -210,14 +188,7 @@ def stochastic_index(
     previous: Floats | None = None
     while True:
         step = end / points
-        law = content_law(
-            float(sources.arrival_rate[arm] * sources.period),
-            float(sources.decay[arm]),
-            utility,
-            step,
-            points,
-            float(sources.mean_utility[arm]),
-        )
+        law = source_law(sources, arm, utility, step, points)
         curve: Floats = np.array(lattice_index(alpha, u, law, step))
         if previous is not None:
             # Halving the step divides an error of order step^2 by four.
@@ -236,13 +207,7 @@ def stochastic_index(
 
 
 def index_table(indices: Sequence[StochasticIndex]) -> IndexTable:
-    """Put the index curves of all sources in one table, to be played as a policy.
-
-    Parameters
-    ----------
-    indices : sequence of StochasticIndex
-        One curve a source.
-    """
+    """Return the index curves of all sources in one table, to be played as a policy."""
     size = max(curve.index.size for curve in indices)
     values = np.empty((len(indices), size))
     for row, curve in zip(values, indices, strict=True):
@@ -305,7 +270,7 @@ def stochastic_bound(
 
 
 def _factor(matrix: Floats, block: int = 64) -> Floats:
-    """LU factors without pivoting, in one array: L below the unit diagonal, U on and above it."""
+    """Return LU factors without pivoting in the matrix: L below its unit diagonal, U above."""
     size = len(matrix)
     for start in range(0, size, block):
         stop = min(start + block, size)
@@ -321,7 +286,7 @@ def _factor(matrix: Floats, block: int = 64) -> Floats:
 
 @njit(cache=True)
 def _factor_block(matrix: Floats) -> None:
-    """LU factors of a small matrix, in place."""
+    """Replace a small matrix by its LU factors, in place."""
     for k in range(len(matrix)):
         for i in range(k + 1, len(matrix)):
             matrix[i, k] /= matrix[k, k]
@@ -330,5 +295,5 @@ def _factor_block(matrix: Floats) -> None:
 
 
 def _sum_before(values: Floats) -> Floats:
-    """Sum the entries before each position."""
+    """Return the sum of the entries before each position."""
     return np.concatenate([[0.0], np.cumsum(values)[:-1]])

@@ -7,10 +7,10 @@ noise: ages of copies that start alike stay alike, phases never mix, and the con
 condition is met when contents are random and observed.
 
 Copies of one source at one age are alike, so a deterministic run needs only their number: its cost
-does not grow with R. A random run plays every copy, with the stochastic index of its source. Its
-gap to the bound is far smaller than its noise, so the relaxed policy is played beside it on the
-same content: with lambda* for each crawl more or fewer than the budget, that one earns the bound
-on average, and the difference of the two is nearly free of noise.
+does not grow with R. A random run plays every copy, with the stochastic index of its source. The
+policy's loss is far smaller than the noise of a run, so the relaxed policy is played beside it on
+the same content: less lambda* for each crawl above the budget, that one earns the bound on average,
+and the difference of the two is nearly free of noise.
 
 Reference: Weber and Weiss, J. Appl. Prob. 27 (1990); Verloop (2016); slides, slide on the policy.
 """
@@ -29,7 +29,7 @@ from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.kernels import mark_top, receive, tabulated_index
 from analysis.ephemeral.sources import Sources, check_unit_costs
-from analysis.ephemeral.stochastic.content_law import content_law
+from analysis.ephemeral.stochastic.content_law import source_law
 from analysis.ephemeral.stochastic.index import StochasticIndex, index_table
 from analysis.mdp.cycles import follow_to_cycle
 
@@ -44,15 +44,9 @@ _DRAWS = 8000  # lattice points that contents are drawn from
 class ReplicaRun:
     """What the index policy earns on many copies.
 
-    Attributes
-    ----------
-    average_reward : float
-        Reward per epoch and copy.
-    period : int
-        Epochs averaged over if they are one exact period, else 0.
-    relaxed_reward : float
-        What the relaxed policy earns per epoch and copy on the same content, less the subsidy for
-        each crawl above the budget; ``nan`` if it was not played.
+    `average_reward` is per epoch and copy, over one exact `period` in epochs, if that is not 0.
+    `relaxed_reward` is what the relaxed policy earns per epoch and copy on the same content, less
+    the subsidy for each crawl above the budget; ``nan`` if it was not played.
     """
 
     average_reward: float
@@ -70,29 +64,12 @@ def simulate_replicas(
     horizon: int = 4000,
     rng: np.random.Generator | None = None,
 ) -> ReplicaRun:
-    """Run the index policy on copies of each source, with expected contents.
+    """Run the index policy on copies of each of N types of source, with expected contents.
 
-    Parameters
-    ----------
-    sources : Sources
-        N types of source, with costs of one.
-    budget : float
-        Crawls per epoch and copy, in (0, N]; times `copies` it must be whole.
-    copies : int
-        Copies of each type, at least 1.
-    start : {"together", "random"}
-        All ages 1, or ages drawn uniformly from 1 to `oldest_start` for every copy.
-    oldest_start : int
-        Largest age at a random start, at least 1.
-    horizon : int
-        Epochs after which the search for a period ends; the second half is then averaged.
-    rng : numpy.random.Generator, optional
-        Needed for a random start.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    The budget is in crawls per epoch and copy, in (0, N]; times `copies` it must be whole. The
+    start is of `STARTS`: all ages 1, or drawn with `rng` from 1 to `oldest_start` for every copy.
+    After `horizon` epochs without a period the second half is averaged. ValueError names the
+    argument, its value and the allowed range.
     """
     crawls = _whole_budget(sources, budget, copies)
     check_choice("start", start, STARTS)
@@ -134,34 +111,12 @@ def simulate_random_replicas(
 ) -> ReplicaRun:
     """Run the stochastic index policy on copies of each source, with observed random contents.
 
-    Contents are drawn from their law on a fine lattice that keeps the mean.
-
-    Parameters
-    ----------
-    arrivals : Arrivals
-        N types of source, with costs of one, and the laws of their utilities.
-    curves : sequence of StochasticIndex
-        Index of each type.
-    budget : float
-        Crawls per epoch and copy, in (0, N]; times `copies` it must be whole.
-    copies : int
-        Copies of each type, at least 1.
-    horizon : int
-        Epochs, more than `warm_up`.
-    rng : numpy.random.Generator
-        Source of randomness.
-    start : {"together", "random"}
-        All copies empty, or each with its limit u* times a uniform number.
-    warm_up : int
-        Epochs left out of the average.
-    subsidy : float, optional
-        Multiplier of the relaxed problem, not negative: the relaxed policy, which crawls whatever
-        has a larger index, is then played beside the index policy on the same content.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    Contents are drawn from their law on a fine lattice that keeps the mean; `curves` has the index
+    of each of the N types. The budget is that of `simulate_replicas`; the start is of `STARTS`:
+    empty, or each copy with its limit u* times a uniform number. The first `warm_up` epochs are
+    left out of the average. With a `subsidy`, the multiplier of the relaxed problem, the relaxed
+    policy, which crawls every copy of a larger index, is played on the same content. ValueError
+    names the argument, its value and the allowed range.
     """
     sources = arrivals.sources
     crawls = _whole_budget(sources, budget, copies)
@@ -172,14 +127,7 @@ def simulate_random_replicas(
     table = index_table(curves)
     arrived = np.array([float(curve.state[-1]) for curve in curves]) / _DRAWS
     laws = [
-        content_law(
-            float(sources.arrival_rate[i] * sources.period),
-            float(sources.decay[i]),
-            law,
-            float(arrived[i]),
-            _DRAWS,
-            float(sources.mean_utility[i]),
-        )
+        source_law(sources, i, law, float(arrived[i]), _DRAWS)
         for i, law in enumerate(arrivals.laws)
     ]
     total = np.stack([np.cumsum(law) / law.sum() for law in laws])
@@ -198,7 +146,7 @@ def simulate_random_replicas(
 
 
 def _whole_budget(sources: Sources, budget: float, copies: int) -> int:
-    """Check the arguments; return the crawls per epoch."""
+    """Return the crawls per epoch, or raise naming the argument."""
     budget = check_number("budget", budget, 0, len(sources), low_open=True)
     copies = check_integer("copies", copies, 1)
     check_unit_costs(sources)
@@ -210,7 +158,7 @@ def _whole_budget(sources: Sources, budget: float, copies: int) -> int:
 
 @njit(cache=True)
 def _crawl_groups(counts: Ints, content: Floats, order: Ints, crawls: int) -> float:
-    """Crawl copies in the order of their groups, then let all others age; return the reward."""
+    """Crawl copies in the order of their groups, let all others age, and return the reward."""
     kinds, oldest = counts.shape
     fresh = np.zeros(kinds, dtype=np.int64)
     earned, left = 0.0, crawls
@@ -248,7 +196,10 @@ def _play_copies(
     relaxed: Floats,
     rng: np.random.Generator,
 ) -> None:
-    """Play every copy; `guide` speeds up drawing from the distribution functions `total`."""
+    """Play every copy, and write `rewards` and `relaxed`, one entry an epoch.
+
+    `guide` speeds up drawing from the distribution functions `total`.
+    """
     size, most = state.size, total.shape[1] - 1
     priority, work = np.empty(size), np.empty(size)
     chosen = np.zeros(size, dtype=np.bool_)

@@ -26,12 +26,8 @@ Floats = NDArray[np.float64]
 class IndexTable:
     """An index known on a grid of states, to be used as a policy.
 
-    Parameters
-    ----------
-    values : array_like, shape (N, points)
-        Index of each source in the states 0, step, 2 step, ...; continued above with slope 1/C.
-    step : array_like, shape (N,)
-        Distance of the states, positive.
+    `values`, shape (N, points), has the index of each source in the states 0, step, 2 step, ...,
+    and is continued above with slope 1/C; `step`, shape (N,), is positive.
     """
 
     values: Floats
@@ -55,14 +51,8 @@ AnyPolicy = str | IndexTable | Policy
 class RandomRun:
     """One run of a policy against random content.
 
-    Attributes
-    ----------
-    reward : ndarray, shape (horizon,)
-        Content collected at each epoch.
-    frequency : ndarray, shape (N,)
-        Crawls per epoch of each source after the warm-up.
-    warm_up : int
-        Epochs left out of the averages.
+    `reward`, shape (horizon,), is the content collected at each epoch; `frequency`, shape (N,), has
+    crawls per epoch after the warm-up, whose epochs are left out of all averages.
     """
 
     reward: Floats
@@ -155,22 +145,12 @@ def simulate_random(
     else:
         table = policy if isinstance(policy, IndexTable) else _no_table(sources)
         play(
-            rule,
-            table.values,
-            table.step,
+            rule, table.values, table.step,
             np.ascontiguousarray(np.asarray(content, dtype=np.float64).T),
-            initial_content(sources, initial_state),
-            environment.observation.age,
-            check_observed(observed, sources),
-            check_lifetime(lifetime, sources),
-            sources.decay,
-            sources.u_star,
-            sources.cost,
-            budget,
-            reward,
-            crawls,
-            warm_up,
-        )
+            initial_content(sources, initial_state), environment.observation.age,
+            check_observed(observed, sources), check_lifetime(lifetime, sources),
+            sources.decay, sources.u_star, sources.cost, budget, reward, crawls, warm_up,
+        )  # fmt: skip
     return RandomRun(reward, crawls / (environment.horizon - warm_up), warm_up)
 
 

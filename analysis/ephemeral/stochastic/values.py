@@ -26,7 +26,7 @@ from analysis.checks import check_integer, check_number
 from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.sources import Sources, read_only
-from analysis.ephemeral.stochastic.content_law import content_law
+from analysis.ephemeral.stochastic.content_law import source_law
 from analysis.mdp import policy_iteration, solve_discounted
 from analysis.results import AverageSolution, DiscountedSolution, NotConverged
 
@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 @brief
 @dataclass(frozen=True, eq=False)
 class RandomSource:
-    """One source with random content, on a lattice.
+    """One source with random content, on a lattice of points.
 
     Attributes
     ----------
@@ -45,9 +45,9 @@ class RandomSource:
     alpha, mean, cost : float
         Share left after an epoch, u = E U, and C.
     chain : ndarray, shape (points, points)
-        Law of alpha x + U for each content x; what passes the end is put there.
+        Law of alpha x + U for each content x; the probability of more is that of the last point.
     excess : ndarray, shape (points,)
-        Mean of what passes the end.
+        Mean of the content above the last point.
     """
 
     state: Floats
@@ -62,32 +62,17 @@ class RandomSource:
             read_only(array)
 
     def ahead(self, value: Floats) -> Floats:
-        """E V(alpha x + U) for each content x; shape (points,). Entry 0 is E V(U)."""
+        """Return E V(alpha x + U) for each content x; shape (points,). Entry 0 is E V(U)."""
         return self.chain @ value + self.excess
 
 
 def random_source(
     sources: Sources, arm: int, utility: Utility, *, points: int = 400, reach: float = 8.0
 ) -> RandomSource:
-    """Put one source on a lattice.
+    """Put source number `arm` on a lattice of at least 20 points.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    arm : int
-        Which one, from 0.
-    utility : Utility
-        Law of an item's utility, with a finite second moment.
-    points : int
-        Lattice points, at least 20.
-    reach : float
-        The lattice ends so many standard deviations of a never crawled source above u*.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    The utility has a finite second moment; the lattice ends `reach` standard deviations of a never
+    crawled source above u*. ValueError names the argument, its value and the allowed range.
     """
     arm = check_integer("arm", arm, 0, len(sources) - 1)
     points = check_integer("points", points, 20)
@@ -98,9 +83,7 @@ def random_source(
     variance = float(Arrivals(sources, utility).variance[arm])
     end = float(sources.u_star[arm]) + reach * np.sqrt(variance / (1 - alpha**2))
     step = end / (points - 1)
-    items, decay = float(sources.arrival_rate[arm] * sources.period), float(sources.decay[arm])
-    scale = float(sources.mean_utility[arm])
-    law = content_law(items, decay, utility, step, points, scale)
+    law = source_law(sources, arm, utility, step, points)
     state = step * np.arange(points)
     beyond = max(0.0, 1.0 - float(law.sum()))  # above the lattice, with this first moment
     moment = max(0.0, mean - float(law @ state))
@@ -122,28 +105,9 @@ def random_source(
 def discounted_random_value(
     source: RandomSource, subsidy: float, discount: float
 ) -> DiscountedSolution:
-    """Solve (20).
+    """Solve (20): V_d and the best action (1 for a crawl) in each state.
 
-    Parameters
-    ----------
-    source : RandomSource
-        The source.
-    subsidy : float
-        lambda, paid per unit of cost in an epoch without a crawl.
-    discount : float
-        In (0, 1).
-
-    Returns
-    -------
-    DiscountedSolution
-        V_d and the best action (1 for a crawl) in each state.
-
-    Raises
-    ------
-    ValueError
-        If the discount is out of range.
-    NotConverged
-        If policy iteration does not settle.
+    ValueError if the discount is not in (0, 1), NotConverged if policy iteration does not settle.
     """
     subsidy = check_number("subsidy", subsidy, low_open=True, high_open=True)
     discount = check_number("discount", discount, 0, 1, low_open=True, high_open=True)
@@ -154,25 +118,10 @@ def discounted_random_value(
 def average_random_value(source: RandomSource, subsidy: float) -> AverageSolution:
     """Solve (21) with the term after a crawl restored, E V(U) = 0.
 
-    Parameters
-    ----------
-    source : RandomSource
-        The source.
-    subsidy : float
-        lambda; the threshold that belongs to it must lie on the lattice.
-
-    Returns
-    -------
-    AverageSolution
-        beta as `gain`, V as `bias` (it is E V(U) that is zero, not V in a state), and the best
-        action (1 for a crawl) in each state.
-
-    Raises
-    ------
-    ValueError
-        If the subsidy is not finite.
-    NotConverged
-        If policy iteration does not settle.
+    The solution has beta as `gain`, V as `bias` (it is E V(U) that is zero, not V in a state), and
+    the best action (1 for a crawl) in each state. The threshold that belongs to the subsidy must
+    lie on the lattice. ValueError if the subsidy is not finite, NotConverged if policy iteration
+    does not settle.
     """
     subsidy = check_number("subsidy", subsidy, low_open=True, high_open=True)
     transitions, rewards = _decision_problem(source, subsidy, 1.0)
@@ -182,26 +131,10 @@ def average_random_value(source: RandomSource, subsidy: float) -> AverageSolutio
 
 
 def stopping_value(source: RandomSource, waiting: float) -> Floats:
-    """Solve W = max(x, g + E W(alpha x + U)) for a given g, by policy iteration.
+    """Return W = max(x, g + E W(alpha x + U)) in each state, by policy iteration.
 
-    Parameters
-    ----------
-    source : RandomSource
-        The source.
-    waiting : float
-        g, what an epoch of waiting earns; negative.
-
-    Returns
-    -------
-    ndarray, shape (points,)
-        W in each state.
-
-    Raises
-    ------
-    ValueError
-        If g is not negative.
-    NotConverged
-        If policy iteration does not settle.
+    `waiting` is g, what an epoch of waiting earns; ValueError if it is not negative, NotConverged
+    if policy iteration does not settle.
     """
     waiting = check_number("waiting", waiting, high=0, low_open=True, high_open=True)
     stop = np.ones(source.state.size, dtype=bool)
@@ -219,18 +152,7 @@ def stopping_value(source: RandomSource, waiting: float) -> Floats:
 def discount_to_crawl(source: RandomSource, policy: ArrayLike, factor: float) -> Floats:
     """Return E factor^tau from each state, tau being the epochs until the first crawl.
 
-    Parameters
-    ----------
-    source : RandomSource
-        The source.
-    policy : array_like of int, shape (points,)
-        1 where it is crawled.
-    factor : float
-        In [0, 1).
-
-    Returns
-    -------
-    ndarray, shape (points,)
+    The policy is 1 in the states in which the source is crawled; the factor is in [0, 1).
     """
     factor = check_number("factor", factor, 0, 1, high_open=True)
     crawl = np.asarray(policy) == 1
@@ -242,9 +164,9 @@ def discount_to_crawl(source: RandomSource, policy: ArrayLike, factor: float) ->
 def _decision_problem(
     source: RandomSource, subsidy: float, discount: float
 ) -> tuple[Floats, Floats]:
-    """Transitions and rewards of waiting (0) and crawling (1).
+    """Return transitions and rewards of waiting (0) and crawling (1).
 
-    What content beyond the lattice's end adds to the value stands in the rewards.
+    What content beyond the lattice's end adds to the value is part of the rewards.
     """
     fresh = np.broadcast_to(source.chain[0], source.chain.shape)
     wait = source.cost * subsidy + discount * source.excess

@@ -87,28 +87,9 @@ def index_from_passages(
 
         g = (a - E_a X) / E_a epochs,   C gamma(a) = E_0 X + g E_0 epochs.
 
-    Parameters
-    ----------
-    content : array_like, shape (epochs,)
-        Content that arrives in each epoch, divided into 20 batches.
-    alpha : float
-        Share of content that is left after an epoch.
-    state : float
-        Positive content at which the index is wanted.
-    cost : float
-        C, positive.
-
-    Returns
-    -------
-    Estimate
-        Over the batches, each a ratio estimate.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
-    NotConverged
-        If the content hardly ever reaches the state within a batch.
+    `content`, shape (epochs,), arrives in each epoch and is divided into 20 batches, each of which
+    gives a ratio estimate; `alpha` of it is left after an epoch. State and cost are positive, else
+    ValueError; NotConverged if the content hardly ever reaches the state within a batch.
     """
     state = check_number("state", state, 0, low_open=True, high_open=True)
     cost = check_number("cost", cost, 0, low_open=True, high_open=True)
@@ -128,7 +109,7 @@ def index_from_passages(
 
 @njit(cache=True)
 def _passages(content: Floats, alpha: float, start: float, level: float) -> tuple:
-    """Count passages from `start` to `level` or more; sum their content and epochs."""
+    """Return the passages from `start` to `level` or more, and sums of their content and epochs."""
     passages, total, waits, x, since = 0, 0.0, 0, start, 0
     for arrived in content:
         x = alpha * x + arrived
@@ -142,7 +123,7 @@ def _passages(content: Floats, alpha: float, start: float, level: float) -> tupl
 
 
 def _tie(mu: Decimal, x: Decimal, u_star: Decimal) -> Decimal:
-    """Subsidy, times the cost, at which crawling and waiting tie."""
+    """Return the subsidy, times the cost, at which crawling and waiting tie."""
     if x >= u_star:
         return x
 
@@ -161,7 +142,7 @@ def _tie(mu: Decimal, x: Decimal, u_star: Decimal) -> Decimal:
 
 
 def _best(content: Callable[[int], Decimal], price: Decimal) -> int:
-    """Argument k >= 1 that maximises content(k) - price k, for a concave content."""
+    """Return the k >= 1 that maximises content(k) - price k, for a concave content."""
     high = 1
     while content(high + 1) - content(high) > price:
         high *= 2

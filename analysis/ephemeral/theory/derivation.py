@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from analysis.checks import check_array, check_choice, check_integer, check_number
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.sources import Sources
+from analysis.ephemeral.theory.structure import waits
 from analysis.mdp.cycles import maximum_mean_cycle
 
 Floats = NDArray[np.float64]
@@ -41,30 +42,9 @@ def finite_horizon_value(
 ) -> Floats:
     """Return V_n of section 4 for one source with u* = C = 1, as a maximum of lines.
 
-    Parameters
-    ----------
-    decay : float
-        mu T, positive.
-    subsidy : float
-        Reward of an epoch without a crawl.
-    discount : float
-        In (0, 1).
-    horizon : int
-        n, not negative.
-    state : array_like
-        Contents in [0, 1].
-    last : {"crawl", "best"}
-        V_0(x) = x, as the report prints, or max(x, lambda), as it defines V_n.
-
-    Returns
-    -------
-    ndarray
-        Same shape as `state`.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    `decay` is mu T, `horizon` n, and the states are from 0 to 1. V_0 is x, as the report prints,
+    for "crawl" as `last`, and max(x, lambda), as it defines V_n, for "best". ValueError names the
+    argument, its value and the allowed range.
     """
     decay = check_number("decay", decay, 0, low_open=True)
     discount = check_number("discount", discount, 0, 1, low_open=True, high_open=True)
@@ -87,78 +67,29 @@ def value_at_gain(decay: float, subsidy: float, gain: float, state: ArrayLike) -
     """Return the solution V of (10) for any number in the place of the gain, with u* = C = 1.
 
     It is max over tau of (lambda - gain) tau + x_tau - gain, and is 0 at u only for the true gain.
-
-    Parameters
-    ----------
-    decay : float
-        mu T, at least 1e-3.
-    subsidy : float
-        Reward of an epoch without a crawl.
-    gain : float
-        More than `subsidy`.
-    state : array_like
-        Contents in [0, 1].
-
-    Returns
-    -------
-    ndarray
-        Same shape as `state`.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    `decay` is mu T, at least 1e-3; the gain is more than the subsidy; states are from 0 to 1.
+    ValueError names the argument, its value and the allowed range.
     """
-    decay = check_number("decay", decay, 1e-3)
+    content, wait = waits(decay, state)
     gain = check_number("gain", gain, subsidy, low_open=True)
-    x = check_array("state", state, 0, 1)
-    wait = np.arange(np.ceil(40.0 / decay) + 2)
-    content = 1.0 - (1.0 - x[..., None]) * np.exp(-decay * wait)
     return ((subsidy - gain) * wait + content).max(axis=-1) - gain
 
 
 def gain_by_solver(decay: float, subsidy: float) -> float:
     """Return the gain of one source with u* = C = 1, by policy iteration on its orbit.
 
-    Parameters
-    ----------
-    decay : float
-        mu T, at least 0.05.
-    subsidy : float
-        Reward of an epoch without a crawl.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    `decay` is mu T, at least 0.05, else ValueError.
     """
     _, successors, rewards = orbit_problem(decay, subsidy)
     return float(maximum_mean_cycle(successors, rewards)[0].gain)
 
 
 def orbit_problem(decay: float, subsidy: float) -> tuple[Floats, NDArray[np.int64], Floats]:
-    """Return the problem of one source with u* = C = 1 on the states after a crawl.
+    """Return contents, next states and rewards of one source with u* = C = 1 after a crawl.
 
-    Parameters
-    ----------
-    decay : float
-        mu T, at least 0.05.
-    subsidy : float
-        Reward of an epoch without a crawl.
-
-    Returns
-    -------
-    content : ndarray, shape (ages,)
-        Content of each state; the last is u* to machine precision.
-    successors : ndarray of int, shape (2, ages)
-        State that waiting and crawling lead to.
-    rewards : ndarray, shape (2, ages)
-        Rewards of waiting and of crawling.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    States are the ages 1, 2, ..., until the content is u* to machine precision; next states and
+    rewards of waiting and of crawling have shape (2, ages). `decay` is mu T, at least 0.05, else
+    ValueError.
     """
     decay = check_number("decay", decay, 0.05)
     ages = int(np.ceil(40.0 / decay)) + 1
@@ -171,23 +102,8 @@ def orbit_problem(decay: float, subsidy: float) -> tuple[Floats, NDArray[np.int6
 def index_as_maximum(sources: Sources, state: ArrayLike, ages: int = 2000) -> Floats:
     """Return the Whittle index below u* as the maximum of its lines, one for each age.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    state : array_like, shape (..., N)
-        Contents, not above u*.
-    ages : int
-        Number of ages; large enough if alpha^ages is less than 1 - x/u*.
-
-    Returns
-    -------
-    ndarray, shape (..., N)
-
-    Raises
-    ------
-    ValueError
-        If a state is negative or above u*.
+    States have shape (..., N); ValueError if one is negative or above u*. `ages` is large enough if
+    alpha^ages is less than 1 - x/u*.
     """
     x = check_array("state", state, 0)
     if (x > sources.u_star).any():
@@ -203,32 +119,11 @@ def index_as_maximum(sources: Sources, state: ArrayLike, ages: int = 2000) -> Fl
 def run_from_above(
     sources: Sources, budget: int, excess: ArrayLike, epochs: int, *, above: str = "definition"
 ) -> tuple[Floats, Floats]:
-    """Run the index policy from contents that may be above u*.
+    """Return the reward of each epoch and the crawls of each source under the index policy.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    budget : int
-        M, sources crawled at each epoch.
-    excess : array_like, shape (N,)
-        X - u* at the start; at least -u*.
-    epochs : int
-        Length of the run.
-    above : {"definition", "printed"}
-        Index from u* on: x/C, by definition, or 0, by the log^+ of Theorem 1.
-
-    Returns
-    -------
-    reward : ndarray, shape (epochs,)
-        Content collected at each epoch.
-    crawls : ndarray, shape (N,)
-        Number of crawls of each source.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    `excess`, shape (N,), is X - u* at the start and may be positive; at least -u*. The index from
+    u* on is x/C for "definition" as `above`, and 0, by the log^+ of Theorem 1, for "printed".
+    ValueError names the argument, its value and the allowed range.
     """
     budget = check_integer("budget", budget, 1, len(sources))
     epochs = check_integer("epochs", epochs, 1)

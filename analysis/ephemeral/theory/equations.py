@@ -60,10 +60,7 @@ def equation_residuals(
 ) -> EquationResiduals:
     """Insert the value functions into the dynamic programs of sections 4 and 5.
 
-    Parameters
-    ----------
-    decays, subsidies, discounts : sequence of float
-        mu T; C lambda in units of u*, in (0, 1); discount factors.
+    `decays` are mu T, `subsidies` C lambda in units of u*, in (0, 1).
     """
     rows = [_residuals(d, c, discounts) for d in decays for c in subsidies]
     return EquationResiduals(*np.max(rows, axis=0).tolist())
@@ -118,19 +115,10 @@ def constant_policies(decays: Sequence[float], subsidies: Sequence[float]) -> pd
     """Solve one source by policy iteration at subsidies from below the first index to above u*/C.
 
     Half and one and a half times the index of u, and 1.2 and 1.5 in units of u*/C, are added to the
-    subsidies, so that sources that are always and never crawled are among those solved.
-
-    Parameters
-    ----------
-    decays, subsidies : sequence of float
-        mu T, at least 0.05; C lambda in units of u*.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row each: ``decay``, ``subsidy``, ``gain``, ``fresh`` (u), least and largest value
-        ``low`` and ``high`` of x - V(alpha x + u) over the states, and its value at ``u`` and at
-        ``u_star``; V(u) = 0.
+    subsidies, so that sources that are always and never crawled are among those solved. Decays mu T
+    are at least 0.05. One row each: ``decay``, ``subsidy``, ``gain``, ``fresh`` (u), least and
+    largest value ``low`` and ``high`` of x - V(alpha x + u) over the states, and its value at ``u``
+    and at ``u_star``; V(u) = 0.
     """
     rows = []
     for decay in decays:
@@ -146,18 +134,10 @@ def constant_policies(decays: Sequence[float], subsidies: Sequence[float]) -> pd
 
 
 def ends_of_interval(solved: pd.DataFrame) -> pd.DataFrame:
-    """Return lambda_m of (13) and lambda_M of (14) for each decay, from the solved subsidies.
+    """Return lambda_m of (13) and lambda_M of (14), one row a decay, from `constant_policies`.
 
-    Parameters
-    ----------
-    solved : pandas.DataFrame
-        As `constant_policies` returns it.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a decay: ``lambda_m``, the least solved subsidy of at least the maximum, and
-        ``lambda_M``, the largest of at most the minimum, of x - V(alpha x + u).
+    ``lambda_m`` is the least solved subsidy of at least the maximum, and ``lambda_M`` the largest
+    of at most the minimum, of x - V(alpha x + u).
     """
     slack = 1e-9
     first = solved[solved.subsidy >= solved.high - slack].groupby("decay").subsidy.min()
@@ -170,19 +150,9 @@ def finite_horizon_checks(
 ) -> tuple[float, float, float]:
     """Compare V_n with its limit, from V_0 = x as printed and from max(x, C lambda).
 
-    Parameters
-    ----------
-    decays, subsidies, discounts : sequence of float
-        mu T; C lambda in units of u*; discount factors.
-
-    Returns
-    -------
-    start : float
-        Largest distance of the printed V_0 = x from V_0 by the definition of V_n, in units of u*.
-    excess : float
-        Largest distance of V_20 from the limit beyond delta^10 times that of V_10.
-    bend : float
-        Least second difference of V_20.
+    Returns the largest distance of the printed V_0 = x from V_0 by the definition of V_n, in units
+    of u*; the largest distance of V_20 from the limit beyond delta^10 times that of V_10; and the
+    least second difference of V_20.
     """
     x = np.linspace(0, 1, _CONTENTS)
     starts, excess, bends = [], [], []
@@ -203,26 +173,10 @@ def finite_horizon_checks(
 
 
 def count_passages(sources: Sources, state: ArrayLike, *, fresh: bool) -> NDArray[np.int64]:
-    """Count the epochs until an uncrawled source holds a content, as (16) defines eta.
+    """Return the epochs until an uncrawled source holds a content, as (16) defines eta.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    state : array_like, shape (K, N)
-        Contents to reach, in (0, u*).
-    fresh : bool
-        Start from X(0) = u, as the report says before (15), rather than from 0.
-
-    Returns
-    -------
-    ndarray of int, shape (K, N)
-        First time t with X(t) of at least the content.
-
-    Raises
-    ------
-    ValueError
-        Naming the first content that is never reached.
+    The contents to reach, shape (K, N), are in (0, u*), else ValueError; the start is u for
+    `fresh`, as the report says before (15), rather than 0.
     """
     goal = check_array("state", state, 0, low_open=True)
     if (goal >= sources.u_star).any():
@@ -236,21 +190,9 @@ def count_passages(sources: Sources, state: ArrayLike, *, fresh: bool) -> NDArra
 
 
 def tie_residuals(decays: Sequence[float], cases: int, rng: np.random.Generator) -> tuple:
-    """Compare (17) and (18) with the gain of the dynamic program at random ties.
+    """Return the largest differences of (17) and (18) from the gain at random ties, in units of u*.
 
-    Parameters
-    ----------
-    decays : sequence of float
-        mu T to choose from.
-    cases : int
-        Random states, at least 1.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    gain, tie : float
-        Largest differences, in units of u*.
+    The gain is that of the dynamic program; `decays` are mu T to choose from.
     """
     cases = check_integer("cases", cases, 1)
     gains, ties = [], []

@@ -57,16 +57,8 @@ def index_checks(
 ) -> IndexChecks:
     """Compare the formulas of section 6 with counts, recursions and the dynamic program.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources of cost one.
-    decays : sequence of float
-        mu T of the random ties.
-    cases : int
-        Random contents of each source, at least 1.
-    rng : numpy.random.Generator
-        Source of randomness.
+    The sources have costs of one and `cases` random contents each; `decays` are mu T of random
+    ties.
     """
     cases = check_integer("cases", cases, 1)
     contents = rng.uniform(0.001, 0.999, (cases, 1)) * sources.u_star

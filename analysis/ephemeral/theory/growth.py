@@ -41,10 +41,7 @@ class ModelChecks:
 def model_checks(by_period: Mapping[float, Sources]) -> ModelChecks:
     """Compare the model's equations with the growth of content, integrated numerically.
 
-    Parameters
-    ----------
-    by_period : mapping of float to Sources
-        The same sources with several periods T.
+    `by_period` has the same sources with several periods T.
     """
     sources = by_period[1.0]
     content = np.zeros(len(sources))
@@ -87,19 +84,9 @@ def _fade(rate: Floats, period: float) -> Floats:
 
 
 def growth_error(sources: Sources, share: float) -> float:
-    """Integrate the growth of expected content over one epoch, and compare it with (2) and (3).
+    """Return the largest relative difference of (2) and (3) from content integrated over an epoch.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    share : float
-        Content at the start in units of u*; 0 is an empty source, as in (3).
-
-    Returns
-    -------
-    float
-        Largest relative difference.
+    The content at the start is `share` u*; 0 is an empty source, as in (3).
     """
     limit = sources.u_star
     flow = solve_ivp(
@@ -134,12 +121,7 @@ def step(content: Floats, crawl: BoolLike) -> Floats:
 def transient_checks(runs: int, epochs: int, rng: np.random.Generator) -> TransientChecks:
     """Follow contents under random controls, from starts below and above u*, with alpha = 0.7.
 
-    Parameters
-    ----------
-    runs, epochs : int
-        Number and length of the runs, at least 2 and 1; every other one starts below u*.
-    rng : numpy.random.Generator
-        Source of randomness.
+    There are at least 2 runs; every other one starts below u*.
     """
     runs = check_integer("runs", runs, 2)
     epochs = check_integer("epochs", epochs, 1)

@@ -37,13 +37,7 @@ _BUDGETS = (1, 2, 3)
 
 
 def as_printed(state: ArrayLike, action: ArrayLike) -> float:
-    """Return the limit superior of (1/t) sum over m = 0, ..., t of state(t) action(m).
-
-    Parameters
-    ----------
-    state, action : array_like, shape (epochs,)
-        The factor with the index t in print, and the one with the index of the sum.
-    """
+    """Return the limit superior of (1/t) sum over m = 0, ..., t of state(t) action(m)."""
     t = np.arange(1, np.size(state))
     values = np.asarray(state)[1:] * np.cumsum(action)[1:] / t
     return float(values[t.size // 2 :].max())
@@ -59,14 +53,7 @@ def as_meant(state: ArrayLike, action: ArrayLike) -> float:
 def dual_value(sources: Sources, budget: float, subsidy: float) -> float:
     """Return the dual function, lambda M + sum over sources of max(0, max_k (X_k - lambda C) / k).
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    budget : float
-        M, cost per epoch.
-    subsidy : float
-        lambda; negative if crawling is rewarded.
+    The budget is M in cost per epoch; the subsidy lambda is negative if crawling is rewarded.
     """
     ages = np.arange(1, 400)[:, None]
     terms = (sources.state_at_age(ages) - subsidy * sources.cost) / ages
@@ -76,22 +63,9 @@ def dual_value(sources: Sources, budget: float, subsidy: float) -> float:
 def occupation_optimum(sources: Sources, budget: float, ages: int = 150) -> float:
     """Return the largest average reward under the average constraint, by linear programming.
 
-    The variables are the rates at which each source completes cycles of each age; the cycles of a
-    source take at most all epochs, and their cost is at most the budget.
-
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    budget : float
-        M, cost per epoch.
-    ages : int
-        Longest cycle.
-
-    Raises
-    ------
-    NotConverged
-        If the programme is not solved.
+    The variables are the rates at which each source completes cycles of each age, up to `ages`; the
+    cycles of a source take at most all epochs, and their cost is at most the budget. NotConverged
+    if the programme is not solved.
     """
     age = np.arange(1, check_integer("ages", ages, 1) + 1)
     size = len(sources)
@@ -107,12 +81,7 @@ def occupation_optimum(sources: Sources, budget: float, ages: int = 150) -> floa
 def worst_duality_gap(sets: int, rng: np.random.Generator) -> float:
     """Return the largest relative difference of dual bound and linear programme on random sets.
 
-    Parameters
-    ----------
-    sets : int
-        Number of sets, of two to five sources with costs.
-    rng : numpy.random.Generator
-        Source of randomness.
+    The sets have two to five sources with costs.
     """
     gaps = []
     for number in range(check_integer("sets", sets, 1)):
@@ -153,18 +122,9 @@ class RelaxationChecks:
 def relaxation_checks(
     sources: Sources, policy: Policy | str, sets: int, rng: np.random.Generator
 ) -> RelaxationChecks:
-    """Compute the checks for the index policy and the relaxed problem on given sources.
+    """Compute the checks for the index policy and the relaxed problem on at least four sources.
 
-    Parameters
-    ----------
-    sources : Sources
-        At least four sources.
-    policy : Policy or str
-        The index policy.
-    sets : int
-        Random sets for the duality gap.
-    rng : numpy.random.Generator
-        Source of randomness of these sets.
+    The duality gap is the largest on so many random `sets`.
     """
     spent, ordered = {}, True
     for m in _BUDGETS:
@@ -213,12 +173,7 @@ class Runs:
 def runs_to_read(sources: Sources, gaps: tuple[int, int] = (3, 1)) -> Runs:
     """Return the runs on which the sums of sections 2 and 3 are evaluated.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    gaps : tuple of int
-        Ages at which source 1 is crawled, in turn.
+    Source 1 is crawled at the ages `gaps` in turn.
     """
     size = len(sources)
     bursts = np.tile([float(sources.cost.sum()), *[0.0] * (size - 1)], _EPOCHS // size)
@@ -248,12 +203,7 @@ def discounted_run(
 ) -> Discounted:
     """Run the maximiser of (8) from u, and one fixed control from two starts.
 
-    Parameters
-    ----------
-    decay, subsidy, discount : float
-        mu T; C lambda in units of u*; delta.
-    epochs : int
-        Length of the runs.
+    `decay` is mu T, `subsidy` C lambda in units of u*, `discount` delta, `epochs` the length.
     """
     alpha, fresh = np.exp(-decay), -np.expm1(-decay)
 

@@ -29,58 +29,21 @@ Floats = NDArray[np.float64]
 
 
 def discounted_value(decay: float, subsidy: float, discount: float, state: ArrayLike) -> Floats:
-    """Value function (8) of one source with u* = C = 1.
+    """Return the value function (8) of one source with u* = C = 1, in states from 0 to 1.
 
-    Parameters
-    ----------
-    decay : float
-        mu T, positive.
-    subsidy : float
-        Reward of an epoch without a crawl.
-    discount : float
-        In (0, 1).
-    state : array_like
-        Contents in [0, 1].
-
-    Returns
-    -------
-    ndarray
-        Same shape as `state`.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    `decay` is mu T. ValueError names the argument, its value and the allowed range.
     """
     return _discounted(decay, subsidy, discount, state)[0]
 
 
 def average_value(decay: float, subsidy: float, state: ArrayLike) -> tuple[Floats, float]:
-    """Relative values and gain of (10) for one source with u* = C = 1.
+    """Return the values V of (10), with V(u) = 0, and the gain beta of one source with u* = C = 1.
 
-    Parameters
-    ----------
-    decay : float
-        mu T, positive.
-    subsidy : float
-        Reward of an epoch without a crawl; below u* = 1, where never crawling takes over.
-    state : array_like
-        Contents in [0, 1].
-
-    Returns
-    -------
-    value : ndarray
-        V, with V(u) = 0; same shape as `state`.
-    gain : float
-        beta.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the allowed range.
+    `decay` is mu T; the states are from 0 to 1; the subsidy is below u* = 1, where never crawling
+    takes over. ValueError names the argument, its value and the allowed range.
     """
     subsidy = check_number("subsidy", subsidy, high=1, low_open=True, high_open=True)
-    content, wait = _waits(decay, state)
+    content, wait = waits(decay, state)
     fresh = -np.expm1(-decay * (wait + 1.0))
     gain = float(((fresh + subsidy * wait) / (wait + 1.0)).max())
     value = ((subsidy - gain) * wait + content).max(axis=-1) - gain
@@ -90,7 +53,7 @@ def average_value(decay: float, subsidy: float, state: ArrayLike) -> tuple[Float
 def crawl_advantage(decay: float, subsidy: float, state: ArrayLike) -> Floats:
     """Return x - V(alpha x + u) - lambda, the advantage of crawling now over waiting one epoch.
 
-    The source is passive where this is negative. See `average_value` for the parameters.
+    The source is passive where this is negative. Arguments are those of `average_value`.
     """
     x = check_array("state", state, 0, 1)
     following = 1.0 - (1.0 - x) * np.exp(-decay)
@@ -103,37 +66,27 @@ def lemma_checks(
     discounts: Sequence[float],
     points: int = 60,
 ) -> pd.DataFrame:
-    """Measure the report's Lemmas 1 to 5 and Corollary 1 over a grid.
+    """Measure the report's Lemmas 1 to 5 and Corollary 1, one row for each mu T and subsidy.
 
-    Every column is a margin that is not negative (up to rounding) where its statement holds.
+    Decays are at least 1e-3, subsidies in units of u*/C, in (0, 1) and increasing; `points` is the
+    number of contents between u and u*. Every column is a margin that is not negative (up to
+    rounding) where its statement holds:
 
-    Parameters
-    ----------
-    decays, subsidies, discounts : sequence of float
-        mu T of at least 1e-3; lambda in units of u*/C, in (0, 1), increasing; discount factors.
-    points : int
-        Contents between u and u*.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row for each decay and subsidy, with columns
-
-        ``lipschitz``            Lemma 1 (2): 1 - steepest slope of V_d, over all discounts
-        ``printed_constant``     (1 - alpha d)^tau / (1 - alpha), as printed, less the true slope
-                                 (alpha d)^tau: negative, so that the printed constant is no bound
-        ``printed_control``      (alpha d)^tau for a control optimal from x, less the slope of the
-                                 chord of V_d from x to u*: negative, so that this control gives no
-                                 bound from above
-        ``discounted_monotone``  Lemma 1 (3): least slope of V_d
-        ``discounted_convex``    Lemma 1 (3): least second difference of V_d
-        ``vanishing_discount``   1e-3 - |V_d - V_d(u) - V|, at 1 - d = 1e-7
-        ``monotone``, ``convex`` Lemma 2 (1): the same of V
-        ``slope``                Corollary 1: least slope of x - V(alpha x + u), less 1 - alpha
-        ``threshold``            Lemma 5: minus the number of changes from active to passive
-        ``nested``               Lemma 4: how much the advantage of crawling falls when lambda
-                                 rises to the next subsidy, at least (``nan`` in the last row)
-        ``gain``                 beta - max(lambda, u), positive strictly between the two indices
+    ``lipschitz``            Lemma 1 (2): 1 - steepest slope of V_d, over all discounts
+    ``printed_constant``     (1 - alpha d)^tau / (1 - alpha), as printed, less the true slope
+                             (alpha d)^tau: negative, so that the printed constant is no bound
+    ``printed_control``      (alpha d)^tau for a control optimal from x, less the slope of the
+                             chord of V_d from x to u*: negative, so that this control gives no
+                             bound from above
+    ``discounted_monotone``  Lemma 1 (3): least slope of V_d
+    ``discounted_convex``    Lemma 1 (3): least second difference of V_d
+    ``vanishing_discount``   1e-3 - |V_d - V_d(u) - V|, at 1 - d = 1e-7
+    ``monotone``, ``convex`` Lemma 2 (1): the same of V
+    ``slope``                Corollary 1: least slope of x - V(alpha x + u), less 1 - alpha
+    ``threshold``            Lemma 5: minus the number of changes from active to passive
+    ``nested``               Lemma 4: how much the advantage of crawling falls when lambda
+                             rises to the next subsidy, at least (``nan`` in the last row)
+    ``gain``                 beta - max(lambda, u), positive strictly between the two indices
     """
     rows = []
     for decay in decays:
@@ -182,7 +135,7 @@ def _discounted(
 ) -> tuple[Floats, Floats]:
     """Return the value function (8), and the wait before the first crawl (``inf`` for never)."""
     discount = check_number("discount", discount, 0, 1, low_open=True, high_open=True)
-    content, wait = _waits(decay, state)
+    content, wait = waits(decay, state)
     fresh = -np.expm1(-decay * (wait + 1.0))
     lost = -np.expm1(wait * np.log(discount))  # 1 - d^tau
     kept = subsidy * lost / (1.0 - discount)
@@ -194,7 +147,7 @@ def _discounted(
     return np.maximum(value, never), np.where(value > never, values.argmax(axis=-1), np.inf)
 
 
-def _waits(decay: float, state: ArrayLike) -> tuple[Floats, Floats]:
+def waits(decay: float, state: ArrayLike) -> tuple[Floats, Floats]:
     """Return the content after waits of 0, 1, ... epochs up to its limit, and these waits."""
     decay = check_number("decay", decay, 1e-3, high_open=True)
     x = check_array("state", state, 0, 1)
