@@ -154,7 +154,7 @@ def learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
     """Add what crawls found to the running sums and estimate anew.
 
     `age` is of all arms. `aged` is the sum of worth times age of the items found, ``nan`` where
-    only their sum of worths is seen. A crawl at age 0 must find nothing and says nothing. The sums
+    only their sum of worths is seen. A crawl at age 0 must find nothing and is ignored. The sums
     of an arm fade by the epochs since its last crawl, which is its age.
     """
     state.epoch[0] += 1

@@ -24,7 +24,7 @@ OVERDUE = 0.75
 PRICE_STEP = 0.02
 #: Epochs after which the pair of largest gain is searched anew.
 STALE = 50
-#: The floor grows like log t to this power, above 1 as the proof asks.
+#: The floor grows like log t to this power, above 1 as the proof requires.
 GROWTH = 1.1
 #: Priorities from here on are those of arms to be crawled whatever their index.
 FORCED = 1e180
@@ -68,7 +68,7 @@ def _dispersion(model, state, i, age, pooled, unseen):  # type: ignore[no-untype
 
 @compiled
 def _by_floor(model, state, age, needed, budget, values):  # type: ignore[no-untyped-def]
-    """Put arms that the floor asks for first, those of age 1 before others, and hold some back.
+    """Rank arms below the floor first, those of age 1 before others, and hold some back.
 
     An arm is due at age 1 with too few crawls there, and at older ages with too few of either kind.
     An arm of age 1 with enough crawls there and too few older ones is held, so that it grows older;

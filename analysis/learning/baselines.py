@@ -10,7 +10,7 @@ UCB1, which ignores ages: an arm's reward is what a crawl of it found, whenever 
 
     mean content + (largest content so far) sqrt(2 log n / crawls).
 
-It takes the fading state for a fixed distribution, and so looks for the best arm to stay with.
+It treats the fading state as a fixed distribution, and so converges to a single best arm.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ TABLED = 256
 
 @dataclass(frozen=True)
 class CertaintyEquivalenceOptions:
-    """How the learner explores, and where it looks for the decay.
+    """Exploration rule of the learner, and the grid on which it estimates the decay.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class CertaintyEquivalenceOptions:
         posterior.
     floor : float
         Each arm is crawled `floor` log^1.1(1 + t M/N) times at age 1 and as often at older ages by
-        epoch t; at least 0, and 0 asks for nothing.
+        epoch t; at least 0; 0 turns the floor off.
     slowest, fastest : float
         Ends of the grid of mu, per epoch; 0 < slowest < fastest.
     points : int

@@ -133,14 +133,14 @@ def compare_learners(
     jobs: int | None = 1,
     progress: bool | str = False,
 ) -> dict[str, LearningCurves]:
-    """Let several learners meet the same arrivals.
+    """Run several learners on the same arrivals.
 
     Parameters
     ----------
     sources : Sources
         N sources.
     learners : mapping of str to callable
-        Name, and what makes a fresh learner; importable functions or `functools.partial`, so that
+        Name, and a factory of a fresh learner; importable functions or `functools.partial`, so that
         they reach other processes.
     budget : int
         Arms crawled at each epoch.
@@ -194,7 +194,7 @@ def compare_at_budgets(
     jobs: int | None = 1,
     progress: bool | str = False,
 ) -> dict[int, dict[str, LearningCurves]]:
-    """Let learners meet the same arrivals at several budgets; each stream is drawn once.
+    """Run learners on the same arrivals at several budgets; each stream is drawn once.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def index_rewards(sources: Sources, budget: int, horizon: int) -> Floats:
 
 
 def _replication(point: Any, rng: np.random.Generator) -> dict[int, dict[str, Run]]:
-    """Draw one stream of arrivals and let every learner meet it, at every budget."""
+    """Draw one stream of arrivals and run every learner on it, at every budget."""
     sources, learners, horizon, utility = point
     arrivals, *own = rng.spawn(1 + max(map(len, learners.values())))
     if utility is None:

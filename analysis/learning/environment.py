@@ -167,7 +167,7 @@ def play(
     *,
     initial_state: str = "fresh",
 ) -> Run:
-    """Let any learner meet a stream of arrivals, one epoch at a time.
+    """Run a learner on a stream of arrivals, one epoch at a time.
 
     Parameters
     ----------
@@ -177,14 +177,14 @@ def play(
         Sees ages before it chooses, and the content of what it chose after.
     content : ndarray or ItemSums, shape (N, T)
         What each epoch brings, from `Arrivals.sample` or `mean_content`; or, where items are seen,
-        from `sample_items` or `mean_items`. A learner without `sees_items` is shown sums alone.
+        from `sample_items` or `mean_items`. A learner without `sees_items` gets sums alone.
     budget : int
         Arms that may be crawled at each epoch.
     rng : numpy.random.Generator
         For learners that draw.
     initial_state : {"fresh", "empty"}
-        Content u_i at age 1, or none at age 0. "fresh" pays every first crawl, so that no source
-        looks silent; "empty" does not.
+        Content u_i at age 1, or none at age 0. With "fresh" every first crawl finds
+        content, so that no source seems silent.
 
     Returns
     -------

@@ -44,7 +44,7 @@ class ClosedLoop:
     gaps : tuple of tuple of int
         Ages at which each source is crawled on the cycle, in increasing order.
     error : float
-        Largest difference between the mean content met and the one believed, as a share of the
+        Largest difference between the mean content found and the one believed, as a share of the
         larger; 0 where nothing is crawled.
     loss : float
         Share of the reward of the true index policy's cycle that is not earned.
@@ -137,7 +137,7 @@ def index_range(
     at : int
         Age of the index, in [1, `age`].
     age : int
-        Age at which the source was met, at least 1.
+        Age at which the source was crawled, at least 1.
     content : float
         Mean content there, at least 0.
     slowest, fastest : float

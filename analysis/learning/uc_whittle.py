@@ -132,7 +132,7 @@ def _choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-un
 
 @compiled
 def _learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
-    """Add what was found to the sums of its ages; a crawl at age 0 says nothing."""
+    """Add what was found to the sums of its ages; a crawl at age 0 is ignored."""
     state.epoch[0] += 1
     oldest = state.total.shape[1]
     for m in range(arms.size):

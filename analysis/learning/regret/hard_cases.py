@@ -177,7 +177,7 @@ def regret_row(point: tuple[str, int, int, int], rng: np.random.Generator) -> di
     point : (case, size, budget, horizon)
         See `hard_case`; sources crawled at each epoch.
     rng : numpy.random.Generator
-        Source of randomness; all learners meet the same arrivals.
+        Source of randomness; all learners get the same arrivals.
 
     Returns
     -------
@@ -256,7 +256,7 @@ def regrets(
 def _best_times(mean, alpha, subsidy):  # type: ignore[no-untyped-def]
     """Sum over sources of the best reward less subsidies; value[s] is the best with a crawl at s.
 
-    Place 0 stands for the start, when all sources are empty; epoch t has place t + 1.
+    Place 0 is the start, when all sources are empty; epoch t has place t + 1.
     """
     size, horizon = mean.shape
     value, best = np.empty(horizon + 1), 0.0

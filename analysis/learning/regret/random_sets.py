@@ -133,7 +133,7 @@ def windows(horizon: int) -> tuple[int, ...]:
 
 
 def losses(sets: int, horizon: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Let all rules meet the same arrivals on random sets of sources.
+    """Run all rules on the same arrivals, on random sets of sources.
 
     Parameters
     ----------

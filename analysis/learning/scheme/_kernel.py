@@ -297,7 +297,7 @@ def update_inverse(inverse, phi, b, image):  # type: ignore[no-untyped-def]
 def ascend(model, state, weight):  # type: ignore[no-untyped-def]
     """Add `weight` times grad log p, equation (8), to the threshold coefficients.
 
-    Under the printed reading the sum over all arms stands in every component.
+    Under the printed reading every component is the sum over all arms.
     """
     x, q, grad = state.x, state.q, state.grad
     size, content = x.size, total(x)

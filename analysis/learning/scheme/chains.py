@@ -171,7 +171,7 @@ def example_steps(
 
 
 def threshold_form(sources: Sources, options: LspeOptions) -> tuple[int, ...]:
-    """Return which q stands on s^0, s^1 and s^2 in the program's T_i, and its degree."""
+    """Return the q that multiply s^0, s^1 and s^2 in the program's T_i, and its degree."""
     constants = model(sources, replace(options, projected=False))
     s = np.linspace(0.5, 2.0, 4)
     table = np.empty((3, s.size))

@@ -215,8 +215,8 @@ def gradient_check(
 ) -> GradientCheck:
     """Hold a reading of (7) to (9) against the true gradient of an average reward.
 
-    The reading is in `options`: `reward` says which reward V and the signal belong to, `signal` and
-    `gradient` are the formula's, and V is exact, so that nothing but the formula can be at fault.
+    The reading is in `options`: V and the signal are those of `reward`, `signal` and `gradient` are
+    the formula's, and V is exact, so that nothing but the formula can be at fault.
 
     Parameters
     ----------

@@ -21,8 +21,8 @@ exactly the budget, values the harvest, and weighs the gradient with R - eta + V
 need u_i and alpha_i for the states of arms that were not crawled.
 
 Rule for divergence: a run has diverged at the first step at which B (regularised) is singular, or
-an entry of q or r is not finite or exceeds `limit`. It stops there, says so, and takes no part in
-averages; how many did is to be stated beside them.
+an entry of q or r is not finite or exceeds `limit`. It stops there, reports the epoch, and is left
+out of averages, which are to be given with the number of such runs.
 
 Reference: the 2019 paper, sections III to V.
 """
