@@ -47,7 +47,7 @@ def content():
         misses=study.content_misses(draws[:100], 0.7, (5, 100), range(3, 100, 7)),
         orbit=FOUR.state_at_age(AGES[:12]),
         cycle=long_run_cycle(FOUR, "whittle", 1),
-        met=simulate(FOUR, "whittle", 1, 200, initial_state="fresh").state[:, 100:],
+        contents=simulate(FOUR, "whittle", 1, 200, initial_state="fresh").state[:, 100:],
         engaged=equations.engaged_law(bound.rate),
     )
 

@@ -1,4 +1,4 @@
-"""What the page `learners` computes: all learners on the same arrivals, and those met at one age.
+"""What the page `learners` computes: all learners on the same arrivals; crawls at one age.
 
 Settings are each learner's defaults, and do not depend on the budget. Only the scheme of 2019 has a
 second set: with many sources its products of states are too many, and sums of states too large for
@@ -100,7 +100,7 @@ def compare(
 
 
 def one_age_runs(horizon: int, replications: int, seed: int) -> dict[str, LearningCurves]:
-    """Let the three ways to explore meet the same arrivals, one source crawled an epoch."""
+    """Run the three exploration rules on the same arrivals, one source crawled an epoch."""
     learners = side_by_side(ONE_AGE, 1)
     return compare_learners(
         ONE_AGE,

@@ -1,4 +1,4 @@
-"""What the page `learning-as-printed` says to each row of the 2019 paper that it takes up."""
+"""Verdicts of the page `learning-as-printed` on rows of the 2019 paper."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WITH_ONE_CURE = {"B-cure-1": "projection alone", "B-cure-2": "regularisation alo
 
 
 def claims(found: Found) -> list[Claim]:
-    """Return what the page says to each row of the document that it takes up."""
+    """Return the verdicts of the page on rows of the document."""
     return [*_inputs(found), *_earned(found), *_stable(found), *_known(found)]
 
 

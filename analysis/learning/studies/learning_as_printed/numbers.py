@@ -16,7 +16,7 @@ from analysis.learning.scheme.thresholds import ThresholdValue
 from analysis.report import save_table, save_value, save_values
 
 APART = 0.05
-"""Relative difference of two rewards from which on a choice is said to decide."""
+"""Relative difference of two rewards from which on a choice counts as decisive."""
 
 
 def divisor_table(divisors: Mapping[str, ThresholdValue]) -> pd.DataFrame:

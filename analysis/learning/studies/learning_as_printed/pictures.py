@@ -30,8 +30,8 @@ def save_reward(main: LearningCurves, levels: Mapping[str, float], kappa: float)
     )
     axis.fill_between(epochs, low, high, color=COLOURS[0], alpha=0.5, linewidth=0)
     axis.plot(epochs, mean, color=COLOURS[0], label="mean of the runs, 95% band")
-    looks = zip((COLOURS[2], COLOURS[1], "black", COLOURS[3]), ("-", "--", "-.", ":"), strict=True)
-    for (colour, style), (name, value) in zip(looks, levels.items(), strict=True):
+    styles = zip((COLOURS[2], COLOURS[1], "black", COLOURS[3]), ("-", "--", "-.", ":"), strict=True)
+    for (colour, style), (name, value) in zip(styles, levels.items(), strict=True):
         label = f"{name}, {value:.1f}"
         axis.axhline(value, color=colour, linestyle=style, linewidth=1.2, label=label)
     axis.set(xlabel="epoch", ylabel="reward per epoch (value units)", xlim=(0, horizon))
@@ -87,9 +87,9 @@ def save_by_step(sources: Sources, found: pd.DataFrame) -> None:
     exact = [soft_threshold_value(sources, sources.u_star, k).average_reward for k in grid]
     fig, axis = figure(height=3.4)
     axis.plot(grid, exact, color=COLOURS[0], label="thresholds at their upper bounds, exact")
-    looks = zip(COLOURS[1:], "os^v", (9, 7, 6, 5), strict=False)
+    styles = zip(COLOURS[1:], "os^v", (9, 7, 6, 5), strict=False)
     for (colour, mark, size), (step, rows) in zip(
-        looks, found.groupby("step", sort=False), strict=False
+        styles, found.groupby("step", sort=False), strict=False
     ):
         spread = [rows["reward"] - rows["reward_low"], rows["reward_high"] - rows["reward"]]
         look = {"fmt": mark, "color": colour, "markersize": size, "markerfacecolor": "none"}

@@ -1,4 +1,4 @@
-"""What the page `learning-corrected` says to its row of the 2019 paper."""
+"""Verdict of the page `learning-corrected` on its row of the 2019 paper."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from analysis.report import Claim, claim
 
 
 def claims(engaged: Floats, budget: int) -> list[Claim]:
-    """Return what the page says to its row; `engaged` counts the sources of each epoch and run."""
+    """Return the verdict on its row; `engaged` counts the sources of each epoch and run."""
     drawn = np.asarray(engaged)
     return [
         claim(

@@ -203,7 +203,7 @@ def exact_by_kappa(
 
 
 def remains(experiment: Experiment, budgets: Iterable[int], cap: int) -> pd.DataFrame:
-    """Return what stands between the scheme and the index policy, by budget and start."""
+    """Return the loss of the scheme against the index policy by its causes, budget and start."""
     rows, sources, options = {}, experiment.sources, experiment.options
     for budget in budgets:
         policy = FrozenPolicy(sources, options, budget, cap)

@@ -15,7 +15,7 @@ from analysis.learning.studies.numbers import error_text
 from analysis.report import save_data, save_table, save_value
 
 CLEAR = 0.005
-"""Share of the index policy's reward from which on a difference is said to be one."""
+"""Share of the index policy's reward from which on a difference counts."""
 
 
 def of_learning(
@@ -158,7 +158,7 @@ def save_differences() -> None:
 
 
 def save_gradients(gradients: pd.DataFrame) -> None:
-    """Save the table of `gradient_table`; errors that are rounding are said to be."""
+    """Save the table of `gradient_table`; rounding errors are marked."""
     errors = gradients["largest relative error"].map(error_text)
     save_table(
         "learning-corrected-gradients",

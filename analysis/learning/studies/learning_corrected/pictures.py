@@ -26,8 +26,8 @@ def save_curves(runs: Mapping[str, Learned], levels: Mapping[str, float], budget
     epochs = (np.arange(horizon // block) + 0.5) * block
     fig, axis = figure(height=4.2)
     data, ends = {"epoch": epochs}, {}
-    looks = zip(COLOURS[0:2] + COLOURS[3:4], ("-", "--", ":"), runs.items(), strict=False)
-    for colour, style, (name, run) in looks:
+    styles = zip(COLOURS[0:2] + COLOURS[3:4], ("-", "--", ":"), runs.items(), strict=False)
+    for colour, style, (name, run) in styles:
         if len(run.expected) < 2:
             continue
         mean, low, high = student_band(_in_blocks(run.expected, block))
@@ -67,8 +67,8 @@ def save_ablation(ablation: pd.DataFrame, index: float, budget: int) -> None:
     names = list(dict.fromkeys(ablation["taken back"]))
     place = {name: len(names) - 1 - i for i, name in enumerate(names)}
     fig, axis = figure(height=4.4)
-    looks = zip(COLOURS, "os", (0.14, -0.14), ablation.groupby("start", sort=False), strict=False)
-    for colour, marker, shift, (start, part) in looks:
+    styles = zip(COLOURS, "os", (0.14, -0.14), ablation.groupby("start", sort=False), strict=False)
+    for colour, marker, shift, (start, part) in styles:
         reach = [part.reward - part.low, part.high - part.reward]
         axis.errorbar(
             part.reward, part["taken back"].map(place) + shift, xerr=reach, fmt=marker,
@@ -101,8 +101,8 @@ def save_tuning(by_kappa: pd.DataFrame, by_step: pd.DataFrame, index: float, bud
 
     fig, axes = figure(1, 2, height=3.9, sharey=True)
     for axis, frame in zip(axes, (by_kappa, by_step), strict=True):
-        looks = zip(COLOURS, "os", ("-", "--"), (ZERO, BAD), strict=False)
-        for colour, marker, style, start in looks:
+        styles = zip(COLOURS, "os", ("-", "--"), (ZERO, BAD), strict=False)
+        for colour, marker, style, start in styles:
             ends = (loss(frame[f"{start}, {end}"]) for end in ("high", "low"))
             axis.fill_between(frame.index, *ends, color=colour, alpha=0.2, linewidth=0)
             axis.plot(
@@ -127,7 +127,7 @@ def save_tuning(by_kappa: pd.DataFrame, by_step: pd.DataFrame, index: float, bud
     fig.legend(
         *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize="small"
     )
-    said = [
+    clauses = [
         f"at {name} = {frame.index[-1]:g} {loss_in_words(frame[ZERO].iloc[-1], index)} from zero "
         f"and {loss_in_words(frame[BAD].iloc[-1], index)} from the bad start"
         for name, frame in (("kappa", by_kappa), ("c", by_step))
@@ -138,8 +138,8 @@ def save_tuning(by_kappa: pd.DataFrame, by_step: pd.DataFrame, index: float, bud
         pd.concat([by_kappa.reset_index(), by_step.reset_index()]),
         caption="Loss in the last fifth of the runs against $\\kappa$ (first) and $c$ (second), "
         f"$M = {budget}$, with 95% bands (values below {LEAST_LOSS:g}% are drawn there). The loss "
-        f"is, {' and '.join(said)}.",
-        alt=f"Two panels of losses on logarithmic axes. The loss is {', and '.join(said)}.",
+        f"is, {' and '.join(clauses)}.",
+        alt=f"Two panels of losses on logarithmic axes. The loss is {', and '.join(clauses)}.",
     )
 
 

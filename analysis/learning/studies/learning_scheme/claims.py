@@ -1,4 +1,4 @@
-"""What the page `learning-scheme` says to each row of the 2019 paper that it takes up."""
+"""Verdicts of the page `learning-scheme` on rows of the 2019 paper."""
 
 from __future__ import annotations
 
@@ -125,13 +125,13 @@ def _content(found: Content) -> Iterable[Claim]:
 
 def _objective(found: Content) -> Iterable[Claim]:
     reward = found.cycle.average_reward
-    literal = min(found.met[list(crawl)].mean(axis=1).sum() for crawl in found.cycle.crawls)
+    literal = min(found.contents[list(crawl)].mean(axis=1).sum() for crawl in found.cycle.crawls)
     yield claim(
         "B-objective",
         bool(np.isclose(literal, reward)),
         numbers={"literal": literal, "reward": reward},
     )
-    content, never = found.met.sum(axis=0).mean(), found.sources.u_star.sum()
+    content, never = found.contents.sum(axis=0).mean(), found.sources.u_star.sum()
     yield claim(
         "B-J", bool(np.isclose(content, reward)), numbers={"content": content, "reward": reward}
     )

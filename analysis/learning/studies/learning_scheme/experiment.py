@@ -51,7 +51,7 @@ class Content:
     misses: pd.DataFrame  # as `content_misses` returns it
     orbit: Floats  # content at ages 1, 2, ; shape (A, N)
     cycle: Cycle  # of the index policy
-    met: Floats  # contents before a crawl under the index policy, in the long run; shape (N, T)
+    contents: Floats  # before a crawl under the index policy, in the long run; shape (N, T)
     # Law of the number of sources crawled at an epoch in the learning run, with the thresholds at
     # their upper bounds; shape (N + 1,).
     engaged: Floats
@@ -210,8 +210,9 @@ def repetition(
     that of another policy.
     """
     period = long_run_cycle(sources, "whittle", budget).period
-    met = simulate(sources, policy, budget, epochs, initial_state="fresh").state[:, epochs // 2 :]
-    return period, float(np.abs(met[:, period:] - met[:, :-period]).max())
+    run = simulate(sources, policy, budget, epochs, initial_state="fresh")
+    contents = run.state[:, epochs // 2 :]
+    return period, float(np.abs(contents[:, period:] - contents[:, :-period]).max())
 
 
 def nearness_of_the_logit(sources: Sources, kappa: float) -> pd.DataFrame:

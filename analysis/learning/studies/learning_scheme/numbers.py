@@ -13,7 +13,7 @@ from analysis.report import save_table
 
 
 def save_misses(misses: pd.DataFrame) -> None:
-    """Save the table of `content_misses`; errors that are rounding are said to be."""
+    """Save the table of `content_misses`; rounding errors are marked."""
     save_table(
         "learning-scheme-misses",
         misses.map(error_text),
@@ -45,7 +45,7 @@ def save_engaged(law: Floats, kappa: float) -> None:
 
 
 def save_gradients(gradients: pd.DataFrame) -> None:
-    """Save how each formula agrees with the true gradient; rounding is said to be."""
+    """Save the error of each formula against the true gradient; rounding errors are marked."""
     errors = gradients["largest relative error"].map(error_text)
     save_table(
         "learning-scheme-gradients",

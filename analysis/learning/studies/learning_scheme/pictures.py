@@ -51,9 +51,9 @@ def save_thresholds(sources: Sources, first: Floats, levels: Floats) -> None:
 def save_gradient(checks: Mapping[str, list[GradientCheck]]) -> None:
     """Draw components of the gradient of the harvest by formula against the true ones."""
     fig, axes = figure(1, 2, height=3.6, sharey=True)
-    looks = zip(axes, (COLOURS[1], COLOURS[0]), "xo", (HARVEST, CORRECTED), strict=True)
+    styles = zip(axes, (COLOURS[1], COLOURS[0]), "xo", (HARVEST, CORRECTED), strict=True)
     rows = []
-    for axis, colour, mark, name in looks:
+    for axis, colour, mark, name in styles:
         true = np.concatenate([c.true.ravel() for c in checks[name]])
         given = np.concatenate([c.formula.ravel() for c in checks[name]])
         axis.plot(true, given, mark, markersize=3.5, color=colour)

@@ -22,10 +22,10 @@ from analysis.learning.identification import closed_loop
 from analysis.learning.items import sample_items
 
 Floats = NDArray[np.float64]
-MET = 12
+GRID_AGES = 12
 """Ages of which the grid at a given price has the curves."""
 AGE = 2
-"""Age at which the trapped policy meets both sources."""
+"""Age at which the trapped policy crawls both sources."""
 RATIO, STEPS = 1.5, 2
 """Ratio of neighbours on the grid of u* and of mu, and how many lie on each side of the truth."""
 OLDEST = 200
@@ -46,15 +46,15 @@ def example(worth: float = 1.0) -> Sources:
 
 def belief(alpha: float) -> Sources:
     """Return the belief of decay `alpha` that has source 1 right at age 2, and source 2 right."""
-    met = example().state_at_age(np.array([AGE, AGE]))[0]
-    return of([met / (1.0 - alpha**AGE), 8.0], [alpha, 0.5])
+    content = example().state_at_age(np.array([AGE, AGE]))[0]
+    return of([content / (1.0 - alpha**AGE), 8.0], [alpha, 0.5])
 
 
 def along_the_curve(points: int) -> pd.DataFrame:
     """Follow the beliefs that predict what a crawl of source 1 at age 2 finds.
 
     `points`: values of alpha, equally spaced inside (0, 1). ``alpha``, ``first`` and ``second``
-    (indices believed at ages 1 and 2), ``gap`` (age at which source 1 is then met), ``loss``
+    (indices believed at ages 1 and 2), ``gap`` (age at which source 1 is then crawled), ``loss``
     (share of reward), ``error`` (of the prediction).
     """
     rows = []
@@ -128,17 +128,17 @@ def at_price(
 ) -> AtPrice:
     """Run the rule of the theorem with its constants, for items of value 1.
 
-    The grid has, for each age up to `MET`, pairs that explain what is found there.
+    The grid has, for each age up to `GRID_AGES`, pairs that explain what is found there.
 
     `u_star`, `mu`: the source; u* mu items an epoch; `price`: what a crawl costs, in (0, u*);
     `crawls`, `streams`, `seed`: crawls in each of some streams of arrivals, and the root of these.
     """
     price = check_number("price", price, 0, u_star, low_open=True, high_open=True)
     crawls, streams = check_integer("crawls", crawls, 10), check_integer("streams", streams, 2)
-    met = np.arange(1, MET + 1)[:, None]
+    known = np.arange(1, GRID_AGES + 1)[:, None]
     each = mu * np.exp(np.linspace(-1.2, 1.2, 13))
-    us = (u_star * np.expm1(-mu * met) / np.expm1(-each * met)).ravel()
-    mus = np.tile(each, MET)
+    us = (u_star * np.expm1(-mu * known) / np.expm1(-each * known)).ravel()
+    mus = np.tile(each, GRID_AGES)
     ages = np.arange(1, int(40 / mu) + 2)
     content = us[:, None] * -np.expm1(-mus[:, None] * ages)
     gains = (content - price) / ages

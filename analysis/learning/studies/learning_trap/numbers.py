@@ -76,9 +76,9 @@ def report_decisions(found: Decisions) -> None:
     save_value("learning-trap-wrong-epochs", int(found.epochs[-1]))
 
 
-def report_jolts(known: pd.DataFrame) -> None:
+def report_jolts(cycles: pd.DataFrame) -> None:
     """Save what a move to the best cycle by the estimates earns, where there are several."""
-    gains = (known.entered - known.jolted).dropna().to_numpy()
+    gains = (cycles.entered - cycles.jolted).dropna().to_numpy()
     some = bool((gains > APART).any())
     save_value("learning-trap-some-jolts", some)
     if some:
@@ -145,7 +145,7 @@ def _report_paired(runs: pd.DataFrame) -> None:
     )
 
 
-def report_losses(runs: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+def report_losses(runs: pd.DataFrame, cycles: pd.DataFrame) -> pd.DataFrame:
     """Save the table of losses, the runs and the cycles; return the table."""
     table = summary(runs)
     save_data(
@@ -168,25 +168,25 @@ def report_losses(runs: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
                          "largest": "largest (%)"})
         .set_index(["rule", "horizon"]),
         "Loss against the index policy with known rates, in the second half of each horizon, over "
-        f"{len(known)} random sets of sources with one stream of arrivals each; in the longest, "
+        f"{len(cycles)} random sets of sources with one stream of arrivals each; in the longest, "
         "where it exceeds 20,000 epochs, not all rules are played.",
         formats={"mean loss (%)": ".3f", "± (95%)": ".2g", "median (%)": ".3f",
                  "largest (%)": ".2f"},
         instances="learning-trap-runs",
     )  # fmt: skip
-    _report_rules(table, len(known))
+    _report_rules(table, len(cycles))
     _report_paired(runs)
-    several = known[known.worst - known.best > APART]
-    save_value("learning-trap-sets", len(known))
+    several = cycles[cycles.worst - cycles.best > APART]
+    save_value("learning-trap-sets", len(cycles))
     save_value("learning-trap-starts", STARTS)
     save_value("learning-trap-several", len(several))
     save_value("learning-trap-some-several", len(several) > 0)
-    save_value("learning-trap-spread", float((known.worst - known.best).max()))
-    save_value("learning-trap-worst", float(known.worst.max()))
-    save_value("learning-trap-better", float(-known.best.min()))
+    save_value("learning-trap-spread", float((cycles.worst - cycles.best).max()))
+    save_value("learning-trap-worst", float(cycles.worst.max()))
+    save_value("learning-trap-better", float(-cycles.best.min()))
     save_data(
         "learning-trap-cycles",
-        known,
+        cycles,
         "One row a set: by what percentage cycles of the index policy with known rates fall "
         "short of the one from ages 1.",
         {
@@ -199,5 +199,5 @@ def report_losses(runs: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
             "jolted": "of the best cycle by its estimates, where there are several",
         },
     )
-    report_jolts(known)
+    report_jolts(cycles)
     return table

@@ -26,9 +26,9 @@ def draw_curve(table: pd.DataFrame) -> None:
     if len(trapped):
         ends = float(trapped.alpha.min()), float(trapped.alpha.max())
         axis.axvspan(*ends, color=COLOURS[2], alpha=0.15, lw=0)
-        said = f"Beliefs with alpha from {ends[0]:.2f} to {ends[1]:.2f} confirm themselves."
+        sentence = f"Beliefs with alpha from {ends[0]:.2f} to {ends[1]:.2f} confirm themselves."
     else:
-        said = "None of the beliefs drawn confirms itself."
+        sentence = "None of the beliefs drawn confirms itself."
     axis.axvline(0.1, color=COLOURS[2], lw=1.2)
     axis.set(xlabel="believed alpha of source 1", ylabel="index (value units)", xlim=(0, 1))
     fig.legend(loc="outside lower center", ncols=2, fontsize="small")
@@ -39,7 +39,7 @@ def draw_curve(table: pd.DataFrame) -> None:
         "Indices of source 1 under beliefs that all predict what a crawl at age 2 finds; the "
         "shaded ones alternate and are never contradicted on average. The vertical line is the "
         "truth.",
-        f"Both believed indices fall from 9.9 to 0 as alpha grows. {said}",
+        f"Both believed indices fall from 9.9 to 0 as alpha grows. {sentence}",
     )
 
 
