@@ -145,7 +145,7 @@ def falsified(patch):
     everything = {
         "budget": 4,
         "cycle": long_run_cycle(FOUR, "whittle", 4),
-        "met": np.repeat(FOUR.u[:, None], 100, axis=1),
+        "contents": np.repeat(FOUR.u[:, None], 100, axis=1),
     }
     visited = FOUR.state_at_age(rng.integers(1, 12, (12, 4)))
     lower = 0.5 * study.thresholds_at(FOUR, visited)
