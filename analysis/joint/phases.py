@@ -134,29 +134,24 @@ def _programme(
     fade = sources.decay_rate[:, None, None] * np.add.outer(old, phase)
     unit = float(sources.u.max()) or 1.0
     worth = sources.mean_utility[:, None, None] * np.exp(-fade) / unit
-    crawls, rows = size * ages, size * old.size
+    rows = size * old.size
     # Pages of an age that are indexed are at most those crawled at that age or older.
     younger = (np.arange(old.size)[:, None] < parts * np.arange(1, ages + 1)).astype(float)
     taken = sparse.block_diag([-step * rate * younger for rate in sources.arrival_rate])
     used = sparse.kron(np.ones((1, rows)), sparse.eye(cells))
-    limits = sparse.vstack(
+    once = sparse.kron(sparse.eye(size), np.arange(1, ages + 1)[None])
+    limits = sparse.bmat(
         [
-            sparse.hstack([taken, sparse.kron(sparse.eye(rows), np.ones((1, cells)))]),
-            sparse.hstack([sparse.csr_array((cells, crawls)), used]),
-            sparse.hstack(
-                [
-                    sparse.kron(sparse.eye(size), np.arange(1, ages + 1)[None]),
-                    sparse.csr_array((size, rows * cells)),
-                ]
-            ),
-            sparse.hstack(
-                [np.repeat(sources.cost, ages)[None], sparse.csr_array((1, rows * cells))]
-            ),
-        ]
-    ).tocsr()
+            [taken, sparse.kron(sparse.eye(rows), np.ones((1, cells)))],
+            [None, used],
+            [once, None],
+            [np.repeat(sources.cost, ages)[None], None],
+        ],
+        format="csr",
+    )
     most = [np.zeros(rows), np.full(cells, engine.index_rate * period / cells), np.ones(size)]
     found = linprog(
-        -np.concatenate([np.zeros(crawls), worth.ravel()]),
+        -np.concatenate([np.zeros(size * ages), worth.ravel()]),
         A_ub=limits,
         b_ub=np.concatenate([*most, [budget]]),
         method="highs",

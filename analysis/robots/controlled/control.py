@@ -32,8 +32,7 @@ from analysis.arrays import Bools, Floats, Ints
 from analysis.checks import check_choice, check_integer
 from analysis.results import NotConverged
 from analysis.robots.checks import positive
-from analysis.robots.controlled import description, improvement
-from analysis.robots.controlled import uniformised as general
+from analysis.robots.controlled import description, improvement, uniformised
 from analysis.robots.controlled.classes import recurrent_class
 from analysis.robots.controlled.ordering import successors
 from analysis.robots.controlled.queue import LARGEST_MODEL, ControlledQueue
@@ -95,7 +94,7 @@ class RobotControl(ControlledQueue):
                 f"on {improvement.LARGEST_CUT} states at most"
             )
         else:
-            gain, bias, policy, iterations = general.solve(self, first, max_iterations)
+            gain, bias, policy, iterations = uniformised.solve(self, first, max_iterations)
             ran = "sparse"
         residual = self.bellman_residual(gain, bias)
         visit = self.gamma / self.arrival_rate  # what the longest visit to an empty queue costs
@@ -138,7 +137,7 @@ class RobotControl(ControlledQueue):
             evaluation = improvement.evaluate(self, down, up)
             gain, bias, ran = evaluation.gain, evaluation.bias, "censored"
         else:
-            gain, flat = general.evaluate(self, departure, arrival)
+            gain, flat = uniformised.evaluate(self, departure, arrival)
             bias, ran = flat.reshape(self.shape), "sparse"
         residual = self._evaluation_residual(gain, bias.ravel(), departure, arrival)
         return self._described(gain, bias, down, up, 1, residual, ran)
@@ -173,7 +172,7 @@ class RobotControl(ControlledQueue):
             rates = self.departure_rates, self.arrival_rates
             law, recurs = description.occupancy(after_departure, after_arrival, *rates)
         else:
-            law, recurs = general.occupancy(self, after_departure, after_arrival)
+            law, recurs = uniformised.occupancy(self, after_departure, after_arrival)
         starvation, when_full, mean, fewest, most = description.averages(
             law, recurs, self.robots + 1
         )

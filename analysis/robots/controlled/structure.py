@@ -195,12 +195,10 @@ def exact_optimum(
     model = RobotControl(robots, float(arrival_rate), float(service_rate), capacity, float(gamma))
     found = model.solve()
     policy = found.policy.copy()
-    places = np.argsort(found.occupancy, axis=None, kind="stable")
-    order = [(int(place) // (robots + 1), int(place) % (robots + 1)) for place in places]
-    order.remove((0, 0))
+    reference = divmod(int(found.occupancy.argmax()), robots + 1)
     rates = [fmpq(rate.numerator, rate.denominator) for rate in (arrival_rate, service_rate, gamma)]
     for _ in range(100):
-        gain, bias = _evaluate_exactly(policy, order, *rates)
+        gain, bias = _evaluate_exactly(policy, reference, *rates)
         gap = bias[:, 1:] - bias[:, :-1]
         better = policy.copy()
         better[:, :-1] = np.where(gap == 0, policy[:, :-1], gap < 0)
@@ -217,62 +215,37 @@ def exact_optimum(
 
 
 def _evaluate_exactly(
-    policy: Bools, order: list[tuple[int, int]], arrival_rate: Any, service_rate: Any, gamma: Any
+    policy: Bools, reference: tuple[int, ...], arrival_rate: Any, service_rate: Any, gamma: Any
 ) -> tuple[Any, Table]:
-    """Return gain and bias of a policy in fractions, by eliminating the states in this order.
+    """Return gain and bias of a policy with one recurrent class in fractions, 0 at the reference.
 
-    The last one has to be recurrent. The value at (0, 0), which is forbidden, is set far above all.
+    The value at (0, 0), which is forbidden, is set far above all.
     """
+    from flint import fmpq_mat
+
     levels, width = policy.shape
-    states = order
-    zero = 0 * gamma
-    rows: dict[tuple[int, int], dict[tuple[int, int], Any]] = {}
-    cost: dict[tuple[int, int], Any] = {}
-    time: dict[tuple[int, int], Any] = {}
-    for q, r in states:
-        moves: dict[tuple[int, int], Any] = {}
+    states = [state for state in np.ndindex(policy.shape) if state != (0, 0)]
+    place = {state: number for number, state in enumerate(states)}
+    system, right = fmpq_mat(len(states), len(states)), fmpq_mat(len(states), 1)
+    for row, (q, r) in enumerate(states):
+        moves = []
         if q > 0:
-            target = (q - 1, r + int(r < width - 1 and policy[q - 1, r]))
-            moves[target] = service_rate
+            started = r < width - 1 and policy[q - 1, r]
+            moves.append(((q - 1, r + int(started)), service_rate))
         if r > 0:
             above = min(q + 1, levels - 1)
-            target = (above, r - 1 + int(policy[above, r - 1]))
-            moves[target] = moves.get(target, zero) + arrival_rate * r
-        moves.pop((q, r), None)
-        total = sum(moves.values(), zero)
-        lost = arrival_rate * r if q == levels - 1 else zero
-        cost[q, r] = ((gamma if q == 0 else zero) + lost) / total
-        time[q, r] = 1 / total
-        rows[q, r] = {key: rate / total for key, rate in moves.items()}
-    done: list[tuple[int, int]] = []
-    for state in order[:-1]:
-        row = rows[state]
-        done.append(state)
-        for other in states:
-            share = rows[other].pop(state, None) if other not in done else None
-            if share is None:
-                continue
-            cost[other] += share * cost[state]
-            time[other] += share * time[state]
-            for target, chance in row.items():
-                rows[other][target] = rows[other].get(target, zero) + share * chance
-            stay = rows[other].pop(other, zero)
-            if stay and other != order[-1]:  # a return to the last state ends its cycle
-                scale = 1 / (1 - stay)
-                cost[other] *= scale
-                time[other] *= scale
-                rows[other] = {key: chance * scale for key, chance in rows[other].items()}
-    last = order[-1]
-    gain = cost[last] / time[last]
-    values = {last: zero}
-    for state in reversed(done):
-        values[state] = (
-            cost[state]
-            - gain * time[state]
-            + sum((p * values[target] for target, p in rows[state].items()), zero)
-        )
-    bias = np.full((levels, width), zero, dtype=object)
-    for state, value in values.items():
-        bias[state] = value
-    bias[0, 0] = bias[0, 1] + 1000 * (1 + max(values.values()) - min(values.values()))
-    return gain, bias
+            moves.append(((above, r - 1 + int(policy[above, r - 1])), arrival_rate * r))
+        for target, rate in moves:
+            for state, entry in (((q, r), rate), (target, -rate)):
+                if state != reference:
+                    system[row, place[state]] += entry
+        # As the reference has the value 0, its column holds the coefficients of the gain.
+        system[row, place[reference]] += 1
+        right[row, 0] = gamma * int(q == 0) + arrival_rate * r * int(q == levels - 1)
+    values = [row[0] for row in system.solve(right).tolist()]
+    bias = np.full(policy.shape, 0 * gamma, dtype=object)
+    for state, value in zip(states, values, strict=True):
+        bias[state] = value if state != reference else 0 * gamma
+    known = [bias[state] for state in states]
+    bias[0, 0] = bias[0, 1] + 1000 * (1 + max(known) - min(known))
+    return values[place[reference]], bias

@@ -28,7 +28,7 @@ from analysis.arrays import Bools
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.curve.diagrams import Curve
-from analysis.robots.curve.reduced import Box, ReducedQueue, rational
+from analysis.robots.curve.reduced import Box, ReducedQueue, rational, solve_fractions
 
 Table = NDArray[Any]
 
@@ -192,20 +192,12 @@ def curve_line(rates: Sequence[Any], capacity: int, curve: Curve) -> CurveLine:
     mu; f(r) >= K - 1 - r.  Raises ValueError if the policy has several recurrent classes, or a rate
     is a float.
     """
-    from flint import fmpq_mat
-
     exact = tuple(map(rational, rates))
     queue = ReducedQueue(len(exact) - 1, capacity)
-    entries, costs = queue.coefficients(queue.curve_policy(curve), rational(1), exact)
-    system: Any = fmpq_mat(len(costs), len(costs))
-    sides: Any = fmpq_mat(len(costs), 2)
-    for row, column, value in entries:
-        system[row, column] += value
-    for row, (loss, weight) in enumerate(costs):
-        sides[row, 0], sides[row, 1] = loss, weight
+    equations = queue.coefficients(queue.curve_policy(curve), rational(1), exact)
     try:
-        solved = system.solve(sides, algorithm="dixon").tolist()
-    except ZeroDivisionError:
+        solved = [list(map(rational, row)) for row in solve_fractions(*equations)]
+    except ValueError:
         raise ValueError(f"curve must have one recurrent class, got {curve}") from None
     parts = []
     for column in (0, 1):

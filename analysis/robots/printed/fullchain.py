@@ -17,6 +17,7 @@ from scipy.sparse import csgraph
 from analysis.arrays import Floats
 from analysis.checks import check_choice, check_kind
 from analysis.display import brief
+from analysis.mdp.chains import recurrent_classes
 from analysis.robots.controlled.control import RobotControl
 
 State = tuple[int, int, int]
@@ -57,16 +58,10 @@ class FullChain:
         The process is communicating if there is one class and nothing outside, weakly
         communicating if there is one class and what lies outside is transient under every policy.
         """
-        graph = sparse.csr_array(self.transitions[0] + self.transitions[1])
-        count, label = csgraph.connected_components(graph, directed=True, connection="strong")
-        source, target = graph.nonzero()
-        closed = np.ones(count, dtype=bool)
-        closed[label[source[label[source] != label[target]]]] = False
-        inside = [
-            [self.states[n] for n in np.flatnonzero(label == name)]
-            for name in np.flatnonzero(closed)
-        ]
-        outside = [self.states[n] for n in np.flatnonzero(~closed[label])]
+        closed = recurrent_classes(sparse.csr_array(self.transitions[0] + self.transitions[1]))
+        inside = [[self.states[n] for n in members] for members in closed]
+        transient = np.setdiff1d(np.arange(len(self.states)), np.concatenate(closed))
+        outside = [self.states[n] for n in transient]
         return inside, outside
 
 
@@ -98,8 +93,7 @@ def transition(
 ) -> dict[State, float]:
     """Return the probabilities of the next state; lines of `MISPRINTS` are taken as printed."""
     q, r, s = state
-    lam, mu = model.arrival_rate, model.service_rate
-    nu = lam * model.robots + mu
+    lam, mu, nu = model.arrival_rate, model.service_rate, model.event_rate
     if s == 0:
         after, left = q - 1, min(r + action, model.robots)
     elif s == 1:
@@ -151,7 +145,7 @@ def full_chain(model: RobotControl, *, misprints: tuple[str, ...] = ()) -> FullC
     index = {state: number for number, state in enumerate(states)}
     entries: list[list[tuple[int, int, float]]] = [[], []]
     costs = np.full((2, len(states)), np.inf)
-    nu = model.arrival_rate * model.robots + model.service_rate
+    nu = model.event_rate
     for number, state in enumerate(states):
         q, _, s = state
         for action in allowed_actions(state):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from scipy import stats
+from scipy import sparse, stats
+from scipy.sparse import csgraph
 
 from analysis.mdp import policy_iteration
+from analysis.mdp.problem import policy_chain
 from analysis.report import Claim, claim
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.controlled.result import ControlSolution
@@ -311,39 +313,19 @@ def reached_by(chain: FullChain, start: State, actions: Mapping[State, int]) -> 
 
     `actions`: action of each state; where it is not allowed, the other one.
     """
-    index = {state: k for k, state in enumerate(chain.states)}
-    reached, new = {start}, {start}
-    while new:
-        ahead = set[State]()
-        for state in new:
-            k, wanted = index[state], actions.get(state, 0)
-            action = wanted if np.isfinite(chain.costs[wanted, k]) else 1 - wanted
-            ahead |= {chain.states[j] for j in chain.transitions[action][[k]].nonzero()[1]}
-        new = ahead - reached
-        reached |= new
-    return reached
+    wanted = np.array([actions.get(state, 0) for state in chain.states])
+    allowed = np.isfinite(chain.costs[wanted, np.arange(wanted.size)])
+    rows = sparse.csr_array(sparse.vstack(chain.transitions))
+    graph = policy_chain(rows, np.where(allowed, wanted, 1 - wanted))
+    found = csgraph.breadth_first_order(graph, chain.states.index(start))[0]
+    return {chain.states[k] for k in found}
 
 
 def _stuck_at_level_zero(found: Process) -> list[tuple[State, State]]:
     """Return pairs of states at level 0 that step 1 joins without leaving it, and that are not."""
-    chain = found.chain
-    index = {state: k for k, state in enumerate(chain.states)}
-    rows = chain.transitions[0]
-    inside = [x for x in chain.states if x[1] == 0]
-    reach = {}
-    for x in inside:
-        reached, new = set[State](), {x}
-        while new:
-            ahead = {
-                chain.states[k] for y in new for k in rows[[index[y]]].nonzero()[1] if y[1] == 0
-            }
-            new = {y for y in ahead if y[1] == 0} - reached
-            reached |= new
-        reach[x] = reached
-    return [
-        (x, y)
-        for x in inside
-        for y in inside
-        if y[2] == 0 and y[0] > 0 and x[0] >= y[0] and x[2] == 0
-        if y not in reach[x]
-    ]
+    states = found.chain.states
+    level = [k for k, (_, r, _) in enumerate(states) if r == 0]
+    steps = found.chain.transitions[0][level][:, level]
+    joined = steps @ np.isfinite(csgraph.shortest_path(steps, unweighted=True))
+    ends = [(place, states[k]) for place, k in enumerate(level) if states[k][2] == 0]
+    return [(x, y) for i, x in ends for j, y in ends if x[0] >= y[0] > 0 and joined[i, j] == 0]
