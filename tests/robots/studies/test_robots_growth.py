@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from analysis.robots import RobotControl
-from analysis.robots.curve import check, optimal_sequence
+from analysis.robots.curve import ReducedQueue, check, optimal_sequence
+from analysis.robots.curve.diagrams import addable, curves
+from analysis.robots.curve.growth import opened
 from analysis.robots.studies.robots_bounds.experiment import require
 from analysis.robots.studies.robots_growth import claims, experiment, numbers
 
@@ -82,9 +84,21 @@ def test_one_capacity_that_fails_ends_the_growth(monkeypatch, tmp_path, robots, 
 def test_growth_meets_few_curves():
     table = experiment.growth_proofs(3)
     assert (table["met on the way"] <= table["falling by 0 or 1"]).all()
+
+
+def test_convex_rates_are_checked_at_every_curve_of_two_and_three_robots(monkeypatch):
     convex = experiment.convex_checks()
     assert convex.holds
-    assert convex.polynomials > 50
+    # (i) has a polynomial a box, (ii) one for each box that an addition makes addable.
+    places = [(queue, c) for queue in (ReducedQueue(2), ReducedQueue(3)) for c in curves(queue)]
+    second = sum(len(opened(queue, c, x, "all")) for queue, c in places for x in addable(queue, c))
+    assert convex.polynomials == sum(len(queue.boxes) for queue, _ in places) + second == 100
+    # Three robots of which the second and the third bring little more: one condition fails.
+    concave = [0, 3, 4, 5]
+    monkeypatch.setattr(
+        experiment, "convex_rates", lambda n, _: lambda x: [rate * x for rate in concave[: n + 1]]
+    )
+    assert not experiment.convex_checks().holds
 
 
 @pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(7, 2)])
