@@ -34,8 +34,7 @@ from analysis.report.pages.links.rows import (
 )
 from analysis.report.pages.links.terms import setup_terms
 from analysis.report.pages.rerun import (
-    add_banner,
-    add_rerun_hint,
+    add_rerun_notes,
     copy_book_numbers,
     pages_of_rerun,
 )
@@ -113,8 +112,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", replace_download_buttons, priority=502)
     register_explorables(app)
     setup_terms(app)
-    app.connect("doctree-read", add_rerun_hint)
-    app.connect("doctree-read", add_banner)
+    app.connect("doctree-read", add_rerun_notes)
     app.connect("doctree-read", make_proof_ids_unique)
     app.add_transform(DropEmptySections)
     app.add_post_transform(BookReferences)
