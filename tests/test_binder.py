@@ -26,6 +26,8 @@ def test_binder_builds_the_book_with_a_command_that_there_is(monkeypatch):
     assert os.access(script, os.X_OK)
     (command,) = re.findall(r"python -m analysis\.report (.*)", script.read_text())
     asked = []
-    monkeypatch.setattr("analysis.report.commands.make_book", lambda *args: asked.append(args[0]))
+    monkeypatch.setattr(
+        "analysis.report.commands.make_book", lambda **given: asked.append(given["profile"])
+    )
     assert main(command.split()) == 0
     assert asked == ["quick"]

@@ -36,7 +36,7 @@ FORBIDDEN = [
     ("analysis.joint.prices", "analysis.joint.optimum"),
     ("analysis.results", "analysis.mdp"),
     ("analysis.report.collate", "analysis.report.pages.collated"),
-    ("analysis.report.publishing.metadata.captions", "analysis.report.publishing.site"),
+    ("analysis.report.publishing.metadata.address", "analysis.report.publishing.site"),
     ("analysis.report.pages.links.terms", "analysis.report.pages.rerun"),
 ]
 

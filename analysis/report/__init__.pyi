@@ -1,7 +1,6 @@
 from .saving.claims import Claim
-from .saving.figures import save_figure
+from .saving.figures import COLOURS, figure, save_figure
 from .saving.records import is_document_run, record_claims, save_value, save_values
-from .saving.style import COLOURS, figure
 from .saving.tables import NONE, save_data, save_table
 from .saving.words import claim
 from .text import (

@@ -13,13 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from analysis.published import (
-    WEIGHTS,
-    documents,
-    errata,
-    no_erratum,
-    printed_rows,
-)
+from analysis.published import WEIGHTS, documents, errata, no_erratum, printed_rows
 from analysis.report.paths import BOOK
 from analysis.report.saving.claims import Claim
 from analysis.report.scorecard import ERRATUM_KINDS, TYPO, RecordError, erratum_kind, judge
@@ -91,7 +85,9 @@ def collate(
             for id, verdict in found.verdicts.items()
             if verdict["verdict"] == "missing"
         ]
-        problems += _failed_errata(found)
+        problems += _unknown_quotations(found) + _unfounded_errata(found) + _unequal_slips(found)
+        # Simulations of the quick profile are too short: their verdicts are not those of the book.
+        problems += [] if profile == "quick" else _uncovered_rows(found)
     if problems:
         raise CollationError("\n".join(problems))
     return found
@@ -99,11 +95,9 @@ def collate(
 
 def _add(found: Collation, folder: Path) -> list[str]:
     run = _read(folder / "run.json")
-    page = run["notebook"]
+    page, records = run["notebook"], folder / "records.json"
     problems = []
-    records = folder / "records.json"
-    content = _read(records) if records.exists() else {"records": {}, "values": {}}
-    for kind, new in (("records", content["records"]), ("values", content["values"])):
+    for kind, new in _read(records).items() if records.exists() else ():
         mine = getattr(found, kind)
         problems += [
             f"{id}: {kind} of both {mine[id]['page']} and {page}" for id in new if id in mine
@@ -119,9 +113,7 @@ def _add(found: Collation, folder: Path) -> list[str]:
         ]
         getattr(found, part).update(new)
     found.runs[page] = {
-        "parameters": run["parameters"],
-        "given": run["given"],
-        "files": run["files"],
+        **{name: run[name] for name in ("parameters", "given", "files")},
         "seconds": float((folder / "seconds.txt").read_text()),
         "folder": str(folder),
     }
@@ -130,7 +122,8 @@ def _add(found: Collation, folder: Path) -> list[str]:
 
 def _missing_proofs(found: Collation) -> list[str]:
     """Return a problem for each row whose proof is not the label of a theorem of the book."""
-    known = proof_labels(BOOK)
+    pages = (page.read_text(encoding="utf-8") for page in BOOK.glob("*/*.md"))
+    known = {match["label"] for page in pages for match in _THEOREM.finditer(page)}
     return [
         f"{id}: it is proved by {verdict['proof']!r}, which no page has as a theorem"
         for id, verdict in found.verdicts.items()
@@ -146,23 +139,10 @@ def _ambiguous_experiments(found: Collation) -> list[str]:
             readings[entry["experiment"]][entry["reading"]].append(id)
     return [
         f"one experiment, one reading: {experiment!r} is read as "
-        + " and as ".join(f"{reading!r} ({', '.join(ids)})" for reading, ids in said.items())
-        for experiment, said in readings.items()
-        if len(said) > 1
+        + " and as ".join(f"{reading!r} ({', '.join(ids)})" for reading, ids in found_as.items())
+        for experiment, found_as in readings.items()
+        if len(found_as) > 1
     ]
-
-
-def proof_labels(book: Path) -> set[str]:
-    """Return the labels of the theorems, propositions, lemmas and corollaries on a book's pages."""
-    pages = (page.read_text(encoding="utf-8") for page in book.glob("*/*.md"))
-    return {match["label"] for page in pages for match in _THEOREM.finditer(page)}
-
-
-def _failed_errata(found: Collation) -> list[str]:
-    """Return the problems of errata and, except in the profile quick, of rows without one."""
-    problems = _unknown_quotations(found) + _unfounded_errata(found) + _unequal_slips(found)
-    # Simulations of the quick profile are too short: their verdicts are not those of the book.
-    return problems if found.profile == "quick" else problems + _uncovered_rows(found)
 
 
 def _unknown_quotations(found: Collation) -> list[str]:
@@ -191,9 +171,9 @@ def _unequal_slips(found: Collation) -> list[str]:
         if erratum.record in found.verdicts:
             slips[erratum.slip or id][id] = found.verdicts[erratum.record]["verdict"]
     return [
-        f"one slip, one verdict: {slip!r} is {said}"
-        for slip, said in slips.items()
-        if len(set(said.values())) > 1
+        f"one slip, one verdict: {slip!r} is {verdicts}"
+        for slip, verdicts in slips.items()
+        if len(set(verdicts.values())) > 1
     ]
 
 
@@ -269,4 +249,4 @@ def _quoted_value(found: Collation, match: re.Match[str]) -> Any:
 
 
 def _read(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
+    return json.loads(path.read_bytes())

@@ -7,9 +7,10 @@ import http.server
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from analysis.report.__main__ import INTERRUPTED
 from analysis.report.collate import collate, summary
@@ -47,10 +48,10 @@ def make_book(
     print(summary(found))
 
 
-def run_notebook(name: str, assignments: str, sources_path: str, trace_path: str = "") -> None:
+def run_notebook(notebook: str, parameters: str, sources: str, trace: str) -> None:
     """Run one notebook with a reader's parameters, sources or trace, and render its page."""
     runs = build_folder("paper") / "runs"
-    job = rerun_job(name, parse_assignments(assignments), sources_path, trace_path, runs=runs)
+    job = rerun_job(notebook, parse_assignments(parameters), sources, trace, runs=runs)
     build = job.target.parent
     with locked(build):
         run([job])
@@ -60,7 +61,7 @@ def run_notebook(name: str, assignments: str, sources_path: str, trace_path: str
     print(f"figures and data: {display_path(build / 'html' / 'figures')}")
 
 
-def make_pdf(profile: str) -> Path:
+def make_pdf(profile: str) -> None:
     """Print the whole book and its papers to PDFs, after building what has changed."""
     # Imported here because loading pypdf takes long and no other command needs it.
     from analysis.report.publishing.pdf.papers import print_papers
@@ -74,10 +75,9 @@ def make_pdf(profile: str) -> Path:
         print_book(page, build / "book.pdf", this_edition())
         printed = print_papers(page, build, this_edition())
     print(f"pdf: {', '.join(display_path(path) for path in (build / 'book.pdf', *printed))}")
-    return build / "book.pdf"
 
 
-def publish(profile: str, *, dirty: bool = False) -> None:
+def publish(profile: str, dirty: bool) -> None:
     """Make the release archive of the book, its PDF and its data."""
     edition, build = this_edition(), build_folder(profile)
     check_edition(edition, tags_of_commit(), dirty=dirty)
@@ -113,7 +113,7 @@ def repeat(profile: str) -> None:
     print(f"repeated: {same} of {len(found)}, kept in {display_path(kept)}")
 
 
-def compare(old: Path, new: Path, csv: Path | None = None) -> None:
+def compare(old: Path, new: Path, csv: Path | None) -> None:
     """Print a summary of the differences between two sites, and write all of them as CSV."""
     found = comparison.differences(old, new)
     print(comparison.summary(found))
@@ -149,43 +149,26 @@ def serve(port: int) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status; print an error as one sentence."""
+    name = ""
     try:
-        options = _parser().parse_args(arguments)
-        if options.command == "book":
-            make_book(options.profile, options.workers, options.build, options.memory)
-        elif options.command == "run":
-            run_notebook(options.notebook, options.parameters, options.sources, options.trace)
-        elif options.command == "pdf":
-            make_pdf(options.profile)
-        elif options.command == "release":
-            publish(options.profile, dirty=options.dirty)
-        elif options.command == "diff":
-            compare(options.old, options.new, options.csv)
-        elif options.command == "page":
-            start_page(options.name)
-        elif options.command == "lab":
-            lab(options.profile, options.options)
-        elif options.command == "times":
-            record_times(options.profile)
-        elif options.command == "repeat":
-            repeat(options.profile)
-        else:
-            serve(options.port)
+        options = vars(_parser().parse_args(arguments))
+        name, function = options.pop("command"), options.pop("function")
+        function(**options)
     except (RuntimeError, ValueError) as error:
         return _print_error(str(error))
     except shutil.Error as error:  # a list of files that could not be copied: print the first
         return _print_error(error.args[0][0][-1])
     except OSError as error:
-        return _print_error(f"{error.filename or options.command}: {error.strerror}")
+        return _print_error(f"{error.filename or name}: {error.strerror}")
     except KeyboardInterrupt:
         print(INTERRUPTED, file=sys.stderr)
         return 130
     return 0
 
 
-def _print_error(said: str) -> int:
+def _print_error(message: str) -> int:
     """Print an error, with control characters escaped, and return the exit status 1."""
-    plain = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in said)
+    plain = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in message)
     print(f"error: {plain}", file=sys.stderr)
     return 1
 
@@ -195,36 +178,40 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m analysis.report", description="The commands behind the Makefile."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    book = commands.add_parser("book", help="run what has changed and render the book")
-    book.add_argument("--profile", choices=PROFILES, default="paper", help="set of parameters")
-    book.add_argument("--workers", type=int, help="notebooks at a time (default: one a core)")
-    book.add_argument("--build", type=Path, help="build folder (default: book/_build)")
-    book.add_argument("--memory", type=float, help="GiB that each notebook may take")
-    one = commands.add_parser("run", help="run one notebook with other parameters")
-    one.add_argument("notebook", help="name of the notebook, such as four-sources")
-    one.add_argument("--parameters", default="", help="'budget=2 horizon=200' or '@file.yml'")
-    one.add_argument("--sources", default="", help="CSV file with sources of your own")
-    one.add_argument("--trace", default="", help="CSV file with a trace of your own")
-    pdf = commands.add_parser("pdf", help="print the whole book to one PDF")
-    pdf.add_argument("--profile", choices=PROFILES, default="paper", help="set of parameters")
-    release = commands.add_parser("release", help="pack the book, its PDF and data in one archive")
-    release.add_argument("--profile", choices=PROFILES, default="paper", help="set of parameters")
-    release.add_argument("--dirty", action="store_true", help="even with uncommitted changes")
-    times = commands.add_parser("times", help="record the CPU-seconds and bytes of the last build")
-    times.add_argument("--profile", choices=PROFILES, default="paper", help="profile of the build")
-    again = commands.add_parser("repeat", help="run all again and count what gives the same bytes")
-    again.add_argument("--profile", choices=PROFILES, default="paper", help="profile of the build")
-    diff = commands.add_parser("diff", help="list the differences between two builds, with causes")
-    diff.add_argument("old", type=Path, help="html folder of a build, or of an unpacked release")
-    diff.add_argument("new", type=Path, help="the same of another one")
-    diff.add_argument("--csv", type=Path, help="file for all differences with their causes")
-    page = commands.add_parser("page", help="write the skeleton of a new page")
-    page.add_argument("name", help="part and page, such as ephemeral/my-page")
-    opened = commands.add_parser("lab", help="open the notebooks in JupyterLab")
-    opened.add_argument("--profile", choices=PROFILES, default="paper", help="which book's")
-    opened.add_argument(
-        "--options", default="", help="JupyterLab's own: '--no-browser --port 9999'"
-    )
-    server = commands.add_parser("serve", help="serve the built book on this machine")
-    server.add_argument("--port", type=int, default=8000, help="port (default: 8000)")
+
+    def add(name: str, function: Callable[..., None], words: str, profile: str = "") -> Any:
+        """Add a command; `profile`: help of its option ``--profile``, if it has one."""
+        command = commands.add_parser(name, help=words)
+        command.set_defaults(function=function)
+        if profile:
+            command.add_argument("--profile", choices=PROFILES, default="paper", help=profile)
+        return command.add_argument
+
+    option = add("book", make_book, "run what has changed and render the book", "set of parameters")
+    option("--workers", type=int, help="notebooks at a time (default: one a core)")
+    option("--build", type=Path, help="build folder (default: book/_build)")
+    option("--memory", type=float, help="GiB that each notebook may take")
+    option = add("run", run_notebook, "run one notebook with other parameters")
+    option("notebook", help="name of the notebook, such as four-sources")
+    option("--parameters", default="", help="'budget=2 horizon=200' or '@file.yml'")
+    option("--sources", default="", help="CSV file with sources of your own")
+    option("--trace", default="", help="CSV file with a trace of your own")
+    add("pdf", make_pdf, "print the whole book to one PDF", "set of parameters")
+    words = "pack the book, its PDF and data in one archive"
+    option = add("release", publish, words, "set of parameters")
+    option("--dirty", action="store_true", help="even with uncommitted changes")
+    words = "record the CPU-seconds and bytes of the last build"
+    add("times", record_times, words, "profile of the build")
+    words = "run all again and count what gives the same bytes"
+    add("repeat", repeat, words, "profile of the build")
+    option = add("diff", compare, "list the differences between two builds, with causes")
+    option("old", type=Path, help="html folder of a build, or of an unpacked release")
+    option("new", type=Path, help="the same of another one")
+    option("--csv", type=Path, help="file for all differences with their causes")
+    option = add("page", start_page, "write the skeleton of a new page")
+    option("name", help="part and page, such as ephemeral/my-page")
+    option = add("lab", lab, "open the notebooks in JupyterLab", "which book's")
+    option("--options", default="", help="JupyterLab's own: '--no-browser --port 9999'")
+    option = add("serve", serve, "serve the built book on this machine")
+    option("--port", type=int, default=8000, help="port (default: 8000)")
     return parser

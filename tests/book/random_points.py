@@ -46,13 +46,13 @@ def draw_point(notebook: Notebook, rng: np.random.Generator, folder: Path) -> di
     """
     point: dict[str, Any] = {}
     numbers: dict[str, Any] = {"N": 4}
-    if notebook.takes_sources and rng.random() < 0.6:
+    if "sources" in notebook.parameters and rng.random() < 0.6:
         kind = str(rng.choice(list(TABLES)))
         table = TABLES[kind](rng)
         numbers["N"] = len(table)
         point["sources"] = str(folder / f"{kind}-{rng.integers(10**9)}.csv")
         table.to_csv(point["sources"], index=False)
-    if notebook.takes_trace and rng.random() < 0.6:
+    if "trace" in notebook.parameters and rng.random() < 0.6:
         point["trace"] = str(folder / f"trace-{rng.integers(10**9)}.csv")
         draw_trace(rng).to_csv(point["trace"], index=False)
     quick = notebook.resolve(profile_parameters("quick").get(notebook.name, {}))

@@ -143,7 +143,11 @@ def test_the_names_of_a_readers_sources_are_text(rerun, tmp_path, notebook, para
 
 def test_every_page_that_shows_names_is_tried_with_odd_ones():
     """A new page that reads names of sources belongs into the list above."""
-    shows = {n.name for n in all_notebooks().values() if n.takes_sources and ".names" in code(n)}
+    shows = {
+        n.name
+        for n in all_notebooks().values()
+        if "sources" in n.parameters and ".names" in code(n)
+    }
     assert shows == {"four-sources", "stochastic-arrivals", "timetable"}
 
 

@@ -143,8 +143,8 @@ def test_every_notebook_has_two_points_or_more_off_its_defaults(tmp_path):
 def test_a_table_is_tried_wherever_one_is_taken():
     for name, notebook in all_notebooks().items():
         given = {key for point in POINTS[name]["points"] for key in point}
-        assert ("sources" in given) is notebook.takes_sources, name
-        assert ("trace" in given) is notebook.takes_trace, name
+        assert ("sources" in given) is ("sources" in notebook.parameters), name
+        assert ("trace" in given) is ("trace" in notebook.parameters), name
 
 
 @each_point

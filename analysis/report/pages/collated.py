@@ -8,7 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxRole
 
 from analysis.published import printed_rows
 from analysis.report.collate import DATA
@@ -22,8 +24,23 @@ def results(app: Sphinx) -> dict[str, Any]:
 
 @cache
 def _read(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
+    return dict(json.loads(path.read_bytes()))
+
+
+class ResultRole(SphinxRole):
+    """Base class of the roles that show a result; an unknown id is an error on the page's log."""
+
+    def result(self) -> nodes.Node:
+        """Return the node of the result that the role's text names."""
+        raise NotImplementedError
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the node, or report an error."""
+        try:
+            return [self.result()], []
+        except (KeyError, ValueError, TypeError) as error:
+            message = self.inliner.reporter.error(f"{self.name} {self.text!r}: {error!r}")
+            return [nodes.problematic(self.rawtext, self.rawtext)], [message]
 
 
 def number_text(data: Mapping[str, Any], kind: str, text: str) -> str:

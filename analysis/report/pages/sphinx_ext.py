@@ -17,66 +17,40 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxRole
 
-from analysis.published import printed_rows
-from analysis.report.pages.collated import number_text, results
+from analysis.report.pages.collated import ResultRole, number_text, results
 from analysis.report.pages.directives.api import PublicNames
 from analysis.report.pages.directives.conditional import DocumentOnly, DropEmptySections, When
 from analysis.report.pages.directives.explorables import register as register_explorables
 from analysis.report.pages.links.predicate_source import write_sources
 from analysis.report.pages.links.references import BookReferences, write_index
-from analysis.report.pages.links.rows import (
-    RowRole,
-    add_search_entries,
-    record_mention,
-    resolve_rows,
-)
+from analysis.report.pages.links.rows import RowRole, link_rows, record_mention
 from analysis.report.pages.links.terms import setup_terms
-from analysis.report.pages.rerun import (
-    add_rerun_notes,
-    copy_book_numbers,
-    pages_of_rerun,
-)
-from analysis.report.pages.theme.accessibility import (
+from analysis.report.pages.rerun import add_rerun_notes, copy_book_numbers, pages_of_rerun
+from analysis.report.pages.theme.cells import label_folded_cells, remove_recording_cells
+from analysis.report.pages.theme.corrections import (
     correct_aria_roles,
     label_toggles,
     make_proof_ids_unique,
+    replace_download_buttons,
 )
-from analysis.report.pages.theme.buttons import replace_download_buttons
-from analysis.report.pages.theme.cells import label_folded_cells, remove_recording_cells
 from analysis.report.pages.theme.prune import prune_site
 
 #: Modules of `analysis.report.pages.directives` that register their own directives.
 DIRECTIVES = ("figures", "tables", "scorecard", "template")
 
 
-class NumberRole(SphinxRole):
+class NumberRole(ResultRole):
     """A number by its id, with an optional format after a colon."""
 
-    def __init__(self, kind: str) -> None:
-        super().__init__()
-        self.kind = kind
-
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Return the number as text, or report an error on the page's log."""
-        try:
-            text = number_text(results(self.env.app), self.kind, self.text)
-        except (KeyError, ValueError, TypeError) as error:
-            message = self.inliner.reporter.error(f"{self.kind} {self.text!r}: {error!r}")
-            return [nodes.problematic(self.rawtext, self.rawtext)], [message]
-        number = nodes.inline("", text, classes=[f"book-{self.kind}"])
+    def result(self) -> nodes.Node:
+        """Return the number as text; the first mention of a row on a page is its anchor."""
+        text = number_text(results(self.env.app), self.name, self.text)
+        number = nodes.inline("", text, classes=[f"book-{self.name}"])
         id = self.text.partition(":")[0]
-        if self.kind != "value" and record_mention(self.env, id):
+        if self.name != "value" and record_mention(self.env, id):
             number["ids"] = [f"mention-{id}"]
-        return [number], []
-
-
-def link_rows(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Resolve links to printed rows and add their search entries (``doctree-resolved``)."""
-    verdicts = results(app).get("verdicts", {})
-    resolve_rows(app, doctree, docname, printed_rows(), verdicts)
-    add_search_entries(doctree, docname, printed_rows(), verdicts)
+        return number
 
 
 def finish_build(app: Sphinx, problem: Exception | None) -> None:
@@ -97,7 +71,7 @@ def finish_build(app: Sphinx, problem: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register roles, directives and event handlers."""
     for kind in ("printed", "computed", "value", "verdict"):
-        app.add_role(kind, NumberRole(kind))
+        app.add_role(kind, NumberRole())
     for part in ("markup", *(f"directives.{name}" for name in DIRECTIVES)):
         app.setup_extension(f"analysis.report.pages.{part}")
     app.add_directive("document-only", DocumentOnly)

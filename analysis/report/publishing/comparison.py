@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +34,12 @@ def differences(old: Path, new: Path) -> pd.DataFrame:
         for file in (*TABLES, "manifest.json"):
             if not (site / file).is_file():
                 raise ValueError(f"{name} must be a site of the book with {file}, got {site}")
-    causes = _CauseFinder(old, new)
-    found = [
-        line
-        for file, what in TABLES.items()
-        for line in _cells(what, _table(old / file), _table(new / file), causes)
-    ]
-    found += _hashes(old, new, causes)
-    return pd.DataFrame(found, columns=list(COLUMNS))
+    old_pages, old_origins = _provenance(old)
+    new_pages, new_origins = _provenance(new)
+    found = [line for file, what in TABLES.items() for line in _cells(what, old / file, new / file)]
+    found += _hashes(old, new, old_pages | new_pages)
+    causes = [_cause(old_origins, new_origins, page) if page else "" for *_, page in found]
+    return pd.DataFrame(found, columns=list(COLUMNS[:-1])).assign(cause=causes)
 
 
 def summary(found: pd.DataFrame) -> str:
@@ -57,95 +56,68 @@ def summary(found: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-class _CauseFinder:
-    """Finds the causes of a page's differences from the provenance in two sites."""
+def _provenance(site: Path) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
+    """Return the page of each figure, table and data set, and the origin of each page.
 
-    def __init__(self, old: Path, new: Path) -> None:
-        self._old, self._new = _origins(old), _origins(new)
-
-    def of(self, page: str) -> str:
-        """Return the causes of the differences on a page as one text."""
-        old, new = self._old.get(page), self._new.get(page)
-        if old is None or new is None:
-            return "the page is in one of the two only"
-        causes = []
-        for kind in ("parameters", "versions"):
-            names = sorted(old[kind].keys() | new[kind].keys())
-            causes += [
-                f"{_kind(kind, name)} {name}: {old[kind].get(name)} -> {new[kind].get(name)}"
-                for name in names
-                if old[kind].get(name) != new[kind].get(name)
-            ]
-        if old["commit"] != new["commit"]:
-            causes.append(f"code: {old['commit']} -> {new['commit']}")
-        return "; ".join(causes) or "not in the provenance"
-
-
-def _kind(kind: str, name: str) -> str:
-    if kind == "versions":
-        return "library"
-    return "random" if name == "seed" else "parameter"
-
-
-def _origins(site: Path) -> dict[str, dict[str, Any]]:
-    """Return parameters, versions and commit of each page, from its figures and tables."""
-    found: dict[str, dict[str, Any]] = {}
+    An origin has the parameters, versions and commit.
+    """
+    pages: dict[str, str] = {}
+    origins: dict[str, dict[str, Any]] = {}
     for part in ("data", "tables", "figures"):
         for path in sorted(site.glob(f"{part}/*.json")):
-            entry = json.loads(path.read_text(encoding="utf-8"))
-            origin = {name: entry.get(name, {}) for name in ("parameters", "versions")}
-            found[entry["notebook"]] = origin | {"commit": entry.get("commit", "")}
-    return found
+            entry = json.loads(path.read_bytes())
+            pages[path.stem] = page = entry["notebook"]
+            origins[page] = {name: entry.get(name, {}) for name in ("parameters", "versions")}
+            origins[page]["commit"] = entry.get("commit", "")
+    return pages, origins
 
 
-def _table(path: Path) -> pd.DataFrame:
-    return pd.read_csv(path, dtype=str, keep_default_na=False).set_index("id")
+def _cause(
+    old_origins: dict[str, dict[str, Any]], new_origins: dict[str, dict[str, Any]], page: str
+) -> str:
+    """Return the causes of the differences on a page as one text."""
+    old, new = old_origins.get(page), new_origins.get(page)
+    if old is None or new is None:
+        return "the page is in one of the two only"
+    causes = []
+    for kind, words in (("parameters", "parameter"), ("versions", "library")):
+        before, after = old[kind], new[kind]
+        causes += [
+            f"{'random' if name == 'seed' else words} {name}: "
+            f"{before.get(name)} -> {after.get(name)}"
+            for name in sorted(before.keys() | after.keys())
+            if before.get(name) != after.get(name)
+        ]
+    if old["commit"] != new["commit"]:
+        causes.append(f"code: {old['commit']} -> {new['commit']}")
+    return "; ".join(causes) or "not in the provenance"
 
 
-def _cells(
-    what: str, old: pd.DataFrame, new: pd.DataFrame, causes: _CauseFinder
-) -> list[tuple[str, ...]]:
-    """Return the cells that differ; a row that one table lacks appears once, with its key column.
+def _cells(what: str, old_path: Path, new_path: Path) -> Iterator[tuple[str, ...]]:
+    """Yield the cells that differ; a row that one table lacks appears once, with its key column.
 
     The key column is that of the verdict in the scorecard, and of the kind in the errata.
     """
-    found: list[tuple[str, ...]] = []
     key = "verdict" if what == "row" else "kind"
-    shared = [column for column in new.columns if column in old.columns]
-    columns = [c for c in FIRST if c in shared] + [c for c in shared if c not in FIRST]
-    for id in dict.fromkeys([*new.index, *old.index]):
-        before = old.loc[id] if id in old.index else None
-        after = new.loc[id] if id in new.index else None
-        present = after if after is not None else before
-        assert present is not None
-        page = str(present["page"])
-        for column in columns if before is not None and after is not None else [key]:
-            cells = [str(row.get(column, "")) if row is not None else "" for row in (before, after)]
+    old, new = (pd.read_csv(p, dtype=str, keep_default_na=False) for p in (old_path, new_path))
+    shared = [str(column) for column in new if column in old]
+    columns = sorted(shared, key=lambda c: FIRST.index(c) if c in FIRST else len(FIRST))
+    old_rows, new_rows = ({str(r["id"]): r for r in t.to_dict("records")} for t in (old, new))
+    for id in dict.fromkeys([*new_rows, *old_rows]):
+        before, after = old_rows.get(id, {}), new_rows.get(id, {})
+        for column in columns if before and after else [key]:
+            cells = before.get(column, ""), after.get(column, "")
             if cells[0] != cells[1]:
-                found.append((what, id, column, *cells, page, causes.of(page)))
-    return found
+                yield (what, id, column, *cells, (after or before)["page"])
 
 
-def _hashes(old: Path, new: Path, causes: _CauseFinder) -> list[tuple[str, ...]]:
-    """Return the files and records whose hashes differ, or that one site lacks."""
-    found: list[tuple[str, ...]] = []
-    manifests = [json.loads((site / "manifest.json").read_text()) for site in (old, new)]
-    pages = _pages(old) | _pages(new)
+def _hashes(old: Path, new: Path, pages: dict[str, str]) -> Iterator[tuple[str, ...]]:
+    """Yield the files and records whose hashes differ, or that one site lacks."""
+    manifests = [json.loads((site / "manifest.json").read_bytes()) for site in (old, new)]
     for what in ("files", "records"):
         before, after = (manifest[what] for manifest in manifests)
         for id in sorted(before.keys() | after.keys()):
             if before.get(id) != after.get(id) and id not in TABLES:
                 page = pages.get(id.partition("/")[2].partition(".")[0], "")
-                cause = causes.of(page) if page else ""
                 hashes = (before.get(id, "")[:12], after.get(id, "")[:12])
-                found.append((what.removesuffix("s"), id, "sha256", *hashes, page, cause))
-    return found
-
-
-def _pages(site: Path) -> dict[str, str]:
-    """Return the page of each figure, table and data set, by id."""
-    return {
-        path.stem: json.loads(path.read_text(encoding="utf-8"))["notebook"]
-        for part in ("figures", "tables", "data")
-        for path in site.glob(f"{part}/*.json")
-    }
+                yield (what.removesuffix("s"), id, "sha256", *hashes, page)

@@ -59,7 +59,7 @@ def write_data(found: Collation, site: Path) -> None:
         ("errata", ERRATA, errata_rows(found)),
     ):
         with (site / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
-            table = csv.DictWriter(file, columns, lineterminator="\n")
+            table = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
             table.writeheader()
             table.writerows({k: as_cell(v) for k, v in row.items()} for row in rows)
     write_citation(site, edition)
@@ -74,47 +74,33 @@ def _write_products(found: Collation, part: str, site: Path, edition: Edition) -
     for id, entry in products.items():
         made = {"commit": edition.commit, "profile": found.profile}
         path = Path(found.runs[entry["notebook"]]["folder"]) / "machine.json"
-        made |= {"machine": json.loads(path.read_text(encoding="utf-8"))} if path.exists() else {}
+        made |= {"machine": json.loads(path.read_bytes())} if path.exists() else {}
         write_json(site / part / f"{id}.json", {**entry, **made})
         if part != "data":
             cited = bibtex(entry, edition, part=part, document=found.document)
             (site / part / f"{id}.bib").write_text(cited, encoding="utf-8")
+    data = f"{edition.address if found.document else ''}data/"
     listed = [
         {key: value for key, value in entry.items() if key != "rows"}
-        | {"permalink": _place(entry, part, edition, found.document)}
-        for entry in products.values()
+        | {
+            "permalink": f"{data}{id}.csv"
+            if part == "data"
+            else permalink(entry, edition.address, document=found.document)
+        }
+        for id, entry in products.items()
     ]
     write_json(site / f"{part}.json", listed)
 
 
-def _place(entry: dict[str, Any], part: str, edition: Edition, document: bool) -> str:
-    """Return the permalink of a product: on its page, or to the CSV if it is data."""
-    if part == "data":
-        return f"{edition.address if document else ''}data/{entry['id']}.csv"
-    return permalink(entry, edition.address, document=document)
-
-
 def _scorecard(found: Collation) -> list[dict[str, Any]]:
-    rows = printed_rows()
-    return [
-        {
-            "id": id,
-            "document": rows[id].document,
-            "place": rows[id].place,
-            "kind": rows[id].kind,
-            "printed": rows[id].printed,
-            "computed": verdict["computed"],
-            "interval_low": verdict["interval"][0] if verdict["interval"] else "",
-            "interval_high": verdict["interval"][1] if verdict["interval"] else "",
-            "verdict": verdict["verdict"],
-            "page": verdict["page"],
-            "basis": verdict["basis"],
-            "assumes": "; ".join(verdict["assumes"]),
-            "condition": verdict["condition"],
-            "reason": verdict["reason"],
-        }
-        for id, verdict in found.verdicts.items()
-    ]
+    """Return the fields of each judged row, of which `SCORECARD` names the columns."""
+    rows = []
+    for id, verdict in found.verdicts.items():
+        low, high = verdict["interval"] or ("", "")
+        cells = {"interval_low": low, "interval_high": high}
+        cells["assumes"] = "; ".join(verdict["assumes"])
+        rows.append(vars(printed_rows()[id]) | verdict | cells)
+    return rows
 
 
 def _manifest(found: Collation, site: Path) -> dict[str, dict[str, str]]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -38,7 +39,6 @@ from analysis.report.publishing.metadata.citation import cff, plain_citation, th
 from analysis.report.publishing.metadata.crate import update_notebook_sizes
 from analysis.report.publishing.site import write_data
 from analysis.report.rendering.downloads import write_notebooks
-from analysis.report.rendering.static import move_to_shared
 from analysis.report.run import write_json
 from analysis.report.running.build_statistics import read_statistics
 from analysis.report.running.notebooks import (
@@ -60,6 +60,8 @@ THUMBNAIL = 560
 COLOURS = 128
 #: File of a site with its cache key.
 KEY = ".key"
+#: Beginning of a link to a static file.
+_STATIC = re.compile(r"""(?P<before>["'(])(?P<up>(?:\.\./)*)_static/""")
 
 
 class RenderFailed(RuntimeError):
@@ -214,9 +216,8 @@ def _write_notebooks(stage: Path, made: Path) -> None:
 
 def render_single(build: Path) -> Path:
     """Render the staged book as one HTML page, for printing, and return that page."""
-    from analysis.report.publishing.pdf.printing import (
-        print_contents,  # imports pypdf, slow to load
-    )
+    # Imported here because it loads pypdf, which takes long.
+    from analysis.report.publishing.pdf.printing import print_contents
 
     stage = build / "stage"
     contents = yaml.safe_load((stage / "_toc.yml").read_text(encoding="utf-8"))
@@ -260,13 +261,41 @@ def _sphinx(stage: Path, out: Path, builder: str, strict: bool) -> None:
 
 def _key(stage: Path) -> str:
     """Return the cache key of the site: a hash of all files that the pages depend on."""
-    digest = hashlib.sha256()
     code = [path for part in _PAGE_CODE for path in (ROOT / part).rglob("*") if path.is_file()]
     lock = ROOT / "requirements.lock"
     staged = [path for path in stage.rglob("*") if path.is_file()]
     api = list((ROOT / "analysis").rglob("*.py"))
-    for path in sorted({*staged, *code, *api, lock}):
-        if "__pycache__" not in path.parts:
-            name = path.relative_to(stage if path.is_relative_to(stage) else ROOT).as_posix()
-            digest.update(name.encode() + hashlib.sha256(path.read_bytes()).digest())
+    files = {path for path in (*staged, *code, *api, lock) if "__pycache__" not in path.parts}
+    return _digest(files, stage, ROOT)
+
+
+def _digest(files: Iterable[Path], *roots: Path) -> str:
+    """Return a hash of files and of their paths relative to the first root that contains them."""
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        root = next(root for root in roots if path.is_relative_to(root))
+        name = path.relative_to(root).as_posix()
+        digest.update(name.encode() + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
+
+
+def move_to_shared(made: Path, site: Path, shared: Path) -> None:
+    """Move the static files of a new site to a folder of shared copies, and update its links.
+
+    Styles, scripts and fonts are thirty times as large as the page of a rerun. A copy is named by
+    the hash of its content and never changed: sites with other static files have another copy, and
+    concurrent builds do not conflict. `made`: the new site, in a temporary folder.
+    """
+    own = made / "_static"
+    copy = shared / _digest((path for path in own.rglob("*") if path.is_file()), own)[:12]
+    shared.mkdir(parents=True, exist_ok=True)
+    try:
+        own.rename(copy)
+    except OSError:
+        if not copy.is_dir():
+            raise
+        shutil.rmtree(own)  # the same files are shared already
+    there = Path(os.path.relpath(copy, site)).as_posix()
+    for page in made.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(_STATIC.sub(rf"\g<before>\g<up>{there}/", text), encoding="utf-8")

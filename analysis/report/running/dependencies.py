@@ -19,8 +19,7 @@ from typing import Any
 import grimp
 
 from analysis.report.paths import ROOT
-from analysis.report.running.notebooks import Notebook
-from analysis.report.running.own_files import OwnFile, file_facts
+from analysis.report.running.notebooks import Notebook, OwnFile, file_facts
 from analysis.report.saving import words
 
 PACKAGE = "analysis"

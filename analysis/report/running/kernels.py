@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from multiprocessing import connection, forkserver
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from threading import Lock
 from typing import Any, cast
@@ -28,6 +29,7 @@ import psutil
 from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning import LocalProvisioner
 
+from analysis.report.files import child_environment
 from analysis.report.paths import ROOT
 from analysis.report.run import VARIABLE
 from analysis.report.running import preload
@@ -45,10 +47,13 @@ _starting = Lock()
 
 def kernel_environment(threads: int = 1) -> dict[str, str]:
     """Return the environment variables of a notebook's kernel."""
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    numbers = dict.fromkeys(THREADS, str(threads))
-    quiet = {"PYDEVD_DISABLE_FILE_VALIDATION": "1"}  # ipykernel's debugger, which nobody uses here
-    return {**numbers, **quiet, VARIABLE: ".", "PYTHONPATH": path, "MPLBACKEND": "agg"}
+    return {
+        **dict.fromkeys(THREADS, str(threads)),
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # of ipykernel's debugger, which nobody uses here
+        VARIABLE: ".",
+        "PYTHONPATH": child_environment()["PYTHONPATH"],
+        "MPLBACKEND": "agg",
+    }
 
 
 class WarmProvisioner(LocalProvisioner):
@@ -64,7 +69,7 @@ class WarmProvisioner(LocalProvisioner):
         with _starting, patch.dict(os.environ, {**environment, preload.BUILD: str(os.getpid())}):
             forkserver.set_forkserver_preload([preload.__name__])
             forkserver.ensure_running()
-        started = multiprocessing.get_context("forkserver").Process(
+        kernel = _ForkedKernel(
             target=_run_kernel,
             args=(
                 cmd[cmd.index("ipykernel_launcher") + 1 :],
@@ -74,10 +79,10 @@ class WarmProvisioner(LocalProvisioner):
                 str(kwargs.get("log", os.devnull)),
             ),
         )
-        started.start()
-        assert started.pid is not None
-        self.process = cast(Any, _ForkedProcess(started))
-        self.pid = self.pgid = started.pid  # it is the leader of its own process group
+        kernel.start()
+        assert kernel.pid is not None
+        self.process = cast(Any, kernel)
+        self.pid = self.pgid = kernel.pid  # it is the leader of its own process group
         return self.connection_info
 
     def seconds(self) -> float:
@@ -86,37 +91,24 @@ class WarmProvisioner(LocalProvisioner):
         return used.user + used.system + used.children_user + used.children_system
 
 
-class _ForkedProcess:
-    """A forked process with the interface of `subprocess.Popen`, which Jupyter expects."""
+class _ForkedKernel(ForkServerProcess):
+    """A forked process with the methods of `subprocess.Popen` that Jupyter calls."""
 
     stdin = stdout = stderr = None
 
-    def __init__(self, process: Any) -> None:
-        self._process = process
-        self.pid: int = process.pid
-
     def poll(self) -> int | None:
         """Return the exit status, or None while the process runs."""
-        status: int | None = self._process.exitcode
-        return status
+        return self.exitcode
 
     def wait(self, timeout: float | None = None) -> int | None:
         """Wait until the process ends, and return its exit status."""
-        self._process.join(timeout)
-        return self.poll()
+        self.join(timeout)
+        return self.exitcode
 
     def send_signal(self, number: int) -> None:
         """Send a signal, unless the process has ended."""
-        if self.poll() is None:
+        if self.exitcode is None and self.pid is not None:
             os.kill(self.pid, number)
-
-    def terminate(self) -> None:
-        """Send SIGTERM."""
-        self.send_signal(signal.SIGTERM)
-
-    def kill(self) -> None:
-        """Send SIGKILL."""
-        self.send_signal(signal.SIGKILL)
 
 
 def _run_kernel(

@@ -1,4 +1,4 @@
-"""The notebooks of the book and their parameters.
+"""The notebooks of the book, their parameters, and a reader's own input files.
 
 A notebook is a MyST Markdown file with one cell tagged ``parameters``; each line of it declares one
 parameter with its type, its unit, the allowed range and a description:
@@ -16,10 +16,11 @@ one. ``trace: str`` declares that the notebook takes a reader's trace of publica
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -41,6 +42,8 @@ _SET = re.compile(r"\{[^{},]+(,[^{},]+)*\}")
 _ROWS = "N"
 #: Parameters whose value is a reader's own file.
 FILES = ("sources", "trace")
+#: Names that need no escaping in a URL or a notebook, and that no output file of a run has.
+_SAFE_NAME = re.compile(r"\w[\w-]{0,59}(\.[\w-]{1,20}){0,2}\.csv", re.ASCII)
 #: Folders below ``book/`` for Sphinx, without pages.
 SPHINX_FOLDERS = ("_static", "_templates")
 _TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
@@ -140,29 +143,17 @@ class Notebook:
         describes.
         """
         found: dict[str, Parameter] = {}
-        for cell in self.content.cells:
-            if "parameters" in cell.metadata.get("tags", []):
-                for line in cell.source.splitlines():
-                    if line.strip():
-                        parameter = self._parse_line(line)
-                        earlier = {p.name for p in found.values() if p.type in {"int", "float"}}
-                        if unknown := parameter.ends - {_ROWS} - earlier:
-                            raise ParameterError(
-                                f"{self.path.name}: the range of {parameter.name} must name an "
-                                f"earlier number, got {', '.join(sorted(unknown))}"
-                            )
-                        found[parameter.name] = parameter
+        cells = [c for c in self.content.cells if "parameters" in c.metadata.get("tags", [])]
+        for line in filter(str.strip, (line for c in cells for line in c.source.splitlines())):
+            parameter = self._parse_line(line)
+            earlier = {p.name for p in found.values() if p.type in {"int", "float"}}
+            if unknown := parameter.ends - {_ROWS} - earlier:
+                raise ParameterError(
+                    f"{self.path.name}: the range of {parameter.name} must name an earlier number, "
+                    f"got {', '.join(sorted(unknown))}"
+                )
+            found[parameter.name] = parameter
         return found
-
-    @property
-    def takes_sources(self) -> bool:
-        """Whether the notebook takes a reader's own sources."""
-        return "sources" in self.parameters
-
-    @property
-    def takes_trace(self) -> bool:
-        """Whether the notebook takes a reader's own trace."""
-        return "trace" in self.parameters
 
     def resolve(self, given: Mapping[str, Any], table: Sized | None = None) -> dict[str, Any]:
         """Check given parameters and fill in the defaults.
@@ -177,10 +168,9 @@ class Notebook:
                 f"{suggestion(unknown[0], self.parameters)}; it has "
                 + ("; ".join(self.describe()) or "none")
             )
-        if given.get("sources"):
-            raise ParameterError("sources must be given as a file, with SOURCES=")
-        if given.get("trace"):
-            raise ParameterError("trace must be given as a file, with TRACE=")
+        for name in FILES:
+            if given.get(name):
+                raise ParameterError(f"{name} must be given as a file, with {name.upper()}=")
         numbers: dict[str, Any] = {}
         if any(_ROWS in parameter.ends for parameter in self.parameters.values()):
             numbers[_ROWS] = len(_table_reader("default")() if table is None else table)
@@ -209,14 +199,45 @@ class Notebook:
             )
         default = parse_value(found["default"])
         unit, allowed, description = (part.strip() for part in parts)
-        if found["name"] in FILES:
-            return Parameter(found["name"], found["type"], default, unit, allowed, description)
-        if allowed != "any" and not _INTERVAL.fullmatch(allowed) and not _SET.fullmatch(allowed):
+        is_range = allowed == "any" or _INTERVAL.fullmatch(allowed) or _SET.fullmatch(allowed)
+        if found["name"] not in FILES and not is_range:
             raise ParameterError(
                 f"{self.path.name}: the range of {found['name']} must be an interval, "
                 f"a set or 'any', got {allowed!r}"
             )
         return Parameter(found["name"], found["type"], default, unit, allowed, description)
+
+
+@dataclass(frozen=True)
+class OwnFile:
+    """The file that a reader gave for one parameter of a notebook."""
+
+    parameter: str  # "sources" or "trace"
+    name: str  # name of the file, without its folder
+    content: bytes  # content of the file
+
+    @classmethod
+    def read(cls, parameter: str, path: str) -> OwnFile:
+        """Read a file."""
+        return cls(parameter, Path(path).name, Path(path).read_bytes())
+
+    @property
+    def shipped(self) -> str:
+        """Name of the copy beside the notebook: the file's own if it is safe, else a fixed one."""
+        return self.name if _SAFE_NAME.fullmatch(self.name) else f"{self.parameter}.csv"
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the content."""
+        return hashlib.sha256(self.content).hexdigest()
+
+
+def file_facts(files: Iterable[OwnFile]) -> dict[str, dict[str, str]]:
+    """Return name, name of the copy and hash of each file, by parameter."""
+    return {
+        file.parameter: {"name": file.name, "shipped": file.shipped, "sha256": file.sha256}
+        for file in files
+    }
 
 
 def all_notebooks() -> dict[str, Notebook]:

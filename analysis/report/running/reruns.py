@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from analysis.report.running.notebooks import (
+    OwnFile,
     check_table,
+    file_facts,
     find_notebook,
     profile_parameters,
     read_table,
 )
-from analysis.report.running.own_files import OwnFile, file_facts
 from analysis.report.running.runner import Job
 from analysis.report.running.values import ParameterError
 
@@ -35,19 +36,17 @@ def rerun_job(
     cannot be read, naming the row and the reason.
     """
     notebook = find_notebook(name)
-    table: Sized | None = None
     files: list[OwnFile] = []
+    for parameter, path in (("sources", sources_path), ("trace", trace_path)):
+        if path:
+            if parameter not in notebook.parameters:
+                raise ParameterError(f"{name} takes no {parameter}: leave {parameter.upper()} out")
+            files.append(OwnFile.read(parameter, path))
+            if not files[-1].content.strip():
+                raise ParameterError(f"{path}: the file is empty")
+    table: Sized | None = None
     if sources_path:
-        if not notebook.takes_sources:
-            raise ParameterError(f"{name} takes no sources: leave SOURCES out")
         table = read_table(sources_path, notebook.parameters["sources"].allowed)
-        files.append(OwnFile.read("sources", sources_path))
-    if trace_path:
-        if not notebook.takes_trace:
-            raise ParameterError(f"{name} takes no trace: leave TRACE out")
-        files.append(OwnFile.read("trace", trace_path))
-        if not files[-1].content.strip():
-            raise ParameterError(f"{trace_path}: the file is empty")
     parameters = notebook.resolve(given, table)
     if table is not None:
         try:
@@ -56,6 +55,6 @@ def rerun_job(
             raise ValueError(f"{sources_path}: {error}") from None
     published = notebook.resolve(profile_parameters("paper").get(name, {}))
     document = parameters == published and not files
-    said = json.dumps([parameters, file_facts(files)], sort_keys=True).encode()
-    folder = runs / f"{name}-{hashlib.sha256(said).hexdigest()[:10]}"
+    inputs = json.dumps([parameters, file_facts(files)], sort_keys=True).encode()
+    folder = runs / f"{name}-{hashlib.sha256(inputs).hexdigest()[:10]}"
     return Job(notebook, parameters, folder / "results", "paper", document, tuple(files))

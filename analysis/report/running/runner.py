@@ -34,11 +34,12 @@ from analysis.report.running.execute import Kernels
 from analysis.report.running.kernels import WARNINGS
 from analysis.report.running.notebooks import (
     Notebook,
+    OwnFile,
     all_notebooks,
     check_contents,
+    file_facts,
     profile_parameters,
 )
-from analysis.report.running.own_files import OwnFile, file_facts
 
 
 @dataclass(frozen=True)

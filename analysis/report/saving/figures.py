@@ -1,4 +1,4 @@
-"""`save_figure`, the only function that adds a figure to the book.
+"""`figure` in the book's style, and `save_figure`, the only function that adds one to the book.
 
 A figure is a set of files with one permanent id: SVG, PDF and PNG, an SVG with a narrow layout for
 telephones, the plotted data as CSV, and caption, alt text and provenance as JSON. The same inputs
@@ -11,17 +11,17 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pandas as pd
 from fontTools import subset  # type: ignore[import-untyped]
-from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
-from matplotlib.path import Path
+from matplotlib.path import Path as Curve
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
@@ -29,6 +29,9 @@ from analysis.report.run import FORMATS, NARROW, by_hand, run_folder, show_by_ha
 from analysis.report.saving.narrow import reflow
 from analysis.report.saving.provenance import check_id, check_instances, write_csv, write_provenance
 
+STYLE = Path(__file__).with_name("book.mplstyle")
+#: The Okabe-Ito colours, for colour-blind readers, in the order in which figures use them.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -46,6 +49,29 @@ class _OutlineOptions(subset.Options):  # type: ignore[misc]
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.drop_tables += ["GSUB", "GPOS", "GDEF"]
+
+
+def figure(
+    rows: int = 1, columns: int = 1, *, width: float = 7.0, height: float = 3.6, **options: Any
+) -> Any:
+    """Return a figure and its axes in the book's style.
+
+    Parameters
+    ----------
+    rows, columns : int
+        Layout of the panels.
+    width, height : float
+        Size of the whole figure in inches.
+    **options
+        Passed on to `matplotlib.pyplot.subplots`.
+
+    Returns
+    -------
+    figure, axes
+        As `matplotlib.pyplot.subplots` returns them.
+    """
+    plt.style.use(STYLE)
+    return plt.subplots(rows, columns, figsize=(width, height), layout="constrained", **options)
 
 
 def save_figure(
@@ -165,24 +191,24 @@ def uncover_texts(figure: Figure) -> None:
     shows what lies below it, nothing is changed.
     """
     for axes in figure.axes:
+        if any(isinstance(one, QuadMesh) for one in axes.collections):
+            continue
         curves = [
             line.get_path().transformed(line.get_transform())
             for line in axes.lines
             if line.get_linestyle() != "None"
         ]
-        if any(isinstance(one, QuadMesh) for one in axes.collections):
-            continue
-
-        def is_crossed(part: Text | Legend, axes: Axes = axes, curves: list[Path] = curves) -> bool:
-            shown = Bbox.intersection(part.get_window_extent(), axes.bbox)
-            return shown is not None and any(
-                curve.intersects_bbox(shown, filled=False) for curve in curves
-            )
-
         for text in axes.texts:
-            if text.get_text() and text.get_bbox_patch() is None and is_crossed(text):
+            if text.get_text() and text.get_bbox_patch() is None and _is_crossed(text, curves):
                 text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5})
         legend = axes.get_legend()
-        if legend is not None and is_crossed(legend):
+        if legend is not None and _is_crossed(legend, curves):
             legend.set_frame_on(True)
             legend.get_frame().set(facecolor="white", edgecolor="none", alpha=1.0)
+
+
+def _is_crossed(part: Text | Legend, curves: list[Curve]) -> bool:
+    """Whether a curve crosses the part of a text or legend that lies within its panel."""
+    assert part.axes is not None
+    shown = Bbox.intersection(part.get_window_extent(), part.axes.bbox)
+    return shown is not None and any(curve.intersects_bbox(shown, filled=False) for curve in curves)

@@ -13,9 +13,10 @@ from sphinx.util.docutils import docutils_namespace
 
 from analysis.published import Document, Printed
 from analysis.report.collate import DATA
-from analysis.report.pages import collated, rerun, sphinx_ext
+from analysis.report.pages import collated, rerun
 from analysis.report.pages.directives import scorecard, template
 from analysis.report.pages.directives.template import TEMPLATES, _why, computed_text
+from analysis.report.pages.links import rows as rows_of_pages
 from analysis.report.run import DIGITS, FORMATS
 from analysis.report.running.notebooks import Parameter
 from analysis.report.scorecard import VERDICTS
@@ -183,7 +184,7 @@ def tables(tmp_path, monkeypatch):
         + "".join(f"```{{{name}}}\n```\n\n" for name in names)
     )
     (tmp_path / DATA).write_text(json.dumps(data))
-    for module in (sphinx_ext, scorecard, template, collated):
+    for module in (rows_of_pages, scorecard, template, collated):
         monkeypatch.setattr(module, "printed_rows", lambda: rows)
     for module in (scorecard, template):
         monkeypatch.setattr(module, "documents", lambda: documents)

@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 
 from analysis.report import figure
 from analysis.report.publishing.dark_figures import INK, PAPER, dark_svg
-from analysis.report.saving.style import COLOURS
+from analysis.report.saving.figures import COLOURS
 
 
 def drawn(draw):

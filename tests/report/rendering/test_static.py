@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.report.rendering.static import move_to_shared
+from analysis.report.rendering.render import move_to_shared
 
 PAGE = """<link href="_static/style.css?v=1"><script src='_static/a/b.js'></script>
 <p>the folder _static/ of a site</p>"""

@@ -10,8 +10,7 @@ import pytest
 from analysis import kernel_cache
 from analysis.report.paths import ROOT
 from analysis.report.running import dependencies
-from analysis.report.running.notebooks import Notebook, all_notebooks
-from analysis.report.running.own_files import OwnFile
+from analysis.report.running.notebooks import Notebook, OwnFile, all_notebooks
 from analysis.report.running.preload import LIBRARIES
 from analysis.report.saving import words
 

@@ -268,11 +268,11 @@ def test_a_default_may_be_too_large_for_fewer_sources(page):
 def test_sources_are_no_value_among_others(page):
     """A path given that way would escape both the check of the file and the reuse of results."""
     notebook = page('sources: str = ""  # path; any; CSV file')
-    assert notebook.takes_sources
+    assert "sources" in notebook.parameters
     with pytest.raises(ParameterError, match="SOURCES="):
         notebook.resolve({"sources": "my.csv"})
     assert notebook.resolve({}, range(4)) == {"sources": ""}
-    assert not page("budget: int = 2  # none; any; budget").takes_sources
+    assert "sources" not in page("budget: int = 2  # none; any; budget").parameters
 
 
 # What a reader types.

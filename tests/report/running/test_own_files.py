@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from analysis.report.running.own_files import OwnFile, file_facts
+from analysis.report.running.notebooks import OwnFile, file_facts
 
 
 @pytest.mark.parametrize("name", ["my.csv", "feeds-2026_v2.csv", "feeds.2026.csv"])

@@ -21,7 +21,7 @@ from analysis.report.files import display_path
 from analysis.report.paths import ROOT
 from analysis.report.running import runner
 from analysis.report.running.kernels import COMPILATION, WARNINGS, kernel_environment
-from analysis.report.running.own_files import OwnFile
+from analysis.report.running.notebooks import OwnFile
 from analysis.report.running.runner import RunFailed, locked, run, start_order
 from tests.report.running.conftest import GOOD
 

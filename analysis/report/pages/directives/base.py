@@ -9,6 +9,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from analysis.report.pages.collated import results
+from analysis.report.text import with_powers
 
 #: Link texts of files by suffix, where the text is not the suffix itself.
 LINKS = {"csv": "data"}
@@ -37,6 +38,17 @@ class BookDirective(SphinxDirective):
         """Relative path from this page to the root of the site."""
         single = self.env.app.builder.name == "singlehtml"
         return "" if single else "../" * self.env.docname.count("/")
+
+    def product(self, kind: str) -> dict[str, Any]:
+        """Return the description of the figure or table that the directive's argument names."""
+        found: dict[str, Any] | None = self.data[f"{kind}s"].get(self.arguments[0])
+        if found is None:
+            raise self.error(f"no notebook saved a {kind} {self.arguments[0]!r}")
+        return found
+
+    def caption(self, product: dict[str, Any]) -> list[nodes.Node]:
+        """Parse the caption of a figure or table."""
+        return self.markdown(with_powers(product["caption"]))
 
     def file_link(self, text: str, path: str) -> nodes.Node:
         """Return a link to a file of the site, given its path from the root."""

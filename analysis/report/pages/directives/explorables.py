@@ -21,6 +21,7 @@ value-id:.2f` `` is a saved value, which the explorable replaces by its own numb
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar
@@ -29,11 +30,11 @@ import pandas as pd
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from analysis.published import printed_rows
 from analysis.report.collate import PRODUCTS
-from analysis.report.pages.collated import number_text, results
+from analysis.report.pages.collated import ResultRole, number_text, results
+from analysis.report.pages.directives.base import BookDirective
 
 #: Folder of the scripts and styles, below ``book/``, and the scripts that all explorables need.
 FOLDER = "explorables"
@@ -46,7 +47,7 @@ def _names(argument: str | None) -> list[str]:
     return (argument or "").split()
 
 
-class Explorable(SphinxDirective):
+class Explorable(BookDirective):
     """The element of an explorable, with its input."""
 
     required_arguments = 1
@@ -63,13 +64,15 @@ class Explorable(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the element as raw HTML, which builders other than HTML ignore."""
         id, figure = self.arguments[0], self.options.get("figure")
-        if figure not in self._results["figures"]:
+        if figure not in self.data["figures"]:
             raise self.error(f"explorable {id} needs the id of a figure, got {figure!r}")
+        values = self._named("values", self.data["values"], "no notebook saved a value")
+        printed = self._named("printed", printed_rows(), "no document prints a row")
         data = {
             "parameters": self._parameters(),
-            "values": {name: self._value(name) for name in self.options.get("values", [])},
+            "values": {name: entry["value"] for name, entry in values.items()},
             "rows": self._rows(),
-            "printed": {row: self._printed(row) for row in self.options.get("printed", [])},
+            "printed": {name: row.printed for name, row in printed.items()},
         }
         instead = f'data-instead="{self.options["instead"]}" ' if "instead" in self.options else ""
         # "</script>" within the JSON would end the element.
@@ -88,28 +91,17 @@ class Explorable(SphinxDirective):
                 return path.name
         raise self.error(f"no script in {FOLDER} defines {id!r}")
 
-    @property
-    def _results(self) -> dict[str, Any]:
-        return results(self.env.app)
-
-    def _parameters(self) -> dict[str, Any]:
+    def _parameters(self) -> Any:
         name = self.options.get("notebook", Path(self.env.docname).name)
-        runs = self._results["runs"]
-        (page,) = [page for page in runs if Path(page).name == name]
-        parameters: dict[str, Any] = runs[page]["parameters"]
-        return parameters
+        (run,) = [run for page, run in self.data["runs"].items() if Path(page).name == name]
+        return run["parameters"]
 
-    def _value(self, id: str) -> Any:
-        try:
-            return self._results["values"][id]["value"]
-        except KeyError:
-            raise self.error(f"no notebook saved a value {id!r}") from None
-
-    def _printed(self, id: str) -> str:
-        try:
-            return printed_rows()[id].printed
-        except KeyError:
-            raise self.error(f"no document prints a row {id!r}") from None
+    def _named(self, option: str, known: Mapping[str, Any], problem: str) -> dict[str, Any]:
+        """Return the entries whose ids an option lists."""
+        ids = self.options.get(option, [])
+        if unknown := [id for id in ids if id not in known]:
+            raise self.error(f"{problem} {unknown[0]!r}")
+        return {id: known[id] for id in ids}
 
     def _rows(self) -> dict[str, list[Any]]:
         """Return the columns of the CSV that ``:data:`` and ``:columns:`` name; none without."""
@@ -128,25 +120,18 @@ class Explorable(SphinxDirective):
         return {column: [_short(value) for value in frame[column].tolist()] for column in columns}
 
 
-class LinkedValue(SphinxRole):
+class LinkedValue(ResultRole):
     """The roles ``{sets}`` and ``{follows}``: a saved value linked with an explorable."""
 
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Return the value as a span with data attributes, or report an error on the log."""
-        try:
-            explorable, name, value = self.text.split()
-            text = number_text(results(self.env.app), "value", value).replace("-", "\u2212")
-        except (KeyError, ValueError, TypeError) as error:
-            message = self.inliner.reporter.error(f"{self.name} {self.text!r}: {error!r}")
-            return [nodes.problematic(self.rawtext, self.rawtext)], [message]
+    def result(self) -> nodes.Node:
+        """Return the value as a span with data attributes."""
+        explorable, name, value = self.text.split()
+        text = number_text(results(self.env.app), "value", value).replace("-", "\u2212")
         decimals = len(text.partition(".")[2])
-        own = (
-            f'data-control="{name}"'
-            if self.name == "sets"
-            else (f'data-number="{name}" data-decimals="{decimals}"')
-        )
+        number = f'data-number="{name}" data-decimals="{decimals}"'
+        own = f'data-control="{name}"' if self.name == "sets" else number
         html = f'<span class="book-value" data-{self.name}="{explorable}" {own}>{text}</span>'
-        return [nodes.raw("", html, format="html")], []
+        return nodes.raw("", html, format="html")
 
 
 def _short(value: Any) -> Any:

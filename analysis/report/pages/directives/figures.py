@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -15,7 +16,6 @@ from sphinx.writers.html5 import HTML5Translator
 from analysis.report.pages.directives.base import BookDirective
 from analysis.report.run import FORMATS, NARROW
 from analysis.report.running.notebooks import all_notebooks
-from analysis.report.text import with_powers
 
 #: Widest screen, in pixels, that gets the narrow variant.
 SMALL_SCREEN = 600
@@ -46,48 +46,46 @@ def visit_picture(self: HTML5Translator, node: Picture) -> None:
     raise nodes.SkipNode
 
 
-class ReproFigure(BookDirective):
-    """A figure with its number, caption, alt text, and links to data, provenance and citation."""
+class FigureDirective(BookDirective):
+    """Base class of the directives that show one figure."""
 
     required_arguments = 1
 
+    def picture(self) -> tuple[dict[str, Any], Picture]:
+        """Return the description of the figure, and its image."""
+        figure = self.product("figure")
+        image = Picture(uri=f"/_site/figures/{figure['id']}.svg", alt=figure["alt"])
+        image["others"] = self.up + "figures/"
+        return figure, image
+
+
+class ReproFigure(FigureDirective):
+    """A figure with its number, caption, alt text, and links to data, provenance and citation."""
+
     def run(self) -> list[nodes.Node]:
         """Return the figure node."""
-        id = self.arguments[0]
-        if id not in self.data["figures"]:
-            raise self.error(f"no notebook saved a figure {id!r}")
-        description = self.data["figures"][id]
+        product, image = self.picture()
+        id = product["id"]
         figure = nodes.figure(ids=[id], names=[id], classes=["repro-figure"])
         figure["align"] = "center"
-        image = Picture(uri=f"/_site/figures/{id}.svg", alt=description["alt"])
-        image["others"] = self.up + "figures/"
-        caption = nodes.caption("", "", *self.markdown(with_powers(description["caption"])))
-        links = self.product_links("figures", description, [*FORMATS, "csv"])
-        figure += [image, caption, nodes.legend("", links)]
+        links = self.product_links("figures", product, [*FORMATS, "csv"])
+        figure += [image, nodes.caption("", "", *self.caption(product)), nodes.legend("", links)]
         self.state.document.note_explicit_target(figure)
         return [figure]
 
 
-class FrontFigure(BookDirective):
+class FrontFigure(FigureDirective):
     """A figure of another page, linked to that page."""
-
-    required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         """Return the linked image and its caption."""
-        id = self.arguments[0]
-        if id not in self.data["figures"]:
-            raise self.error(f"no notebook saved a figure {id!r}")
-        shown = self.data["figures"][id]
-        image = Picture(uri=f"/_site/figures/{id}.svg", alt=shown["alt"])
-        image["others"] = self.up + "figures/"
-        link = self.link("", shown["notebook"], id)
+        product, image = self.picture()
+        link = self.link("", product["notebook"], product["id"])
         link += image
-        said = nodes.paragraph(
-            "", "", *self.markdown(with_powers(shown["caption"])), classes=["book-front"]
-        )
+        caption = nodes.paragraph("", "", *self.caption(product), classes=["book-front"])
+        ids, classes = [f"front-{product['id']}"], ["repro-figure"]
         picture = nodes.paragraph("", "", link)
-        return [nodes.container("", picture, said, ids=[f"front-{id}"], classes=["repro-figure"])]
+        return [nodes.container("", picture, caption, ids=ids, classes=classes)]
 
 
 class Gallery(BookDirective):
@@ -104,8 +102,8 @@ class Gallery(BookDirective):
             link = self.link("", figure["notebook"], id)
             link += image
             card += nodes.paragraph("", "", link)
-            caption = nodes.paragraph("", "", *self.markdown(with_powers(figure["caption"])))
-            card += [caption, nodes.paragraph("", "", nodes.literal("", id))]
+            card += nodes.paragraph("", "", *self.caption(figure))
+            card += nodes.paragraph("", "", nodes.literal("", id))
             gallery += card
         return [gallery]
 

@@ -6,7 +6,6 @@ does not scroll with a wide table, and the scrolling part can be focused by keyb
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from docutils import nodes
@@ -14,7 +13,6 @@ from sphinx.application import Sphinx
 
 from analysis.report.pages.directives.base import BookDirective
 from analysis.report.pages.markup import Markup
-from analysis.report.text import with_powers
 
 
 class ReproTableNode(nodes.General, nodes.Element):
@@ -32,44 +30,37 @@ class ReproTable(BookDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the table node."""
-        id = self.arguments[0]
-        if id not in self.data["tables"]:
-            raise self.error(f"no notebook saved a table {id!r}")
-        table = self.data["tables"][id]
+        table = self.product("table")
+        id = table["id"]
         shown = ReproTableNode(ids=[id], names=[id], classes=["repro-table"])
         named = {"aria-labelledby": f"{id}-caption"}
         scroller = Markup(element="div", attributes={"tabindex": "0", "role": "region", **named})
         scroller["classes"].append("book-table")
-        grid = Markup(element="table", attributes=named, classes=["table"])
-        body = Markup(element="tbody")
-        body += [self._row(table, row) for row in table["rows"]]
-        grid += [Markup("", self._header(table), element="thead"), body]
-        scroller += grid
-        caption = self.markdown(with_powers(table["caption"]))
-        shown += TableCaption("", "", *caption, ids=[f"{id}-caption"])
+        head = Markup("", self._header(table), element="thead")
+        body = Markup("", *(self._row(table, row) for row in table["rows"]), element="tbody")
+        scroller += Markup("", head, body, element="table", attributes=named, classes=["table"])
+        shown += TableCaption("", "", *self.caption(table), ids=[f"{id}-caption"])
         shown += [scroller, self.product_links("tables", table, ["csv"])]
         self.state.document.note_explicit_target(shown)
         return [shown]
 
     def _header(self, table: dict[str, Any]) -> nodes.Element:
-        cells = [
-            Markup("", *self.markdown(label), element="th", attributes={"scope": "col"})
-            for label in table["header"]
-        ]
-        for cell, numeric in zip(cells, table["numeric"], strict=True):
+        cells = []
+        for label, numeric in zip(table["header"], table["numeric"], strict=True):
+            cell = Markup("", *self.markdown(label), element="th", attributes={"scope": "col"})
             cell["classes"] += ["number"] if numeric else []
+            cells.append(cell)
         return Markup("", *cells, element="tr")
 
     def _row(self, table: dict[str, Any], row: list[str]) -> nodes.Element:
-        return Markup("", *self._cells(table, row), element="tr")
-
-    def _cells(self, table: dict[str, Any], row: list[str]) -> Iterator[nodes.Element]:
+        cells = []
         for place, (text, numeric) in enumerate(zip(row, table["numeric"], strict=True)):
             head = place < table["heads"]
             cell = Markup("", nodes.Text(text), element="th" if head else "td")
             cell["attributes"] = {"scope": "row"} if head else {}
             cell["classes"] += ["number"] if numeric and not head else []
-            yield cell
+            cells.append(cell)
+        return Markup("", *cells, element="tr")
 
 
 def _open_table(translator: Any, node: nodes.Element) -> None:

@@ -6,16 +6,14 @@ value or verdict; for a figure, to the figure that redraws it; else to the row i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxRole
 
-from analysis.published import Printed
+from analysis.published import printed_rows
+from analysis.report.pages.collated import results
 from analysis.report.pages.markup import Markup
 from analysis.report.scorecard import NUMERIC
 
@@ -35,22 +33,18 @@ class RowRole(SphinxRole):
     """``{row}`id` ``: the row's id, linked to the place that discusses it."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Return a link without target; `resolve_rows` sets it once all pages are read."""
+        """Return a link without target; `link_rows` sets it once all pages are read."""
         return [nodes.reference("", self.text, internal=True, row=self.text, refuri="")], []
 
 
-def resolve_rows(
-    app: Sphinx,
-    doctree: nodes.document,
-    docname: str,
-    rows: Mapping[str, Printed],
-    verdicts: Mapping[str, Any],
-) -> None:
-    """Set the targets of the links to rows on a page.
+def link_rows(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Set the targets of the links to rows on a page, and add its rows to the search index.
 
     A link with the attribute ``tabled`` leads to the row in its page's table; it becomes plain text
-    if that is where the row's other link leads too.
+    if that is where the row's other link leads too. The index gets the ids of the page's rows, and
+    their printed numbers.
     """
+    rows, verdicts = printed_rows(), results(app).get("verdicts", {})
     mentions: dict[str, set[str]] = vars(app.env).get(_MENTIONS, {})
     for link in [link for link in doctree.findall(nodes.reference) if "row" in link]:
         id = link["row"]
@@ -71,12 +65,6 @@ def resolve_rows(
         uri = app.builder.get_relative_uri(docname, page)
         address = {"href": uri if "#" in uri else f"{uri}#{anchor}"}
         link.replace_self(Markup("", *link.children, element="a", attributes=address))
-
-
-def add_search_entries(
-    doctree: nodes.document, docname: str, rows: Mapping[str, Printed], verdicts: Mapping[str, Any]
-) -> None:
-    """Add index entries to a page: the ids of its rows, and their printed numbers."""
     for id, verdict in verdicts.items():
         if verdict["page"] == docname:
             row = rows[id]

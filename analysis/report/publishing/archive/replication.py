@@ -1,7 +1,8 @@
 """A replication report on each document in the format of ReScience C, made from the verdicts.
 
 The format (https://rescience.github.io/write) has a metadata file, and an article that lists what
-was reproduced, what was not, and every assumption that the document does not state.
+was reproduced, what was not, and every assumption that the document does not state. As a Sphinx
+extension the module has the directive ``{replications}``, which shows the reports as sections.
 """
 
 from __future__ import annotations
@@ -13,9 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pybtex.database
 import yaml
+from docutils import nodes
+from sphinx.application import Sphinx
 
 from analysis.published import Document, Printed, documents, printed_rows
+from analysis.report.pages.directives.base import BookDirective
 from analysis.report.paths import BOOK
 from analysis.report.publishing.metadata.citation import Edition, authors, cff
 from analysis.report.text import escaped, escaped_words
@@ -24,7 +29,6 @@ from analysis.report.text import escaped, escaped_words
 REPRODUCED = ("matches", "within the interval", "holds", "redrawn", "done")
 WITH_CHOICES = ("matches under", "holds under")
 NOT_REPRODUCED = ("explained", "differs", "does not hold", "not determined", "open")
-_FIELD = re.compile(r"(\w+)\s*=\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,10 @@ def as_markdown(report: Report, *, fenced: bool = False) -> str:
 
     `fenced`: whether tables are wrapped in MyST containers, for the book's pages.
     """
-    choices = [(choice, len(ids), _first_ids(ids)) for choice, ids in report.assumptions.items()]
+    choices = [
+        (choice, len(ids), ", ".join(ids[:4]) + (" and others" if len(ids) > 4 else ""))
+        for choice, ids in report.assumptions.items()
+    ]
     failed = [
         (f"{row.id}, {row.place}", row.printed, said["computed"], said["verdict"], said["reason"])
         for row, said in report.of(NOT_REPRODUCED)
@@ -99,10 +106,6 @@ def as_markdown(report: Report, *, fenced: bool = False) -> str:
     return "\n\n".join(parts)
 
 
-def _first_ids(ids: list[str]) -> str:
-    return ", ".join(ids[:4]) + (" and others" if len(ids) > 4 else "")
-
-
 def _table(header: Sequence[str], rows: Sequence[Sequence[Any]], fenced: bool) -> str:
     lines = [header, ["---"] * len(header)]
     lines += [[escaped_words(cell) for cell in row] for row in rows]
@@ -112,8 +115,10 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[Any]], fenced: bool) -
 
 def metadata(report: Report, edition: Edition) -> dict[str, Any]:
     """Return the fields of ``metadata.yaml`` of ReScience C."""
-    original = _bibliography_fields(report.document.citation)
-    cited = ", ".join(original.get(name, "") for name in ("author", "title", "year"))
+    bibliography = pybtex.database.parse_file(str(BOOK / "references.bib"))
+    work = bibliography.entries[report.document.citation]
+    who = " and ".join(map(str, work.persons["author"]))
+    cited = ", ".join((who, work.fields["title"], work.fields["year"]))
     return {
         "title": f"[Re] {report.document.title}",
         "authors": [{"name": name, "orcid": "", "email": ""} for name in authors()],
@@ -125,21 +130,14 @@ def metadata(report: Report, edition: Edition) -> dict[str, Any]:
         "code": {"url": edition.address, "note": edition.note},
         "data": {"url": f"{edition.address}scorecard.csv"},
         "replication": {
-            "cite": cited,
+            "cite": re.sub(r"[{}]", "", cited),
             "bib": report.document.citation,
             "url": "",
-            "doi": original.get("doi", ""),
+            "doi": work.fields.get("doi", ""),
         },
         "date": {"published": edition.date},
         "license": "CC-BY-4.0",
     }
-
-
-def _bibliography_fields(key: str) -> dict[str, str]:
-    """Return the fields of an entry of the book's bibliography, without braces."""
-    text = (BOOK / "references.bib").read_text(encoding="utf-8")
-    entry = text[text.index(f"{{{key},") :].partition("\n@")[0]
-    return {name: re.sub(r"[{}]", "", value) for name, value in _FIELD.findall(entry)}
 
 
 def write_reports(
@@ -160,3 +158,25 @@ def write_reports(
         (place / "article.md").write_text(body, encoding="utf-8")
         written.append(place)
     return written
+
+
+class Replications(BookDirective):
+    """The replication reports, one section a document."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the sections, each with an explicit target."""
+        found: list[nodes.Node] = []
+        for report in reports(self.data["verdicts"]):
+            name = f"replication-{report.document.key}"
+            section = nodes.section(ids=[name], names=[name])
+            section += nodes.title("", report.document.title)
+            section += self.parse_text_to_nodes(as_markdown(report, fenced=True))
+            self.state.document.note_explicit_target(section)
+            found.append(section)
+        return found
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directive."""
+    app.add_directive("replications", Replications)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

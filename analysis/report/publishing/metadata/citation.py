@@ -1,10 +1,12 @@
 """Citations of the book, its figures and its tables, by version, commit and URL.
 
-Title, authors, version, date, keywords and DOI (if there is one) come from ``CITATION.cff``.
+Title, authors, version, date, keywords and DOI (if there is one) come from ``CITATION.cff``. The
+title of a figure or table is the first sentence of its caption.
 """
 
 from __future__ import annotations
 
+import re
 import subprocess
 from dataclasses import dataclass
 from functools import cache
@@ -15,20 +17,26 @@ import yaml
 
 from analysis.report.paths import ROOT
 from analysis.report.publishing.metadata.address import base_address, permalink
-from analysis.report.publishing.metadata.captions import title_as_tex
 from analysis.report.text import as_tex
 
 CODE_LICENSE = "https://spdx.org/licenses/MIT"
 TEXT_LICENSE = "https://creativecommons.org/licenses/by/4.0/"
 UNKNOWN = "unknown (no git history)"
 KINDS = {"figures": "Figure", "tables": "Table"}
+# A formula, code, an escaped character, a character other than a full stop, or a full stop that is
+# not followed by a space.
+_SENTENCE = re.compile(r"(?:\$[^$]*\$|`[^`]*`|\\.|[^.$`\\]|\.(?!\s|$))+")
+_PARTS = re.compile(
+    r"(?P<math>\$[^$]*\$)|(?:\{[\w:]+\})?`(?P<code>[^`]*)`|\\(?P<escaped>[!-/:-@\[-`{-~])"
+    r"|(?P<strong>\*+)(?P<words>[^*]+)\*+|(?P<other>.)",
+    re.DOTALL,
+)
 
 
 @cache
 def cff() -> dict[str, Any]:
     """Return the fields of ``CITATION.cff``."""
-    content: dict[str, Any] = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    return content
+    return dict(yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8")))
 
 
 def authors() -> list[str]:
@@ -112,19 +120,15 @@ def bibtex(
     """
     note = edition.note
     if not document:
-        files = product.get("files", {})
-        said = product["parameters"] | {key: file_reference(file) for key, file in files.items()}
-        values = ", ".join(f"{key} = {value}" for key, value in said.items())
+        given = dict(product["parameters"])
+        for key, file in product.get("files", {}).items():
+            given[key] = f"{file['name']} (SHA-256 {file['sha256']})"
+        values = ", ".join(f"{key} = {value}" for key, value in given.items())
         note += f", a run with parameters of the reader's own: {values}"
     place = rf"{KINDS[part]} \texttt{{{product['id']}}} in \emph{{{as_tex(cff()['title'])}}}"
     fields = {"title": f"{{{title_as_tex(product['caption'])}}}", "howpublished": place}
     address = permalink(product, edition.address) if document and edition.address else ""
     return _entry(product["id"], fields, note, edition.date, address)
-
-
-def file_reference(file: dict[str, str]) -> str:
-    """Return the name and the hash of a reader's own file."""
-    return f"{file['name']} (SHA-256 {file['sha256']})"
 
 
 def book_bibtex(edition: Edition) -> str:
@@ -141,6 +145,39 @@ def _entry(key: str, fields: dict[str, str], note: str, date: str, address: str)
     whole |= {"url": address} if address else {}
     lines = "".join(f"  {name} = {{{value}}},\n" for name, value in whole.items())
     return f"@misc{{{key},\n{lines}}}\n"
+
+
+def first_sentence(caption: str) -> str:
+    """Return the first sentence of a caption, in its Markdown, without the full stop."""
+    found = _SENTENCE.match(caption.strip())
+    return (found[0] if found else caption).strip()
+
+
+def title_as_tex(caption: str) -> str:
+    """Return the title for a field of a BibTeX entry."""
+
+    def part(found: re.Match[str]) -> str:
+        if found["math"]:
+            return found["math"]
+        if found["strong"]:
+            return rf"\emph{{{as_tex(found['words'])}}}"
+        if found["code"] is not None:
+            return rf"\texttt{{{as_tex(found['code'])}}}"
+        # `as_tex` strips a text that is a single space.
+        return as_tex(found["escaped"] or found["other"]) or " "
+
+    return _PARTS.sub(part, first_sentence(caption))
+
+
+def title_as_plain_text(caption: str) -> str:
+    """Return the title without Markdown markup; formulas stay as TeX, without dollar signs."""
+
+    def part(found: re.Match[str]) -> str:
+        if found["math"]:
+            return found["math"].strip("$")
+        return next(found[name] for name in ("words", "code", "escaped", "other") if found[name])
+
+    return _PARTS.sub(part, first_sentence(caption))
 
 
 def plain_citation(edition: Edition) -> str:

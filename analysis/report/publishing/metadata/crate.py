@@ -17,13 +17,13 @@ from rocrate.rocrate import ROCrate  # type: ignore[import-untyped]
 
 from analysis.report.collate import PRODUCTS, Collation
 from analysis.report.paths import ROOT
-from analysis.report.publishing.metadata.captions import title_as_plain_text
 from analysis.report.publishing.metadata.citation import (
     CODE_LICENSE,
     TEXT_LICENSE,
     Edition,
     authors,
     cff,
+    title_as_plain_text,
 )
 from analysis.report.publishing.metadata.linked_data import TYPES
 from analysis.report.run import write_json

@@ -10,8 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.report.collate import PRODUCTS
-from analysis.report.publishing.metadata.captions import title_as_plain_text
-from analysis.report.publishing.metadata.citation import TEXT_LICENSE, Edition, authors, cff
+from analysis.report.publishing.metadata.citation import (
+    TEXT_LICENSE,
+    Edition,
+    authors,
+    cff,
+    title_as_plain_text,
+)
 
 CONTEXT = "https://schema.org"
 #: Media types by file suffix.

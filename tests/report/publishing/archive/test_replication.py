@@ -88,7 +88,7 @@ def test_the_page_has_a_section_a_document(tmp_path):
     (tmp_path / "page.md").write_text("# Reports\n\n```{replications}\n```\n")
     data = {"verdicts": JUDGED, "runs": {}, "document": True, "profile": "paper"}
     (tmp_path / DATA).write_text(json.dumps(data))
-    parts = ("pages.sphinx_ext", "publishing.archive.replication_pages")
+    parts = ("pages.sphinx_ext", "publishing.archive.replication")
     extensions = ["myst_parser", *(f"analysis.report.{part}" for part in parts)]
     settings = {"extensions": extensions, "root_doc": "page"}
     out, warnings = tmp_path / "out", io.StringIO()

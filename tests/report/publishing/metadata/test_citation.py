@@ -14,12 +14,13 @@ from analysis.report.paths import ROOT
 from analysis.report.publishing.archive.release import check_edition
 from analysis.report.publishing.metadata import address, citation
 from analysis.report.publishing.metadata.address import base_address, permalink, repository_address
-from analysis.report.publishing.metadata.captions import title_as_plain_text, title_as_tex
 from analysis.report.publishing.metadata.citation import (
     Edition,
     bibtex,
     book_bibtex,
     plain_citation,
+    title_as_plain_text,
+    title_as_tex,
     write_citation,
 )
 

@@ -1,4 +1,4 @@
-"""Accessibility of the rendered pages: corrected roles, labels and ids."""
+"""Corrections of the theme's pages: roles, labels and ids for screen readers; the download."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+
+from analysis.report.pages.collated import results
 
 #: HTML that other packages write, and its correction: bibliographies that are no ARIA list, labels
 #: that hide the text of a toggle, header cells without text.
@@ -42,3 +44,22 @@ def label_toggles(app: Sphinx, problem: Exception | None) -> None:
         if _TOGGLE in text:
             named = text.replace(_TOGGLE, _TOGGLE.replace("<summary>", _NAMED))
             path.write_text(named, encoding="utf-8")
+
+
+def replace_download_buttons(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Replace the theme's download of a page's source by the portable notebook.
+
+    The source has roles and directives that Jupyter does not render.
+    """
+    for group in context.get("header_buttons", ()):
+        if group.get("label") != "download-buttons":
+            continue
+        buttons = [b for b in group["buttons"] if b["label"] == "download-pdf-button"]
+        if page in results(app)["runs"]:
+            address = context["pathto"](f"notebooks/{Path(page).name}.ipynb", 1)
+            words = {"text": ".ipynb", "tooltip": "Download the notebook", "icon": "fas fa-code"}
+            notebook = {"type": "link", "url": address, "label": "download-notebook-button"}
+            buttons.insert(0, notebook | words)
+        group["buttons"] = buttons

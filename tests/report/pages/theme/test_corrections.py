@@ -1,6 +1,6 @@
 """Roles that fit."""
 
-from analysis.report.pages.theme.accessibility import correct_aria_roles
+from analysis.report.pages.theme.corrections import correct_aria_roles
 
 
 def test_roles_that_do_not_fit_are_taken_off():
