@@ -130,16 +130,12 @@ class Claim:
     def _check_basis(self) -> None:
         if self.basis and self.basis not in BASES:
             raise ValueError(f"{self.id}: basis must be one of {BASES}, got {self.basis!r}")
-        if (self.basis == "proved") != bool(self.proof):
-            raise ValueError(
-                f"{self.id}: basis 'proved' and the label of a proof go together, got basis "
-                f"{self.basis!r} and proof {self.proof!r}"
-            )
-        if (self.basis == "context") != bool(self.context):
-            raise ValueError(
-                f"{self.id}: basis 'context' and the field context go together, got basis "
-                f"{self.basis!r} and context {self.context!r}"
-            )
+        for basis, name in (("proved", "proof"), ("context", "context")):
+            if (self.basis == basis) != bool(getattr(self, name)):
+                raise ValueError(
+                    f"{self.id}: basis {basis!r} and the field {name} go together, got basis "
+                    f"{self.basis!r} and {name} {getattr(self, name)!r}"
+                )
         if bool(self.experiment) != bool(self.reading):
             raise ValueError(
                 f"{self.id}: experiment and reading go together, got {self.experiment!r} and "

@@ -52,19 +52,11 @@ LONGEST_NAME = 48
 _SECTION = re.compile(r"^([\w-]+):[ \t]*$", re.MULTILINE)
 
 
-def _span(ends: tuple[float, float], style: str) -> str:
-    return span(ends[0], ends[1], style)
-
-
-def _plus_minus(estimate: tuple[float, float], decimals: str = "2") -> str:
-    return plus_minus(estimate[0], estimate[1], int(decimals))
-
-
 #: Formatting functions by the first word of a format specification, as in ``{n:counted epoch}``.
 EXTRA_FORMATS: dict[str, Callable[..., str]] = {
     "counted": counted,
-    "span": _span,
-    "plus_minus": _plus_minus,
+    "span": lambda ends, style: span(ends[0], ends[1], style),
+    "plus_minus": lambda pair, decimals="2": plus_minus(pair[0], pair[1], int(decimals)),
 }
 
 
@@ -167,22 +159,17 @@ def _filled_fields(entry: Entry, outcome: str, numbers: dict[str, Any]) -> dict[
         raise ValueError(f"{entry.id}: no template names the number {unused[0]!r}")
     for name, number in numbers.items():
         _check_number(f"{entry.id}: {name}", number)
-    numbers |= {
-        name: between.join(
-            _filled_template(entry.id, each, item) for item in _item_fields(numbers[name])
-        )
-        for name, (each, between) in entry.lists.items()
-        if name in numbers
-    }
+    for name in entry.lists.keys() & numbers.keys():
+        each, between = entry.lists[name]
+        items = (_filled_template(entry.id, each, item) for item in _item_fields(numbers[name]))
+        numbers[name] = between.join(items)
     found: dict[str, Any] = {}
     for name, said in entry.words.items():
         text = said.get(outcome, "") if isinstance(said, Mapping) else said
         if text:
             found[name] = _filled_template(entry.id, text, numbers)
     if entry.assumes:
-        found["assumes"] = tuple(
-            _filled_template(entry.id, text, numbers) for text in entry.assumes
-        )
+        found["assumes"] = tuple(_filled_template(entry.id, t, numbers) for t in entry.assumes)
     return found
 
 
@@ -195,18 +182,15 @@ def _item_fields(numbers: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _check_number(what: str, value: Any) -> None:
+    """Raise ValueError if a value is not a number, a short name, or a list or mapping of these."""
     value = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(value, str):
-        if not value.strip() or len(value) > LONGEST_NAME:
-            raise ValueError(f"{what} must be a number or a short name, got {value!r:.80}")
-    elif isinstance(value, Mapping):
-        for name, one in value.items():
-            _check_number(what, name)
-            _check_number(what, one)
-    elif isinstance(value, Sequence):
+    is_name = isinstance(value, str) and value.strip() and len(value) <= LONGEST_NAME
+    if isinstance(value, Mapping):
+        value = [*value, *value.values()]
+    if isinstance(value, Sequence) and not isinstance(value, str):
         for one in value:
             _check_number(what, one)
-    elif not isinstance(value, Number):
+    elif not is_name and not isinstance(value, Number):
         raise ValueError(f"{what} must be a number or a short name, got {value!r:.80}")
 
 
