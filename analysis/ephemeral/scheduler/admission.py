@@ -17,18 +17,7 @@ CHUNK = 2**16
 def spread_ages(sources: Sources, budget: float, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw ages from an approximation of their long-run law, to avoid a transient at the start.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    budget : float
-        Cost that an epoch may spend.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of int, shape (N,)
-        Uniform between 1 and the age at which the relaxed problem crawls the source.
+    They are uniform between 1 and the age at which the relaxed problem crawls the source, (N,).
     """
     some = sources
     if len(sources) > CHUNK:
@@ -43,7 +32,7 @@ def spread_ages(sources: Sources, budget: float, rng: np.random.Generator) -> ND
 def set_rates(entries: NDArray[np.void], sources: Sources) -> None:
     """Write the rates of sources, as the index uses them, into entries of the calendar.
 
-    Raises ValueError if single precision cannot hold a rate.
+    ValueError if single precision cannot hold a rate.
     """
     for name, rate in (("limit", sources.u_star / sources.cost), ("decay", sources.decay)):
         with np.errstate(over="ignore", under="ignore"):
@@ -58,7 +47,7 @@ def set_rates(entries: NDArray[np.void], sources: Sources) -> None:
 
 
 def whole_numbers(name: str, values: ArrayLike, count: int, low: int) -> NDArray[np.int32]:
-    """Check integers, one for all sources or one each; return 1 or `count` of them."""
+    """Return checked integers of at least `low`, one for all sources or `count` of them."""
     array = np.atleast_1d(check_array(name, values))
     if array.shape not in {(1,), (count,)}:
         raise ValueError(f"{name} must be one number or have shape ({count},), got {array.shape}")
@@ -69,7 +58,7 @@ def whole_numbers(name: str, values: ArrayLike, count: int, low: int) -> NDArray
 
 
 def limits(min_age: int | ArrayLike, max_age: int | ArrayLike | None, count: int) -> Limits:
-    """Check minimal against maximal ages; `most` is empty if there are no maximal ages."""
+    """Return checked minimal and maximal ages; `most` is empty if there are no maximal ages."""
     least = whole_numbers("min_age", min_age, count, 0)
     if max_age is None:
         return Limits(least, np.empty(0, np.int32))

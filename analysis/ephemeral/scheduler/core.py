@@ -30,13 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import (
-    check_array,
-    check_choice,
-    check_integer,
-    check_kind,
-    check_number,
-)
+from analysis.checks import check_array, check_choice, check_integer, check_kind, check_number
 from analysis.display import brief
 from analysis.ephemeral.scheduler.calendar import buckets
 from analysis.ephemeral.scheduler.calendar import epoch as epoch_kernel
@@ -80,9 +74,8 @@ class Scheduler:
         Price of a page in units of content, if a crawl takes all pages; without it no price can be
         set later. Takes 16 bytes a source.
     index_rate : float, optional
-        Pages that an engine indexes per unit of time, first come first served and without limit on
-        the queue. A page then has its value when it is indexed (`pages.queued_sources`), the
-        freshest of a crawl first. Takes 16 bytes a source.
+        Pages that an engine indexes per unit of time, first come first served, with no limit on the
+        queue. A page has its value when it is indexed (`pages.queued_sources`). 16 bytes a source.
     queue : int
         Pages waiting at the engine; above 0 with an `index_rate` only.
 
@@ -93,10 +86,9 @@ class Scheduler:
     budget : float
         May be set at any time. If it is less than the maximal ages require, it is spent on the
         longest overdue.
-    price : float
-        May be set at any time if one was given; the calendar is then sorted anew.
-    queue : int
-        May be set at any time if `index_rate` was given; the calendar is then sorted anew.
+    price, queue : float, int
+        May be set at any time if a price, or an `index_rate`, was given; the calendar is then
+        sorted anew.
     marginal_index : float
         Index at which the budget of the last crawl was spent, negative if it was not.
 
@@ -131,17 +123,11 @@ class Scheduler:
         price = None if price is None else check_number("price", price, 0, high_open=True)
         check_choice("precision", precision, tuple(buckets.PRECISIONS))
         self.budget = check_number("budget", budget, 0, low_open=True, high_open=True)
-        self.epoch = 0
+        self.epoch, self.marginal_index = 0, np.nan
         self._threshold = Threshold()
-        self.marginal_index = np.nan
         self._register = Register(precision, sources.cost[:1], price, engine)
-        self._have_room(0)
+        self._ranked = epoch_kernel.Ranked()
         self.add(sources, ages, min_age=min_age, max_age=max_age)
-
-    def _have_room(self, room: int) -> None:
-        """Allocate the arrays of number, rank and content for a bucket of so many sources."""
-        self._number, self._rank = np.empty(room, np.int32), np.empty(room)
-        self._content = np.empty(room)
 
     @property
     def price(self) -> float:
@@ -172,7 +158,7 @@ class Scheduler:
 
     @property
     def rebuilds(self) -> int:
-        """How often the calendar was sorted anew."""
+        """Number of times that the calendar was sorted anew."""
         return self._threshold.rebuilds
 
     def __len__(self) -> int:
@@ -189,8 +175,7 @@ class Scheduler:
     @property
     def nbytes(self) -> int:
         """Bytes of memory in use."""
-        ranked = self._number, self._rank, self._content
-        return self._register.nbytes + sum(array.nbytes for array in ranked)
+        return self._register.nbytes + self._ranked.nbytes
 
     def crawl(self, budget: float | None = None, *, floor: float = 0.0) -> tuple[Numbers, Floats]:
         """Crawl the sources of this epoch, and advance to the next.
@@ -218,24 +203,21 @@ class Scheduler:
         budget = check_number("budget", budget, 0, high_open=True)
         floor = check_number("floor", floor, 0, high_open=True)
         calendar, cost, limits = self._register.calendar, self._register.cost, self._register.limits
-        ranked = self._rank_bucket(limits.most)
-        cut, tie, count = self._select(ranked, budget, floor)
-        want, room = budget, budget * ROOM
+        ranked, want, room = self._ranked, budget, budget * ROOM
+        cut, tie, count = self._select(budget, floor)
         while self._threshold.above(max(cut, floor)) and self.threshold > 0:
             want *= 1.3
             if not self._threshold.lower(want, room, calendar, self.epoch, cost, limits):
                 break  # the budget is below every cost, or all sources are below their minimal age
-            ranked = self._rank_bucket(limits.most)
-            cut, tie, count = self._select(ranked, budget, floor)
+            cut, tie, count = self._select(budget, floor)
         self.marginal_index = cut
-        self._threshold.follow(max(cut, floor), count, ranked, self.epoch)
+        self._threshold.follow(max(cut, floor), count, ranked.number.size, self.epoch)
         numbers, rewards = np.empty(count, np.int64), np.empty(count)
         epoch_kernel.settle(
             calendar, self.epoch, self.threshold, cut, tie, limits,
-            self._rank, self._content, numbers, rewards,
+            ranked.rank, ranked.content, numbers, rewards,
         )  # fmt: skip
-        if cost.size > 1 or cost[0] != 1.0:
-            rewards *= cost[numbers] if cost.size > 1 else cost[0]
+        rewards *= cost[numbers] if cost.size > 1 else cost[0]
         self.epoch += 1
         return numbers, rewards
 
@@ -266,24 +248,17 @@ class Scheduler:
         subsidies = check_array("subsidy", subsidy, 0)
         most_cost = check_number("most_cost", most_cost, 0)
         levels, place = np.unique(subsidies.ravel(), return_inverse=True)
+        calendar, cost, limits = self._register.calendar, self._register.cost, self._register.limits
         if levels.size and self._threshold.above(levels[0]):
-            register = self._register
-            totals, _ = epoch_kernel.demand(
-                register.calendar, self.epoch, levels, register.cost, register.limits, most_cost
-            )
+            totals, _ = epoch_kernel.demand(calendar, self.epoch, levels, cost, limits, most_cost)
         else:
-            ranked = self._rank_bucket(NO_MAXIMAL_AGES)
-            number, rank = self._number[:ranked], self._rank[:ranked]
-            cost = self._register.cost
-            price = cost[number] if cost.size > 1 else np.full(ranked, cost[0])
-            price[price > most_cost] = 0.0
-            reached = np.searchsorted(levels, rank, side="right")
-            totals = np.bincount(reached, price, levels.size + 1)[:0:-1].cumsum()[::-1]
+            self._ranked.fill(calendar, self.epoch, NO_MAXIMAL_AGES, limits.cap, len(self))
+            totals = self._ranked.demand(levels, cost, most_cost)
         found = totals[place.ravel()].reshape(subsidies.shape)
         return found if found.ndim else float(found)
 
     def reserve(self, count: int) -> None:
-        """Allocate memory for so many sources in all, so that adding them copies nothing."""
+        """Allocate memory for `count` sources in all, so that adding them copies nothing."""
         self._register.reserve(check_integer("count", count, 0))
 
     def add(
@@ -373,16 +348,13 @@ class Scheduler:
 
         total = self._register.total
         if names is not None and len(names) < total:
-            raise ValueError(
-                f"names must have a label for each of {total} numbers, got {len(names)}"
-            )
+            raise ValueError(f"names must have a label for each of {total}, got {len(names)}")
         frames = []
         for _ in range(check_integer("epochs", epochs, 1)):
-            epoch = self.epoch
             numbers, rewards = self.crawl()
             order = np.argsort(numbers)
             labels = numbers[order] if names is None else [names[i] for i in numbers[order]]
-            columns = {"epoch": epoch, "source": labels, "expected_reward": rewards[order]}
+            columns = {"epoch": self.epoch - 1, "source": labels, "expected_reward": rewards[order]}
             frames.append(pd.DataFrame(columns))
         return pd.concat(frames, ignore_index=True)
 
@@ -411,25 +383,16 @@ class Scheduler:
         """
         state = read_state(path)
         self = cls.__new__(cls)
-        self.epoch, self.budget = state.epoch, state.budget
-        self.marginal_index = np.nan
+        self.epoch, self.budget, self.marginal_index = state.epoch, state.budget, np.nan
         self._threshold = Threshold(state.level)
         self._register = Register.of(state)
-        self._have_room(0)
+        self._ranked = epoch_kernel.Ranked()
         return self
 
-    def _rank_bucket(self, most: NDArray[np.int32]) -> int:
-        """Rank the sources of this epoch's bucket under maximal ages; return how many there are."""
-        calendar, cap = self._register.calendar, self._register.limits.cap
-        size = buckets.bucket_size(calendar, self.epoch)
-        if size > self._rank.size:
-            self._have_room(min(size + size // 4, len(self)))
-        arrays = (self._number, self._rank, self._content)
-        epoch_kernel.rank_bucket(calendar, self.epoch, most, cap, *arrays)
-        return size
-
-    def _select(self, size: int, budget: float, floor: float) -> Choice:
-        rank = self._rank[:size]
+    def _select(self, budget: float, floor: float) -> Choice:
+        """Rank the sources of this epoch's bucket, and choose those that the budget pays for."""
+        calendar, limits, ranked = self._register.calendar, self._register.limits, self._ranked
+        ranked.fill(calendar, self.epoch, limits.most, limits.cap, len(self))
         if floor > 0:
-            rank[rank < floor] = epoch_kernel.WAITING
-        return choose(budget, self._number[:size], rank, self._register.cost)
+            ranked.rank[ranked.rank < floor] = epoch_kernel.WAITING
+        return choose(budget, ranked.number, ranked.rank, self._register.cost)

@@ -31,24 +31,10 @@ def scheduler_from_parquet(
 ) -> Scheduler:
     """Read sources from a Parquet file and make a scheduler of them; they are numbered by row.
 
-    Parameters
-    ----------
-    path : path
-        File with the columns arrival_rate, mean_utility and decay_rate, and any of cost, age,
-        min_age and max_age; others, such as name, are not read.
-    budget : float
-        Cost that an epoch may spend.
-    period : float
-        T, time between two decision epochs.
-    precision : {"single", "double"}
-        How the scheduler stores rates.
-    rows : int
-        Rows read at a time, at least 1.
-
-    Raises
-    ------
-    ValueError
-        Naming the file, the rows and the reason.
+    The file has the columns arrival_rate, mean_utility and decay_rate, and any of cost, age,
+    min_age and max_age; others, such as name, are not read. The budget is the cost that an epoch
+    may spend, the period T the time between two epochs; `rows` are read at a time. ValueError names
+    the file, the rows and the reason.
     """
     rows = check_integer("rows", rows, 1)
     budget = check_number("budget", budget, 0, low_open=True, high_open=True)

@@ -56,11 +56,6 @@ class ObservedScheduler:
         Least index of the sources that are ranked, adapted by the scheduler.
     rebuilds : int
         Number of epochs in which all sources were ranked.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
 
     def __init__(
@@ -85,24 +80,9 @@ class ObservedScheduler:
     ) -> tuple[NDArray[np.int64], Floats]:
         """Crawl the sources of this epoch, and advance the contents to the next.
 
-        Parameters
-        ----------
-        arrived : array_like, shape (N,)
-            Content that arrives at each source until the next epoch, U_i(t); not negative.
-        budget : float, optional
-            Budget of this epoch alone, instead of that of the constructor.
-
-        Returns
-        -------
-        sources : ndarray of int
-            Numbers of the crawled sources, in increasing order.
-        rewards : ndarray
-            Content taken from each.
-
-        Raises
-        ------
-        ValueError
-            If the budget is negative or `arrived` has another shape.
+        `arrived`, shape (N,), is the content U_i(t) that arrives until the next epoch; a `budget`
+        is for this epoch alone. Returns the numbers of the crawled sources, rising, and the content
+        taken from each. ValueError if the budget is negative or `arrived` has another shape.
         """
         budget = self.budget if budget is None else budget
         budget = check_number("budget", budget, 0, high_open=True)
@@ -144,21 +124,7 @@ class ObservedScheduler:
 def content_at_index(sources: Sources, index: float) -> Floats:
     """Return the content at which the Whittle index of each source has a given value.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    index : float
-        Not negative.
-
-    Returns
-    -------
-    ndarray, shape (N,)
-
-    Raises
-    ------
-    ValueError
-        If the index is negative.
+    ValueError if the index is negative.
     """
     index = check_number("index", index, 0)
     limit = sources.u_star / sources.cost

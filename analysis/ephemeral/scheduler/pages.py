@@ -44,29 +44,11 @@ def pages_per_epoch(sources: Sources) -> Floats:
 def queued_sources(sources: Sources, index_rate: float, queue: int = 0) -> Sources:
     """Return the sources that are equivalent to these with the queue of an engine without limit.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    index_rate : float
-        Pages indexed per unit of time while there are any, s; positive.
-    queue : int
-        Pages waiting, q; not negative.
+    The engine indexes s = `index_rate` pages per unit of time, first come first served and the
+    freshest of a crawl first; `queue` is q, the pages waiting. The content of the result at an age
+    is the value of the pages of a crawl when they are indexed. ValueError if an argument is out of
+    range.
 
-    Returns
-    -------
-    Sources
-        Their content at an age is the value of the pages of a crawl when they are indexed, first
-        come first served and the freshest of a crawl first.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> from analysis.ephemeral import Sources
     >>> seen = queued_sources(Sources([1.0], [1.0], [1.0]), 1.0, 2)
     >>> seen.mean_utility.round(3).tolist(), seen.decay_rate.tolist()
     ([0.125], [1.5])
@@ -89,19 +71,10 @@ def fading_per_page(sources: Sources, index_rate: float) -> Floats:
 
 
 def caps(limit: Floats, decay: Floats, pages: Floats, price: float) -> Floats:
-    """Return the largest index of each source at a price of pages.
+    """Return the largest index of each source at a price of pages, shape (N,).
 
-    Parameters
-    ----------
-    limit, decay, pages : ndarray, shape (N,)
-        u*/C, mu T, and pages per epoch and unit of cost.
-    price : float
-        Price of a page; not negative.
-
-    Returns
-    -------
-    ndarray, shape (N,)
-        Negative where no crawl is worth its pages.
+    `limit` is u*/C, `decay` mu T, and `pages` the pages per epoch and unit of cost. The result is
+    negative where no crawl is worth its pages.
     """
     limit, decay = limit.astype(float), decay.astype(float)
     owed = price * pages

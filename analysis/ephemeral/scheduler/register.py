@@ -47,21 +47,10 @@ class Now(NamedTuple):
 class Register:
     """Sources by number.
 
-    Parameters
-    ----------
-    precision : {"double", "single"}
-        How rates are stored.
-    cost : ndarray, shape (1,)
-        Cost of a crawl while it is one for all.
-    price : float, optional
-        Price of a page; without one, none can be set.
-    engine : QueuedEngine, optional
-        Engine whose queue the pages of a crawl join.
-
     Attributes
     ----------
     calendar : Calendar
-        An entry for each source.
+        An entry for each source; rates are stored in single or double precision.
     limits : Limits
         Limits on ages, and caps of the index.
     cost : ndarray
@@ -98,7 +87,7 @@ class Register:
         return self
 
     def state(self, now: Now, budget: float) -> State:
-        """Return the state of a scheduler for a file."""
+        """Return the state of a scheduler, to be written to a file."""
         return State(
             self.entries(), self.cost, self.limits, now.epoch, self.total, budget, now.theta,
             self._pages, self.price, self._empty, self._engine,
@@ -115,7 +104,7 @@ class Register:
         return self._extract(np.ones(self.total, dtype=bool), leave=True)
 
     def reserve(self, count: int) -> None:
-        """Make room for so many sources in all."""
+        """Make room for `count` sources in all."""
         self.calendar = buckets.with_room(self.calendar, count)
 
     @property
@@ -255,7 +244,7 @@ class Register:
         self.limits = self.limits._replace(cap=cap)
 
     def _free_numbers(self, numbers: ArrayLike, count: int) -> Numbers:
-        """Check numbers that are to be assigned again, one for each of `count` sources."""
+        """Return checked numbers of removed sources, one for each of `count` new ones."""
         given = check_integers("numbers", numbers).ravel()
         if given.shape != (count,) or np.unique(given).size != count:
             raise ValueError(f"numbers must be {count} different integers, got {numbers!r:.200}")

@@ -18,17 +18,5 @@ class Crawls(Protocol):
 
 
 def rewards(scheduler: Crawls, epochs: int) -> Floats:
-    """Crawl so many epochs and return the expected reward of each.
-
-    Parameters
-    ----------
-    scheduler : Crawls
-        In one process or in parts; it is advanced by these epochs.
-    epochs : int
-        Number of epochs.
-
-    Returns
-    -------
-    ndarray, shape (epochs,)
-    """
+    """Crawl for some epochs and return the expected reward of each; the scheduler advances."""
     return np.array([scheduler.crawl()[1].sum() for _ in range(epochs)])

@@ -77,13 +77,7 @@ def write_state(path: str | PathLike[str], state: State) -> None:
 
 
 def read_state(path: str | PathLike[str]) -> State:
-    """Read a state.
-
-    Raises
-    ------
-    ValueError
-        If the file was not written by `write_state`, or its content is not valid.
-    """
+    """Read a state that `write_state` wrote; ValueError if the file's content is not valid."""
     with open(path, "rb") as file:
         try:
             with np.load(file, allow_pickle=False) as saved:

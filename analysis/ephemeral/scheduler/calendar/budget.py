@@ -39,19 +39,10 @@ class Choice(NamedTuple):
 
 
 def choose(budget: float, number: Ints, rank: Floats, cost: Floats) -> Choice:
-    """Select sources in order of rank.
+    """Select sources of given numbers and ranks in order of rank, within a budget of cost.
 
-    Parameters
-    ----------
-    budget : float
-        Cost that may be spent.
-    number : ndarray of int, shape (n,)
-        Number of each source.
-    rank : ndarray, shape (n,)
-        Rank of each source, not negative, or WAITING for a source that may not be crawled. Sources
-        that cost more than the budget are set to WAITING.
-    cost : ndarray
-        One cost for all, or one for each number.
+    A rank is not negative, or WAITING for a source that may not be crawled; that of a source that
+    costs more than the budget is set to WAITING. `cost` is one for all, or one for each number.
     """
     budget *= ROOM
     if cost.size == 1:
@@ -71,7 +62,7 @@ def choose(budget: float, number: Ints, rank: Floats, cost: Floats) -> Choice:
 
 @njit(cache=True)
 def _top(count: int, number: Ints, rank: Floats) -> tuple[float, int, int]:
-    """Cut, tie and crawls of the `count` largest ranks."""
+    """Return cut, tie and crawls of the `count` largest ranks."""
     if count == 0:
         return np.inf, -1, 0
     ready = 0

@@ -19,6 +19,7 @@ from analysis.ephemeral.scheduler.calendar.buckets import (
     Floats,
     Ints,
     Limits,
+    bucket_size,
     check_blocks,
     due_age,
     least_age,
@@ -81,6 +82,42 @@ def rank_bucket(
                     ranks[j] = OVERDUE * (1.0 + age[j] - most[numbers[j]])
         start += size
         block, size = calendar.link[block], BLOCK
+
+
+class Ranked:
+    """Number, rank and content per unit of cost of the sources in an epoch's bucket.
+
+    The three arrays are parts of longer ones, which are used again at the next epoch.
+    """
+
+    def __init__(self) -> None:
+        self._room = np.empty(0, np.int32), np.empty(0), np.empty(0)
+        self.number, self.rank, self.content = self._room
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory in use."""
+        return sum(array.nbytes for array in self._room)
+
+    def fill(self, calendar: Calendar, epoch: int, most: Ints, cap: Floats, sources: int) -> None:
+        """Write the arrays for an epoch of a calendar with so many sources in all."""
+        size = bucket_size(calendar, epoch)
+        if size > self._room[0].size:
+            room = min(size + size // 4, sources)
+            self._room = np.empty(room, np.int32), np.empty(room), np.empty(room)
+        number, rank, content = self._room
+        self.number, self.rank, self.content = number[:size], rank[:size], content[:size]
+        rank_bucket(calendar, epoch, most, cap, self.number, self.rank, self.content)
+
+    def demand(self, levels: Floats, cost: Floats, most_cost: float) -> Floats:
+        """Return the cost of the sources with a rank of at least each of some rising levels.
+
+        Sources that cost more than `most_cost` do not count.
+        """
+        price = cost[self.number] if cost.size > 1 else np.full(self.number.size, cost[0])
+        price[price > most_cost] = 0.0
+        reached = np.searchsorted(levels, self.rank, side="right")
+        return np.bincount(reached, price, levels.size + 1)[:0:-1].cumsum()[::-1]
 
 
 @njit(cache=True)

@@ -28,14 +28,9 @@ SAFETY = 1.0 + 1e-9
 
 
 class Threshold:
-    """Least index of the sources that are ranked at an epoch.
+    """Least index, the `level`, of the sources that are ranked at an epoch.
 
-    Attributes
-    ----------
-    level : float
-        The threshold.
-    rebuilds : int
-        How often the calendar was sorted anew under a lower one.
+    `rebuilds` counts how often the calendar was sorted anew under a lower one.
     """
 
     def __init__(self, level: float = np.inf) -> None:

@@ -42,14 +42,9 @@ class Loss(NamedTuple):
 
 
 class SavedPart(Part):
-    """A part that starts from its saved state, as an actor on a worker.
+    """A part that starts from the saved state in a file, as an actor on a worker.
 
-    Parameters
-    ----------
-    path : Path
-        File of its state.
-    epoch : int
-        The next epoch; the epochs since the state was saved pass without a crawl.
+    The epochs from that state to `epoch` pass without a crawl.
     """
 
     def __init__(self, path: Path, epoch: int) -> None:
@@ -72,21 +67,8 @@ class SavedPart(Part):
 class Cluster:
     """A Dask cluster as the place of the machines of a `PartitionedScheduler`.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        Client of the cluster.
-    folder : path
-        Folder for the saved states, under one path on all machines.
-    save_every : int
-        Epochs between two saved states, at least 1.
-    patience : float
-        Seconds that a part may wait for a worker, positive.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    The folder for the saved states, one every `save_every` epochs, has one path on all machines; a
+    part may wait `patience` seconds for a worker. ValueError if a number is out of range.
     """
 
     def __init__(
@@ -109,19 +91,8 @@ class Cluster:
 class Actors:
     """One actor a part, spread over the workers of a cluster and restarted when a worker dies.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        Of the cluster.
-    count : int
-        Number of parts.
-    patience : float
-        Seconds that a part may wait for a worker.
-
-    Raises
-    ------
-    WorkerLost
-        If the cluster has no worker; from `call_all` if a part cannot be restarted.
+    A part may wait `patience` seconds for a worker. WorkerLost if the cluster has no worker; from
+    calls if a part cannot be restarted.
     """
 
     def __init__(self, client: Any, count: int, patience: float) -> None:
@@ -151,7 +122,7 @@ class Actors:
         return self._answer(part, self._call(part, method, given), method, given)
 
     def worker(self, part: int) -> str:
-        """Return the address of the worker on which a part is."""
+        """Return the address of the worker that a part runs on."""
         where = self._client.who_has([self._futures[part]])
         return str(where[self._futures[part].key][0])
 
@@ -194,13 +165,7 @@ class Actors:
 
 
 class ClusterMachines(Actors):
-    """Parts that are actors on the workers of a cluster.
-
-    Attributes
-    ----------
-    losses : list of Loss
-        Crawls lost with workers that died, in order.
-    """
+    """Parts that are actors on the workers of a cluster; `losses` are those with dead workers."""
 
     def __init__(self, cluster: Cluster, paths: list[Path]) -> None:
         self._cluster, self._paths = cluster, paths

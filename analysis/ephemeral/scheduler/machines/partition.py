@@ -71,13 +71,7 @@ class Place(Protocol):
 
 
 class Part:
-    """One part: its scheduler, and its last crawls.
-
-    Parameters
-    ----------
-    scheduler : Scheduler
-        Scheduler of its own sources, numbered from 0.
-    """
+    """One part: the scheduler of its own sources, numbered from 0, and its last crawls."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
@@ -98,12 +92,7 @@ class Part:
 
 
 class InProcess:
-    """Machines simulated in this process, one after another.
-
-    Attributes
-    ----------
-    parts : list of Part
-    """
+    """Machines simulated in this process, one after another."""
 
     def __init__(self, parts: Iterator[Scheduler]) -> None:
         self.parts = [Part(scheduler) for scheduler in parts]
@@ -151,11 +140,6 @@ class PartitionedScheduler:
         The multiplier for the next epoch, ``nan`` before the first crawl.
     quotas : ndarray
         Budget of each part in the last epoch, 0 before the first.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or costs differ and `exchange` is False.
     """
 
     def __init__(
@@ -217,7 +201,7 @@ class PartitionedScheduler:
         return np.concatenate(numbers), np.concatenate([rewards for _, rewards in crawls])
 
     def _share(self, claims: Floats) -> Floats:
-        """Divide the budget in proportion to the claims, in whole crawls of one cost.
+        """Return the budget divided in proportion to the claims, in whole crawls of one cost.
 
         The crawls left over by rounding go to the parts that have lost most by rounding so far, so
         that over many epochs every part gets its share.

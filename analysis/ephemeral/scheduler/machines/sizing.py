@@ -21,29 +21,13 @@ def cluster_plan(
     bandwidth: float,
     passes: float,
 ) -> dict[str, Any]:
-    """Compute the requirements of an epoch on a cluster of machines with a common multiplier.
+    """Return the requirements of an epoch on a cluster of machines with a common multiplier.
 
-    Parameters
-    ----------
-    sources : float
-        Number of sources.
-    crawled : float
-        Share of them that is crawled in an epoch.
-    machines : int
-        Number of machines.
-    bytes_per_source : float
-        Memory of the calendar.
-    bandwidth : float
-        Memory bandwidth of a core, bytes per second.
-    passes : float
-        Time of the calendar's epoch in units of a bare pass.
-
-    Returns
-    -------
-    dict
-        ``sources``, ``memory`` and ``crawls`` of a machine; ``seconds`` of an epoch on one core of
-        it; ``messages`` and ``bytes`` that the coordinator sends and receives in an epoch;
-        ``indices``, the bytes that it would receive if every machine sent all its indices.
+    `crawled` is the share of the sources that an epoch crawls, `bandwidth` that of a core's memory
+    in bytes per second, and `passes` the time of the calendar's epoch in units of a bare pass. The
+    result has ``sources``, ``memory`` in bytes and ``crawls`` of a machine; ``seconds`` of an epoch
+    on one core of it; ``messages`` and ``bytes`` that the coordinator sends and receives in an
+    epoch; ``indices``, the bytes that it would receive if every machine sent all its indices.
     """
     sources = check_number("sources", sources, 1)
     crawled = check_number("crawled", crawled, 0, 1, low_open=True)
