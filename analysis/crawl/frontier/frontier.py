@@ -42,7 +42,8 @@ from analysis.checks import (
 )
 from analysis.crawl.frontier.hosts import Hosts
 from analysis.crawl.frontier.learned import learned_bytes, restore_policy
-from analysis.crawl.frontier.places import Places, take_in_order
+from analysis.crawl.frontier.places import Places, take_by_preference
+from analysis.crawl.frontier.results import pass_results
 from analysis.crawl.frontier.state import (
     DAY,
     FORBIDDEN,
@@ -58,7 +59,6 @@ from analysis.crawl.frontier.state import (
 from analysis.crawl.frontier.turn import TurnPolicy
 from analysis.display import brief
 from analysis.ephemeral.policies import Observation, Policy, RoundRobinPolicy
-from analysis.learning.items import ItemSums
 
 Arms = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -222,10 +222,8 @@ class Frontier:
         """
         index = getattr(self.policy, "index", None)
         if index is None:
-            raise ValueError(
-                f"policy must have an index to be compared, as a {type(self.policy).__name__} "
-                f"has not"
-            )
+            kind = type(self.policy).__name__
+            raise ValueError(f"policy must have an index to be compared, got a {kind}")
         draws = self.rng.bit_generator.state
         arms = self._selected(min(check_integer("most", most, 0), self.age.size))
         self.rng.bit_generator.state = draws
@@ -365,26 +363,11 @@ class Frontier:
 
     def _selected(self, budget: int) -> Arms:
         """Choose sources in the policy's order of preference until the budget is spent."""
-        size = self.age.size
-        seen = Observation(self.epoch, self.age.copy(), np.full(size, np.nan))
-        draws = self.rng.bit_generator.state
-        answers: dict[int, Arms] = {0: np.empty(0, dtype=np.int64)}
-
-        def first(count: int) -> Arms:
-            if count not in answers:
-                self.rng.bit_generator.state = draws  # the same draws for any number
-                answers[count] = np.asarray(self.policy.select(seen, count, self.rng), np.int64)
-            return answers[count]
-
+        seen = Observation(self.epoch, self.age.copy(), np.full(self.age.size, np.nan))
         places = Places(budget, self._host, self._hosts.room(self._host), self.available, self.age)
         overdue = np.flatnonzero(self.age >= self._most)
         places.take(overdue[np.argsort((self._most - self.age)[overdue], kind="stable")])
-        few, many = 0, places.left
-        while places.left and few < size:
-            take_in_order(places, first, few, many)
-            if first(many).size < many:
-                break  # the policy chooses no more
-            few, many = many, min(2 * many, size)
+        take_by_preference(places, self.policy, seen, self.rng)
         return np.sort(np.array(places.taken, dtype=np.int64))
 
     def _end(self, outcomes: list[Outcome]) -> None:
@@ -399,11 +382,7 @@ class Frontier:
     def _learn(self, outcomes: list[Outcome]) -> None:
         """Pass the results to the policy; update ages, crawl delays, failures and rests."""
         found = [outcome for outcome in outcomes if outcome.kind == FOUND]
-        if hasattr(self.policy, "observe") and found:
-            self.policy.observe(found)
-        elif hasattr(self.policy, "update") and found:
-            for items in (True, False):
-                self._update([o for o in found if self._shows_items(o) == items], items)
+        pass_results(self.policy, found, self.age, self.seconds)
         for outcome in outcomes:
             self._hosts.note(self._host[outcome.source], outcome, self.epoch)
             source, rest = outcome.source, self._hosts.epochs(outcome.rest)
@@ -418,26 +397,6 @@ class Frontier:
                 day = self._hosts.epochs(DAY) if outcome.kind == FORBIDDEN else 0
                 rest = max(rest, wait, day)
             self.rest_until[source] = self.epoch + rest
-
-    def _update(self, outcomes: list[Outcome], items: bool) -> None:
-        """Pass the rewards to a learner; with `items`, the sums of worth times age too."""
-        if not outcomes:
-            return
-        arms = np.array([outcome.source for outcome in outcomes], dtype=np.int64)
-        worth = np.array([outcome.reward for outcome in outcomes])
-        aged = np.array([outcome.aged or 0.0 for outcome in outcomes]) / self.seconds
-        self.policy.update(arms, ItemSums(worth, aged) if items else worth)  # type: ignore[attr-defined]
-
-    def _shows_items(self, outcome: Outcome) -> bool:
-        """Whether the ages of items are passed to a learner.
-
-        Items that are on average older than the source's age existed before its last fetch, which
-        the estimates exclude.
-        """
-        if not getattr(self.policy, "sees_items", False) or outcome.aged is None:
-            return False
-        oldest = outcome.reward * float(self.age[outcome.source]) * self.seconds
-        return outcome.aged <= oldest and (outcome.aged > 0) <= (outcome.reward > 0)
 
 
 def _ages(name: str, ages: int | ArrayLike, size: int) -> Arms:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.ephemeral.policies import Observation, Policy
+
 Arms = NDArray[np.int64]
 
 
@@ -44,7 +46,31 @@ class Places:
                 self.room[self.host[i]] -= 1
 
 
-def take_in_order(places: Places, first: Callable[[int], Arms], few: int, many: int) -> None:
+def take_by_preference(
+    places: Places, policy: Policy, seen: Observation, rng: np.random.Generator
+) -> None:
+    """Choose sources in a policy's order of preference until the budget is spent.
+
+    The order is that of its choices for budgets of 1, 2, 3, ..., each with the same draws.
+    """
+    size, draws = places.age.size, rng.bit_generator.state
+    choices: dict[int, Arms] = {0: np.empty(0, dtype=np.int64)}
+
+    def first(count: int) -> Arms:
+        if count not in choices:
+            rng.bit_generator.state = draws
+            choices[count] = np.asarray(policy.select(seen, count, rng), np.int64)
+        return choices[count]
+
+    few, many = 0, places.left
+    while places.left and few < size:
+        _take_in_order(places, first, few, many)
+        if first(many).size < many:
+            return  # the policy chooses no more
+        few, many = many, min(2 * many, size)
+
+
+def _take_in_order(places: Places, first: Callable[[int], Arms], few: int, many: int) -> None:
     """Choose from the first `many` sources of an order without the first `few`.
 
     If not all of them can be fetched, those of the first half are preferred.
@@ -54,5 +80,5 @@ def take_in_order(places: Places, first: Callable[[int], Arms], few: int, many: 
         places.take(new[np.argsort(-places.age[new], kind="stable")])
         return
     middle = (few + many) // 2
-    take_in_order(places, first, few, middle)
-    take_in_order(places, first, middle, many)
+    _take_in_order(places, first, few, middle)
+    _take_in_order(places, first, middle, many)
