@@ -16,19 +16,9 @@ Floats = NDArray[np.float64]
 
 
 def block_weights(weeks: int, block: int, draws: int, rng: np.random.Generator) -> Floats:
-    """Draw bootstrap samples; return how often each week occurs in each.
+    """Draw bootstrap samples of blocks of weeks; return how often each week occurs in each.
 
-    Parameters
-    ----------
-    weeks, block, draws : int
-        Weeks observed, weeks in a block, and samples drawn.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray, shape (draws, weeks)
-        Each row sums to `weeks`.
+    The result has shape (draws, weeks), and each of its rows sums to `weeks`.
     """
     weeks = check_integer("weeks", weeks, 1)
     block = check_integer("block", block, 1, weeks)
@@ -43,20 +33,10 @@ def block_weights(weeks: int, block: int, draws: int, rng: np.random.Generator) 
 def ratio_interval(
     numerator: Floats, denominator: Floats, weights: Floats, level: float = 0.95
 ) -> tuple[float, float, float]:
-    """Return the ratio of two totals, with its percentile interval.
+    """Return the ratio of two totals, with the limits of its percentile interval.
 
-    Parameters
-    ----------
-    numerator, denominator : ndarray, shape (weeks,)
-        Weekly values.
-    weights : ndarray, shape (draws, weeks)
-        From `block_weights`.
-    level : float
-        Coverage.
-
-    Returns
-    -------
-    ratio, low, high : float
+    Numerator and denominator have a value a week, `weights` are those of `block_weights`, and
+    `level` is the coverage.
     """
     samples = (weights @ numerator) / (weights @ denominator)
     low, high = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2])

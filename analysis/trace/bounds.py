@@ -38,21 +38,11 @@ def clairvoyant_bound(
     *,
     warm_up: int = 0,
 ) -> tuple[float, float]:
-    """Bound the reward per epoch of every policy on a trace.
+    """Return a bound on the reward per epoch of every policy on a trace, and its subsidy.
 
-    Parameters
-    ----------
-    trace : Trace
-        N sources.
-    budget : int
-        Visits per epoch, at least 1.
-    clock, decay_rate, value, warm_up
-        As in `analysis.trace.replay.score`. Items published in the warm-up may be found after it;
-        visits in the warm-up do not count against the budget.
-
-    Returns
-    -------
-    bound, subsidy : float
+    Arguments are those of `analysis.trace.replay.score`; `budget` is in visits per epoch. Items
+    published in the warm-up may be found after it; visits in the warm-up do not count against the
+    budget.
     """
     budget = check_integer("budget", budget, 1, len(trace))
     decay = decay_rate * clock.period / HOUR

@@ -1,7 +1,7 @@
 """Schedulers that are deployed elsewhere, from their own descriptions: intervals that adapt.
 
-Each asks for a visit at a due time and knows no budget: visits that the budget has no room for
-wait, longest overdue first, and budget that nobody asks for is left unspent. All choose with
+Each requests a visit at a due time and knows no budget: visits that the budget has no room for
+wait, longest overdue first, and budget that no source is due for is left unspent. All choose with
 ``select(observation, budget, rng) -> arms`` and see ages only. What a visit found reaches them
 through ``update(arms, rewards)``, or ``read(arms, published)`` where they read item times, as a
 feed shows them. Time is counted in epochs.
@@ -44,7 +44,7 @@ class FeedReader(Protocol):
         """Return the numbers of at most `budget` sources to visit."""
 
     def read(self, arms: Arms, published: Sequence[Floats]) -> None:
-        """Take note of the publication times, in epochs, of what each visited source showed."""
+        """Take the publication times, in epochs, of the items that each visited source showed."""
 
 
 def longest_overdue(due: Floats, epoch: int, budget: int) -> Arms:
@@ -57,16 +57,10 @@ def longest_overdue(due: Floats, epoch: int, budget: int) -> Arms:
 
 
 class DueTimes:
-    """Due times of sources, and a choice by them; a subclass sets the next ones after each visit.
+    """Due times of sources, and a choice by them; a subclass sets the next ones after a visit.
 
-    Parameters
-    ----------
-    arms : int
-        N.
-    epoch_seconds : float
-        Length of an epoch; positive.
-    shortest, longest : float
-        Limits of the interval between two visits, in seconds; positive.
+    There are `arms` sources. The length of an epoch is in seconds, as are the limits `shortest` and
+    `longest` of the interval between two visits. All are positive.
 
     Attributes
     ----------
@@ -269,7 +263,7 @@ class EntryFrequency(DueTimes):
         self.published: list[Floats] = [np.empty(0)] * self.due.size
 
     def read(self, arms: Arms, published: Sequence[Floats]) -> None:
-        """Look at the items of late, those just found among them; set the next due times."""
+        """Take the items just found, and set the next due times from those of the last week."""
         since = self.epoch - self.MEMORY / self.epoch_seconds
         for arm, times in zip(arms, published, strict=True):
             known = np.concatenate([self.published[arm], np.asarray(times, dtype=np.float64)])

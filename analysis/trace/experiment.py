@@ -27,7 +27,6 @@ from analysis.trace.forgetting import ForgettingIndex, known_from
 from analysis.trace.rates import gamma_prior, shrunk_rates, trained_rates
 from analysis.trace.replay import (
     Clock,
-    Score,
     Visits,
     score,
     visits_at_random,
@@ -50,7 +49,8 @@ class Outcome:
     weekly : ndarray, shape (phases, weeks)
         Value collected in each week.
     stale, harmonic : float
-        Averages over sources and phases, as in `Score`.
+        Averages over sources and phases: share of the time in which a source had an item that was
+        not found yet, and mean of H(n), n the items that were not found yet.
     used : float
         Share of the budget that was spent.
     """
@@ -208,8 +208,7 @@ class Experiment:
 
     def replayed(self, visits: Visits) -> Outcome:
         """Replay the same visits from every phase."""
-        clocks = [self.clock(phase) for phase in range(self.phases)]
-        return self._outcome([(visits, *self._score(visits, *clock)) for clock in clocks])
+        return self._replay(lambda clock: visits)
 
     def by_age(self, policy: Policy | str, rng: np.random.Generator | None = None) -> Outcome:
         """Replay a policy that depends on ages alone, given as an object or by its name."""
@@ -222,36 +221,29 @@ class Experiment:
 
     def forgetting(self, memory: float) -> Outcome:
         """Replay the index with fading estimates and the gamma prior; `memory` in hours."""
-        played = []
-        for phase in range(self.phases):
-            clock, before = self.clock(phase)
-            age = np.ones(len(self.trace), dtype=np.int64)
+        sources, age = self.sources(self.trained), np.ones(len(self.trace), dtype=np.int64)
+
+        def visits(clock: Clock) -> Visits:
             known = known_from(self.trace, self.begin, clock.begin, memory, age)
-            sources = self.sources(self.trained)
             policy = ForgettingIndex(sources, known, memory, self.prior, clock.begin)
-            visits = visits_of_learner(self.trace, policy, self.budget, clock)
-            played.append((visits, *self._score(visits, clock, before)))
-        return self._outcome(played)
+            return visits_of_learner(self.trace, policy, self.budget, clock)
+
+        return self._replay(visits)
 
     def untrained(
         self, make: Callable[[], NutchAdaptive | StormCrawler | EntryFrequency]
     ) -> Outcome:
         """Replay a policy that starts at `begin` without rates and adapts to what it finds."""
-        played = []
-        for phase in range(self.phases):
-            clock, before = self.clock(phase, self.begin)
-            visits = visits_of_learner(self.trace, make(), self.budget, clock)
-            played.append((visits, *self._score(visits, clock, before)))
-        return self._outcome(played)
+        return self._replay(
+            lambda clock: visits_of_learner(self.trace, make(), self.budget, clock), self.begin
+        )
 
     def observing(self, rate: Floats) -> Outcome:
         """Replay the index policy that observes every content; positive rates per hour."""
-        played = []
-        for phase in range(self.phases):
-            clock, before = self.clock(phase)
-            visits = visits_with_content(self.trace, self.sources(rate), self.budget, clock)
-            played.append((visits, *self._score(visits, clock, before)))
-        return self._outcome(played)
+        sources = self.sources(rate)
+        return self._replay(
+            lambda clock: visits_with_content(self.trace, sources, self.budget, clock)
+        )
 
     def content(self, clock: Clock) -> Floats:
         """Return the content that each epoch adds, as `analysis.ephemeral.Environment` takes it.
@@ -268,7 +260,7 @@ class Experiment:
         return weighted_counts(place, worth, shape[0] * shape[1]).reshape(shape)
 
     def clairvoyant(self) -> Floats:
-        """Clairvoyant bound on the reward per epoch, for each phase; shape (phases,)."""
+        """Return the clairvoyant bound on the reward per epoch, for each phase; shape (phases,)."""
         bounds = []
         for phase in range(self.phases):
             clock, before = self.clock(phase)
@@ -284,21 +276,16 @@ class Experiment:
             self, split=self.split - weeks * WEEK, end=self.split, phases=min(self.phases, 2)
         )
 
-    def _score(self, visits: Visits, clock: Clock, before: int) -> tuple[Score, int]:
-        value = np.asarray(self.value)
-        scored = score(self.trace, visits, clock, self.decay_rate, value, warm_up=before)
-        return scored, before
-
-    def _outcome(self, played: Sequence[tuple[Visits, Score, int]]) -> Outcome:
-        return Outcome(
-            np.array([self._weeks(s.reward, before) for _, s, before in played]),
-            float(np.mean([s.stale.mean() for _, s, _ in played])),
-            float(np.mean([s.harmonic.mean() for _, s, _ in played])),
-            float(np.mean([visits.used(before) for visits, _, before in played])),
-        )
-
-    def _weeks(self, reward: Floats, before: int) -> Floats:
-        return reward[before:].reshape(-1, WEEK // self.period).sum(axis=1)
+    def _replay(self, visits_on: Callable[[Clock], Visits], first: int | None = None) -> Outcome:
+        """Score the visits on the epochs of each phase; `first` is that of `clock`."""
+        weekly, averages = [], []
+        for phase in range(self.phases):
+            clock, before = self.clock(phase, first)
+            visits, value = visits_on(clock), np.asarray(self.value)
+            found = score(self.trace, visits, clock, self.decay_rate, value, warm_up=before)
+            weekly.append(found.reward[before:].reshape(-1, WEEK // self.period).sum(axis=1))
+            averages.append((found.stale.mean(), found.harmonic.mean(), visits.used(before)))
+        return Outcome(np.array(weekly), *(float(np.mean(a)) for a in zip(*averages, strict=True)))
 
 
 def choose_memory(experiment: Experiment, memories: Sequence[float]) -> tuple[float, Floats]:

@@ -40,15 +40,15 @@ Ints = NDArray[np.int64]
 @brief
 @dataclass(eq=False)
 class Known:
-    """The observations of each source so far.
+    """The observations of each source so far; arrays of shape (N,).
 
     Attributes
     ----------
-    last : ndarray, shape (N,)
+    last : ndarray
         Hour up to which the source has been watched.
-    items, hours : ndarray, shape (N,)
+    items, hours : ndarray
         Weighted number of items, and of hours watched.
-    age : ndarray of int, shape (N,)
+    age : ndarray of int
         Epochs since the last visit.
     """
 

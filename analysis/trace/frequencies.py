@@ -94,7 +94,7 @@ def best_fixed_frequencies(sources: Sources, budget: float) -> FrequencyPolicy:
 
 
 def lambdacrawl_rates(change_rate: ArrayLike, importance: ArrayLike, budget: float) -> Floats:
-    """Visit rates that minimise LambdaCrawl's harmonic penalty, at most one visit an epoch.
+    """Return the visit rates of least harmonic penalty (LambdaCrawl), at most one visit an epoch.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ def first_items(item: Ints, place: Ints, begin: int) -> Ints:
 def fade_known(
     arm: int, hour: float, memory: float, last: Floats, items: Floats, hours: Floats
 ) -> None:
-    """Update the weighted counts of a source at a visit; the hours since the last one were watched.
+    """Update the weighted counts of a source at a visit; it was watched since the last one.
 
     `items` and `hours` are the weighted numbers of items and of hours watched, both with weight
     exp(-age/memory).

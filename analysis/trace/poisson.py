@@ -35,16 +35,9 @@ def surrogate(trace: Trace, rng: np.random.Generator) -> Trace:
 
 
 def poisson_trace(trace: Trace, counts: Ints, rng: np.random.Generator) -> Trace:
-    """Draw a trace of given counts at uniform times, over the same period as another trace.
+    """Draw a trace of given counts at uniform times, with the names and the period of another.
 
-    Parameters
-    ----------
-    trace : Trace
-        Gives names, origin and length.
-    counts : ndarray of int, shape (N,)
-        Items of each source; Poisson counts make a Poisson process.
-    rng : numpy.random.Generator
-        Source of randomness.
+    Poisson counts of the sources make a Poisson process.
     """
     source = np.repeat(np.arange(len(trace)), counts)
     time = rng.integers(trace.begin, trace.end, source.size)
@@ -53,14 +46,9 @@ def poisson_trace(trace: Trace, counts: Ints, rng: np.random.Generator) -> Trace
 
 
 def fano_factors(trace: Trace, window: int) -> Floats:
-    """Variance over mean of the counts in windows, for the sources with `ENOUGH` items.
+    """Return variance over mean of the counts in windows, for the sources with `ENOUGH` items.
 
-    Parameters
-    ----------
-    trace : Trace
-        N sources.
-    window : int
-        Length of a window in seconds.
+    The length of a window is in seconds.
     """
     count = (trace.end - trace.begin) // window
     place = (trace.time - trace.begin) // window
@@ -72,7 +60,10 @@ def fano_factors(trace: Trace, window: int) -> Floats:
 
 
 def relative_gaps(trace: Trace) -> tuple[Floats, Ints]:
-    """Gaps between items over their source's mean, and their sources, with `ENOUGH` items each."""
+    """Return gaps between items over their source's mean gap, and their sources.
+
+    Sources with fewer than `ENOUGH` items are left out.
+    """
     time, place = trace.by_source
     source = np.repeat(np.arange(len(trace)), np.diff(place))
     enough = np.diff(place) >= ENOUGH
@@ -103,27 +94,11 @@ def statistics(trace: Trace) -> dict[str, float]:
 
 
 def against_surrogates(trace: Trace, number: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Compare each statistic with its values on surrogates.
+    """Compare each statistic with its values on at least 19 surrogates.
 
-    Parameters
-    ----------
-    trace : Trace
-        N sources, at least one of them with `ENOUGH` items.
-    number : int
-        Number of surrogates, at least 19.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Index ``statistic``; columns ``trace``, ``low`` and ``high`` (2.5% and 97.5% of the
-        surrogates) and ``p``, the two-sided Monte Carlo p-value, at least 2/(number + 1).
-
-    Raises
-    ------
-    ValueError
-        If no source has enough items, or `number` is out of range.
+    The rows are statistics; the columns are ``trace``, ``low`` and ``high`` (2.5% and 97.5% of the
+    surrogates) and ``p``, the two-sided Monte Carlo p-value, at least 2/(number + 1). ValueError if
+    no source has `ENOUGH` items, or `number` is out of range.
     """
     number = check_integer("number", number, 19)
     if trace.counts(trace.begin, trace.end).max() < ENOUGH:
@@ -138,6 +113,6 @@ def against_surrogates(trace: Trace, number: int, rng: np.random.Generator) -> p
 
 
 def hourly_shares(trace: Trace, cycle: int = DAY) -> Floats:
-    """Share of the items in each hour of a cycle, from midnight UTC (Thursday for a week)."""
+    """Return the share of items in each hour of a cycle from midnight UTC; a week: Thursday's."""
     hour = (trace.time % cycle) // HOUR
     return np.bincount(hour, minlength=cycle // HOUR) / trace.time.size

@@ -21,32 +21,16 @@ Ints = NDArray[np.int64]
 
 
 def trained_rates(trace: Trace, begin: int, end: int) -> Floats:
-    """Items per hour of each source in [begin, end), in seconds; shape (N,)."""
+    """Return the items per hour of each source in [begin, end), in seconds; shape (N,)."""
     end = check_integer("end", end, begin + 1)
     return trace.counts(begin, end) / ((end - begin) / HOUR)
 
 
 def gamma_prior(counts: Ints, hours: float) -> tuple[float, float]:
-    """Fit the gamma distribution of the rates to the numbers of items, by maximum likelihood.
+    """Return shape and rate (in hours) of the gamma law of the rates, by maximum likelihood.
 
-    Parameters
-    ----------
-    counts : ndarray of int, shape (N,)
-        Items of each source, of which there are at least two.
-    hours : float
-        Hours watched, positive.
-
-    Returns
-    -------
-    shape, rate : float
-        The rate is in hours.
-
-    Raises
-    ------
-    ValueError
-        If no source has an item.
-    RuntimeError
-        If the search finds no maximum of the likelihood.
+    `counts`, shape (N,), has the items of at least two sources in `hours`. ValueError if no source
+    has an item, RuntimeError if the search finds no maximum of the likelihood.
     """
     hours = check_number("hours", hours, 0, low_open=True)
     if counts.sum() == 0:
@@ -72,5 +56,5 @@ def gamma_prior(counts: Ints, hours: float) -> tuple[float, float]:
 
 
 def shrunk_rates(counts: Ints, hours: float, prior: tuple[float, float]) -> Floats:
-    """Posterior mean of each rate, items per hour; shape (N,)."""
+    """Return the posterior mean of each rate, items per hour; shape (N,)."""
     return np.asarray((counts + prior[0]) / (hours + prior[1]), dtype=np.float64)

@@ -49,17 +49,7 @@ _AT_A_TIME = 1000
 
 @dataclass(frozen=True)
 class Clock:
-    """The epochs of a replay.
-
-    Attributes
-    ----------
-    begin : int
-        Second of the first decision.
-    horizon : int
-        Number of epochs.
-    period : int
-        Seconds from one epoch to the next.
-    """
+    """The epochs of a replay: second of the first, number, and seconds from one to the next."""
 
     begin: int
     horizon: int
@@ -83,12 +73,7 @@ class Clock:
 
 
 class Visits:
-    """The sources visited at each epoch.
-
-    Parameters
-    ----------
-    visits : ndarray of int, shape (horizon, budget)
-        Sources visited at each epoch, -1 for none.
+    """The sources visited at each epoch, given as an array (horizon, budget) with -1 for none.
 
     Attributes
     ----------
@@ -106,7 +91,7 @@ class Visits:
         self.arm, self.epoch = arm[order], epoch[order]
 
     def used(self, warm_up: int = 0) -> float:
-        """Share of the budget that is spent after the warm-up."""
+        """Return the share of the budget that is spent after the warm-up."""
         count = np.count_nonzero(self.epoch >= warm_up)
         return count / (self.budget * (self.horizon - warm_up))
 
@@ -138,20 +123,11 @@ def visits_by_age(
     age: Ints,
     rng: np.random.Generator | None = None,
 ) -> Visits:
-    """Visits of a policy that depends on ages alone, or on the number of the epoch.
+    """Return the visits of a policy that depends on ages alone, or on the epoch, numbered from 0.
 
-    Parameters
-    ----------
-    policy : Policy
-        The first epoch is number 0. `WhittlePolicy`, `GreedyPolicy`, `RoundRobinPolicy`,
-        `FrequencyPolicy` and `Timetable` run compiled; of any other, `select` is called at each
-        epoch.
-    budget, horizon : int
-        Visits per epoch, and number of epochs.
-    age : ndarray of int, shape (N,)
-        Epochs since the last visit at the first epoch.
-    rng : numpy.random.Generator, optional
-        For a randomised policy.
+    `WhittlePolicy`, `GreedyPolicy`, `RoundRobinPolicy`, `FrequencyPolicy` and `Timetable` run
+    compiled; of any other, `select` is called at each epoch, with `rng`. `age`, shape (N,), has the
+    epochs since the last visit at the first epoch.
     """
     check_kind("policy", policy, Policy)
     budget = check_integer("budget", budget, 1, age.size)
@@ -193,10 +169,7 @@ def _visits_by_select(
 def priorities(policy: Policy, ages: int, size: int) -> tuple[Floats, Ints, Floats]:
     """Return a policy's priorities as weight_i table[row_i, age], for ages below a number.
 
-    Raises
-    ------
-    ValueError
-        If the policy is not one of those of `visits_by_age` that rank by age.
+    ValueError if the policy is not one of those of `visits_by_age` that rank by age.
     """
     age = np.arange(ages)
     if isinstance(policy, FrequencyPolicy):
@@ -219,7 +192,7 @@ def priorities(policy: Policy, ages: int, size: int) -> tuple[Floats, Ints, Floa
 def visits_at_random(
     policy: RandomPolicy, budget: int, horizon: int, rng: np.random.Generator
 ) -> Visits:
-    """Visits of a randomised policy; arguments as of `visits_by_age`."""
+    """Return the visits of a randomised policy; arguments as of `visits_by_age`."""
     budget = check_integer("budget", budget, 1, policy.frequency.size)
     # As `RandomPolicy.select` does for one epoch, here for many epochs at a time.
     bounds = np.cumsum(policy.frequency) + 1e-12
@@ -234,18 +207,9 @@ def visits_at_random(
 
 
 def visits_with_content(trace: Trace, sources: Sources, budget: int, clock: Clock) -> Visits:
-    """Visits of the index policy that observes every content; an empty source gets none.
+    """Return the visits of the index policy that observes every content; an empty source gets none.
 
-    Parameters
-    ----------
-    trace : Trace
-        N sources.
-    sources : Sources
-        Their rates, all positive, and costs of 1.
-    budget : int
-        Visits per epoch.
-    clock : Clock
-        When the visits take place.
+    The rates of the sources are positive and their costs 1.
     """
     budget = check_integer("budget", budget, 1, len(trace))
     visits = np.full((clock.horizon, budget), -1)
@@ -262,7 +226,7 @@ def visits_of_learner(
     budget: int,
     clock: Clock,
 ) -> Visits:
-    """Visits that depend on what earlier ones found; the policy object is not changed."""
+    """Return the visits of a policy that learns from them; the policy object is not changed."""
     budget = check_integer("budget", budget, 1, len(trace))
     visits = np.full((clock.horizon, budget), -1)
     items = (*trace.by_source, clock.begin, clock.period, visits)
@@ -284,42 +248,28 @@ def visits_of_learner(
 
 def _rule(policy: NutchAdaptive | StormCrawler | EntryFrequency) -> tuple[int, Floats, Floats]:
     """Return the number of a rule, its constants, and its initial intervals."""
-    seconds = policy.epoch_seconds
+    seconds, rules = policy.epoch_seconds, kernels.Schedule
     interval = np.zeros(policy.due.size)
     if isinstance(policy, NutchAdaptive):
         shift = policy.longest / seconds if policy.mended else np.inf
-        rule, rest = (
-            int(kernels.Schedule.NUTCH),
-            [policy.INCREASE, policy.DECREASE, policy.SYNC, shift],
-        )
+        rule, rest = rules.NUTCH, [policy.INCREASE, policy.DECREASE, policy.SYNC, shift]
         interval = policy.interval.copy()
     elif isinstance(policy, StormCrawler):
-        rule, rest, interval = (
-            int(kernels.Schedule.STORM),
-            [policy.first / seconds],
-            policy.interval.copy(),
-        )
+        rule, rest, interval = rules.STORM, [policy.first / seconds], policy.interval.copy()
     elif isinstance(policy, AutoTtl):
-        rule, rest = int(kernels.Schedule.AUTO), [policy.MEMORY]
+        rule, rest = rules.AUTO, [policy.MEMORY]
     else:
-        rule, rest = int(kernels.Schedule.ENTRY), [policy.MEMORY, WEEK / 60.0 / policy.factor]
-    return rule, np.array([policy.shortest / seconds, policy.longest / seconds, *rest]), interval
+        rule, rest = rules.ENTRY, [policy.MEMORY, WEEK / 60.0 / policy.factor]
+    limits = [policy.shortest / seconds, policy.longest / seconds]
+    return int(rule), np.array([*limits, *rest]), interval
 
 
 def expected_reward(visits: Visits, sources: Sources, *, warm_up: int = 0) -> float:
     """Return the expected reward per epoch of visits, for stationary arrivals (Campbell).
 
-    Visits that do not depend on what they find collect, whatever the law of the arrivals,
-    u*_i (1 - exp(-mu_i gap)) on average at a visit that follows another after a gap.
-
-    Parameters
-    ----------
-    visits : Visits
-        Visits; the gap before a source's first visit counts from epoch 0.
-    sources : Sources
-        N sources with the true rates.
-    warm_up : int
-        Epochs at the beginning whose visits are not counted.
+    Visits that do not depend on what they find collect, whatever the law of the arrivals, u*_i (1 -
+    exp(-mu_i gap)) on average at a visit that follows another after a gap; the gap before a
+    source's first visit counts from epoch 0. Visits in the warm-up, in epochs, do not count.
     """
     first = np.append(True, np.diff(visits.arm) != 0)
     gap = np.where(first, visits.epoch, np.diff(visits.epoch, prepend=0))
@@ -337,25 +287,11 @@ def score(
     *,
     warm_up: int = 0,
 ) -> Score:
-    """Score visits against a trace.
+    """Return the reward and staleness of visits at the epochs of a clock.
 
-    Parameters
-    ----------
-    trace : Trace
-        N sources.
-    visits : Visits
-        Which sources are visited at each epoch of the clock.
-    clock : Clock
-        When the visits take place. Items published before it begins do not exist.
-    decay_rate, value : ndarray, shape (N,)
-        mu_i per hour, and the value of an item of each source when it is published.
-    warm_up : int
-        Epochs at the beginning whose rewards and staleness are not counted.
-
-    Returns
-    -------
-    Score
-        Items found in the warm-up have reward 0 and epoch -1.
+    Items published before the clock begins do not exist. `decay_rate` and `value`, shape (N,), are
+    mu_i per hour and the value of an item when it is published. The first `warm_up` epochs count
+    neither for rewards, which are 0 there, nor for staleness.
     """
     time, place = trace.by_source
     source = np.repeat(np.arange(len(trace)), np.diff(place))
