@@ -13,22 +13,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numba import njit
 
 from analysis.arrays import Floats, Ints
 from analysis.display import brief
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.printed.relative import (
-    CHANGES,
-    HIDDEN,
-    ROUNDING,
     STEP,
     TOLERANCE,
-    change_of,
     checked_reference,
     checked_run,
-    operator,
+    iterate,
+    state_mask,
     why_none,
 )
 
@@ -61,69 +57,6 @@ class ReferenceRuns:
         return int(self.updates[s, q, r]), float(self.cost[s, q, r])
 
 
-@njit(cache=True)
-def _settled(
-    old: Floats, new: Floats, states: Ints, at: int, first: int, tolerance: float, rounding: float
-) -> int:
-    """Return -1 if the stopping rule holds for a reference state, -2 if rounding hides whether.
-
-    Else return where it does not hold; the search begins at position `first`, where it failed the
-    last time.
-    """
-    base, moved, found = old[at], new[at] - old[at], -1
-    for k in range(states.size):
-        position = (first + k) % states.size
-        x = states[position]
-        change = change_of(old[x] - base, new[x] - old[x] - moved, tolerance, rounding)
-        if change == CHANGES:
-            return position
-        if change == HIDDEN:
-            found = -2
-    return found
-
-
-@njit(cache=True)
-def _run_all(
-    shape: tuple[int, int, int],
-    rates: tuple[float, float, float],
-    states: Ints,
-    step: float,
-    tolerance: float,
-    max_updates: int,
-) -> tuple[Ints, Floats]:
-    """Return updates and cost for each of the states (flat numbers) as the reference.
-
-    The updates are -1 at the limit, -2 where rounding hides whether the rule holds.
-    """
-    h = np.zeros(shape)
-    old, new = np.zeros(h.size), np.zeros(h.size)
-    updates = np.full(states.size, -1)
-    failed = np.zeros(states.size, dtype=np.int64)
-    cost = np.full(states.size, np.nan)
-    waiting = states.size
-    for update in range(1, max_updates + 2):
-        image = operator(h, rates[0], rates[1], rates[2])
-        flat_image, flat = image.ravel(), h.ravel()
-        for k in range(states.size):
-            if updates[k] == update - 1:
-                cost[k] = flat_image[states[k]] - flat[states[k]]
-        if waiting == 0 or update > max_updates:
-            break
-        offset = flat_image[states[0]] - flat[states[0]]
-        rounding = ROUNDING * np.abs(image).max()
-        for x in states:
-            old[x] = flat[x]
-            flat[x] = (1.0 - step) * old[x] + step * (flat_image[x] - offset)
-            new[x] = flat[x]
-        for k in range(states.size):
-            if updates[k] == -1:
-                failed[k] = _settled(old, new, states, states[k], failed[k], tolerance, rounding)
-                if failed[k] < 0:
-                    updates[k] = update if failed[k] == -1 else -2
-                    waiting -= 1
-    return updates, cost
-
-
 def every_reference(
     model: RobotControl,
     *,
@@ -137,17 +70,16 @@ def every_reference(
     some reference state.
     """
     step, tolerance, max_updates = checked_run(model, step, tolerance, max_updates)
-    shape = (3, *model.shape)
-    inside = np.ones(shape, dtype=np.bool_)
-    inside[0, 0], inside[1, :, 0], inside[2, 0, 0] = False, False, False
+    inside = state_mask(model.shape)
     states = np.flatnonzero(inside)
     rates = (model.arrival_rate, model.service_rate, model.gamma)
-    updates, cost = _run_all(shape, rates, states, step, tolerance, max_updates)
+    h = np.zeros(inside.shape)
+    updates, cost = iterate(h, rates, states, states, step, tolerance, max_updates)
     if (updates == -1).any():
         left = int((updates == -1).sum())
         raise NotConverged(
             f"{left} reference states: {why_none(model, -1, tolerance, max_updates)}"
         )
-    all_updates, all_costs = np.full(shape, -1), np.full(shape, np.nan)
+    all_updates, all_costs = np.full(inside.shape, -1), np.full(inside.shape, np.nan)
     all_updates[inside], all_costs[inside] = updates, cost
     return ReferenceRuns(all_updates, all_costs)

@@ -24,7 +24,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from analysis.arrays import Bools, Floats
+from analysis.arrays import Bools, Floats, Ints
 from analysis.checks import (
     check_array,
     check_integer,
@@ -41,8 +41,6 @@ from analysis.robots.controlled.control import RobotControl
 STEP, TOLERANCE = 0.99999, 1e-5
 #: Most that rounding changes a difference of two values by, as a share of the largest value.
 ROUNDING = 2.0**-48
-#: What `change_of` finds.
-SETTLED, CHANGES, HIDDEN = 0, 1, 2
 
 
 @brief
@@ -116,49 +114,79 @@ def operator(h: Floats, arrival_rate: float, service_rate: float, gamma: float) 
 
 
 @njit(cache=True)
-def change_of(old: float, change: float, tolerance: float, rounding: float) -> int:
-    """Return whether the stopping rule holds for one state, or whether rounding hides it."""
-    old, change = abs(old), abs(change)
-    if old <= rounding and change <= rounding:
-        return SETTLED
-    if change + rounding < tolerance * (old - rounding):
-        return SETTLED
-    return CHANGES if change - rounding >= tolerance * (old + rounding) else HIDDEN
+def _settled(
+    old: Floats, new: Floats, states: Ints, at: int, first: int, tolerance: float, rounding: float
+) -> int:
+    """Return -1 if the stopping rule holds for a reference state, -2 if rounding hides whether.
+
+    Else return where it does not hold; the search begins at position `first`, where it failed the
+    last time.
+    """
+    base, moved, found = old[at], new[at] - old[at], -1
+    for k in range(states.size):
+        position = (first + k) % states.size
+        x = states[position]
+        value, change = abs(old[x] - base), abs(new[x] - old[x] - moved)
+        if value <= rounding and change <= rounding:
+            continue
+        if change + rounding < tolerance * (value - rounding):
+            continue
+        if change - rounding >= tolerance * (value + rounding):
+            return position
+        found = -2
+    return found
 
 
 @njit(cache=True)
-def _run(
+def iterate(
     h: Floats,
-    arrival_rate: float,
-    service_rate: float,
-    gamma: float,
-    reference: tuple[int, int, int],
+    rates: tuple[float, float, float],
+    states: Ints,
+    references: Ints,
     step: float,
     tolerance: float,
     max_updates: int,
-) -> tuple[Floats, int]:
-    """Iterate from h, in place, until the stopping rule holds.
+) -> tuple[Ints, Floats]:
+    """Iterate from h, in place, until the stopping rule holds for each of the reference states.
 
-    The updates are -1 at the limit, -2 where rounding hides whether the rule holds.
+    Returns the updates that each takes, -1 at the limit and -2 where rounding hides whether the
+    rule holds, and T h(x_hat) there.  States have flat numbers; h is kept as for the first
+    reference state.
     """
-    shape = h.shape
-    for update in range(1, max_updates + 1):
-        image = operator(h, arrival_rate, service_rate, gamma)
-        offset = image[reference]
+    old, new = np.zeros(h.size), np.zeros(h.size)
+    updates = np.full(references.size, -1)
+    failed = np.zeros(references.size, dtype=np.int64)
+    cost = np.full(references.size, np.nan)
+    waiting, first = references.size, references[0]
+    for update in range(1, max_updates + 2):
+        image = operator(h, rates[0], rates[1], rates[2])
+        flat_image, flat = image.ravel(), h.ravel()
+        for k in range(references.size):
+            if updates[k] == update - 1:
+                cost[k] = flat_image[references[k]] - flat[references[k]]
+        if waiting == 0 or update > max_updates:
+            break
+        offset = flat_image[first] - flat[first]
         rounding = ROUNDING * np.abs(image).max()
-        state = SETTLED
-        for s in range(3):
-            for q in range(1 if s == 0 else 0, shape[1]):
-                for r in range(1 if s == 1 or q == 0 else 0, shape[2]):
-                    old = h[s, q, r]
-                    new = (1.0 - step) * old + step * (image[s, q, r] - offset)
-                    h[s, q, r] = new
-                    if state != CHANGES:
-                        found = change_of(old, new - old, tolerance, rounding)
-                        state = found if found != SETTLED else state
-        if state != CHANGES:
-            return h, update if state == SETTLED else -2
-    return h, -1
+        for x in states:
+            old[x] = flat[x]
+            flat[x] = (1.0 - step) * old[x] + step * (flat_image[x] - offset)
+            new[x] = flat[x]
+        for k in range(references.size):
+            if updates[k] == -1:
+                at = references[k]
+                failed[k] = _settled(old, new, states, at, failed[k], tolerance, rounding)
+                if failed[k] < 0:
+                    updates[k] = update if failed[k] == -1 else -2
+                    waiting -= 1
+    return updates, cost
+
+
+def state_mask(shape: tuple[int, int]) -> Bools:
+    """Return which (s, q, r) are states, shape (3, K + 1, N + 1)."""
+    inside = np.ones((3, *shape), dtype=np.bool_)
+    inside[0, 0] = inside[1, :, 0] = inside[2, 0, 0] = False
+    return inside
 
 
 def checked_run(
@@ -248,22 +276,23 @@ def proposition_4(
     """
     step, tolerance, max_updates = checked_run(model, step, tolerance, max_updates)
     q, r, s = checked_reference(reference, model.shape)
-    rates = (model.arrival_rate, model.service_rate, model.gamma)
-    first = np.zeros((3, *model.shape))
+    inside = state_mask(model.shape)
+    h = np.zeros(inside.shape)
     if initial is not None:
-        first = check_array("initial", initial).copy()
-        if first.shape != (3, *model.shape) or first[s, q, r] != 0.0:
+        h = check_array("initial", initial).copy()
+        if h.shape != inside.shape or h[s, q, r] != 0.0:
             raise ValueError(
-                f"initial must have shape {(3, *model.shape)} and be 0 at the reference state "
-                f"{reference}, got shape {first.shape}"
+                f"initial must have shape {inside.shape} and be 0 at the reference state "
+                f"{reference}, got shape {h.shape}"
             )
-        first[0, 0], first[1, :, 0], first[2, 0, 0] = 0.0, 0.0, 0.0
-    h, updates = _run(first, *rates, (s, q, r), step, tolerance, max_updates)
+        h[~inside] = 0.0
+    rates = (model.arrival_rate, model.service_rate, model.gamma)
+    x_hat = np.array([np.ravel_multi_index((s, q, r), inside.shape)])
+    found, cost = iterate(h, rates, np.flatnonzero(inside), x_hat, step, tolerance, max_updates)
+    updates = int(found[0])
     if updates < 0:
         raise NotConverged(why_none(model, updates, tolerance, max_updates))
-    event_rate = model.arrival_rate * model.robots + model.service_rate
-    ahead = _next_event(h, model.arrival_rate, model.service_rate, event_rate)
-    cost = float(operator(h, *rates)[s, q, r])
+    ahead = _next_event(h, model.arrival_rate, model.service_rate, model.event_rate)
     better = np.zeros(model.shape, dtype=np.bool_)
     better[:, :-1] = ahead[:, 1:] < ahead[:, :-1]
     policy = np.zeros((2, *model.shape), dtype=np.bool_)
@@ -271,5 +300,5 @@ def proposition_4(
     policy[0, 1, 0] = True
     policy[1, :-1, 1:] = better[1:, :-1]
     policy[1, -1, 1:] = better[-1, :-1]
-    h[0, 0], h[1, :, 0], h[2, 0, 0] = np.nan, np.nan, np.nan
-    return PrintedRun(cost, updates, h, policy)
+    h[~inside] = np.nan
+    return PrintedRun(float(cost[0]), updates, h, policy)
