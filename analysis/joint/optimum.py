@@ -36,7 +36,6 @@ from analysis.checks import (
     check_array,
     check_choice,
     check_integer,
-    check_integers,
     check_kind,
     check_number,
     set_fields,
@@ -46,10 +45,10 @@ from analysis.ephemeral.sources import Sources, check_unit_costs
 from analysis.joint.frozen import ORDERS, Engine, batch_value, frozen_index, frozen_reward
 from analysis.joint.prices import crawl_reward, priced_index
 from analysis.joint.relaxed import PricedSolution, priced_problem
-from analysis.mdp import policy_iteration, relative_value_iteration, stationary_law
+from analysis.mdp import policy_iteration, stationary_law
+from analysis.mdp.problem import check_policy, policy_chain
 from analysis.results import AverageSolution
 
-METHODS = ("policy iteration", "value iteration")
 INDICES = ("blind", "priced", "frozen")
 """Index policies: of part I; with a price a page; with a price and the length of the queue."""
 LARGEST_SYSTEM = 50_000_000
@@ -142,26 +141,20 @@ class JointSystem:
         lost = self.sources.u_star * np.exp(-self.sources.decay * self.ages)
         return float(np.sort(lost)[-self.budget :].sum())
 
-    def solve(self, method: str = "policy iteration", tolerance: float = 1e-9) -> AverageSolution:
-        """Return the optimum; its policy numbers the `actions`.
+    def solve(self, tolerance: float = 1e-9) -> AverageSolution:
+        """Return the optimum, by policy iteration; its policy numbers the `actions`.
 
         Parameters
         ----------
-        method : {"policy iteration", "value iteration"}
-            The solver of `analysis.mdp`.
         tolerance : float
             Largest error of the gain, relative to the largest reward of an epoch.
 
         Raises
         ------
-        ValueError
-            If the method is unknown.
         NotConverged
             If the solver does not get there.
         """
-        check_choice("method", method, METHODS)
-        solver = policy_iteration if method == METHODS[0] else relative_value_iteration
-        return solver(*self.problem, tolerance=tolerance)
+        return policy_iteration(*self.problem, tolerance=tolerance)
 
     def gain(self, policy: ArrayLike) -> float:
         """Return what a policy earns per epoch, from ages A and an empty queue.
@@ -176,14 +169,11 @@ class JointSystem:
         ValueError
             If the policy has a wrong shape or an action that there is not.
         """
-        chosen = check_integers("policy", policy)
         transitions, rewards = self.problem
-        states = rewards.shape[1]
-        if chosen.shape != (states,) or chosen.min() < 0 or chosen.max() >= len(rewards):
-            raise ValueError(f"policy must name one of {len(rewards)} actions in {states} states")
-        rows = sparse.vstack(transitions).tocsr()[chosen * states + np.arange(states)]
-        law = stationary_law(rows, states - 1 - self.engine.places)
-        return float(law @ rewards[chosen, np.arange(states)])
+        chosen = check_policy("policy", policy, rewards)
+        rows = policy_chain(sparse.vstack(transitions).tocsr(), chosen)
+        law = stationary_law(rows, chosen.size - 1 - self.engine.places)
+        return float(law @ rewards[chosen, np.arange(chosen.size)])
 
     def index_policy(
         self, index: str = "blind", *, price: float = 0.0, stop: int | None = None

@@ -41,12 +41,13 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from analysis.arrays import Bools, Floats, Ints
-from analysis.checks import check_integer, check_integers, check_kind, check_number, set_fields
+from analysis.checks import check_integer, check_kind, check_number, set_fields
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.sources import Sources, check_unit_costs
 from analysis.joint.frozen import Engine
 from analysis.joint.landings import Landings, flight_index, landings_of
 from analysis.mdp import policy_iteration, stationary_law
+from analysis.mdp.problem import check_policy, policy_chain
 from analysis.results import AverageSolution
 
 LARGEST_SYSTEM = 20_000_000
@@ -251,18 +252,11 @@ class RobotSystem:
         ValueError
             If the policy has a wrong shape or an action that is not allowed.
         """
-        chosen = check_integers("policy", policy)
         transitions, rewards = self.problem
+        chosen = check_policy("policy", policy, rewards)
         age, flying, queue = self.states
         every = np.arange(queue.size)
-        if chosen.shape != every.shape or chosen.min() < 0 or chosen.max() >= len(rewards):
-            raise ValueError(
-                f"policy must name one of {len(rewards)} actions in {every.size} states"
-            )
-        if not np.isfinite(rewards[chosen, every]).all():
-            state = int(np.argmin(np.isfinite(rewards[chosen, every])))
-            raise ValueError(f"policy must name an allowed action in state {state}")
-        rows = sparse.csr_array(sparse.vstack(transitions))[chosen * every.size + every]
+        rows = policy_chain(sparse.csr_array(sparse.vstack(transitions)), chosen)
         law = stationary_law(rows, 0)
         out = flying.copy()
         sent = np.flatnonzero(chosen > 0)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from analysis.checks import check_integer, check_integers, check_number
+from analysis.checks import check_integer, check_number
 from analysis.mdp.chains import recurrent_classes
 from analysis.mdp.problem import (
     EPSILON,
@@ -27,6 +27,7 @@ from analysis.mdp.problem import (
     Ints,
     Transitions,
     action_values,
+    check_policy,
     largest,
     most_visited,
     policy_chain,
@@ -195,35 +196,32 @@ def policy_iteration(
     (1.3333, [1, 1])
     """
     rows, earned = stacked(transitions, rewards)
-    states = earned.shape[1]
-    everyone = np.arange(states)
+    states = np.arange(earned.shape[1])
     unit = largest(earned)
-    policy = earned.argmax(axis=0) if initial is None else check_integers("initial", initial)
+    policy = earned.argmax(axis=0)
+    if initial is not None:
+        policy = check_policy("initial", initial, earned)
     tolerance = check_number("tolerance", tolerance, 0, low_open=True, high_open=True)
     max_iterations = check_integer("max_iterations", max_iterations, 1)
-    inside = policy.shape == (states,) and policy.min() >= 0 and policy.max() < len(earned)
-    if not inside or not np.isfinite(earned[policy, everyone]).all():
-        raise ValueError(f"initial must name an allowed action in each of {states} states")
     tried: set[bytes] = set()
     for iteration in range(1, max_iterations + 1):
         chain = policy_chain(rows, policy)
         classes = recurrent_classes(chain)
         kept = classes[0]
         if len(classes) > 1:
-            gains = [
-                relative_values(chain[c][:, c], earned[policy[c], c], int(np.searchsorted(c, ref)))[
-                    0
-                ]
-                for c in classes
-                for ref in [most_visited(chain, c)]
-            ]
+            gains = []
+            for members in classes:
+                reference = int(np.searchsorted(members, most_visited(chain, members)))
+                inside = chain[members][:, members]
+                reward = earned[policy[members], members]
+                gains.append(relative_values(inside, reward, reference)[0])
             kept = classes[int(np.argmax(gains))]
             policy = _lead_to(rows, earned, policy, kept)
             chain = policy_chain(rows, policy)
         reference = most_visited(chain, kept)
-        gain, bias = relative_values(chain, earned[policy, everyone], reference)
+        gain, bias = relative_values(chain, earned[policy, states], reference)
         values = action_values(rows, earned, bias)
-        current = values[policy, everyone]
+        current = values[policy, states]
         noise = 4 * EPSILON * float(np.abs(bias).max())
         better = values.max(axis=0) > current + 1e-12 * unit + 4 * noise
         if not better.any():

@@ -21,9 +21,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from analysis.arrays import Bools, Floats, Ints
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_integer, check_integers
-from analysis.mdp.problem import EPSILON, largest, numbers_or_forbidden
+from analysis.mdp.problem import EPSILON, check_policy, check_rewards, largest
 from analysis.results import AverageSolution, NotConverged
 
 State = TypeVar("State")
@@ -173,9 +173,9 @@ def maximum_mean_cycle(
     (3.0, [0])
     """
     target = np.ascontiguousarray(check_integers("successors", successors))
-    earned = numbers_or_forbidden(rewards)
+    earned = check_rewards(rewards)
     max_iterations = check_integer("max_iterations", max_iterations, 1)
-    if target.ndim != 2 or target.shape != earned.shape or not target.size:
+    if target.shape != earned.shape:
         raise ValueError(
             "successors and rewards must have one shape (actions, states), "
             f"got {target.shape} and {earned.shape}"
@@ -187,14 +187,9 @@ def maximum_mean_cycle(
             f"got values from {target.min()} to {target.max()}"
         )
     initial_state = check_integer("initial_state", initial_state, 0, states - 1)
-    allowed = np.isfinite(earned)
-    if not allowed.any(axis=0).all():
-        state = int(np.flatnonzero(~allowed.any(axis=0))[0])
-        raise ValueError(f"rewards must allow at least one action in state {state}, got none")
-
     policy = earned.argmax(axis=0)
     if initial_policy is not None:
-        policy = _check_policy(initial_policy, allowed)
+        policy = check_policy("initial_policy", initial_policy, earned)
     eta, bias = np.empty(states), np.zeros(states)
     scale = largest(earned)
     for iteration in range(1, max_iterations + 1):
@@ -229,18 +224,3 @@ def maximum_mean_cycle(
         method="policy iteration",
     )
     return solution, np.array(cycle, dtype=np.int64)
-
-
-def _check_policy(initial_policy: ArrayLike, allowed: Bools) -> Ints:
-    """Return one allowed action a state, or raise naming `initial_policy`."""
-    policy = check_integers("initial_policy", initial_policy)
-    actions, states = allowed.shape
-    if policy.shape != (states,) or policy.min() < 0 or policy.max() >= actions:
-        raise ValueError(
-            f"initial_policy must be {states} actions from 0 to {actions - 1}, "
-            f"got {initial_policy!r:.200}"
-        )
-    if not (fine := allowed[policy, np.arange(states)]).all():
-        state = int(np.flatnonzero(~fine)[0])
-        raise ValueError(f"initial_policy must be allowed, got {policy[state]} in state {state}")
-    return policy

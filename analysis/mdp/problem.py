@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from analysis.arrays import Floats, Ints
-from analysis.checks import check_array, check_kind, row_factors
+from analysis.checks import check_array, check_integers, check_kind, row_factors, shown
 from analysis.results import NotConverged
 
 Transitions = Floats | Sequence[sparse.spmatrix]
@@ -30,9 +30,7 @@ def stacked(transitions: Transitions, rewards: ArrayLike) -> tuple[sparse.csr_ar
 
     Rows whose sum differs from 1 by more than rounding are divided by their sums.
     """
-    earned = numbers_or_forbidden(rewards)
-    if earned.ndim != 2 or earned.size == 0:
-        raise ValueError(f"rewards must have shape (actions, states), got shape {earned.shape}")
+    earned = check_rewards(rewards)
     actions, states = earned.shape
     check_kind("transitions", transitions, Sized)
     if len(transitions) != actions:
@@ -53,10 +51,6 @@ def stacked(transitions: Transitions, rewards: ArrayLike) -> tuple[sparse.csr_ar
         kept = apart | (np.abs(sums - 1) <= 16 * EPSILON)
         divided = sparse.diags_array(1 / np.where(kept, 1.0, sums)) @ doubled
         matrices.append(doubled if kept.all() else divided)
-    allowed = np.isfinite(earned)
-    if not allowed.any(axis=0).all():
-        state = int(np.flatnonzero(~allowed.any(axis=0))[0])
-        raise ValueError(f"rewards must allow at least one action in state {state}, got none")
     rows = sparse.csr_array(sparse.vstack(matrices))
     if rows.nnz and rows.data.min() < -1e-12:
         raise ValueError(f"transitions must be non-negative, got {rows.data.min()}")
@@ -70,12 +64,34 @@ def stacked(transitions: Transitions, rewards: ArrayLike) -> tuple[sparse.csr_ar
     return rows, earned
 
 
-def numbers_or_forbidden(rewards: ArrayLike) -> Floats:
-    """Return rewards as an array of numbers that are finite, or -inf where not allowed."""
+def check_rewards(rewards: ArrayLike) -> Floats:
+    """Return rewards, shape (actions, states), -inf where not allowed, or raise naming them."""
     earned = check_array("rewards", rewards, finite=False)
+    if earned.ndim != 2 or earned.size == 0:
+        raise ValueError(f"rewards must have shape (actions, states), got shape {earned.shape}")
     if np.isposinf(earned).any():
         raise ValueError("rewards must be finite, or -inf for an action that is not allowed")
+    allowed = np.isfinite(earned).any(axis=0)
+    if not allowed.all():
+        raise ValueError(
+            f"rewards must allow at least one action in state {allowed.argmin()}, got none"
+        )
     return earned
+
+
+def check_policy(name: str, policy: ArrayLike, rewards: Floats) -> Ints:
+    """Return one allowed action a state, shape (states,), or raise naming the argument."""
+    chosen = check_integers(name, policy)
+    actions, states = rewards.shape
+    if chosen.shape != (states,) or chosen.min() < 0 or chosen.max() >= actions:
+        raise ValueError(
+            f"{name} must be {states} actions from 0 to {actions - 1}, got {shown(policy)}"
+        )
+    allowed = np.isfinite(rewards[chosen, np.arange(states)])
+    if not allowed.all():
+        state = int(allowed.argmin())
+        raise ValueError(f"{name} must be allowed, got {chosen[state]} in state {state}")
+    return chosen
 
 
 def action_values(rows: sparse.csr_array, rewards: Floats, bias: Floats) -> Floats:

@@ -156,7 +156,7 @@ def test_wrong_options_are_refused() -> None:
         relative_value_iteration(transitions, rewards, reference=7)
     with pytest.raises(ValueError, match=r"step must be a number in \(0, 1\], got 0"):
         relative_value_iteration(transitions, rewards, step=0.0)
-    with pytest.raises(ValueError, match="initial must name an allowed action"):
+    with pytest.raises(ValueError, match=r"initial must be 7 actions from 0 to 2"):
         policy_iteration(transitions, rewards, initial=[0, 1])
     with pytest.raises(ValueError, match="successors must be states from 0 to 1"):
         maximum_mean_cycle([[0, 2]], [[1.0, 1.0]])
