@@ -93,18 +93,8 @@ def schedule(
 def intervals(rate: np.ndarray, budget: float, half_life: float) -> np.ndarray:
     """Return the intervals that solve the relaxed problem, in epochs; ``inf`` for never.
 
-    Parameters
-    ----------
-    rate : ndarray, shape (N,)
-        Items per epoch.
-    budget : float
-        Updates per epoch; the excess over N is not used.
-    half_life : float
-        Epochs in which an item loses half of its value.
-
-    Returns
-    -------
-    ndarray, shape (N,)
+    `rate` is in items per epoch, shape (N,), `budget` in updates per epoch, of which the excess
+    over N is not used; in `half_life` epochs an item loses half of its value.
     """
     sources = Sources(rate, np.ones(rate.size), np.full(rate.size, np.log(2.0) / half_life))
     with np.errstate(divide="ignore"):

@@ -71,15 +71,7 @@ class CrawlSettings:
 
 @dataclass(frozen=True)
 class SourceList:
-    """The sources of a crawl.
-
-    Attributes
-    ----------
-    sources : Sources
-        N sources, rates per epoch.
-    urls : list of str
-        Their URLs, all different.
-    """
+    """The N sources of a crawl, with rates per epoch, and their URLs, all different."""
 
     sources: Sources
     urls: list[str]
@@ -88,15 +80,7 @@ class SourceList:
 def crawl_settings(settings: BaseSettings) -> CrawlSettings:
     """Read and check the settings of a crawl.
 
-    Parameters
-    ----------
-    settings : scrapy.settings.BaseSettings
-        Settings of the crawler.
-
-    Raises
-    ------
-    ValueError
-        Naming the setting, its value and what is allowed.
+    Raises ValueError, naming the setting, its value and what is allowed.
     """
 
     def get(name: str, default: Any = None) -> Any:
@@ -139,16 +123,10 @@ def crawl_settings(settings: BaseSettings) -> CrawlSettings:
 def read_sources(path: str | PathLike[str]) -> SourceList:
     """Read sources and their addresses from a CSV file.
 
-    Parameters
-    ----------
-    path : path
-        A file with the columns of `Sources.from_csv` and a column url.
+    Its columns are those of `Sources.from_csv` and url.
 
-    Raises
-    ------
-    ValueError
-        If there is no such file, or a row has no address, one that another row has, or a rate out
-        of range.
+    Raises ValueError if there is no such file, or a row has no address, one that another row has,
+    or a rate out of range.
     """
     if not path:
         raise ValueError("CRAWL_SOURCES must be a CSV file with the columns name, url and rates")

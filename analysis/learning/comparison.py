@@ -196,12 +196,8 @@ def compare_at_budgets(
 ) -> dict[int, dict[str, LearningCurves]]:
     """Run learners on the same arrivals at several budgets; each stream is drawn once.
 
-    Parameters
-    ----------
-    learners : mapping of int to mapping of str to callable
-        By the arms crawled at each epoch, as in `compare_learners`.
-    sources, horizon, replications, seed, utility, jobs, progress
-        As in `compare_learners`, whose result at each budget is the same.
+    `learners` maps budgets to mappings as `compare_learners` takes them; the other arguments, and
+    the result at each budget, are those of `compare_learners`.
     """
     check_kind("sources", sources, Sources)
     check_kind("learners", learners, Mapping)
@@ -226,23 +222,10 @@ def compare_at_budgets(
 
 
 def index_rewards(sources: Sources, budget: int, horizon: int) -> Floats:
-    """Return the index policy's expected reward at each epoch, all arms one epoch old at first.
+    """Return the index policy's expected reward at each epoch, shape (T,), from ages 1.
 
     The policy goes by ages, so that its rewards repeat as soon as the ages do; ages at which a
     source holds u* to machine precision count as one.
-
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    budget : int
-        Arms crawled at each epoch, in [1, N].
-    horizon : int
-        Number of epochs T, at least 1.
-
-    Returns
-    -------
-    ndarray, shape (T,)
     """
     check_kind("sources", sources, Sources)
     budget = check_integer("budget", budget, 1, len(sources))

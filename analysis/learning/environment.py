@@ -142,13 +142,8 @@ def mean_content(sources: Sources, horizon: int) -> Floats:
 def by_epoch(sources: Sources, content: Floats | ItemSums, budget: int) -> tuple[Floats, int]:
     """Check a stream of arrivals and a budget; return the stream with epochs first, and the budget.
 
-    Of items, the stream is their worth.
-
-    Raises
-    ------
-    ValueError
-        If a content is negative or not finite, the shape is not (N, T), or the budget is not in
-        [1, N].
+    Of items, the stream is their worth. Raises ValueError if a content is negative or not finite,
+    the shape is not (N, T), or the budget is not in [1, N].
     """
     budget = check_integer("budget", budget, 1, len(sources))
     worth = content.worth if isinstance(content, ItemSums) else content

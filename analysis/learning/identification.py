@@ -112,15 +112,7 @@ def closed_loop(sources: Sources, belief: Sources, budget: int) -> ClosedLoop:
 
 
 def average_reward(sources: Sources, cycle: Cycle) -> float:
-    """Return what the crawls of a cycle earn per epoch with other sources than those it is of.
-
-    Parameters
-    ----------
-    sources : Sources
-        The true N sources.
-    cycle : Cycle
-        Of N sources.
-    """
+    """Return the reward per epoch of a cycle's crawls at `sources`, which may be other ones."""
     gaps = [np.array(cycle.gaps(i), dtype=float) for i in range(len(sources))]
     each = [(u * -np.expm1(-mu * k)).sum() for u, mu, k in
             zip(sources.u_star, sources.decay, gaps, strict=True)]  # fmt: skip

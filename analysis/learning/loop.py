@@ -96,23 +96,13 @@ class CompiledLearner:
 def compiled_loop(
     learner: str, choose: Callable[..., Any], learn: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Compile the loop of a run for one learner.
+    """Compile the loop of a run for one learner, from its steps `choose` and `learn`.
+
+    Returns ``loop(model, state, alpha, decay, u_star, content, grown, age, budget, rng)``.
 
     Numba takes functions that a kernel calls from its globals, and caches by module, name and
     signature. So the learner gets a copy of `_loop` with its own two steps among the globals, under
     its own name, in the module of the steps, whose imports decide when the cache is stale.
-
-    Parameters
-    ----------
-    learner : str
-        Name of the learner's class.
-    choose, learn : compiled function
-        With the arguments of those of this module.
-
-    Returns
-    -------
-    compiled function
-        ``loop(model, state, alpha, decay, u_star, content, grown, age, budget, rng)``.
     """
     steps = {"choose": choose, "learn": learn}
     loop = FunctionType(_loop.__code__, globals() | steps, _loop.__name__)
@@ -124,22 +114,8 @@ def compiled_loop(
 def choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-untyped-def]
     """Write the arms to crawl into `arms`, in increasing order, and return their number.
 
-    Stands for a learner's own step, which `compiled_loop` puts in its place.
-
-    Parameters
-    ----------
-    model, state : tuple
-        Of the learner.
-    age : ndarray of int, shape (N,)
-        Ages of all arms.
-    budget : int
-        Arms that may be crawled.
-    rng : numpy.random.Generator
-        For learners that draw.
-    values : ndarray, shape (N,)
-        Room to compute in.
-    arms : ndarray of int, shape (N,)
-        Room for the result.
+    Replaced by a learner's own step in `compiled_loop`. `model` and `state` are tuples of the
+    learner, `age` has the ages of all arms, shape (N,), and `values` is scratch space, shape (N,).
     """
     raise NotImplementedError
 
@@ -147,19 +123,9 @@ def choose(model, state, age, budget, rng, values, arms):  # type: ignore[no-unt
 def learn(model, state, arms, age, found, aged):  # type: ignore[no-untyped-def]
     """Change the state by what a crawl found; return False once the learner has diverged.
 
-    Stands for a learner's own step, which `compiled_loop` puts in its place.
-
-    Parameters
-    ----------
-    model, state : tuple
-        Of the learner.
-    arms : ndarray of int, shape (K,)
-        The crawled arms, in increasing order.
-    age : ndarray of int, shape (N,)
-        Ages of all arms before the crawl.
-    found, aged : ndarray, shape (K,)
-        Content of the crawled arms, and the sum of worth times age of its items, ``nan`` where
-        items are not seen.
+    Replaced by a learner's own step in `compiled_loop`. `arms` are the K crawled ones in increasing
+    order, `age` the ages of all arms before the crawl, shape (N,), `found` their content and `aged`
+    the sum of worth times age of its items, ``nan`` where items are not seen, shape (K,).
     """
     raise NotImplementedError
 

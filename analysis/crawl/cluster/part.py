@@ -21,13 +21,7 @@ HostState = tuple[float | None, int]
 
 
 class PartScheduler(EpochScheduler):
-    """The scheduler of one part, which begins an epoch when it gets its share of the budget.
-
-    Parameters
-    ----------
-    crawler : scrapy.crawler.Crawler
-        Supplies settings and engine.
-    """
+    """The scheduler of one part, which begins an epoch when it gets its share of the budget."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -38,21 +32,11 @@ class PartScheduler(EpochScheduler):
     def end_epoch(
         self, epoch: int, began: float, redirect_hosts: Iterable[str]
     ) -> list[tuple[str, str]]:
-        """End all epochs before this one; unfinished fetches are late.
+        """End all epochs before `epoch`; unfinished fetches are late.
 
-        Parameters
-        ----------
-        epoch : int
-            The next epoch.
-        began : float
-            Unix time at which epoch 0 of the whole crawl began.
-        redirect_hosts : iterable of str
-            Hosts of this part to which its sources redirect, and which have no source.
-
-        Returns
-        -------
-        list of (str, str)
-            Redirects to hosts that are not of this part, as (from, to).
+        `began` is the Unix time at which epoch 0 of the whole crawl began, and `redirect_hosts` are
+        those of this part to which its sources redirect, and which have no source. Returns the
+        redirects to hosts that are not of this part, as (from, to).
         """
         self._settle_scraped()
         self._began, self._redirect_hosts = began, set(redirect_hosts)

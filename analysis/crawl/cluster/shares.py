@@ -87,10 +87,7 @@ class Hosts:
     def assign(self, hosts: Iterable[str]) -> None:
         """Assign each new host to the part with the fewest sources, large hosts first.
 
-        Parameters
-        ----------
-        hosts : iterable of str
-            The host of each source.
+        `hosts` has the host of each source.
         """
         count: dict[str, int] = {}
         for host in hosts:

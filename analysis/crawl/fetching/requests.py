@@ -72,20 +72,10 @@ class Crawl(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """A request that is to be made: for the page of a source, or for a robots.txt.
+    """A request to be made: for the page of a `source`, or the robots.txt of an `authority`.
 
-    Attributes
-    ----------
-    url : str
-        URL of the request.
-    source : str
-        Name of the source; empty for a robots.txt.
-    authority : str
-        Authority of a robots.txt; empty for a page.
-    hops : int
-        Number of redirects before this request.
-    moved : str
-        Target of the permanent redirects before it, empty if there are none.
+    The other of these two names is empty. `hops` is the number of redirects before this request,
+    and `moved` the target of the permanent ones, empty if there are none.
     """
 
     url: str

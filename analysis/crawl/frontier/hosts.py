@@ -20,21 +20,11 @@ HostState = tuple[float | None, int]
 
 
 class Hosts:
-    """The epochs in which each host may be fetched from.
+    """The epochs, of length `seconds`, in which each host may be fetched from.
 
-    Parameters
-    ----------
-    seconds : float
-        Length of an epoch.
-    longest : float
-        Longest rest or crawl delay that a site can ask for, in seconds.
-
-    Attributes
-    ----------
-    delay : dict of str to float
-        Seconds between two fetches of each host whose rules are known.
-    free : dict of str to int
-        First epoch in which a host may be fetched from.
+    `longest` limits the rest or crawl delay that a site can ask for, in seconds. `delay` holds the
+    seconds between two fetches of each host whose rules are known, and `free` the first epoch in
+    which a host may be fetched from.
     """
 
     def __init__(self, seconds: float, longest: float) -> None:

@@ -107,13 +107,7 @@ class Demonstration:
 
 
 class Clock:
-    """The site's clock, which starts at the first request.
-
-    Parameters
-    ----------
-    epoch : float
-        Seconds of real time in which `SECONDS` pass on the site.
-    """
+    """The site's clock, on which `SECONDS` pass in `epoch` real seconds from the first request."""
 
     def __init__(self, epoch: float) -> None:
         self._epoch = epoch
@@ -224,17 +218,7 @@ class Pausing:
 
 
 def expected_value(given: Demonstration, policy: str, made: NDArray[np.bool_]) -> float:
-    """Return the expected value of a built-in policy in the epochs that were not skipped.
-
-    Parameters
-    ----------
-    given : Demonstration
-        Sources and budget.
-    policy : str
-        Name of the policy.
-    made : ndarray of bool, shape (T,)
-        Which epochs were made.
-    """
+    """Return the expected value of a built-in policy in the epochs `made`, a mask of shape (T,)."""
     sources = given.feeds()
     pausing = Pausing(named_policy(policy, sources), made)
     run = simulate(sources, pausing, given.budget, made.size, initial_state="fresh")
@@ -246,19 +230,9 @@ def batch_ratio(
 ) -> tuple[float, float, float] | None:
     """Return the ratio of two sums with a 95% interval, from batches of epochs by the jackknife.
 
-    There is none if one batch has all of the second sum, if that sum is 0, or if the batches do
-    not differ, as on a machine too busy to crawl.
-
-    Parameters
-    ----------
-    one, other : ndarray, shape (T,)
-        Value found at each epoch.
-    batches : int
-        Number of batches, from 2 to T.
-
-    Returns
-    -------
-    (ratio, low, high) : tuple of float, or None
+    `one` and `other` are the values found at each epoch, shape (T,); `batches` is from 2 to T.
+    Returns None if one batch has all of the second sum, if that sum is 0, or if the batches do not
+    differ, as on a machine too busy to crawl.
     """
     batches = check_integer("batches", batches, 2, one.size)
     edges = np.linspace(0, one.size, batches + 1).astype(int)[:-1]

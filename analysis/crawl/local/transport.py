@@ -59,19 +59,8 @@ def write_sources(path: str | PathLike[str], sources: Sources, urls: Sequence[st
 def crawl_over_http(crawls: Sequence[Mapping[str, Any]], *, timeout: float = 300.0) -> None:
     """Run Scrapy crawls side by side in a child process, and wait for it.
 
-    Parameters
-    ----------
-    crawls : sequence of mapping
-        Settings of each crawl, in addition to `LOCAL_SETTINGS`.
-    timeout : float
-        Seconds after which the child is killed.
-
-    Raises
-    ------
-    RuntimeError
-        If the child fails, with its output.
-    TimeoutError
-        If it takes too long.
+    `crawls` has the settings of each, in addition to `LOCAL_SETTINGS`. Raises RuntimeError with the
+    child's output if it fails, and TimeoutError, after killing it, if it takes `timeout` seconds.
     """
     timeout = check_number("timeout", timeout, 0, low_open=True)
     with child(crawls) as process:
@@ -118,23 +107,11 @@ def crawl_in_process(
     folder: str | PathLike[str] | None = None,
     urls: Sequence[str] | None = None,
 ) -> EpochScheduler:
-    """Run one crawl in virtual time without Scrapy's engine.
+    """Run one crawl of a site in virtual time without Scrapy's engine; return its scheduler.
 
-    Parameters
-    ----------
-    site : Site
-        The site.
-    settings : mapping
-        Settings of the crawl, in addition to `LOCAL_SETTINGS`; ``CRAWL_SOURCES`` is optional.
-    folder : path, optional
-        ``JOBDIR``.
-    urls : sequence of str, optional
-        URLs of the feeds, such as those of a `FeedServer`; `in_process_urls` by default.
-
-    Returns
-    -------
-    EpochScheduler
-        After its last epoch.
+    `settings` are those in addition to `LOCAL_SETTINGS` (``CRAWL_SOURCES`` is optional), `folder`
+    is ``JOBDIR``, and `urls` are those of the feeds, such as a `FeedServer` has, `in_process_urls`
+    by default.
     """
     urls = in_process_urls(site) if urls is None else urls
     hosts = {urlsplit(url).port: host for url, host in zip(urls, site.hosts.tolist(), strict=True)}

@@ -33,10 +33,7 @@ class Progress:
     def read(cls, folder: str | PathLike[str]) -> Progress:
         """Read the saved state of a crawl from its folder.
 
-        Raises
-        ------
-        ValueError
-            If there is no crawl, or it has not ended an epoch yet.
+        Raises ValueError if there is no crawl, or it has not ended an epoch yet.
         """
         crawl, sources, log = read_tables(folder)
         epoch, summary = int(crawl["epoch"]), json.loads(crawl["summary"])

@@ -249,17 +249,9 @@ class Store(Log):
 
 
 def read_log(folder: str | PathLike[str]) -> pd.DataFrame:
-    """Return the log of a crawl, which may be running: one row a fetch, by epoch and source.
+    """Return the log of the crawl in a folder, which may be running; empty if there is none.
 
-    Parameters
-    ----------
-    folder : path
-        Folder of the crawl; the log is empty where there is none.
-
-    Returns
-    -------
-    pandas.DataFrame
-        epoch, source (its name), kind, status, reward, items.
+    One row a fetch, by epoch and source: epoch, source (its name), kind, status, reward, items.
     """
     path = Path(folder) / FILE
     if not path.exists():
@@ -272,17 +264,8 @@ def read_log(folder: str | PathLike[str]) -> pd.DataFrame:
 def ask_again(folder: str | PathLike[str], names: Iterable[str]) -> None:
     """Make sources that are gone, forbidden or resting available again from the next epoch on.
 
-    Parameters
-    ----------
-    folder : path
-        Folder of the crawl, which may be running.
-    names : iterable of str
-        Addresses of the sources.
-
-    Raises
-    ------
-    ValueError
-        If the crawl does not know a source, or there is no crawl.
+    `folder` is that of the crawl, which may be running; `names` are the addresses of the sources.
+    Raises ValueError if the crawl does not know a source, or there is no crawl.
     """
     with closing(_opened(folder)) as base:
         known = {name for (name,) in base.execute("SELECT name FROM source")}

@@ -68,12 +68,8 @@ BLOCK = 100
 class HardCase:
     """One draw of sources whose arrival rates may change.
 
-    Attributes
-    ----------
-    arrival_rate : ndarray, shape (N, T)
-        Lambda_i(t), items between epochs t and t + 1.
-    mean_utility, decay : ndarray, shape (N,)
-        Mean utility of an item, and mu_i per epoch.
+    `arrival_rate` is Lambda_i(t), items between epochs t and t + 1, shape (N, T); `mean_utility` is
+    that of an item, and `decay` mu_i per epoch, shape (N,).
     """
 
     arrival_rate: Floats
@@ -101,25 +97,13 @@ class HardCase:
 
 
 def hard_case(case: str, size: int, horizon: int, rng: np.random.Generator) -> HardCase:
-    """Draw the sources of a case.
+    """Draw the N sources of a case over T epochs, both at least 2.
 
-    Parameters
-    ----------
-    case : {"empty start", "sparse and heavy", "born and dying", "drifting"}
-        "empty start" has arrival rates on (1, 9), utilities on (0.2, 2) and decay on (0.2, 1.5), as
-        have the others but for what their names say. "sparse and heavy": every second source is
-        rare, Lambda on (0.05, 1), with utilities on (20, 200) and decay on (0.02, 0.2). "born and
-        dying": a source publishes and is silent in turns, for exponential times of mean T/4, at a
-        new rate each time. "drifting": log Lambda walks, with deviation 1 over T/4 epochs.
-    size, horizon : int
-        N, at least 2, and T, at least 2 epochs.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Raises
-    ------
-    ValueError
-        If the case is unknown, or a size is out of range.
+    "empty start" has arrival rates on (1, 9), utilities on (0.2, 2) and decay on (0.2, 1.5), as
+    have the others but for what their names say. "sparse and heavy": every second source is rare,
+    Lambda on (0.05, 1), with utilities on (20, 200) and decay on (0.02, 0.2). "born and dying": a
+    source publishes and is silent in turns, for exponential times of mean T/4, at a new rate each
+    time. "drifting": log Lambda is a random walk, with deviation 1 over T/4 epochs.
     """
     check_choice("case", case, CASES)
     size = check_integer("size", size, 2)
@@ -146,15 +130,7 @@ def hard_case(case: str, size: int, horizon: int, rng: np.random.Generator) -> H
 
 
 def horizon_bound(case: HardCase, budget: int) -> float:
-    """Relaxed bound on the expected reward of all epochs together.
-
-    Parameters
-    ----------
-    case : HardCase
-        Rates of N sources over T epochs.
-    budget : int
-        Sources crawled at each epoch, in [1, N].
-    """
+    """Relaxed bound on the expected reward of all epochs together, for a budget in [1, N]."""
     size, horizon = case.arrival_rate.shape
     budget = check_integer("budget", budget, 1, size)
     subsidy = np.empty(horizon)
@@ -170,20 +146,10 @@ def horizon_bound(case: HardCase, budget: int) -> float:
 
 
 def regret_row(point: tuple[str, int, int, int], rng: np.random.Generator) -> dict[str, float]:
-    """Play every learner once on one draw of a case.
+    """Play every learner once on one draw of a case, ``(case, size, budget, horizon)``.
 
-    Parameters
-    ----------
-    point : (case, size, budget, horizon)
-        See `hard_case`; sources crawled at each epoch.
-    rng : numpy.random.Generator
-        Source of randomness; all learners get the same arrivals.
-
-    Returns
-    -------
-    dict
-        Regret of each learner, and of the index policy that knows the rates, as a share of the
-        relaxed bound.
+    Returns the regret of each learner, and of the index policy that knows the rates, as a share of
+    the relaxed bound; all get the same arrivals.
     """
     name, size, budget, horizon = point
     sources, arrivals, *own = rng.spawn(2 + len(LEARNERS))
@@ -214,26 +180,13 @@ def regrets(
     jobs: int | None = 1,
     limit: float = 0.1,
 ) -> pd.DataFrame:
-    """Regret of every learner in every case, over seeds.
+    """Regret of every learner in every case, over `replications` draws of sources and arrivals.
 
-    Parameters
-    ----------
-    size, budget, horizon : int
-        N, M and T.
-    replications, seed : int
-        Draws of sources and arrivals for each case, at least 2; root of all streams.
-    jobs : int, optional
-        As in `analysis.sweep.sweep`.
-    limit : float
-        A learner holds in a case if it earns less than the index policy that knows the rates by at
-        most this share of the bound, at the upper end of a 95% interval of paired differences.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each case and learner: ``case``, ``learner``, ``regret``, ``low``, ``high`` (95%
-        interval), ``excess`` and ``excess_high`` over the index policy that knows the rates, and
-        ``holds``.
+    `size`, `budget` and `horizon` are N, M and T. A learner ``holds`` in a case if it earns less
+    than the index policy that knows the rates by at most a share `limit` of the bound, at the upper
+    end of a 95% interval of paired differences. A row for each case and learner has ``case``,
+    ``learner``, ``regret`` with ``low`` and ``high`` (95% interval), ``excess`` and ``excess_high``
+    over the index policy that knows the rates, and ``holds``.
     """
     replications = check_integer("replications", replications, 2)
     points = [(case, size, budget, horizon) for case in CASES]

@@ -72,18 +72,8 @@ def random_problem(instance: int, seed: int) -> tuple[Sources, int]:
 def cycles(sources: Sources, belief: Sources, budget: int, ages: ArrayLike) -> Floats:
     """Average rewards of the cycles that the index policy of a belief enters from several ages.
 
-    Parameters
-    ----------
-    sources, belief : Sources
-        The true N sources, and what the policy takes them for.
-    budget : int
-        Sources crawled at each epoch, in [1, N].
-    ages : array_like of int, shape (starts, N)
-        Ages at the start.
-
-    Returns
-    -------
-    ndarray, shape (starts,)
+    `ages` are those at the start, shape (starts, N), as the result has one entry a start; the
+    rewards are those of the true `sources`.
     """
     policy = WhittlePolicy(belief)
     return np.array(
@@ -97,26 +87,12 @@ def cycles(sources: Sources, belief: Sources, budget: int, ages: ArrayLike) -> F
 def jolted(
     sources: Sources, learner: CertaintyEquivalence, budget: int, ages: ArrayLike
 ) -> tuple[float, float]:
-    """Rewards of the cycle in which a learner sits, and of the best by its estimates.
+    """Rewards of the cycle in which a learner sits after a run, and of the best by its estimates.
 
     One pass of the crawls of a cycle leaves its ages, and the index policy stays there. So the
-    learner may look, with its estimates, for the cycle that it expects most of.
-
-    Parameters
-    ----------
-    sources : Sources
-        The true N sources.
-    learner : CertaintyEquivalence
-        After a run on them.
-    budget : int
-        Sources crawled at each epoch.
-    ages : array_like of int, shape (starts, N)
-        Ages from which cycles are looked for, besides the learner's own.
-
-    Returns
-    -------
-    before, after : float
-        True average rewards, if the estimates do not change any more.
+    learner may search, with its estimates, for the cycle that it expects most of, from its own ages
+    and from `ages`, shape (starts, N). Both are true average rewards, if the estimates do not
+    change any more.
     """
     u_star = np.maximum(np.nan_to_num(learner.u_star), np.finfo(float).tiny)
     rate = u_star * learner.decay
@@ -133,28 +109,15 @@ def windows(horizon: int) -> tuple[int, ...]:
 
 
 def losses(sets: int, horizon: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Run all rules on the same arrivals, on random sets of sources.
+    """Run all rules on the same arrivals, on random sets of sources, over T >= 1000 epochs.
 
-    Parameters
-    ----------
-    sets : int
-        Number of sets, at least 2, each with one stream of arrivals.
-    horizon : int
-        Epochs T, at least 1,000.
-    seed : int
-        Root of sets, streams and draws.
-
-    Returns
-    -------
-    runs : pandas.DataFrame
-        A row a set, rule and horizon of `windows` that the rule is played for: ``set``, ``rule``,
-        ``horizon``, ``loss`` (in % of the index policy's cycle from ages 1, over the second
-        half of the horizon), ``regret`` (reward lost until then, in epochs of the cycle's reward).
-    known : pandas.DataFrame
-        A row a set: ``set``, ``sources``, ``budget``, ``worst`` and ``best``, in %, by which the
-        cycles of the index policy with known rates fall short of the one from ages 1; ``entered``
-        and ``jolted``, the same of the cycle that the learner of items enters and of the best by
-        its estimates, ``nan`` where the policy with known rates has one cycle.
+    Two tables. A row a set, rule and horizon of `windows` that the rule is played for: ``set``,
+    ``rule``, ``horizon``, ``loss`` (in % of the index policy's cycle from ages 1, over the second
+    half of the horizon), ``regret`` (reward lost until then, in epochs of the cycle's reward). And
+    a row a set: ``set``, ``sources``, ``budget``, ``worst`` and ``best``, in %, by which the cycles
+    of the index policy with known rates fall short of the one from ages 1; ``entered`` and
+    ``jolted``, the same of the cycle that the learner of items enters and of the best by its
+    estimates, ``nan`` where the policy with known rates has one cycle.
     """
     found = [of_set(number, horizon, seed) for number in range(check_integer("sets", sets, 2))]
     return (
@@ -196,17 +159,9 @@ def of_set(
 
 
 def summary(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean loss with its interval, median and largest, by rule and horizon.
+    """Summarise the runs of `losses` by rule and horizon.
 
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        From `losses`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``rule``, ``horizon``, ``mean``, ``low``, ``high``, ``median``, ``largest``, ``regret``.
+    Columns ``rule``, ``horizon``, ``mean``, ``low``, ``high``, ``median``, ``largest``, ``regret``.
     """
     rows = []
     for (rule, until), part in runs.groupby(["rule", "horizon"], sort=False):

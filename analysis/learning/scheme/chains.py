@@ -25,16 +25,10 @@ PRINTED_FIRST = 0
 
 @dataclass(frozen=True)
 class Transitions:
-    """The printed transition law against a chain of two sources.
+    """The printed transition law against a chain of two sources: largest errors.
 
-    Attributes
-    ----------
-    law, product : float
-        Largest error of p_i(y_i|x) and of the product over sources.
-    state : float
-        Largest error of u_i and alpha_i x_i + u_i, at ages below the cap.
-    single : float
-        Largest error of the product where exactly one source is drawn.
+    `law` is that of p_i(y_i|x), `product` of the product over sources, `single` of the product
+    where exactly one source is drawn, `state` of u_i and alpha_i x_i + u_i, at ages below the cap.
     """
 
     law: float
@@ -47,14 +41,9 @@ class Transitions:
 class Poisson:
     """The Poisson equation of a chain, solved.
 
-    Attributes
-    ----------
-    residual : float
-        Largest violation.
-    rank, states : int
-        Rank of I - P, and the number of states.
-    beta, mean_content, harvest : float
-        Solution, stationary mean of sum x_i, and of what is crawled; in scaled content.
+    `residual` is the largest violation, `rank` that of I - P, `states` the number of states; in
+    scaled content, `beta` is the solution, `mean_content` the stationary mean of sum x_i and
+    `harvest` that of what is crawled.
     """
 
     residual: float
@@ -69,13 +58,9 @@ class Poisson:
 class Recursion:
     """The recursion of r with exact averages of a chain.
 
-    Attributes
-    ----------
-    radius : float
-        Spectral radius of r -> r + B^-1 A r, the step at 1.
-    end, printed_end : float
-        Relative violation of A r + b = 0 at the limit, with the corrected A, and with the printed
-        one where the row is taken from every row.
+    `radius` is the spectral radius of r -> r + B^-1 A r, the step at 1; `end` and `printed_end` are
+    the relative violations of A r + b = 0 at the limit, with the corrected A, and with the printed
+    one where the row is taken from every row.
     """
 
     radius: float
@@ -84,16 +69,10 @@ class Recursion:
 
 
 def check_transitions(sources: Sources, q: Floats, options: LspeOptions) -> Transitions:
-    """Hold p_i, the states that follow and the product against the chain's own numbers.
+    """Compare p_i, the states that follow and the product with the chain's own numbers.
 
-    Parameters
-    ----------
-    sources : Sources
-        Two sources.
-    q : ndarray, shape (2, 3)
-        Threshold coefficients.
-    options : LspeOptions
-        Each source on its own, for the printed law; thresholds quadratic and not projected.
+    `q` are threshold coefficients of two sources, shape (2, 3); thresholds are quadratic and not
+    projected, and the printed law draws each source on its own.
     """
     chain = ThresholdChain(sources, q, options, CAP)
     single = ThresholdChain(sources, q, LspeOptions.corrected(kappa=options.kappa), CAP)

@@ -33,20 +33,9 @@ ROUNDINGS = ("exceeding", "ceil")
 
 
 def shot_noise(rate: float, decay: float, horizon: int, rng: np.random.Generator) -> Floats:
-    """Draw Z(0..T-1): items of one epoch, each worth 1 at first, as they are at its end.
+    """Draw Z, shape (T,): items of one epoch, each worth 1 at first, as they are at its end.
 
-    Parameters
-    ----------
-    rate, decay : float
-        Items an epoch, and c per epoch; positive.
-    horizon : int
-        Number of epochs T.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray, shape (T,)
+    `rate` is in items an epoch, `decay` is c per epoch; both are positive.
     """
     rate = check_number("rate", rate, 0, low_open=True, high_open=True)
     decay = check_number("decay", decay, 0, low_open=True)
@@ -61,23 +50,9 @@ def windowed_content(
 ) -> tuple[Floats, Floats]:
     """Content by its definition, and the most by which (1) misses it.
 
-    Parameters
-    ----------
-    arrivals : ndarray, shape (T,)
-        Z.
-    decay : float
-        c per epoch.
-    lifetime : int
-        M, epochs that an item is kept.
-    crawls : sequence of int
-        Epochs at whose end all content is taken.
-
-    Returns
-    -------
-    content : ndarray, shape (T,)
-        X before a crawl.
-    miss : ndarray, shape (T - 1,)
-        X(n+1) - alpha X(n+) - xi(n+1), where X(n+) is 0 after a crawl.
+    `arrivals` is Z, shape (T,), `decay` c per epoch, `lifetime` M, the epochs that an item is kept,
+    and `crawls` the epochs at whose end all content is taken. Returns X before a crawl, shape (T,),
+    and X(n+1) - alpha X(n+) - xi(n+1), where X(n+) is 0 after a crawl, shape (T - 1,).
     """
     lifetime = check_integer("lifetime", lifetime, 1)
     alpha, horizon = np.exp(-decay), arrivals.size
@@ -100,15 +75,9 @@ def windowed_content(
 def thinning_error(rate: float, share: float, most: int = 60) -> float:
     """Largest error of 'uniform given their number' for Poisson counts with the printed p(k).
 
-    Given k arrivals in an interval, the number in a share s of it must be binomial(k, s); by
-    independent increments it is P(j in s) P(k - j in the rest) / P(k).
-
-    Parameters
-    ----------
-    rate, share : float
-        Mean number in the interval, and s in (0, 1).
-    most : int
-        Largest k.
+    Given k arrivals in an interval, at most `most`, the number in a share s of it must be
+    binomial(k, s); by independent increments it is P(j in s) P(k - j in the rest) / P(k). `rate` is
+    the mean number in the interval.
     """
     rate = check_number("rate", rate, 0, low_open=True, high_open=True)
     share = check_number("share", share, 0, 1, low_open=True, high_open=True)
@@ -122,20 +91,10 @@ def thinning_error(rate: float, share: float, most: int = 60) -> float:
 
 
 def index_as_printed(sources: Sources, state: ArrayLike, rounding: str = "exceeding") -> Floats:
-    """Equations (4) and (5) to the letter.
+    """Equations (4) and (5) to the letter at contents `state`, shape (N,).
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    state : array_like, shape (N,)
-        Content of each.
-    rounding : {"exceeding", "ceil"}
-        The bracket of (5): the least integer exceeding, as explained, or not below, as drawn.
-
-    Returns
-    -------
-    ndarray, shape (N,)
+    `rounding` is the bracket of (5), the least integer "exceeding", as explained, or not below
+    ("ceil"), as drawn.
     """
     check_choice("rounding", rounding, ROUNDINGS)
     x, u, alpha = check_array("state", state, 0), sources.u, sources.alpha
@@ -150,33 +109,13 @@ def index_as_printed(sources: Sources, state: ArrayLike, rounding: str = "exceed
 
 
 def indices_as_printed(sources: Sources, age: ArrayLike, rounding: str = "exceeding") -> Floats:
-    """Return `index_as_printed` at the content of each age, shape (A, N).
-
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    age : array_like of int, shape (A, 1)
-        Epochs since the last crawl, the same for all sources.
-    rounding : {"exceeding", "ceil"}
-        As in `index_as_printed`.
-    """
+    """Return `index_as_printed` at the content of ages of shape (A, 1), shape (A, N)."""
     states = sources.state_at_age(check_array("age", age, 0))
     return np.array([index_as_printed(sources, x, rounding) for x in states])
 
 
 def engaged_law(rate: ArrayLike) -> Floats:
-    """Law of the number of arms engaged when arm i is, with probability `rate[i]`, on its own.
-
-    Parameters
-    ----------
-    rate : array_like, shape (N,)
-        Probabilities.
-
-    Returns
-    -------
-    ndarray, shape (N + 1,)
-    """
+    """Law of the number of arms engaged, shape (N + 1,), if arm i is with probability `rate[i]`."""
     law = np.ones(1)
     for chance in check_array("rate", rate, 0, 1):
         law = np.convolve(law, [1 - chance, chance])
@@ -184,37 +123,19 @@ def engaged_law(rate: ArrayLike) -> Floats:
 
 
 def features(x: Floats) -> Floats:
-    """Return phi of section V: x_1..x_N, x_1^2, x_1 x_2, ..., x_N^2.
-
-    Parameters
-    ----------
-    x : ndarray, shape (..., N)
-        States.
-
-    Returns
-    -------
-    ndarray, shape (..., N + N (N + 1) / 2)
-    """
+    """Return phi of section V: x_1..x_N, x_1^2, x_1 x_2, ..., x_N^2; N + N (N + 1)/2 features."""
     first, second = np.triu_indices(x.shape[-1])
     return np.concatenate([x, x[..., first] * x[..., second]], axis=-1)
 
 
 def inverse_errors(phi: Floats, initial: float = 1.0) -> tuple[Floats, Floats]:
-    """Follow B^-1 by the printed recursion and by the corrected one.
+    """Follow B^-1 by the printed recursion and by the corrected one; return their relative errors.
 
-    Parameters
-    ----------
-    phi : ndarray, shape (T, L)
-        Features at n = 0, 1, ...
-    initial : float
-        B(0) is this times the identity, from which both start at n = 1 with step 1/(n + 1); the
-        printed one at n = 2, since it divides by zero at n = 1.
-
-    Returns
-    -------
-    printed, corrected : ndarray, shape (T - 2,)
-        Largest relative error of each against a matrix inversion, for n = 2, 3, ...; the printed
-        one with B^-1(n-1) on the right, since with B^-1(n) it would define itself by itself.
+    `phi` are the features at n = 0, 1, ..., shape (T, L). B(0) is `initial` times the identity,
+    from which both start at n = 1 with step 1/(n + 1); the printed one at n = 2, since it divides
+    by zero at n = 1. Errors are against a matrix inversion, for n = 2, 3, ..., shape (T - 2,); the
+    printed recursion has B^-1(n-1) on the right, since with B^-1(n) it would define itself by
+    itself.
     """
     size = phi.shape[1]
     matrix = initial * np.eye(size)
@@ -237,24 +158,11 @@ def inverse_errors(phi: Floats, initial: float = 1.0) -> tuple[Floats, Floats]:
 def feature_condition(
     sources: Sources, visited: Floats, *, scale: float | None = None, centred: bool = False
 ) -> float:
-    """Condition number of the mean of phi phi^T over given states.
+    """Condition number of the mean of phi phi^T over visited states, shape (T, N).
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    visited : ndarray, shape (T, N)
-        States, in units of content.
-    scale : float, optional
-        Content by which states are divided; the largest u* by default.
-    centred : bool
-        Subtract each feature's mean and divide by its deviation first; products are then taken of
-        standardised states.
-
-    Returns
-    -------
-    float
-        Infinite where a centred feature does not vary.
+    States are divided by the content `scale`, the largest u* by default. If `centred`, each feature
+    has its mean subtracted and is divided by its deviation first, and products are taken of
+    standardised states; the result is infinite where a centred feature does not vary.
     """
     x = visited / model(sources, LspeOptions(scale=scale)).scale
     phi = _standardised(features(_standardised(x))) if centred else features(x)
@@ -270,14 +178,10 @@ def _standardised(values: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class ThresholdFit:
-    """How well the forms of section V fit the index policy's thresholds.
+    """How well the forms of section V fit the index policy's thresholds, by form.
 
-    Attributes
-    ----------
-    squares : dict of str to float
-        Share of the thresholds' variance that the form explains, the least of all arms.
-    rewards : dict of str to float
-        Long-run reward of crawling where the fitted thresholds say so.
+    `squares` has the share of the thresholds' variance that the form explains, the least of all
+    arms, `rewards` the long-run reward of crawling where the fitted thresholds say so.
     """
 
     squares: dict[str, float]
@@ -289,14 +193,7 @@ def fitted_thresholds(
 ) -> ThresholdFit:
     """Fit T_i = q_0 + q_1 s + q_2 s^2, or with q_1 twice, to the index policy's thresholds.
 
-    Parameters
-    ----------
-    sources : Sources
-        N sources.
-    budget : int
-        Arms crawled at each epoch by the fitted policy.
-    oldest, seed : int
-        States to fit at: 150 draws of ages from 1 to `oldest`.
+    They are fitted at 150 draws of ages from 1 to `oldest`.
     """
     ages = np.random.default_rng(seed).integers(1, oldest + 1, (150, len(sources)))
     states = sources.state_at_age(ages)

@@ -68,15 +68,10 @@ class GradientCheck:
 def check_solution(
     transition: Floats | sparse.csr_matrix, reward: Floats, gain: float, law: Floats, bias: Floats
 ) -> None:
-    """Refuse the value of a chain whose own equations it does not fulfil to nine digits.
+    """Raise NotConverged for a value that misses the equations of its chain at nine digits.
 
-    The bias multiplies the rounding of the transition probabilities: where it is longer than 1e7
-    rewards, as of a chain that falls into parts, no solver can tell the gain to nine digits.
-
-    Raises
-    ------
-    NotConverged
-        With the largest residual.
+    The bias multiplies the rounding of the transition probabilities: where it exceeds 1e7 rewards,
+    as in a chain that falls into parts, no solver can determine the gain to nine digits.
     """
     unit = max(float(np.abs(reward).max()), np.finfo(float).tiny)
     residual = max(

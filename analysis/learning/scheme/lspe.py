@@ -302,13 +302,7 @@ class GreedyThresholdPolicy:
 
 
 def check_coefficients(q: Floats, sources: Sources) -> Floats:
-    """Return threshold coefficients as an array of shape (N, 3), or refuse them.
-
-    Raises
-    ------
-    ValueError
-        If the shape is another, or an entry is not finite.
-    """
+    """Return threshold coefficients as a finite array of shape (N, 3), or raise ValueError."""
     coefficients = check_array("q", q)
     if coefficients.shape != (len(sources), 3):
         raise ValueError(f"q must have shape ({len(sources)}, 3), got {coefficients.shape}")
