@@ -14,13 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.checks import (
-    check_array,
-    check_choice,
-    check_integer,
-    check_integers,
-    check_kind,
-)
+from analysis.checks import check_array, check_choice, check_integer, check_integers, check_kind
 from analysis.display import brief
 from analysis.ephemeral.policies import Observation, Policy, named_policy
 from analysis.ephemeral.sources import Sources

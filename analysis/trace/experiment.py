@@ -37,6 +37,8 @@ from analysis.trace.replay import (
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace, weighted_counts
 
 Floats = NDArray[np.float64]
+#: Visits, their epochs, and how many of these are warm-up.
+Played = tuple[Visits, Clock, int]
 
 
 @brief
@@ -208,7 +210,7 @@ class Experiment:
 
     def replayed(self, visits: Visits) -> Outcome:
         """Replay the same visits from every phase."""
-        return self._replay(lambda clock: visits)
+        return self.outcome(self.played(visits))
 
     def by_age(self, policy: Policy | str, rng: np.random.Generator | None = None) -> Outcome:
         """Replay a policy that depends on ages alone, given as an object or by its name."""
@@ -221,6 +223,10 @@ class Experiment:
 
     def forgetting(self, memory: float) -> Outcome:
         """Replay the index with fading estimates and the gamma prior; `memory` in hours."""
+        return self.outcome(self.forgetful(memory))
+
+    def forgetful(self, memory: float) -> list[Played]:
+        """Return the visits of the index with fading estimates, on the epochs of each phase."""
         sources, age = self.sources(self.trained), np.ones(len(self.trace), dtype=np.int64)
 
         def visits(clock: Clock) -> Visits:
@@ -228,22 +234,29 @@ class Experiment:
             policy = ForgettingIndex(sources, known, memory, self.prior, clock.begin)
             return visits_of_learner(self.trace, policy, self.budget, clock)
 
-        return self._replay(visits)
+        return self.played(visits)
 
     def untrained(
         self, make: Callable[[], NutchAdaptive | StormCrawler | EntryFrequency]
     ) -> Outcome:
         """Replay a policy that starts at `begin` without rates and adapts to what it finds."""
-        return self._replay(
+        return self.outcome(self.adapting(make))
+
+    def adapting(
+        self, make: Callable[[], NutchAdaptive | StormCrawler | EntryFrequency]
+    ) -> list[Played]:
+        """Return the visits of such a policy, on the epochs of each phase."""
+        return self.played(
             lambda clock: visits_of_learner(self.trace, make(), self.budget, clock), self.begin
         )
 
     def observing(self, rate: Floats) -> Outcome:
         """Replay the index policy that observes every content; positive rates per hour."""
         sources = self.sources(rate)
-        return self._replay(
+        played = self.played(
             lambda clock: visits_with_content(self.trace, sources, self.budget, clock)
         )
+        return self.outcome(played)
 
     def content(self, clock: Clock) -> Floats:
         """Return the content that each epoch adds, as `analysis.ephemeral.Environment` takes it.
@@ -276,12 +289,24 @@ class Experiment:
             self, split=self.split - weeks * WEEK, end=self.split, phases=min(self.phases, 2)
         )
 
-    def _replay(self, visits_on: Callable[[Clock], Visits], first: int | None = None) -> Outcome:
-        """Score the visits on the epochs of each phase; `first` is that of `clock`."""
+    def played(
+        self, visits: Visits | Callable[[Clock], Visits], first: int | None = None
+    ) -> list[Played]:
+        """Return visits, the same or by clock, on the epochs of each phase; `first` as in `clock`.
+
+        Each comes with its clock, and with the number of epochs that are warm-up.
+        """
+        clocks = [self.clock(phase, first) for phase in range(self.phases)]
+        return [
+            (visits if isinstance(visits, Visits) else visits(clock), clock, before)
+            for clock, before in clocks
+        ]
+
+    def outcome(self, played: Sequence[Played]) -> Outcome:
+        """Return the results of visits, one list of them a phase, in the test period."""
         weekly, averages = [], []
-        for phase in range(self.phases):
-            clock, before = self.clock(phase, first)
-            visits, value = visits_on(clock), np.asarray(self.value)
+        for visits, clock, before in played:
+            value = np.asarray(self.value)
             found = score(self.trace, visits, clock, self.decay_rate, value, warm_up=before)
             weekly.append(found.reward[before:].reshape(-1, WEEK // self.period).sum(axis=1))
             averages.append((found.stale.mean(), found.harmonic.mean(), visits.used(before)))

@@ -14,7 +14,7 @@ SHOWN = 6
 
 
 def shown_in_words(sources: Sources) -> str:
-    """Say of which sources a figure shows the content."""
+    """Return a text on the sources of which a figure shows the content."""
     if len(sources) > SHOWN:
         return f"the first {SHOWN} of {len(sources)} sources"
     return "each source" if len(sources) > 1 else "the source"

@@ -17,7 +17,7 @@ _OVERSPENT = 5e-3
 
 
 def without_bound(bounds: pd.Series) -> str:
-    """Say why some runs have no bound, if some have none."""
+    """Return a clause on why some runs have no bound, empty if all have one."""
     return "; there is none where nothing is spent" if bounds.isna().any() else ""
 
 

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 
 def _redraws(of: str) -> str:
-    """Say which of a document's figures this is, where it has the document's parameters."""
+    """Return a text on the document's figure that this one redraws, in a run of the document."""
     return f" Redraws {of}." if is_document_run() else ""
 
 
@@ -110,7 +110,7 @@ def save_states(
 
 
 def rhythm(period: int) -> str:
-    """Say how the crawls of a cycle repeat."""
+    """Return a text on how the crawls of a cycle repeat."""
     if period == 1:
         return "The crawls are the same at every epoch"
     return f"The crawls repeat with period {period}"
@@ -148,6 +148,6 @@ def save_running_average(
 
 
 def still_apart(averages: Sequence[float]) -> str:
-    """Say by how much averages differ, as far as two decimals tell."""
+    """Return a text on how much averages differ, to two decimals."""
     apart = float(np.ptp(averages))
     return f"still differ by {apart:.2f}" if apart >= 0.005 else "differ by less than 0.01"

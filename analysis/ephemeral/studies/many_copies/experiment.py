@@ -12,11 +12,7 @@ from analysis.checks import check_integer
 from analysis.ephemeral.instances import random_set
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.replicas import simulate_replicas
-from analysis.ephemeral.timetables.copies import (
-    common_period,
-    enough_copies,
-    two_level,
-)
+from analysis.ephemeral.timetables.copies import common_period, enough_copies, two_level
 
 #: Loss below which a reward counts as the bound itself.
 EXACT = 1e-11

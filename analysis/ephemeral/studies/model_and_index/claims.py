@@ -88,7 +88,7 @@ def _model(found: Results) -> list[Claim]:
 
 
 def _letter(found: Results) -> list[Claim]:
-    """Judge the displays whose summand carries another index than their sum."""
+    """Judge the formulas whose summand has another index than their sum."""
     runs, once = found.runs, np.ones(found.runs.bursts.size)
     read = relaxation.as_printed
     spent, spent_on_average = read(runs.bursts, once), float(runs.bursts.mean())

@@ -39,11 +39,7 @@ from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.policies import Policy, WhittlePolicy
 from analysis.ephemeral.simulation import long_run_cycle, simulate
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.stochastic.index import (
-    StochasticIndex,
-    stochastic_bound,
-    stochastic_index,
-)
+from analysis.ephemeral.stochastic.index import StochasticIndex, stochastic_bound, stochastic_index
 from analysis.ephemeral.stochastic.replicas import (
     STARTS,
     simulate_random_replicas,
@@ -210,12 +206,8 @@ def losses_of_one_copy(sets: int, horizon: int, runs: int, seed: int) -> dict[st
             "two-level": two_level(sources, budget, 1).average_reward,
             "lp-update": long_run_cycle(sources, ahead, budget).average_reward,
         }
-        for name, policy in RANDOM.items():
-            rngs = [np.random.default_rng([seed, 29, number, run]) for run in range(runs)]
-            rewards[name] = [
-                _played(sources, policy(sources, budget), budget, horizon, rng) for rng in rngs
-            ]
-        for name, earned in rewards.items():
+        seeds = [[seed, 29, number, run] for run in range(runs)]
+        for name, earned in (rewards | _drawn(sources, budget, horizon, seeds)).items():
             losses[name].append(1 - np.atleast_1d(earned) / optimum)
     return {name: np.array(rows) for name, rows in losses.items()}
 
@@ -234,16 +226,29 @@ def losses_of_copies(
         bound = relaxed_problem(types, budget).bound
         sources = types.subset(np.tile(np.arange(len(types)), copies))
         places = budget * copies
-        fixed = _played(sources, WhittlePolicy(sources), places, horizon, None) / copies
-        losses["index"].append(np.array([1 - fixed / bound]))
         losses["two-level"].append(np.array([two_level(types, budget, copies).loss]))
-        for name, policy in RANDOM.items():
-            rngs = [np.random.default_rng([seed, 31, number, run]) for run in range(runs)]
-            earned = [
-                _played(sources, policy(sources, places), places, horizon, rng) for rng in rngs
-            ]
-            losses[name].append(1 - np.array(earned) / copies / bound)
+        index = _played(sources, WhittlePolicy(sources), places, horizon, None)
+        drawn = _drawn(sources, places, horizon, [[seed, 31, number, run] for run in range(runs)])
+        for name, earned in {"index": np.array([index]), **drawn}.items():
+            losses[name].append(1 - earned / copies / bound)
     return {name: np.array(rows) for name, rows in losses.items()}
+
+
+def _drawn(
+    sources: Sources, budget: int, horizon: int, seeds: Sequence[Sequence[int]]
+) -> dict[str, Floats]:
+    """Return the rewards of the policies that draw, one run a seed."""
+    return {
+        name: np.array(
+            [
+                _played(
+                    sources, policy(sources, budget), budget, horizon, np.random.default_rng(seed)
+                )
+                for seed in seeds
+            ]
+        )
+        for name, policy in RANDOM.items()
+    }
 
 
 def _played(

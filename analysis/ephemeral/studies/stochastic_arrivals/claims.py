@@ -22,8 +22,7 @@ def _model(found: Results) -> list[Claim]:
     rounds = found.round_robin
     printed, with_sum = found.constraint
     return [
-        claim("A-r-Uk", same, numbers={"epochs": len(items)}),
-        claim("A-r-eq19", same, numbers={"epochs": len(items)}),
+        *(claim(row, same, numbers={"epochs": len(items)}) for row in ("A-r-Uk", "A-r-eq19")),
         claim(
             "A-r-s7-objective",
             bool(np.isclose(rounds.max(), rounds.mean())),
@@ -38,19 +37,10 @@ def _model(found: Results) -> list[Claim]:
 
 
 def _evolution(found: Results) -> list[Claim]:
-    seen = found.frequency
+    names = {"by_theorem": "whittle", "by_remark": "remark", "wildest": "wildest"}
+    shares = {name: found.frequency[rule].value for name, rule in names.items()}
     return [
-        *(
-            claim(
-                row,
-                numbers={
-                    "by_theorem": seen["whittle"].value,
-                    "by_remark": seen["remark"].value,
-                    "wildest": seen["wildest"].value,
-                },
-            )
-            for row in ("A-r-fig4-s1", "A-s-time-to-time")
-        ),
+        *(claim(row, numbers=shares) for row in ("A-r-fig4-s1", "A-s-time-to-time")),
         *(
             claim(row, figure="stochastic-arrivals-states")
             for row in ("A-r-fig4", "A-s-fig-m2-stoch")

@@ -82,19 +82,15 @@ def _average(found: Results) -> list[Claim]:
     best = best_threshold(found.busiest[0], found.subsidy)
     above = float(average.bias[-1] + average.gain - source.state[-1])
     return [
-        claim(
-            "A-r-eq21",
-            solved,
-            proof="prop-random-stopping",
-            condition=others,
-            numbers={"solutions": int(solves.sum())},
-        ),
-        claim(
-            "A-r-s7-unique",
-            solved,
-            proof="prop-random-stopping",
-            condition=others,
-            numbers={"solutions": int(solves.sum())},
+        *(
+            claim(
+                row,
+                solved,
+                proof="prop-random-stopping",
+                condition=others,
+                numbers={"solutions": int(solves.sum())},
+            )
+            for row in ("A-r-eq21", "A-r-s7-unique")
         ),
         claim(
             "A-r-s7-eq12",

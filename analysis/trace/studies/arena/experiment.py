@@ -19,21 +19,12 @@ from numpy.typing import NDArray
 from analysis.ephemeral.policies import Policy, RoundRobinPolicy, WhittlePolicy, top
 from analysis.ephemeral.sources import Sources
 from analysis.trace.deployed import AutoTtl, EntryFrequency, NutchAdaptive, StormCrawler
-from analysis.trace.experiment import Experiment, Outcome, choose_memory
-from analysis.trace.forgetting import ForgettingIndex, known_from
+from analysis.trace.experiment import Experiment, Outcome, Played, choose_memory
 from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
-from analysis.trace.replay import (
-    Clock,
-    Visits,
-    priorities,
-    score,
-    visits_by_age,
-    visits_of_learner,
-)
-from analysis.trace.trace import DAY, HOUR, WEEK, Trace
+from analysis.trace.replay import Clock, Visits, priorities
+from analysis.trace.trace import DAY, HOUR, Trace
 
 Floats = NDArray[np.float64]
-Played = list[tuple[Visits, Clock, int]]
 
 RULES = {
     "nutch": "Nutch",
@@ -125,24 +116,21 @@ def arena(experiment: Experiment, memories: list[float]) -> dict[str, Service]:
     size, period = len(experiment.trace), experiment.period
     turn = size / experiment.budget * HOUR
     forced = partial(made, "nutch", size, period, {"first": turn, "longest": turn})
-    played = {"nutch-forced": served(experiment, _untrained(experiment, forced))}
+    played = {"nutch-forced": served(experiment, experiment.adapting(forced))}
     for rule in RULES:
         for kind, settings in (("default", {}), ("chosen", chosen(experiment, rule))):
-            visits = _untrained(experiment, partial(made, rule, size, period, settings))
+            visits = experiment.adapting(partial(made, rule, size, period, settings))
             played[f"{rule}-{kind}"] = served(experiment, visits)
     for name, visits in with_rates(experiment, memories):
         played[name] = served(experiment, visits)
     return played
 
 
-def with_rates(experiment: Experiment, memories: list[float]) -> Iterator[tuple[str, Played]]:
+def with_rates(experiment: Experiment, memories: list[float]) -> Iterator[tuple[str, list[Played]]]:
     """Yield the visits of the policies that are given the rates of the training period."""
     trained = experiment.sources(experiment.trained)
     shrunk = experiment.sources(experiment.shrunk)
     budget = experiment.budget
-    ones = np.ones(len(experiment.trace), dtype=np.int64)
-    horizon = experiment.clock(0)[0].horizon
-    clocks = [experiment.clock(phase) for phase in range(experiment.phases)]
     by_age: dict[str, Policy] = {
         "index": WhittlePolicy(trained),
         "shrunk": WhittlePolicy(shrunk),
@@ -152,35 +140,11 @@ def with_rates(experiment: Experiment, memories: list[float]) -> Iterator[tuple[
         "table": experiment.timetable,
     }
     for name, policy in by_age.items():
-        visits = visits_by_age(policy, budget, horizon, ones)
-        yield name, [(visits, *clock) for clock in clocks]
+        yield name, experiment.played(experiment.visits(policy))
     memory, _ = choose_memory(experiment, memories)
-    yield "forgetting", [_forgetting(experiment, memory, *clock) for clock in clocks]
+    yield "forgetting", experiment.forgetful(memory)
     hourly = hourly_rates(experiment.trace, experiment.begin, experiment.split, experiment.trained)
-    yield (
-        "hours",
-        [
-            (visits_by_hour(trained, hourly, budget, clock), clock, before)
-            for clock, before in clocks
-        ],
-    )
-
-
-def _forgetting(
-    experiment: Experiment, memory: float, clock: Clock, before: int
-) -> tuple[Visits, Clock, int]:
-    ones = np.ones(len(experiment.trace), dtype=np.int64)
-    known = known_from(experiment.trace, experiment.begin, clock.begin, memory, ones)
-    sources = experiment.sources(experiment.trained)
-    policy = ForgettingIndex(sources, known, memory, experiment.prior, clock.begin)
-    return visits_of_learner(experiment.trace, policy, experiment.budget, clock), clock, before
-
-
-def _untrained(experiment: Experiment, make: Callable[[], Any]) -> Played:
-    """Return the visits of a rule that begins with the training period."""
-    clocks = [experiment.clock(phase, experiment.begin) for phase in range(experiment.phases)]
-    trace, budget = experiment.trace, experiment.budget
-    return [(visits_of_learner(trace, make(), budget, clock), clock, b) for clock, b in clocks]
+    yield "hours", experiment.played(lambda clock: visits_by_hour(trained, hourly, budget, clock))
 
 
 def hourly_rates(trace: Trace, begin: int, end: int, rate: Floats) -> Floats:
@@ -223,28 +187,13 @@ def visits_by_hour(sources: Sources, hourly: Floats, budget: int, clock: Clock) 
     return Visits(visits)
 
 
-def served(experiment: Experiment, visits: Played) -> Service:
-    """Score visits, one list a phase, by value, freshness, news and lateness."""
-    value, decay = np.asarray(experiment.value), experiment.decay_rate
-    scores = [
-        score(experiment.trace, table, clock, decay, value, warm_up=before)
-        for table, clock, before in visits
-    ]
-    weekly = [
-        s.reward[before:].reshape(-1, WEEK // experiment.period).sum(axis=1)
-        for s, (_, _, before) in zip(scores, visits, strict=True)
-    ]
+def served(experiment: Experiment, visits: list[Played]) -> Service:
+    """Score visits, one list of them a phase, by value, freshness, news and lateness."""
     each = [lateness(experiment.trace, *one) for one in visits]
     late = np.concatenate([hours for hours, _ in each])
     half, most = np.quantile(late, [0.5, 0.9], method="inverted_cdf") if late.size else (0.0, 0.0)
-    outcome = Outcome(
-        np.array(weekly),
-        float(np.mean([s.stale.mean() for s in scores])),
-        float(np.mean([s.harmonic.mean() for s in scores])),
-        float(np.mean([table.used(before) for table, _, before in visits])),
-    )
     unchanged = float(np.mean([share for _, share in each]))
-    return Service(outcome, unchanged, float(half), float(most))
+    return Service(experiment.outcome(visits), unchanged, float(half), float(most))
 
 
 def lateness(trace: Trace, visits: Visits, clock: Clock, warm_up: int) -> tuple[Floats, float]:

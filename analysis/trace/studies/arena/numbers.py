@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from analysis.report import counted, save_data, save_table, save_value, within
+from analysis.report import counted, save_data, save_table, save_value, save_values, within
 from analysis.report.saving.records import saved_numbers
 from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.experiment import Experiment
@@ -130,7 +130,7 @@ def _hours(hours: float) -> str:
 
 
 def save_predicates() -> None:
-    """Keep what the page's sentences depend on."""
+    """Save the truth values and numbers that the page's sentences depend on."""
     save_value("arena-spread", SPREAD)
     v = saved_numbers("arena-")
     for size in SIZES:
@@ -139,14 +139,17 @@ def save_predicates() -> None:
         save_value(f"arena-best-{size}", max(best.values()))
         save_value(f"arena-best-default-{size}", max(v[f"{r}-default-{size}"] for r in RULES))
     tuned = saved_numbers("arena-best-")
-    save_value("arena-index-first", all(tuned[size] < 1.0 for size in SIZES))
-    save_value("arena-settings-matter", tuned["small"] > 1.5 * tuned["default-small"])
-    save_value("arena-even-wins-large", v["even-large"] > 1.0)
     other = max(v["even-large"], v["shrunk-large"])
-    save_value("arena-forgetting-leads-large", v["forgetting-large"] > other)
-    hours = [v[f"hours-{size}"] for size in SIZES]
-    save_value("arena-hours-little", bool(np.abs(np.array(hours) - 1).max() < TIE))
+    hours = np.array([v[f"hours-{size}"] for size in SIZES])
     forced = [v[f"nutch-forced-{s}"] < 0.5 * v[f"robin-{s}"] for s in SIZES]
-    save_value("arena-forced-is-no-robin", all(forced))
-    bug = [v[f"mended-chosen-{s}"] > v[f"nutch-chosen-{s}"] + TIE for s in SIZES]
-    save_value("arena-mending-helps", all(bug))
+    mended = [v[f"mended-chosen-{s}"] > v[f"nutch-chosen-{s}"] + TIE for s in SIZES]
+    facts = {
+        "index-first": all(tuned[size] < 1.0 for size in SIZES),
+        "settings-matter": tuned["small"] > 1.5 * tuned["default-small"],
+        "even-wins-large": v["even-large"] > 1.0,
+        "forgetting-leads-large": v["forgetting-large"] > other,
+        "hours-little": bool(np.abs(hours - 1).max() < TIE),
+        "forced-is-no-robin": all(forced),
+        "mending-helps": all(mended),
+    }
+    save_values("arena", facts)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.policies import GreedyPolicy, RoundRobinPolicy, WhittlePolicy
-from analysis.report import save_value
+from analysis.report import save_value, save_values
 from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.deployed import EntryFrequency, NutchAdaptive
 from analysis.trace.experiment import Experiment, Outcome
@@ -118,12 +118,13 @@ def ratios(
             "relaxed": relaxed_bound(sources, budget)[0],
             "clairvoyant": float(every[size].clairvoyant().mean()),
         }
-        for key, bound in bounds.items():
-            save_value(f"publications-{key}-{size}", bound / index)
-        save_value(f"publications-nutch-used-{size}", played["nutch"].used)
-        save_value(f"publications-feed-used-{size}", played["feed"].used)
-        save_value(f"publications-budget-{size}", budget)
-        save_value(f"publications-round-{size}", len(sources) / budget)  # hours between visits
+        facts = {key: bound / index for key, bound in bounds.items()} | {
+            "nutch-used": played["nutch"].used,
+            "feed-used": played["feed"].used,
+            "budget": budget,
+            "round": len(sources) / budget,  # hours between visits
+        }
+        save_values("publications", {f"{key}-{size}": value for key, value in facts.items()})
         rows += [(size, budget, k, b / index, *[np.nan] * 4) for k, b in bounds.items()]
     columns = ["size", "budget", "policy", "ratio", "low", "high", "phases", "used"]
     table = pd.DataFrame(rows, columns=columns)

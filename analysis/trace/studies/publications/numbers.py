@@ -10,13 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.ephemeral.policies import GreedyPolicy, Policy, RoundRobinPolicy, WhittlePolicy
-from analysis.report import (
-    counted,
-    save_data,
-    save_value,
-    save_values,
-    within,
-)
+from analysis.report import counted, save_data, save_value, save_values, within
 from analysis.report.saving.records import saved_numbers
 from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.experiment import Experiment, Outcome, choose_memory
@@ -35,7 +29,7 @@ from analysis.trace.trace import WEEK, publications
 
 
 def data_table(names: Sequence[str]) -> pd.DataFrame:
-    """Describe the parts of the trace: sources, items, period, and how unequal the sources are."""
+    """Return sources, items, period and inequality of each part of the trace; save the counts."""
     rows = {}
     for name in names:
         trace = publications(name)
@@ -55,7 +49,7 @@ def data_table(names: Sequence[str]) -> pd.DataFrame:
 
 
 def poisson_tests(number: int, seed: int) -> pd.DataFrame:
-    """Set both kinds beside Poisson surrogates of their own, and keep the numbers."""
+    """Compare both kinds with Poisson surrogates of their own, and save the statistics."""
     tables = {}
     for place, kind in enumerate(KINDS):
         rng = np.random.default_rng([seed, 1, place])
@@ -111,13 +105,12 @@ def save_weeks(
 
 
 def keep_settings(**settings: float) -> None:
-    """Keep the settings that the prose names."""
-    for name, setting in settings.items():
-        save_value(f"publications-{name.replace('_', '-')}", setting)
+    """Save the settings that the prose names."""
+    save_values("publications", {n.replace("_", "-"): value for n, value in settings.items()})
 
 
 def ratio_table(table: pd.DataFrame) -> pd.DataFrame:
-    """Lay the ratios out, a policy a row and a budget a column."""
+    """Return the ratios as text, a policy a row and a budget a column."""
     bounds = {"relaxed": "relaxed Poisson bound", "clairvoyant": "clairvoyant bound"}
     shown = table.assign(
         policy=table["policy"].map({**LABELS, **bounds}),
@@ -129,7 +122,7 @@ def ratio_table(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def objective_table(table: pd.DataFrame, size: str) -> pd.DataFrame:
-    """Lay out value, freshness and penalty at one budget."""
+    """Return value, freshness and penalty of each policy at one budget."""
     part = table[table["size"] == size].set_index("policy")
     part.index = [LABELS[key] for key in part.index]
     names = {"value": "value / index", "fresh": "time up to date", "penalty": "average H(n)"}
@@ -140,7 +133,7 @@ Floats = NDArray[np.float64]
 
 
 def campbell(every: Mapping[str, Experiment]) -> pd.DataFrame:
-    """Hold what visits collected against Campbell's formula at the rates of the test period."""
+    """Compare what visits collected with Campbell's formula at the rates of the test period."""
     rows = {}
     for size, experiment in every.items():
         trained = experiment.sources(experiment.trained)
@@ -206,9 +199,9 @@ def what_costs(experiment: Experiment, top: int) -> pd.DataFrame:
         "curse": tested[best].sum() / trained[best].sum(),
         "rest": tested[rest].sum() / trained[rest].sum(),
         "unseen-share": counts[unseen].sum() / counts.sum(),
+        "unseen": int((unseen & (counts > 0)).sum()),
     }
     save_values("publications", facts)
-    save_value("publications-unseen", int((unseen & (counts > 0)).sum()))
     window = min(52, (split - begin) // (2 * WEEK)) * WEEK
     lags = [weeks for weeks in (0, 13, 26, 39, 52) if split - window - weeks * WEEK >= begin]
     earned = {}
@@ -216,9 +209,8 @@ def what_costs(experiment: Experiment, top: int) -> pd.DataFrame:
         rate = trained_rates(trace, split - window - lag * WEEK, split - lag * WEEK)
         earned[lag] = experiment.by_age(WhittlePolicy(experiment.sources(rate))).weeks.sum()
     table = pd.Series(earned) / earned[0]
-    save_value("publications-lag", float(table.iloc[-1]))
-    save_value("publications-lag-weeks", lags[-1])
-    save_value("publications-window-weeks", window // WEEK)
+    weeks = {"lag-weeks": lags[-1], "window-weeks": window // WEEK}
+    save_values("publications", {"lag": float(table.iloc[-1]), **weeks})
     return table.rename("reward").rename_axis("weeks since these rates").to_frame()
 
 
@@ -249,7 +241,7 @@ def sensitivity(experiment: Experiment, memory: float, weights: Floats, seed: in
 
 
 def wrong_beliefs(experiment: Experiment, factors: Sequence[float], seed: int) -> pd.DataFrame:
-    """Cost of a wrong half-life, and of unknown values: reward against that of right beliefs."""
+    """Return the reward with wrong half-lives, and unknown values, over that with right ones."""
     right = experiment.by_age(WhittlePolicy(experiment.sources(experiment.trained))).weeks.sum()
     rows = {}
     for factor in factors:
@@ -259,9 +251,8 @@ def wrong_beliefs(experiment: Experiment, factors: Sequence[float], seed: int) -
             experiment.by_age(policy).weeks.sum() / right
         )
     lost = {float(f): 1 - r for f, r in zip(factors, rows.values(), strict=True)}
-    save_value("publications-half-life-double", lost[2.0])
-    save_value("publications-half-life-half", lost[0.5])
-    save_value("publications-half-life-worst", max(lost.values()))
+    facts = {"double": lost[2.0], "half": lost[0.5], "worst": max(lost.values())}
+    save_values("publications-half-life", facts)
     rng = np.random.default_rng([seed, 5])
     values = []
     for _ in range(5):
@@ -335,24 +326,26 @@ def robin_moves_most(v: Mapping[str, float]) -> bool:
 
 
 def save_predicates() -> None:
-    """Keep the findings, each under its name, for the sentences that depend on it."""
+    """Save the truth values and numbers that the page's sentences depend on."""
     numbers = saved_numbers("publications-")
-    for name, holds in predicates(numbers).items():
-        save_value(f"publications-is-{name}", bool(holds))
+    save_values("publications-is", {n: bool(holds) for n, holds in predicates(numbers).items()})
     evens = [numbers[f"rule-{rule}-even"] for rule in range(5)]
-    save_value("publications-even-lowest", min(evens))
-    save_value("publications-even-highest", max(evens))
-    worst = max(SIZES, key=lambda size: numbers[f"stale-{size}"])
-    save_value("publications-stale-most", numbers[f"stale-{worst}"])
-    save_value("publications-stale-least", min(numbers[f"stale-{size}"] for size in SIZES))
-    near = min(numbers[f"feed-{size}"] / numbers[f"clairvoyant-{size}"] for size in SIZES)
-    save_value("publications-feed-of-bound", near)
+    stale = [numbers[f"stale-{size}"] for size in SIZES]
+    shares = [numbers[f"feed-{size}"] / numbers[f"clairvoyant-{size}"] for size in SIZES]
+    facts = {
+        "even-lowest": min(evens),
+        "even-highest": max(evens),
+        "stale-most": max(stale),
+        "stale-least": min(stale),
+        "feed-of-bound": min(shares),
+    }
+    save_values("publications", facts)
 
 
 def standing_still() -> float:
-    """Return the product of rate and interval at which Nutch's interval stands still on average.
+    """Return the product of rate and interval at which Nutch's interval is constant on average.
 
     The interval is multiplied by 0.8 after news, with probability 1 - exp(-x), and else by 1.4:
-    its logarithm stands still where (1 - exp(-x)) log 0.8 + exp(-x) log 1.4 = 0.
+    its logarithm is constant on average where (1 - exp(-x)) log 0.8 + exp(-x) log 1.4 = 0.
     """
     return float(np.log1p(np.log(1.4) / -np.log(0.8)))

@@ -8,21 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.report import (
-    COLOURS,
-    counted,
-    figure,
-    save_figure,
-    save_value,
-)
+from analysis.report import COLOURS, counted, figure, save_figure, save_value
 from analysis.trace.experiment import Experiment, Outcome
-from analysis.trace.poisson import (
-    WINDOWS,
-    fano_factors,
-    hourly_shares,
-    relative_gaps,
-    surrogate,
-)
+from analysis.trace.poisson import WINDOWS, fano_factors, hourly_shares, relative_gaps, surrogate
 from analysis.trace.studies.publications.experiment import KINDS, LABELS
 from analysis.trace.trace import Trace, publications
 
@@ -140,7 +128,7 @@ def draw_ratios(table: pd.DataFrame) -> None:
 
 
 def where_they_differ(table: pd.DataFrame, keys: Sequence[str]) -> str:
-    """Say at which budgets the best of some policies by value is not the best by penalty."""
+    """Return a text on the budgets where the best of some policies by value and penalty differ."""
     budgets = []
     for budget, rows in table[table["policy"].isin(keys)].groupby("budget", sort=False):
         if rows["value"].idxmax() != rows["penalty"].idxmin():

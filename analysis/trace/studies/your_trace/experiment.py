@@ -59,7 +59,7 @@ def experiment(
 
 
 def poisson_table(trace: Trace, number: int, seed: int) -> pd.DataFrame:
-    """Set the trace beside surrogates, if a source has items enough."""
+    """Compare the trace with surrogates, if a source has items enough."""
     if trace.counts(trace.begin, trace.end).max() < ENOUGH:
         return pd.DataFrame({"statistic": [f"no source has {ENOUGH} items: nothing to test"]})
     return against_surrogates(trace, number, np.random.default_rng([seed, 1])).round(3)
@@ -128,14 +128,14 @@ def schedule(plan: Experiment, days: Sequence[float], kept: float = 0.0) -> pd.D
 
 
 def who_is_left_out(never: int, size: int) -> str:
-    """Say how many of the sources are never visited."""
+    """Return a sentence on how many of the sources are never visited."""
     if never == 0:
         return f"All {size} sources are visited."
     return f"Never visited at this budget: {never} of {size} sources."
 
 
 def how_many_visits(visits: pd.Series) -> str:
-    """Say how many visits a day the sources get."""
+    """Return a sentence on how many visits a day the sources get."""
     least, most = f"{visits.min():.2g}", f"{visits.max():.2g}"
     if least == most:
         return "1 visit a day." if least == "1" else f"{least} visits a day."
@@ -143,7 +143,7 @@ def how_many_visits(visits: pd.Series) -> str:
 
 
 def how_visits_rise(visited: pd.DataFrame) -> str:
-    """Say whether visits rise with items, and less than in proportion, where they do."""
+    """Return a sentence on visits that rise with items, empty where they do not."""
     ordered = visited.sort_values("items_per_day")
     visits = ordered["visits_per_day"].to_numpy()
     rise = bool((np.diff(visits) >= -1e-9 * visits[1:]).all() and visits[-1] > visits[0])

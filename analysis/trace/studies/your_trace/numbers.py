@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.ephemeral.policies import RoundRobinPolicy, WhittlePolicy
-from analysis.report import NONE, save_value
+from analysis.report import NONE, save_value, save_values
 from analysis.trace.bootstrap import block_weights
 from analysis.trace.deployed import EntryFrequency, NutchAdaptive
 from analysis.trace.experiment import Experiment, Outcome, choose_memory
@@ -25,7 +25,7 @@ TO_DEPLOY = ("index", "shrunk", "forgetting", "fixed", "even", "robin")
 
 
 def repairs_table(trace: Trace, repairs: Sequence[Repair]) -> pd.DataFrame:
-    """Say what was read and what was repaired, the rows named."""
+    """Return what was read and what was repaired, with the numbers of the rows."""
     rows = [
         ("items", f"{trace.time.size}"),
         ("sources", f"{len(trace)}"),
@@ -108,9 +108,7 @@ def _as_shown(value: object) -> object:
 def save_kept(best: pd.DataFrame, kept: float) -> None:
     """Save how many sources the best frequencies leave out, and what share of visits they get."""
     out = int((best["visits_per_day"] == 0).sum())
-    save_value("your-trace-left-out", out)
-    save_value("your-trace-kept", kept)
-    save_value("your-trace-keeps", kept > 0 and out > 0)
+    save_values("your-trace", {"left-out": out, "kept": kept, "keeps": kept > 0 and out > 0})
 
 
 def doubled_budget(plan: Experiment, days: Sequence[float]) -> None:
@@ -122,8 +120,7 @@ def doubled_budget(plan: Experiment, days: Sequence[float]) -> None:
     can = 2 * plan.budget <= len(plan.trace)
     save_value("your-trace-can-double", can)
     if not can:
-        save_value("your-trace-doubled-some-new", False)
-        save_value("your-trace-doubled-none-new", False)
+        save_values("your-trace-doubled", {"some-new": False, "none-new": False})
         return
     now, more = (
         schedule(replace(plan, budget=budget), days).set_index("source")["visits_per_day"]
@@ -131,9 +128,12 @@ def doubled_budget(plan: Experiment, days: Sequence[float]) -> None:
     )
     gained = more - now
     never = now[now == 0].index
-    some = bool((more[never] > 0).any())
-    save_value("your-trace-doubled-some-new", some)
-    save_value("your-trace-doubled-none-new", not some)
-    save_value("your-trace-doubled-new", int((more[never] > 0).sum()))
-    save_value("your-trace-doubled-share", float(gained[never].sum() / gained.sum()))
-    save_value("your-trace-doubled-fewer", int((gained < -1e-9).sum()))
+    new = int((more[never] > 0).sum())
+    facts = {
+        "some-new": new > 0,
+        "none-new": new == 0,
+        "new": new,
+        "share": float(gained[never].sum() / gained.sum()),
+        "fewer": int((gained < -1e-9).sum()),
+    }
+    save_values("your-trace-doubled", facts)
