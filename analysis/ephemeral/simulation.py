@@ -115,7 +115,7 @@ def simulate(
     sources : Sources
         N sources.
     policy : Policy or str
-        What chooses the sources, or its name in `policies.POLICIES`; it sees every state.
+        A policy, which observes every state, or its name in `policies.POLICIES`.
     budget : int
         Sources crawled at each epoch, from 1 to N.
     horizon : int
@@ -246,7 +246,7 @@ def play_ages(
     machine precision count as one. The content itself is hidden: an index at an integer age cannot
     flip in its last digit.
     """
-    # The age of 1 alone tells who was crawled last.
+    # An age of 1 marks the sources crawled last: it must not be merged with others.
     oldest = np.clip(sources.settled_age, 2, OLDEST).astype(np.int64)
     hidden = np.full(len(sources), np.nan)
 

@@ -271,7 +271,7 @@ class Sources:
         try:
             return cls.from_frame(read_plain_csv(path), period)
         except ValueError:
-            pass  # the careful reader tells what is wrong and where, or gets along with it
+            pass  # the careful reader accepts more, and its errors name row and column
         try:
             return cls.from_frame(read_careful_csv(path), period)
         except (OSError, ValueError) as error:

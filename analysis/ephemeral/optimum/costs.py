@@ -1,6 +1,6 @@
 """Crawls of unequal cost: ways to fill a cost budget in order of the index.
 
-The report asks for sum_i C_i v_i = M on average (5), the slides in every epoch, and both divide the
+The report requires sum_i C_i v_i = M on average (5), the slides in every epoch; both divide the
 index by C_i, so that gamma_i is content per unit of cost. With unequal costs "the top M" has no one
 meaning. The ways to fill, with the sources in falling order of gamma_i:
 

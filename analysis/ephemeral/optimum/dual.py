@@ -7,9 +7,9 @@ subsidy against the overspending,
     v_i(t) = 1{ gamma_i(t) >= lambda_t },
     lambda_{t+1} = [ lambda_t + a_t ( sum_i C_i v_i(t) - M ) ]^+,   a_t = step / (t + 1)^power.
 
-The only message is the price lambda_t; no source knows of another. It serves both budgets: costs of
-one (M crawls on average) and any C_i. The spending is that of the moment, not of the subsidy's
-stationary regime, which is why the steps must fade slowly enough and yet fade.
+The only message is the price lambda_t; no source needs the state of another. It serves both
+budgets: costs of one (M crawls on average) and any C_i. The spending is that of the moment, not of
+the subsidy's stationary regime, which is why the steps must fade slowly enough and yet fade.
 
 Reference: slides, "Some other developments"; report 8702, section 3.
 """

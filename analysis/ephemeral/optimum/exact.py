@@ -216,7 +216,7 @@ def optimal_average_reward(sources: Sources, budget: float) -> float:
 class _CutOff:
     """The last age, at least 2, of each source in a problem with finitely many ages.
 
-    `waiting`, shape (N,), says of each source whether waiting at its last `age` brings its reward
+    `waiting`, shape (N,), is whether waiting at the last `age` of a source brings its reward
     at once; if not, a crawl at that age brings u*.
     """
 

@@ -1,6 +1,6 @@
 """The relaxed problem: an upper bound on every policy, for any number of sources.
 
-Whittle's relaxation asks the budget to hold on average only. With a subsidy lambda for each unit of
+In Whittle's relaxation the budget holds on average only. With a subsidy lambda for each unit of
 cost that is not spent, the problem splits into one problem a source, whose best cycle crawls at age
 k for ever, and Lagrangian duality gives
 

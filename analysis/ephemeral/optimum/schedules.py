@@ -4,7 +4,7 @@
   every count stays within one of its target, with more crawls the deviation may be larger;
 - `best_periods` finds the best list in which each source has one constant gap, for a few sources:
   the *trivial periodic structure* of which the report's section 9 speaks;
-- `constant_gaps` tells whether the cycle of an index policy has that structure.
+- `constant_gaps` returns whether the cycle of an index policy has that structure.
 """
 
 from __future__ import annotations

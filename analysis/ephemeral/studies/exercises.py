@@ -116,7 +116,7 @@ def of_how_good() -> dict[str, float]:
     Keys: the ``multiplier`` of two sources of which one is crawled with gaps 1 and 2 in turn, and
     the relative loss of that ``cycle``; the reward of a policy that takes the decay of source 3
     for half of what it is, if it observes nothing (``blind``) and if it observes sources 3 and 4
-    (``seeing``), and of one that knows (``knowing``).
+    (``seeing``), and of one that has the true decay (``knowing``).
     """
     four, pair = four_sources(), _sources([1.0, 0.4], 0.7)
     wrong = replace(four, decay_rate=four.decay_rate * np.array([1.0, 1.0, 0.5, 1.0]))

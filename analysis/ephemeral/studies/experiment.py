@@ -80,6 +80,6 @@ def _of_number(sources: Sources, path: Path, least: int, most: int) -> Sources:
 
 
 def on_hard_sets(row: Callable[[Sources, int], dict[str, float]]) -> pd.DataFrame:
-    """Return a table with what a function says of the sources and the budget of each hard set."""
+    """Return a table of the results of a function for sources and budget of each hard set."""
     rows = {name: row(sources, budget) for name, (sources, budget) in hard_sets().items()}
     return pd.DataFrame(rows).T.rename_axis("set")

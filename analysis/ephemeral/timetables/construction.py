@@ -13,23 +13,20 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from analysis.checks import check_integer, check_kind
 from analysis.ephemeral.optimum.relaxed import age_limits, relaxed_problem
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.timetables.choice import Choice, check_odd_parts, choose, grids
-from analysis.ephemeral.timetables.entries import reward_of_entries
+from analysis.ephemeral.timetables.choice import check_odd_parts, choose, grids
+from analysis.ephemeral.timetables.entries import entries_of, reward_of_entries
 from analysis.ephemeral.timetables.hosts import (
     bound_with_hosts,
     number_hosts,
     place_on_hosts,
     prices,
 )
-from analysis.ephemeral.timetables.packing import pack, pack_shared
 from analysis.ephemeral.timetables.table import Timetable
-
-Floats = NDArray[np.float64]
 
 
 def timetable(
@@ -102,7 +99,10 @@ def timetable(
     best = max(found, key=lambda choice: choice.average_reward)
     # Least gaps can leave a part of the budget that is worth nothing.
     price = relaxed.subsidy if (1.0 / limits[0]).sum() > budget else 0.0
-    return _with_phases(sources, budget, best, (relaxed.bound, price), limits)
+    return Timetable(
+        sources, budget, *entries_of(best, budget), best.average_reward, relaxed.bound, price,
+        *limits, best.grid.name,
+    )  # fmt: skip
 
 
 def _on_hosts(sources: Sources, budget: int, hosts: Sequence[Hashable], host_gap: int) -> Timetable:
@@ -117,36 +117,3 @@ def _on_hosts(sources: Sources, budget: int, hosts: Sequence[Hashable], host_gap
     return Timetable(
         sources, budget, source, gap, phase, channel, earned, bound, price, *limits, grid, known
     )
-
-
-def _with_phases(
-    sources: Sources,
-    budget: int,
-    choice: Choice,
-    certificate: tuple[float, float],
-    limits: tuple[Floats, Floats],
-) -> Timetable:
-    """Return the timetable of gaps that fit: a packing gives their phases."""
-    whole = np.flatnonzero((choice.gap > 0) & (np.arange(len(sources)) != choice.shared))
-    gap = choice.gap[whole]
-    if choice.shared < 0:
-        rows = [whole, gap, *reversed(pack(gap, budget))]
-    else:
-        longer, base = int(choice.gap[choice.shared]), int(choice.grid.gaps[0])
-        packed = pack_shared(gap // base, budget * base, longer // base)
-        # Line number c of the budget times m is one of the m classes modulo m of a channel.
-        (channel, phase), (channels, phases) = (
-            (lines // base, base * places + lines % base) for lines, places, *_ in packed
-        )
-        gaps = base * packed[1][2]
-        pairs = (
-            (whole, np.full(gaps.size, choice.shared)), (gap, gaps), (phase, phases),
-            (channel, channels),
-        )  # fmt: skip
-        rows = [np.concatenate(pair) for pair in pairs]
-    order = np.lexsort((rows[2], rows[0]))
-    source, gap, phase, channel = (row[order] for row in rows)
-    return Timetable(
-        sources, budget, source, gap, phase, channel, choice.average_reward, *certificate, *limits,
-        choice.grid.name,
-    )  # fmt: skip

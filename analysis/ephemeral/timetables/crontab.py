@@ -1,6 +1,6 @@
 r"""Entries of a timetable as lines of a crontab.
 
-Each line asks the clock which epoch it is, numbered from 1970-01-01 00:00 UTC, since the fields of
+Each line computes the number of the epoch from 1970-01-01 00:00 UTC on, since the fields of
 cron know no gap that does not divide an hour or a day.
 """
 

@@ -1,4 +1,4 @@
-"""Reward and limits of a timetable's entries, from their gaps and phases alone.
+"""Entries of a timetable; what they earn and keep to, from their gaps and phases alone.
 
 An entry is due at the epochs t with t = phase modulo gap. A source with several entries has one of
 a longest gap and others half-way between its crawls, so that its gaps are that one and its half.
@@ -10,10 +10,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.timetables.packing import disjoint
+from analysis.ephemeral.timetables.choice import Choice
+from analysis.ephemeral.timetables.packing import disjoint, pack, pack_shared
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+def entries_of(choice: Choice, budget: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return source, gap, phase and channel of each entry, in order of source and of phase.
+
+    The gaps of the choice fit in the budget; a packing gives their phases.
+    """
+    whole = np.flatnonzero((choice.gap > 0) & (np.arange(choice.gap.size) != choice.shared))
+    gap = choice.gap[whole]
+    if choice.shared < 0:
+        rows = [whole, gap, *reversed(pack(gap, budget))]
+    else:
+        longer, base = int(choice.gap[choice.shared]), int(choice.grid.gaps[0])
+        packed = pack_shared(gap // base, budget * base, longer // base)
+        # Line number c of the budget times m is one of the m classes modulo m of a channel.
+        (channel, phase), (channels, phases) = (
+            (lines // base, base * places + lines % base) for lines, places, *_ in packed
+        )
+        gaps = base * packed[1][2]
+        pairs = (
+            (whole, np.full(gaps.size, choice.shared)), (gap, gaps), (phase, phases),
+            (channel, channels),
+        )  # fmt: skip
+        rows = [np.concatenate(pair) for pair in pairs]
+    order = np.lexsort((rows[2], rows[0]))
+    source, gap, phase, channel = (row[order] for row in rows)
+    return source, gap, phase, channel
 
 
 def reward_of_entries(sources: Sources, source: Ints, gap: Ints, phase: Ints) -> float:

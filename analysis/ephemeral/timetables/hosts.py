@@ -25,8 +25,9 @@ from analysis.display import brief
 from analysis.ephemeral.optimum.relaxed import due_ages
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.choice import Choice, choose
+from analysis.ephemeral.timetables.entries import entries_of
 from analysis.ephemeral.timetables.grid import powers_of_two
-from analysis.ephemeral.timetables.packing import disjoint, pack, pack_shared
+from analysis.ephemeral.timetables.packing import disjoint, pack
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -147,7 +148,7 @@ def place_on_hosts(sources: Sources, budget: int, price: float, hosts: Hosts) ->
     parts = []
     for q, line, first in zip(used, channel, start, strict=True):
         width = hosts.gap << int(level[q])
-        own, gap, phase = _share(_inside(sources, members[q], width))
+        own, gap, phase, _ = entries_of(_inside(sources, members[q], width), 1)
         parts.append([members[q][own], width * gap, first + width * phase, np.full(own.size, line)])
     if not parts:
         return [np.empty(0, dtype=np.int64)] * 4
@@ -182,19 +183,6 @@ def _inside(sources: Sources, own: Ints, width: int) -> Choice:
     choice = choose(slow, 1, powers_of_two(), ones, np.inf * ones)
     assert choice is not None, "gaps without limits always fit"
     return choice
-
-
-def _share(choice: Choice) -> tuple[Ints, Ints, Ints]:
-    """Return source, gap and phase of each entry of a choice for one channel."""
-    whole = (choice.gap > 0) & (np.arange(choice.gap.size) != choice.shared)
-    own = np.flatnonzero(whole)
-    gap = choice.gap[own]
-    if choice.shared < 0:
-        return own, gap, pack(gap, 1)[1]
-    (_, phase), (_, phases, gaps) = pack_shared(gap, 1, int(choice.gap[choice.shared]))
-    pairs = (own, np.full(gaps.size, choice.shared)), (gap, gaps), (phase, phases)
-    source, gap, phase = (np.concatenate(pair) for pair in pairs)
-    return source, gap, phase
 
 
 def _widen(sources: Sources, budget: int, members: list[Ints], level: Ints, least: int) -> None:

@@ -51,9 +51,9 @@ def observed_row(point: tuple[int, int, int], rng: np.random.Generator) -> dict[
     Crawls with observed contents are compared with a ranking of all sources. The first half
     of the epochs is not counted in the rewards. Made for `analysis.sweep`.
 
-    Keys: ``gain``, relative, of observing; ``seeing`` and ``ages``, rewards in units
-    of the relaxed bound of who knows ages alone; ``equal``, epochs with the same crawls as the
-    full ranking; ``rankings``, how often the scheduler itself ranked all sources.
+    Keys: ``gain``, relative, of observing; ``seeing`` and ``ages``, rewards in units of the relaxed
+    bound on policies that observe ages alone; ``equal``, epochs with the same crawls as the full
+    ranking; ``rankings``, how often the scheduler itself ranked all sources.
     """
     size, budget, epochs = point
     sources = lognormal_sources(size, rng)

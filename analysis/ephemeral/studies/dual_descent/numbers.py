@@ -84,7 +84,7 @@ def save_random(outcome: Sequence[tuple[float, float, float]], budget: float) ->
 
 
 def of_relaxed(relaxed: RelaxedSolution) -> dict[str, float]:
-    """Return what the page says of the relaxed problem: its multipliers and its bound."""
+    """Return the multipliers and the bound of the relaxed problem."""
     return {
         "multiplier": relaxed.subsidy,
         "smallest": relaxed.smallest_subsidy,

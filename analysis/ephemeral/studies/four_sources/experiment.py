@@ -1,8 +1,9 @@
 """What the printed average of four sources is the average of.
 
 A document that prints an average reward without saying from which state, over how many epochs and
-divided by what leaves three choices. `scan_averages` lays them all out, so that a printed value can
-be traced to the choices that give it, and `chance_of_a_hit` says what such a trace is worth.
+divided by what leaves three choices. `scan_averages` tries all of them, so that a printed value can
+be traced to the choices that give it, and `chance_of_a_hit` estimates how probable such a match is
+by chance.
 """
 
 from __future__ import annotations

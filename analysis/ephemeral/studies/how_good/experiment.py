@@ -1,6 +1,6 @@
 """How good the index policy is: against the exact optimum on random sets, and where it observes.
 
-With expected contents every policy comes into a cycle, whose reward is exact; `optimality_row`
+With expected contents every policy ends in a cycle, whose reward is exact; `optimality_row`
 compares all of them with the optimum. What observation is worth takes random contents: `bunched`
 sources have the same expected contents, and so the same static lists, so that what a policy then
 gains, it gains by observing.

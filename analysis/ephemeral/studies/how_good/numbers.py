@@ -50,7 +50,7 @@ def count_trivial(instances: pd.DataFrame) -> dict[str, float]:
 
 
 def of_random_sets(instances: pd.DataFrame) -> dict[str, float]:
-    """Return what the page says of the policies on random sets, rows of `optimality_row`."""
+    """Return the page's numbers on the policies on random sets, rows of `optimality_row`."""
     loss, optimal = 1 - instances["whittle"], is_optimal(instances)
     bound = instances["bound"]
     return {

@@ -10,7 +10,7 @@ from analysis.ephemeral.timetables.copies import LONGEST_PERIOD
 
 
 def of_losses(frame: pd.DataFrame) -> dict[str, float]:
-    """Return what the page says of the losses, as `experiment.losses` returns them."""
+    """Return the page's numbers on the losses, from `experiment.losses`."""
     first = frame.groupby("instance").first()
     last = frame[frame.copies == frame.copies.max()]
     later = frame[frame.copies > 1]

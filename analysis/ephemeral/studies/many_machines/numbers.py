@@ -90,7 +90,7 @@ def loss_with_multiplier(simulated: pd.DataFrame) -> float:
 
 
 def of_cluster(plan: dict[str, float]) -> dict[str, float]:
-    """Return what the page says of a cluster, as `cluster_plan` returns it, in GB, s and kB."""
+    """Return the page's numbers on a cluster, from `cluster_plan`, in GB, s and kB."""
     return {
         "plan-memory": plan["memory"] / 1e9,
         "plan-seconds": plan["seconds"],

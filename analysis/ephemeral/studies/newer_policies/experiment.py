@@ -8,7 +8,7 @@ of the index policy as R grows, for expected and for random contents, from copie
 and from random ages; `gaps_of_random_sets` measures it at one large R on many random sets.
 
 Newer policies are played beside the index, timetables and two levels. Policies without chance are
-judged by the cycle that they come into, those that draw by runs that begin with all ages equal, of
+judged by the cycle in which they end, those that draw by runs that begin with all ages equal, of
 which the first half is left out.
 
 Reference: Weber and Weiss, J. Appl. Prob. 27 (1990); Verloop (2016).

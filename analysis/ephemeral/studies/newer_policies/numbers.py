@@ -35,7 +35,7 @@ def of_gaps(gaps: pd.DataFrame, settled: pd.DataFrame, kept: pd.DataFrame) -> di
 
 
 def of_losses(one: dict[str, Floats]) -> dict[str, float]:
-    """Return what the page says of the losses of one copy, as `losses_of_one_copy` returns them."""
+    """Return the page's numbers on the losses of one copy, from `losses_of_one_copy`."""
     mean = {name: float(losses.mean()) for name, losses in one.items()}
     others = [loss for name, loss in mean.items() if name != "index"]
     return {
@@ -57,7 +57,7 @@ def of_drawn(instances: pd.DataFrame) -> dict[str, float]:
 
 
 def of_hard(rewards: pd.DataFrame) -> dict[str, float]:
-    """Return what the page says of the sets on which the index policy loses most."""
+    """Return the page's numbers on the sets on which the index policy loses most."""
     below_bound = rewards["index below bound"].to_dict()
     below_optimum = rewards["index below optimum"].to_dict()
     return {

@@ -2,8 +2,8 @@
 
 The documents print neither the law of the utilities nor the form of the index nor the horizon
 behind the reward 285 and behind "source 1 is crawled from time to time". What a policy earns that
-never looks at the content does not depend on the law; all else does, and the study says by how
-much.
+does not observe the content does not depend on the law; all else does, and the study measures by
+how much.
 
 References: report 8702, sections 7 and 8; slides, stochastic setting.
 """
@@ -60,7 +60,7 @@ def items_one_by_one(
 
 
 def bound_of_law(sources: Sources, utility: Utility, budget: int, tolerance: float) -> float:
-    """Return the relaxed bound on every policy that sees the content, under a law of the utilities.
+    """Return the relaxed bound on policies that observe the content, under a law of the utilities.
 
     `tolerance`: largest estimated error of the index curves, in units of u*/C.
     """

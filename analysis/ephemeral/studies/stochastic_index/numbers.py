@@ -69,7 +69,7 @@ def of_policies(rewards: pd.DataFrame) -> dict[str, float]:
 
 
 def shape_of_values(found: Results) -> dict[str, float]:
-    """Return what the second Lemma 5 says of V_d, in numbers, over all discounts.
+    """Return the numbers behind the second Lemma 5, on V_d, over all discounts.
 
     The outer half of the lattice, where its end is felt, is left out.
     """

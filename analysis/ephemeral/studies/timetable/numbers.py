@@ -51,7 +51,7 @@ def _up(number: float, digits: int) -> float:
 
 
 def of_table(table: Timetable) -> dict[str, float]:
-    """Return what the page says of the timetable at hand."""
+    """Return the page's numbers on its timetable."""
     crawled = np.unique(table.source).size
     return {
         "earned": table.average_reward,
@@ -67,7 +67,7 @@ def of_table(table: Timetable) -> dict[str, float]:
 
 
 def of_few(table: Timetable) -> dict[str, float]:
-    """Return what the page says of the timetable that its explorable opens with."""
+    """Return the page's numbers on the timetable that its explorable opens with."""
     return {
         "few-budget": table.budget,
         "few-sources": len(table.sources),

@@ -90,8 +90,8 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
         "ratio": "reward / index", "low": "low", "high": "high",
         "used": "budget spent", "fresh": "time up to date",
     }  # fmt: skip
-    laid = table.assign(policy=table["policy"].map(LABELS)).set_index("policy")[list(names)]
-    return with_dashes(laid.rename(columns=names))
+    shown = table.assign(policy=table["policy"].map(LABELS)).set_index("policy")[list(names)]
+    return with_dashes(shown.rename(columns=names))
 
 
 def with_dashes(frame: pd.DataFrame) -> pd.DataFrame:
