@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import math
 
+import pandas as pd
+
+from analysis.report import save_table
+
 LEAST = 1e-7
 """Errors below it, also of differences, are rounding and are not written out."""
 
@@ -28,3 +32,15 @@ def error_text(value: float) -> str:
     ('0.333', 'below 1e-07')
     """
     return f"{value:.3g}" if abs(value) > LEAST else f"below {LEAST:.0e}"
+
+
+def save_gradient_errors(id: str, gradients: pd.DataFrame, note: str = "") -> None:
+    """Save the error of each formula against the true gradient; rounding errors are marked."""
+    errors = gradients["largest relative error"].map(error_text)
+    save_table(
+        id,
+        gradients.assign(**{"largest relative error": errors}).rename_axis("formula"),
+        "Two sources, one an epoch: the gradient by each formula against central differences of "
+        f"the exact average reward, at random points.{note}",
+        formats=".3f",
+    )

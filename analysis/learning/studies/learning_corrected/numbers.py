@@ -11,7 +11,7 @@ from analysis.ephemeral.sources import Sources
 from analysis.learning.environment import Floats
 from analysis.learning.scheme.runs import Learned
 from analysis.learning.studies.learning_corrected.experiment import BAD, ZERO, differences
-from analysis.learning.studies.numbers import error_text
+from analysis.learning.studies.numbers import save_gradient_errors
 from analysis.report import save_data, save_table, save_value
 
 CLEAR = 0.005
@@ -158,15 +158,8 @@ def save_differences() -> None:
 
 
 def save_gradients(gradients: pd.DataFrame) -> None:
-    """Save the table of `gradient_table`; rounding errors are marked."""
-    errors = gradients["largest relative error"].map(error_text)
-    save_table(
-        "learning-corrected-gradients",
-        gradients.assign(**{"largest relative error": errors}).rename_axis("formula"),
-        "Two sources, one an epoch: the gradient by each formula against central differences of "
-        "the exact average reward, at random points.",
-        formats=".3f",
-    )
+    """Save the table of `gradient_table`."""
+    save_gradient_errors("learning-corrected-gradients", gradients)
 
 
 def save_variants(ablation: pd.DataFrame, index: float) -> None:

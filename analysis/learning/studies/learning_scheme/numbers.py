@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.learning.environment import Floats
-from analysis.learning.studies.numbers import error_text
+from analysis.learning.studies.numbers import error_text, save_gradient_errors
 from analysis.report import save_table
 
 
@@ -45,15 +45,9 @@ def save_engaged(law: Floats, kappa: float) -> None:
 
 
 def save_gradients(gradients: pd.DataFrame) -> None:
-    """Save the error of each formula against the true gradient; rounding errors are marked."""
-    errors = gradients["largest relative error"].map(error_text)
-    save_table(
-        "learning-scheme-gradients",
-        gradients.assign(**{"largest relative error": errors}).rename_axis("formula"),
-        "Two sources, one an epoch: the gradient by each formula against central differences of "
-        "the exact average reward, at random points. Equation numbers are the paper's.",
-        formats=".3f",
-    )
+    """Save the error of each formula against the true gradient, with the paper's numbers."""
+    note = " Equation numbers are the paper's."
+    save_gradient_errors("learning-scheme-gradients", gradients, note)
 
 
 def save_checks(checks: Mapping[str, float]) -> None:
