@@ -1,8 +1,8 @@
-# Which source next? Every command works on a fresh clone with Python 3.11 to 3.13; `make help` lists them.
+# Which source next? Every command works on a fresh clone with Python 3.11 to 3.14; `make help` lists them.
 .DEFAULT_GOAL := help
 .PHONY: book check test proofs run page lab live serve pdf release bench mutants lock clean help
 
-PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3; do $$p -c 'import sys; sys.exit(not (3,11) <= sys.version_info < (3,14))' 2>/dev/null && echo $$p && break; done)
+PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3.14 python3; do $$p -c 'import sys; sys.exit(not (3,11) <= sys.version_info < (3,15))' 2>/dev/null && echo $$p && break; done)
 PROFILE ?= paper
 PORT    ?= 8000
 # What a user types reaches the program as it was typed: Make expands no dollar sign in it.
@@ -81,7 +81,7 @@ help:  ## this list
 
 # The environment is remade when the lock changes. uv installs in seconds where it is there; pip alone will do.
 $(READY): requirements.lock pyproject.toml
-	@test -n "$(PY)" || { echo "Python 3.11, 3.12 or 3.13 is needed: name one with PY=/path/to/python"; exit 1; }
+	@test -n "$(PY)" || { echo "Python 3.11 to 3.14 is needed: name one with PY=/path/to/python"; exit 1; }
 	@echo "installing what requirements.lock names into .venv"
 	@if command -v uv >/dev/null; then \
 	  uv venv -q --clear --seed --python "$(PY)" .venv && \

@@ -250,9 +250,10 @@ class _Repr(reprlib.Repr):
     def repr_int(self, x: int, level: int) -> str:
         """Write an int, also one of more digits than Python writes."""
         try:
-            return super().repr_int(x, level)
+            repr(x)
         except ValueError:
             return f"an integer of {x.bit_length()} bits"
+        return super().repr_int(x, level)
 
 
 _REPR = _Repr()

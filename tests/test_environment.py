@@ -16,7 +16,7 @@ from analysis.report.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-SUPPORTED = ("3.11", "3.12", "3.13")
+SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
 
 
 @cache
@@ -82,7 +82,7 @@ def test_the_supported_pythons_are_those_that_are_said_everywhere():
     ]
     for name in ("Makefile", "README.md"):
         text = (ROOT / name).read_text(encoding="utf-8")
-        assert re.search(r"Python 3\.11(, 3\.12 or| to) 3\.13", text), name
+        assert re.search(r"Python 3\.11 to 3\.14", text), name
 
 
 def test_the_version_is_one_everywhere():
