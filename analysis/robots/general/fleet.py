@@ -40,6 +40,7 @@ from analysis.checks import check_integer, check_integers, check_kind, shown
 from analysis.display import brief
 from analysis.mdp.average import policy_iteration
 from analysis.mdp.chains import stationary_law
+from analysis.mdp.problem import policy_chain
 from analysis.robots.checks import positive
 from analysis.robots.general.kinds import RobotKind, checked_kinds
 
@@ -157,39 +158,34 @@ class FleetControl:
     def _event_rate(self) -> float:
         return self.service_rate + sum(k.arrival_rate * k.available for k in self.kinds)
 
-    def _action(self, started: int, instead: tuple[int, ...]) -> sparse.csr_array:
-        """Return the uniformised chain when kind `started` (-1: none) follows a departure.
+    def _moves(self, starts: Sequence[Ints]) -> tuple[Ints, Ints, Floats]:
+        """Return source, target and rate of each transition, given the kinds started by event.
 
-        An arriving robot of kind i is followed by one of kind instead[i] (-1: none).
+        ``starts[e]`` has the kind, -1 for none, for each state that event e can leave.
         """
-        grid = np.indices(self.shape).reshape(len(self.shape), -1)
-        queue, robots = grid[0], grid[1:]
-        states = np.arange(queue.size)
-        moves: list[tuple[Ints, Floats]] = []
-        after = robots.copy()
-        if started >= 0:
-            limit = self.kinds[started].available
-            after[started] = np.minimum(after[started] + 1, limit)
-        forced = (queue == 1) & (robots.sum(axis=0) == 0) & (started < 0)
-        after[0, forced] = 1
-        target = np.ravel_multi_index((np.maximum(queue - 1, 0), *after), self.shape)
-        moves.append((target, self.service_rate * (queue > 0)))
-        for kind, (other, count) in enumerate(zip(instead, robots, strict=True)):
-            after = robots.copy()
-            after[kind] = np.maximum(after[kind] - 1, 0)
-            if other >= 0:
-                after[other] = np.minimum(after[other] + 1, self.kinds[other].available)
-            above = np.minimum(queue + 1, self.capacity)
-            target = np.ravel_multi_index((above, *after), self.shape)
-            moves.append((target, self.kinds[kind].arrival_rate * count))
-        idle = self._event_rate - sum(rate for _, rate in moves)
-        moves.append((states, np.maximum(idle, 0.0)))
-        chances = np.concatenate([rate for _, rate in moves]) / self._event_rate
-        targets = np.concatenate([target for target, _ in moves])
-        chain = sparse.csr_array(
-            (chances, (np.tile(states, len(moves)), targets)), shape=(queue.size, queue.size)
-        )
-        return chain[1:, 1:]
+        steps = np.append(self.strides, 0)
+        moves = [
+            (source, left + steps[started], rate)
+            for started, (source, left, rate) in zip(starts, self.events, strict=True)
+        ]
+        sources, targets, rates = (np.concatenate(parts) for parts in zip(*moves, strict=True))
+        return sources, targets, rates
+
+    def _action(self, kinds: tuple[int, ...]) -> sparse.csr_array:
+        """Return the uniformised chain when these kinds are started after each event, -1 for none.
+
+        No robot is started where none of the kind is idle, one of the first where one must be.
+        """
+        starts = []
+        for kind, (_, left, _) in zip(kinds, self.events, strict=True):
+            started = np.where(self._idle[kind, left], kind, -1)
+            starts.append(np.where((left == 0) & (started < 0), 0, started))
+        sources, targets, rates = self._moves(starts)
+        states = np.arange(self._idle.shape[1])
+        stays = np.maximum(self._event_rate - np.bincount(sources, rates, states.size), 0.0)
+        chances = np.append(rates, stays) / self._event_rate
+        places = (np.append(sources, states), np.append(targets, states))
+        return sparse.csr_array((chances, places), shape=(states.size,) * 2)[1:, 1:]
 
     def solve(self, order: Sequence[int] | None = None) -> FleetSolution:
         """Return an optimal control, by policy iteration with sparse elimination.
@@ -212,24 +208,20 @@ class FleetControl:
         if sorted(ranked) != list(every):
             raise ValueError(f"order must name each of {len(every)} kinds once, got {shown(order)}")
         allowed = self._startable(None if order is None else ranked)
-        queue, robots = self._states
         follow = [(-1, *(every if self.substitution else (kind,))) for kind in every]
-        actions = list(itertools.product((-1, *every), itertools.product(*follow)))
-        chains = [self._action(*action) for action in actions]
+        actions = list(itertools.product((-1, *every), *follow))
+        chains = [self._action(action) for action in actions]
         # At first every robot that arrives goes on and departures start the first kind with idle
         # robots, so that there is one recurrent class: all are active.
-        idle = robots[list(ranked), 1:] < np.array([[self.kinds[k].available] for k in ranked])
-        starts = np.array([actions.index((kind, every)) for kind in ranked])
-        first = starts[idle.argmax(axis=0)]
+        starts = np.array([actions.index((kind, *every)) for kind in ranked])
+        first = starts[self._idle[list(ranked), 1:].argmax(axis=0)]
         rewards = -np.tile(self.costs[1:], (len(actions), 1))
-        for row, (started, _) in zip(rewards, actions, strict=True):
+        for row, (started, *_) in zip(rewards, actions, strict=True):
             if order is not None:
                 row[~self._departure_allowed(started, allowed)] = -np.inf
-        rewards[first, np.arange(queue.size - 1)] = -self.costs[1:]
+        rewards[first, np.arange(first.size)] = -self.costs[1:]
         solution = policy_iteration(chains, rewards, initial=first)
-        chosen = sparse.csr_array(
-            sparse.vstack(chains)[solution.policy * (queue.size - 1) + np.arange(queue.size - 1)]
-        )
+        chosen = policy_chain(sparse.csr_array(sparse.vstack(chains)), solution.policy)
         # (0, 1, 0, ..., 0) is where the forced start of the first kind leads.
         initial = np.ravel_multi_index((0, *(int(k == ranked[0]) for k in every)), self.shape)
         law = np.append(0.0, stationary_law(chosen, int(initial) - 1))
@@ -273,23 +265,18 @@ class FleetControl:
                 f"policy must be of shape {wanted} with kinds 0 to {len(self.kinds) - 1}, "
                 f"-1 for none, got {shown(policy)}"
             )
-        (_, robots), strides = self._states, self.strides
-        sources, targets, rates = [], [], []
-        for event, (source, left, rate) in enumerate(self.events):
-            started = chosen[event].reshape(-1)[left]
-            self._check_started(event, started, robots[:, left], left)
-            sources.append(source)
-            targets.append(left + np.append(strides, 0)[started])
-            rates.append(rate)
-        places = (np.concatenate(sources), np.concatenate(targets))
-        chain = sparse.csr_array((np.concatenate(rates), places), shape=(robots.shape[1],) * 2)
-        law = stationary_law(chain, int(strides[chosen[0].flat[0]]))
+        starts = [chosen[event].reshape(-1)[left] for event, (_, left, _) in enumerate(self.events)]
+        for event, started in enumerate(starts):
+            self._check_started(event, started)
+        sources, targets, rates = self._moves(starts)
+        chain = sparse.csr_array((rates, (sources, targets)), shape=(self.costs.size,) * 2)
+        law = stationary_law(chain, int(self.strides[chosen[0].flat[0]]))
         return self._value(float(law @ self.costs), law)
 
-    def _check_started(self, event: int, started: Ints, robots: Ints, left: Ints) -> None:
+    def _check_started(self, event: int, started: Ints) -> None:
         """Refuse robots that are not idle, or that may not be started after an event."""
-        available = np.array([kind.available for kind in self.kinds])
-        wrong = (started >= 0) & (robots[started, np.arange(started.size)] >= available[started])
+        left = self.events[event][1]
+        wrong = (started >= 0) & ~self._idle[started, left]
         wrong |= (left == 0) & (started < 0)
         if event and not self.substitution:
             wrong |= (started >= 0) & (started != event - 1)
@@ -306,6 +293,11 @@ class FleetControl:
         """Queue and active robots of each state, shapes (states,) and (m, states)."""
         grid = np.indices(self.shape).reshape(len(self.shape), -1)
         return grid[0], grid[1:]
+
+    @cached_property
+    def _idle(self) -> Bools:
+        """Whether a robot of each kind is idle, shape (m, states)."""
+        return self._states[1] < np.array([[kind.available] for kind in self.kinds])
 
     @property
     def strides(self) -> Ints:
@@ -354,12 +346,9 @@ class FleetControl:
 
     def _startable(self, order: tuple[int, ...] | None) -> Bools:
         """Whether a departure that leaves a state may start each kind, shape (m, states)."""
-        _, robots = self._states
-        idle = robots < np.array([[kind.available] for kind in self.kinds])
-        allowed = idle.copy()
-        ranked = list(order or ())
+        allowed, ranked = self._idle.copy(), list(order or ())
         for place, kind in enumerate(ranked):
-            allowed[kind] &= ~idle[ranked[:place]].any(axis=0)
+            allowed[kind] &= ~self._idle[ranked[:place]].any(axis=0)
         return allowed
 
     def _departure_allowed(self, started: int, allowed: Bools) -> Bools:
@@ -372,12 +361,11 @@ class FleetControl:
     def _best(self, bias: Floats, allowed: Bools) -> Ints:
         """Return the kind that is best started after each event, -1 for none."""
         values = bias.reshape(-1)
-        (_, robots), strides = self._states, self.strides
         moved = np.full((1 + len(self.kinds), values.size), np.inf)
         moved[0] = values
         moved[0, 0] = np.inf  # with an empty queue and no robot one must be started
-        for kind, (own, stride) in enumerate(zip(self.kinds, strides, strict=True)):
-            idle = np.flatnonzero(robots[kind] < own.available)
+        for kind, stride in enumerate(self.strides):
+            idle = np.flatnonzero(self._idle[kind])
             moved[1 + kind, idle] = values[idle + stride]
         departure = moved.copy()
         departure[1:][~allowed] = np.inf
