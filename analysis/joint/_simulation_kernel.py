@@ -21,7 +21,7 @@ class Order(IntEnum):
 
 @njit(cache=True)
 def _priority(order: int, log_worth: float, rank: int, decay: float, now: float) -> float:
-    """How early a page is taken: larger is earlier."""
+    """Return how early a page is taken: the larger, the earlier."""
     if order == Order.FIRST:
         return -float(rank)
     if order == Order.LAST:
@@ -41,7 +41,7 @@ def _extreme(
     decay: Floats,
     now: float,
 ) -> int:
-    """Source with the page that is taken next (or last, unless `best`), -1 if there is none."""
+    """Return the source of the page taken next (or last, unless `best`), -1 if there is none."""
     found, at = -1, 0.0
     size = log_worth.shape[1]
     for i in range(count.size):
@@ -71,9 +71,9 @@ def _taken(order: int, i: int, log_worth: Floats, head: Ints, count: Ints) -> fl
 def _choose(
     queue: int, age: Ints, queues: Ints, index: Floats, budget: int, chosen: Ints
 ) -> tuple[int, int, float]:
-    """Fill in the sources of the largest positive index; their number, and the place in the table.
+    """Write the sources of the largest positive index to `chosen`; return how many, and a place.
 
-    The place is a row and the weight of the next one.
+    The place in the table of indices is a row and the weight of the next one.
     """
     row = 0
     while row + 2 < queues.size and queues[row + 1] <= queue:
@@ -123,7 +123,7 @@ def play(
     totals: Floats,
     crawls: Floats,
 ) -> None:
-    """Play `epochs` epochs; add reward, indexed, lost, queue and idle completions to `totals`."""
+    """Simulate epochs; add reward, indexed, lost, queue and idle completions to `totals`."""
     sources = decay.size
     size = places + 1
     log_worth, rank = np.empty((sources, size)), np.empty((sources, size), np.int64)

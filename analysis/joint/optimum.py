@@ -218,7 +218,7 @@ class JointSystem:
         return policy
 
     def _scores(self, index: str, price: float, ages: Ints, queue: int) -> tuple[Floats, Ints]:
-        """Index and best window of each source, where ages run over all and the queue is fixed."""
+        """Return index and best window of each source by ages, for one length of the queue."""
         if index == "blind":
             score = whittle_index_at_age(self.sources, ages)
             return score, np.full(ages.shape, int(np.argmax(self.windows)))
@@ -271,7 +271,7 @@ class JointSystem:
     def _joined(
         self, action: tuple[tuple[int, int], ...], ages: Ints, batches: tuple[Floats, Floats]
     ) -> tuple[Floats, Floats]:
-        """Law of the queue after the crawls of an action, and what they are worth, by all ages."""
+        """Return the law of the queue after the crawls of an action, and their worth, by ages."""
         moves, values = batches
         law = np.broadcast_to(
             np.eye(self.engine.places + 1), (len(ages), *[self.engine.places + 1] * 2)
@@ -357,7 +357,7 @@ def delay_bound(sources: Sources, budget: float, engine: Engine) -> PricedSoluti
 
 
 def _indexed(mean: float, places: int) -> Floats:
-    """Law of the queue after an epoch in which a Poisson number of pages can be indexed."""
+    """Return the law of the queue after an epoch of a Poisson number of completions."""
     before, after = np.indices((places + 1, places + 1))
     return np.where(
         after == 0,

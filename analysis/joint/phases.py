@@ -127,7 +127,7 @@ def phase_bound(
 def _programme(
     sources: Sources, budget: float, engine: Engine, ages: int, parts: int, cells: int
 ) -> Floats:
-    """Price of a completion in each phase, from a linear programme at the middles of cells."""
+    """Return the price of a completion by phase, from a linear programme at middles of cells."""
     size, period = len(sources), sources.period
     step = period / parts
     old, phase = (np.arange(ages * parts) + 0.5) * step, (np.arange(cells) + 0.5) * period / cells
@@ -163,7 +163,7 @@ def _programme(
 
 
 def _crawl_worth(sources: Sources, price: Floats) -> tuple[Floats, Floats]:
-    """Upper bounds of R(k) for k up to `LONGEST`, (N, LONGEST), and of R(k+1) - R(k) beyond, (N,).
+    """Return bounds on R(k), k up to `LONGEST`, (N, LONGEST), and on R(k+1) - R(k) beyond, (N,).
 
     The integrand falls with age, so that (R(k) - lambda) / k of an older crawl is at most the
     larger of its value at `LONGEST` and that last increment.
@@ -183,7 +183,7 @@ def _crawl_worth(sources: Sources, price: Floats) -> tuple[Floats, Floats]:
 
 
 def _envelope(slope: Floats, price: Floats, worth: Floats) -> Floats:
-    """Largest of zero and slope * worth - price over the phases, for each worth."""
+    """Return the largest of zero and slope * worth - price over the phases, for each worth."""
     best = np.zeros_like(worth)
     for block in range(0, worth.size, 1024):
         part = worth[block : block + 1024]

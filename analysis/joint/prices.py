@@ -106,7 +106,7 @@ def crawl_reward(sources: Sources, age: ArrayLike, price: float, fresh: bool = F
     sources, price = checked_price(sources, price)
     k = ages_of(sources, age)
     fading = fading_at_price(sources, price)
-    if one_truth("fresh", fresh):
+    if check_truth("fresh", fresh):
         return sources.u_star * _relative_reward(np.minimum(sources.decay * k, fading), fading)
     return _whole_reward(sources, k, price, fading)
 
@@ -147,7 +147,7 @@ def priced_index(sources: Sources, age: ArrayLike, price: float, fresh: bool = F
     sources, price = checked_price(sources, price)
     k = ages_of(sources, age, 1)
     fading = fading_at_price(sources, price)
-    if one_truth("fresh", fresh):
+    if check_truth("fresh", fresh):
         z = np.minimum(sources.decay * k, fading)
         d = np.minimum(sources.decay, fading - z, where=fading > z, out=np.zeros_like(z))
         slope = (sources.decay - d) * -np.expm1(-d) + h(d)
@@ -157,7 +157,7 @@ def priced_index(sources: Sources, age: ArrayLike, price: float, fresh: bool = F
     )
 
 
-def one_truth(name: str, value: bool) -> bool:
+def check_truth(name: str, value: bool) -> bool:
     """Return a truth value, or raise naming it."""
     truth = check_truths(name, value)
     if truth.ndim:
@@ -180,7 +180,7 @@ def checked_price(sources: Sources, price: float) -> tuple[Sources, float]:
 
 
 def fading_at_price(sources: Sources, price: float) -> Floats:
-    """How far a page fades until it is worth its price, w = ln(xi/p); 0 if it never is."""
+    """Return how far a page fades until it is worth its price, w = ln(xi/p); 0 if it never is."""
     if price == 0.0:
         return np.where(sources.mean_utility > 0, np.inf, 0.0)
     with np.errstate(divide="ignore"):
@@ -188,21 +188,21 @@ def fading_at_price(sources: Sources, price: float) -> Floats:
 
 
 def _relative_reward(y: Floats, fading: Floats) -> Floats:
-    """1 - e^{-y} - y e^{-w} for y <= w, as a sum of positive terms."""
+    """Return 1 - e^{-y} - y e^{-w} for y <= w, as a sum of positive terms."""
     with np.errstate(invalid="ignore"):
         left = np.where(np.isinf(fading), np.inf, np.maximum(fading - y, 0.0))
     return gammainc(2.0, y) + y * np.exp(-y) * -np.expm1(-left)
 
 
 def _whole_reward(sources: Sources, k: Floats, price: float, fading: Floats) -> Floats:
-    """r(k) = x_k - p Lambda T k; without cancellation until a page at that age is not worth p."""
+    """Return r(k) = x_k - p Lambda T k, without cancellation while a page of that age is worth p."""
     y = sources.decay * k
     plain = sources.state_at_age(k) - price * sources.arrival_rate * sources.period * k
     return np.where(y < fading, sources.u_star * _relative_reward(y, fading), plain)
 
 
 def _best_age(sources: Sources, fading: Floats) -> Floats:
-    """First age at which r is largest, ``inf`` at a price of 0."""
+    """Return the first age at which r is largest, ``inf`` at a price of 0."""
     # r(k+1) > r(k) while u alpha^k > p Lambda T, that is 1 - e^{-m} > m e^{m k - w}.
     with np.errstate(invalid="ignore"):
         last = (fading + np.log(-np.expm1(-sources.decay) / sources.decay)) / sources.decay
@@ -210,7 +210,7 @@ def _best_age(sources: Sources, fading: Floats) -> Floats:
 
 
 def largest_reward(sources: Sources, price: float, fading: Floats) -> Floats:
-    """Largest reward of a crawl that takes all pages."""
+    """Return the largest reward of a crawl that takes all pages."""
     age = _best_age(sources, fading)
     finite = np.isfinite(age)
     best = _whole_reward(sources, np.where(finite, age, 1.0), price, fading)

@@ -29,7 +29,7 @@ from analysis.arrays import Floats
 from analysis.checks import check_integer, check_number
 from analysis.ephemeral.optimum.relaxed import due_ages
 from analysis.ephemeral.sources import Sources, check_budget
-from analysis.joint.prices import checked_price, fading_at_price, largest_reward, one_truth
+from analysis.joint.prices import check_truth, checked_price, fading_at_price, largest_reward
 from analysis.results import NotConverged
 
 TOLERANCE = 1e-9
@@ -107,7 +107,7 @@ def priced_problem(
     """
     budget = check_budget(sources, budget)
     pages = check_number("pages", pages, 0, low_open=True, high_open=True)
-    fresh = one_truth("fresh", fresh)
+    fresh = check_truth("fresh", fresh)
     max_columns = check_integer("max_columns", max_columns, 1)
     limits = np.array([budget, pages])
     unit = max(float(sources.u.sum()), 1e-300)
@@ -179,12 +179,12 @@ def dual_value(
     subsidy = check_number("subsidy", subsidy, 0, high_open=True)
     sources, price = checked_price(sources, price)
     prices = np.array([subsidy, price])
-    column = _best_ages(sources, subsidy, price, one_truth("fresh", fresh))
+    column = _best_ages(sources, subsidy, price, check_truth("fresh", fresh))
     return float(prices @ [budget, pages]) + _surplus(column, prices)
 
 
 def _best_ages(sources: Sources, subsidy: float, price: float, fresh: bool) -> Floats:
-    """Reward, cost and pages per epoch of each source at its best age; shape (3, N)."""
+    """Return reward, cost and pages per epoch of each source at its best age, shape (3, N)."""
     fading = fading_at_price(sources, price)
     due = due_ages(sources, subsidy)
     candidates = np.stack([due, np.floor(fading / sources.decay), np.ceil(fading / sources.decay)])
@@ -211,7 +211,7 @@ def _surplus(column: Floats, prices: Floats) -> float:
 
 
 def _mixture(columns: Floats, limits: Floats, unit: float) -> tuple[float, Floats, Floats]:
-    """Mix policies within the limits: the best reward, their weights, and the multipliers."""
+    """Return the best reward of policies mixed within the limits, weights and multipliers."""
     reward, used = columns[:, 0].sum(axis=1) / unit, columns[:, 1:].sum(axis=2) / limits
     found = linprog(
         -reward,

@@ -185,7 +185,7 @@ class RobotSystem:
         return self.engine.index_rate + ticks + self.return_rate * len(self.sources)
 
     def _action(self, source: int) -> tuple[sparse.csr_array, Floats]:
-        """Chain and rewards when a robot is sent to a source, or nobody at -1."""
+        """Return chain and rewards when a robot is sent to a source, or nobody at -1."""
         age, flying, queue = self.states
         landings = self.landings
         size, ages, places = landings.worth.shape
@@ -372,7 +372,7 @@ class RobotSystem:
         return self.landings.worth.shape[2] - 1
 
     def _index(self, price: float) -> Floats:
-        """Index of each source by age and queue when the robot is sent, shape (N, A+1, K+1)."""
+        """Return the index of each source by age and queue when a robot is sent, (N, A+1, K+1)."""
         return flight_index(
             self.landings.reward(self.starvation / self.engine.index_rate - price, self.loss),
             indexed_in_flight=self.engine.index_rate / (self.engine.index_rate + self.return_rate),

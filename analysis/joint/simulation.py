@@ -32,7 +32,7 @@ from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.sources import Sources, check_unit_costs
 from analysis.joint._simulation_kernel import Order, play
 from analysis.joint.frozen import Engine, best_queued_window, frozen_index
-from analysis.joint.prices import best_window, one_truth, priced_index
+from analysis.joint.prices import best_window, check_truth, priced_index
 
 ORDERS_OF_INDEXING = tuple(order.name.lower() for order in Order)
 INDICES = ("blind", "priced", "frozen")
@@ -141,7 +141,7 @@ def queued_index(
     check_kind("engine", engine, Engine)
     check_choice("index", index, INDICES)
     price = check_number("price", price, 0, high_open=True)
-    fresh = one_truth("fresh", fresh)
+    fresh = check_truth("fresh", fresh)
     places = engine.places
     given = np.linspace(0, places, min(places, 20) + 1).round() if queues is None else queues
     grid = check_array("queues", given, 0, places)
@@ -268,8 +268,8 @@ def simulate_engine(
         budget,
         engine.places,
         Order[order.upper()].value,
-        one_truth("preempt", preempt),
-        one_truth("push_out", push_out) and order != "first",
+        check_truth("preempt", preempt),
+        check_truth("push_out", push_out) and order != "first",
         totals,
         crawls,
     )

@@ -111,7 +111,7 @@ def relaxed_bound(
 def epoch_losses(
     bandit: RestartBandit, price: float, initial_state: Sequence[int] | None = None
 ) -> tuple[list[Floats], list[Floats], float]:
-    """Return the losses of a passive and an active epoch, a table an arm, and the rest of the cost.
+    """Return the losses of a passive and of an active epoch, a table an arm, and a constant.
 
     With V_i the values of arm i at the price of an active epoch and H_i those of its actions, every
     policy g costs
@@ -119,8 +119,8 @@ def epoch_losses(
         J(g) = sum_i V_i(x_i) - m price + (1 - b) E sum_t b^t sum_i loss_i(X_t, A_t)
 
     from the states x, the first of each arm by default, where loss_i(x, a) = (H_i(x, a) - V_i(x)) /
-    (1 - b) is never negative; at the price of the relaxed bound losses are smallest. The rest is
-    what stands before the losses.
+    (1 - b) is never negative; at the price of the relaxed bound losses are smallest. The constant
+    is the sum of the first two terms.
     """
     check_kind("bandit", bandit, RestartBandit)
     price = check_number("price", price, low_open=True, high_open=True)

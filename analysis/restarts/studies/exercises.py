@@ -17,7 +17,7 @@ from analysis.restarts.policies import RestartBandit, index_scores
 from analysis.restarts.relaxed import relaxed_bound
 from analysis.restarts.whittle.index import whittle_index
 
-#: Arms and budget of the cells of which the solution on the myopic policy speaks.
+#: Arms and budget of the cells that the solution on the myopic policy quotes.
 QUOTED = ((25, 5), (75, 5), (25, 1), (75, 1))
 
 
@@ -30,7 +30,7 @@ def two_machines() -> RestartBandit:
 
 
 def of_the_model() -> None:
-    """Keep the numbers of the page on the model."""
+    """Save the numbers of the page on the model."""
     two = two_machines()
     for name, indices in zip(("first", "second"), index_scores(two), strict=True):
         save_value(f"restart-model-two-{name}-new", indices[0])
@@ -74,7 +74,7 @@ def ratios_of_shocks(instances: int = 12) -> pd.DataFrame:
 
 
 def of_the_optimum() -> None:
-    """Keep the numbers of the page on the experiments against the optimum."""
+    """Save the numbers of the page on the experiments against the optimum."""
     bandit = trap()
     scores = index_scores(bandit)
     for name, index in zip(("new", "middle", "worst"), scores[0], strict=True):
@@ -112,7 +112,7 @@ def is_of_wear(medians: Mapping[tuple[int, int], float]) -> bool:
 
 
 def of_indexability(arm: RestartArm, discount: float) -> None:
-    """Keep the indices of an arm, and of one that differs in its reset only."""
+    """Save the indices of an arm, and of one that differs in its reset only."""
     to_first = np.eye(arm.states)[0]
     moved = RestartArm(arm.passive, to_first, arm.passive_cost, arm.active_cost)
     for name, one in (("", arm), ("moved-", moved)):
@@ -130,7 +130,7 @@ def index_of_sure_wear(arm: RestartArm, discount: float) -> Floats:
 
 
 def of_thresholds() -> None:
-    """Keep the numbers of the page on thresholds."""
+    """Save the numbers of the page on thresholds."""
     sure = slide_arm(one_step(5, 0.0))
     save_value("restart-thresholds-sure-formula", index_of_sure_wear(sure, SLIDE_DISCOUNT)[-1])
     save_value("restart-thresholds-sure", whittle_index(sure, SLIDE_DISCOUNT).index[-1])
@@ -142,7 +142,7 @@ def of_thresholds() -> None:
 
 
 def of_the_applications() -> None:
-    """Keep the numbers of the page on machines, queues and crawlers."""
+    """Save the numbers of the page on machines, queues and crawlers."""
     for name, u_star, alpha, age in (("slow", 1.0, 0.9, 3), ("fast", 0.15, 0.3, 1)):
         for word, discount in (("discounted", 0.9), ("average", 1.0)):
             index = crawler_index(u_star, alpha, discount, [age])

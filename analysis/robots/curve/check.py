@@ -1,8 +1,8 @@
 """The long exact checks of the growth criterion: ``python -m analysis.robots.curve.check``.
 
 Writes ``checked.csv`` and ``checked_instances.csv`` beside this file, which the page on the
-switching curve quotes: what was computed, and a hash of the code that computed it.  A test asks
-that the hash is that of the code as it stands.
+switching curve quotes: what was computed, and a hash of the code that computed it.  A test fails if
+the code has changed since.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def problems(robots: int) -> Iterator[ReducedQueue]:
 
 
 def every_curve(queue: ReducedQueue) -> dict[str, Any]:
-    """Check the criterion at every curve of a problem; the row that says what was found."""
+    """Check the criterion at every curve of a problem; return the row of the result."""
     found = [check_curve(queue, curve) for curve in curves(queue)]
     return _row(
         queue,
@@ -74,7 +74,7 @@ def every_curve(queue: ReducedQueue) -> dict[str, Any]:
 
 
 def on_the_way(queue: ReducedQueue) -> dict[str, Any]:
-    """Prove the growth of a problem's optimal curves; the row that says what was needed."""
+    """Prove the growth of a problem's optimal curves; return the row of the result."""
     found = prove(queue)
     return _row(
         queue,

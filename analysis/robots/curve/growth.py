@@ -68,7 +68,7 @@ def check_curve(
 ) -> CurveCheck:
     """Check (i), (ii) and (iii) at one curve, for all lambda > 0 at once, with mu = 1.
 
-    (ii) and (iii) speak of additions within a family; `rates` other than r lambda are as in
+    Additions in (ii) and (iii) are those within the family; `rates` other than r lambda are as in
     `curve_polynomials`.
     """
     check_choice("family", family, FAMILIES)

@@ -228,7 +228,7 @@ def solve_floats(entries: Sequence[Entry], right: Sequence[Pair]) -> list[list[f
 
 
 def solve_fractions(entries: Sequence[Entry], right: Sequence[Pair]) -> list[list[Fraction]]:
-    """Do the same in fractions, which rates that are floats are none of."""
+    """Do the same in fractions; raises ValueError if a number is a float."""
     from flint import fmpq_mat
 
     system: Any = fmpq_mat(len(right), len(right))
@@ -245,7 +245,7 @@ def solve_fractions(entries: Sequence[Entry], right: Sequence[Pair]) -> list[lis
 
 
 def rational(value: Any) -> Any:
-    """Return a whole number or a fraction as FLINT has it; what is no such number is refused."""
+    """Return a whole number or a fraction as FLINT's rational number, or raise ValueError."""
     from flint import fmpq
 
     if isinstance(value, fmpq):

@@ -1,10 +1,10 @@
-r"""Each step of the proof of the switching curve, as something that exact values have or have not.
+"""Each step of the proof of the switching curve, as a check on exact values.
 
-A statement looks at the relative values of a curve (`values.CurveValues`, mu = 1) and yields a
-`Case` for each place that it speaks of: whether what its proof uses is *given* there, and whether
-the statement *holds* there.  At an optimum all is given, so that every case has to hold; at a curve
-that is not optimal a case has to hold wherever it is given.  Names are those of the page on the
-switching curve.
+A statement takes the relative values of a curve (`values.CurveValues`, mu = 1) and yields a `Case`
+for each place that it is about: whether the hypotheses of its proof hold there (*given*), and
+whether its conclusion does (*holds*).  At an optimum all hypotheses hold, so that every case has to
+hold; at a curve that is not optimal a case has to hold wherever it is given.  Names are those of
+the page on the switching curve.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from analysis.robots.curve.values import CurveValues
 
 
 class Case(NamedTuple):
-    """One place of one statement."""
+    """One place of one statement: whether its hypotheses and its conclusion hold there."""
 
     place: Box
     given: bool
@@ -30,7 +30,7 @@ Statement = Callable[[CurveValues], Iterator[Case]]
 
 
 def equation(x: CurveValues) -> Iterator[Case]:
-    """Look at the optimality equation in one line, and at its difference in r."""
+    """Check the optimality equation in one line, and its difference in r."""
     k, n = x.capacity, x.robots
     for q in range(k + 1):
         for r in range(n + 1):
@@ -47,7 +47,7 @@ def equation(x: CurveValues) -> Iterator[Case]:
 
 
 def early_start(x: CurveValues) -> Iterator[Case]:
-    """Ask for V(q+1, r) <= V(q, r+1) - theta, and d < 0, where q + r < K."""
+    """Check V(q+1, r) <= V(q, r+1) - theta, and d < 0, where q + r < K."""
     early = [(q, r) for q, r in _pairs(x) if q + r < x.capacity]
     chained: dict[Box, bool] = {}
     for q, r in sorted(early, key=lambda box: box[1]):
@@ -65,7 +65,7 @@ def early_start(x: CurveValues) -> Iterator[Case]:
 
 
 def last_robot(x: CurveValues) -> Iterator[Case]:
-    """Ask for d(K, N-1) >= (lambda_N - lambda_(N-1)) / (1 + lambda_N)."""
+    """Check d(K, N-1) >= (lambda_N - lambda_(N-1)) / (1 + lambda_N)."""
     k, r = x.capacity, x.robots - 1
     given = _is_least(x, k, r) and x.u(k - 1, r) <= x.v(k - 1, r + 1)
     given = given and (r == 0 or x.u(k, r - 1) <= x.v(k, r))
@@ -73,28 +73,28 @@ def last_robot(x: CurveValues) -> Iterator[Case]:
 
 
 def tables(x: CurveValues) -> Iterator[Case]:
-    """Look at what g and Delta are on and off the curve."""
+    """Check what g and Delta are on and off the curve."""
     for r in range(x.robots + 1):
         height = x.f(r)
         for q in range(0 if r == 0 else -1, x.capacity + 1):
             if q > height:
-                said = x.e(q, r)
+                expected = x.e(q, r)
             elif q == height:
-                said = x.along(r)
+                expected = x.along(r)
             else:
-                said = x.e(q, r + 1) if q >= 0 else x.d(0, r) - x.gamma
-            yield Case((q, r), True, x.g(q, r) == said)
+                expected = x.e(q, r + 1) if q >= 0 else x.d(0, r) - x.gamma
+            yield Case((q, r), True, x.g(q, r) == expected)
     for r in range(x.robots):
         for q in range(x.capacity + 1):
             if not x.on(q, r):
-                said = x.d(q, r)
+                expected = x.d(q, r)
             else:
-                said = x.d(q, r + 1) if x.on(q, r + 1) else 0
-            yield Case((q, r), True, x.delta(q, r) == said)
+                expected = x.d(q, r + 1) if x.on(q, r + 1) else 0
+            yield Case((q, r), True, x.delta(q, r) == expected)
 
 
 def steps_along(x: CurveValues) -> Iterator[Case]:
-    """Look at A_r and at e beside the curve, step by step along it."""
+    """Check A_r, and e beside the curve, step by step along it."""
     for r in range(1, x.robots + 1):
         before, height, start = x.f(r - 1), x.f(r), x.along(r - 1)
         fall = before - height
@@ -116,7 +116,7 @@ def steps_along(x: CurveValues) -> Iterator[Case]:
 
 
 def steps_fall(x: CurveValues) -> Iterator[Case]:
-    """Ask for F_r(A_(r-1)) < A_(r-1)."""
+    """Check F_r(A_(r-1)) < A_(r-1)."""
     given = x.gain > 0 and _flat_rows_rise(x)
     for r in range(1, x.robots + 1):
         if x.f(r - 1) >= 0:
@@ -125,7 +125,7 @@ def steps_fall(x: CurveValues) -> Iterator[Case]:
 
 
 def page_less_than_lost(x: CurveValues) -> Iterator[Case]:
-    """Ask that one page more costs less than a lost page: e < 1."""
+    """Check that one page more costs less than a lost page: e < 1."""
     places = [(q, r) for q, r in _states(x) if q < x.capacity]
     least = all(x.u(q + 1, r) <= x.v(q + 1, r + x.on(q, r)) for q, r in [*places, (0, 0)])
     given = least and all(x.u(0, r) <= x.v(0, r) for r in range(1, x.robots + 1))
@@ -134,7 +134,7 @@ def page_less_than_lost(x: CurveValues) -> Iterator[Case]:
 
 
 def convex(x: CurveValues) -> Iterator[Case]:
-    """Ask that V is strictly convex in q on T, and that e exceeds A_r beyond the curve."""
+    """Check that V is strictly convex in q on T, and that e exceeds A_r beyond the curve."""
     given = _all_hold(page_less_than_lost(x)) and _all_hold(steps_fall(x)) and _inside_steps(x)
     given = given and _flat_rows_rise(x) and _rises_at_empty_queue(x)
     for r in range(1, x.robots):
@@ -152,7 +152,7 @@ def convex(x: CurveValues) -> Iterator[Case]:
 
 
 def rows_rise(x: CurveValues) -> Iterator[Case]:
-    """Ask that d rises strictly in each row on T.
+    """Check that d rises strictly in each row on T.
 
     Across the curve, from a box that is on to one that is off, (1 + lambda_r) s + (lambda_(r+1) -
     lambda_r) d(q+1, r) is positive, so that not both boxes are ties.
@@ -182,7 +182,7 @@ def rows_rise(x: CurveValues) -> Iterator[Case]:
 
 
 def columns_rise(x: CurveValues) -> Iterator[Case]:
-    """Ask that d rises in each column on T, strictly for q < K, and not from 0 to 0."""
+    """Check that d rises in each column on T, strictly for q < K, and not from 0 to 0."""
     given = all(x.s(q, r) > 0 for q, r in _columns(x) if q < x.capacity) and all(
         _edge_fits(x, q, r) for q, r in _pairs(x) if r <= x.robots - 2
     )
@@ -193,7 +193,7 @@ def columns_rise(x: CurveValues) -> Iterator[Case]:
 
 
 def one_class(x: CurveValues) -> Iterator[Case]:
-    """Ask for one recurrent class, with (K, R) in it, R the number of rows that are all on."""
+    """Check for one recurrent class, with (K, R) in it, R the number of rows that are all on."""
     queue = ReducedQueue(x.robots, x.capacity)
     starts = queue.curve_policy(x.curve)
     label = recurrent_class(*successors(starts, starts))
@@ -203,7 +203,7 @@ def one_class(x: CurveValues) -> Iterator[Case]:
 
 
 def falls_by_one(x: CurveValues) -> Iterator[Case]:
-    """Ask for falls of 0 or 1; where the curve falls further, a decision is the worse one."""
+    """Check for falls of 0 or 1; where the curve falls further, a decision is the worse one."""
     fit = _signs_fit(x)
     for r in range(x.robots - 1):
         height, fall = x.f(r), x.f(r) - x.f(r + 1)
@@ -219,7 +219,7 @@ def falls_by_one(x: CurveValues) -> Iterator[Case]:
 
 
 def gap_below_one(x: CurveValues) -> Iterator[Case]:
-    """Ask that a robot more costs less than a lost page: d < 1."""
+    """Check that one robot more costs less than a lost page: d < 1."""
     given = _all_hold(page_less_than_lost(x)) and all(x.u(q, r) <= x.v(q, r) for q, r in x.boxes)
     for q, r in x.boxes:
         yield Case((q, r), given, x.d(q, r) < 1)
@@ -244,7 +244,7 @@ STATEMENTS: Mapping[str, Statement] = {
 
 
 class Count(NamedTuple):
-    """How a statement stood over many values."""
+    """Cases of a statement over many values: all, those that are given, those of them that fail."""
 
     cases: int
     given: int
@@ -252,7 +252,7 @@ class Count(NamedTuple):
 
 
 def tally(values: Iterable[CurveValues]) -> dict[str, Count]:
-    """Count the cases of each statement, those that are given, and those of them that fail."""
+    """Count the cases of each statement over many values."""
     found = dict.fromkeys(STATEMENTS, Count(0, 0, 0))
     for x in values:
         for name, statement in STATEMENTS.items():
@@ -278,7 +278,7 @@ def _columns(x: CurveValues) -> Iterator[Box]:
 
 
 def _difference(x: CurveValues, q: int, r: int) -> object:
-    """Return Delta(q, r) with what stands for it below an empty and above a full queue."""
+    """Return Delta(q, r), extended below an empty and above a full queue."""
     if q < 0:
         return x.d(0, r)
     return x.delta(min(q, x.capacity), r)
@@ -290,7 +290,7 @@ def _is_least(x: CurveValues, q: int, r: int) -> bool:
 
 
 def _first_off(x: CurveValues, q: int, r: int) -> bool:
-    """Whether signs say Delta(q, r) >= Delta(q-1, r) in a box that is off."""
+    """Whether the signs of d imply Delta(q, r) >= Delta(q-1, r) in a box that is off."""
     if q == 0:
         return True
     if not x.on(q - 1, r):
@@ -299,14 +299,14 @@ def _first_off(x: CurveValues, q: int, r: int) -> bool:
 
 
 def _first_on(x: CurveValues, q: int, r: int) -> bool:
-    """Whether signs say so in a box that is on."""
+    """Whether the signs of d imply Delta(q, r) >= Delta(q-1, r) in a box that is on."""
     if q == 0:
         return bool(x.delta(0, r) >= x.d(0, r)) if x.on(0, r + 1) else bool(x.d(0, r) <= 0)
     return bool(x.s(q - 1, r + 1) >= 0 if x.on(q, r + 1) else x.delta(q - 1, r) <= 0)
 
 
 def _second_off(x: CurveValues, q: int, r: int) -> bool:
-    """Whether signs say Delta(q+2, r-1) >= Delta(q+1, r-1), where (q+1, r) is off."""
+    """Whether the signs of d imply Delta(q+2, r-1) >= Delta(q+1, r-1), where (q+1, r) is off."""
     if q + 1 == x.capacity:
         return True
     if not x.on(q + 1, r - 1):
@@ -315,7 +315,7 @@ def _second_off(x: CurveValues, q: int, r: int) -> bool:
 
 
 def _second_on(x: CurveValues, q: int, r: int) -> bool:
-    """Whether signs say so where (q+1, r) is on."""
+    """Whether the signs of d imply Delta(q+2, r-1) >= Delta(q+1, r-1), where (q+1, r) is on."""
     if q + 1 == x.capacity:
         return True
     if x.on(q + 2, r):

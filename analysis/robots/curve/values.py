@@ -1,4 +1,4 @@
-r"""Exact relative values of switching curves, with the differences that the theorem speaks of.
+"""Exact relative values of switching curves, and the differences that the theorem uses.
 
 With mu = 1 and lambda_r the rate of r active robots, the policy of a curve f has relative values
 V(q, r) and a cost per unit of time theta, affine in the weight of starvation gamma:
@@ -7,9 +7,9 @@ V(q, r) and a cost per unit of time theta, affine in the weight of starvation ga
                             + 1(q>0) U(q-1, r) + lambda_r U(min(q+1, K), r-1),
 
 U(q, r) = V(q, r+1) where q <= f(r) (the box is *on*), else V(q, r).  For an optimal curve U is the
-smaller of the two.  With V(K+1, r) = V(K, r) + 1, U(K+1, r) = U(K, r) + 1 and, for r >= 1,
-U(-1, r) = V(0, r) + gamma, this reads theta + (1 + lambda_r) V(q, r) = U(q-1, r) +
-lambda_r U(q+1, r-1).  All numbers are rationals of python-flint.
+smaller of the two.  With V(K+1, r) = V(K, r) + 1, U(K+1, r) = U(K, r) + 1 and, for r >= 1, U(-1, r)
+= V(0, r) + gamma, this reads theta + (1 + lambda_r) V(q, r) = U(q-1, r) + lambda_r U(q+1, r-1).
+All numbers are rationals of python-flint.
 """
 
 from __future__ import annotations

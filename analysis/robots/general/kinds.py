@@ -51,7 +51,7 @@ class RobotKind:
 
 
 def checked_kinds(kinds: Sequence[RobotKind]) -> tuple[RobotKind, ...]:
-    """Return kinds as a tuple, or raise naming what is none."""
+    """Return kinds as a tuple, or raise ValueError unless each is a `RobotKind`."""
     check_kind("kinds", kinds, Sequence)
     if not kinds or not all(isinstance(kind, RobotKind) for kind in kinds):
         raise ValueError(f"kinds must be one RobotKind or more, got {shown(kinds)}")

@@ -19,8 +19,6 @@ from analysis.robots.checks import positive
 
 NODES = 60
 """Nodes of tanh-sinh quadrature for each unit of its variable."""
-
-
 REACH = 364
 """Nodes on each side of 0: the last ones are at probabilities below 1e-294."""
 

@@ -14,8 +14,8 @@ and with load rho = Lambda/mu the time averages are (Gross and Harris 1998, sect
     E[losses] = pi_0 E(A - K + 1)+ + sum_{i=1}^{K-1} pi_i E(A - K + i)+.
 
 The law of S enters through Poisson probabilities averaged over it, so it is kept as a weighted set
-of points (`laws.ServiceLaw`). Whether they are enough shows where every second one, or all
-but the longest time, give another answer.
+of points (`laws.ServiceLaw`). They are enough if every second one, and all but the longest time,
+give the same answer.
 """
 
 from __future__ import annotations

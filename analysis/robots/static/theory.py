@@ -69,7 +69,7 @@ def zero_order_at_one(g: Fraction, capacity: int) -> int:
 
 
 def rises_then_falls(values: Sequence[float], top: int, slack: float = 1e-12) -> bool:
-    """Say whether values rise up to position `top` and fall from there, within the slack."""
+    """Return whether values rise up to position `top` and fall from there, within the slack."""
     steps = [after - before for before, after in itertools.pairwise(values)]
     return all(s > -slack for s in steps[:top]) and all(s < slack for s in steps[top:])
 

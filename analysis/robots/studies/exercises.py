@@ -34,7 +34,7 @@ def loads_at_twice() -> pd.Series:
 
 
 def of_the_static_queue() -> None:
-    """Keep the numbers that the solutions quote."""
+    """Save the numbers that the solutions quote."""
     table = loads_at_twice().to_frame()
     save_table("robots-static-loads-at-twice", table, "Best loads at twice the indexing rate.")
     save_value("robots-static-second-robot", second_robot())
@@ -92,7 +92,7 @@ def larger_queue_table() -> pd.DataFrame:
 
 
 def of_the_tables() -> None:
-    """Keep the tables and numbers that the solutions quote."""
+    """Save the tables and numbers that the solutions quote."""
     save_table(
         "robots-tables-rounding",
         rounding_table(),
@@ -111,7 +111,7 @@ def of_the_tables() -> None:
 
 
 def save_tolerances() -> None:
-    """Keep how reference states agree in one row of Table 1 at two bounds of the stopping rule."""
+    """Save how reference states agree in one row of Table 1 at two bounds of the stopping rule."""
     model = RobotControl(20, 0.05, 1.0, 10, 1.2)
     optimum = model.solve().gain
     for name, tolerance in (("draft", 1e-5), ("tight", 1e-8)):
@@ -146,7 +146,7 @@ def one_fast_or_two_slow() -> pd.DataFrame:
 
 
 def of_general_service() -> None:
-    """Keep the numbers that the solutions quote."""
+    """Save the numbers that the solutions quote."""
     table = one_fast_or_two_slow()
     save_table(
         "robots-general-fast-or-slow",

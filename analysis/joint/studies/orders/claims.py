@@ -1,4 +1,4 @@
-"""What the page `orders` says to the work that the report announces."""
+"""Claims of the page `orders` on the work that the report announces."""
 
 from __future__ import annotations
 

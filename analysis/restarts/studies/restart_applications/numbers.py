@@ -36,8 +36,8 @@ def save_costs(found: pd.DataFrame) -> None:
     )
 
 
-def keep_numbers(found: pd.DataFrame, machines: RestartBandit, queues: RestartBandit) -> None:
-    """Keep the numbers that the page quotes; `found` has a row a policy, a column an example."""
+def save_numbers(found: pd.DataFrame, machines: RestartBandit, queues: RestartBandit) -> None:
+    """Save the numbers that the page quotes; `found` has a row a policy, a column an example."""
     grades, places = machines.arms[0].states, queues.arms[0].states
     save_value("restart-applications-grades", grades)
     save_value("restart-applications-capacity", places - 1)

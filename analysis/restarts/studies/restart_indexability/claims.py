@@ -1,4 +1,4 @@
-"""What the page `restart-indexability` says to the rows of the slides."""
+"""Claims of the page `restart-indexability` on rows of the slides."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def claims(
 
 
 def _wrong_sets(readings: pd.DataFrame) -> tuple[dict[str, int], bool]:
-    """Count how often each reading is wrong; tell whether one with the printed level never is."""
+    """Count how often each reading is wrong, and whether one with the printed level never is."""
     wrong = readings.set_index(["ratio", "level"]).wrong
     counts = {
         "sets": int(readings.checked.iloc[0]),

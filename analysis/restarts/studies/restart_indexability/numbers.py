@@ -10,10 +10,10 @@ from analysis.report import save_table, save_value
 from analysis.restarts.whittle.indexability import Indexability
 
 
-def keep_numbers(
+def save_numbers(
     certificates: Sequence[Indexability], compared: int, readings: pd.DataFrame
 ) -> None:
-    """Keep the numbers that the page quotes; `compared` is how many roots were found."""
+    """Save the numbers that the page quotes; `compared` is how many roots were found."""
     wrong = readings.set_index(["ratio", "level"]).wrong
     save_value("restart-indexability-arms", len(certificates))
     save_value("restart-indexability-certified", sum(c.holds for c in certificates))

@@ -1,4 +1,4 @@
-"""What the page `restart-model` says to the rows of the slides."""
+"""Claims of the page `restart-model` on rows of the slides."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from analysis.restarts.policies import RestartBandit
 from analysis.restarts.studies.restart_model.experiment import bound_is_loose, up_to
 
 
-def keep_numbers(bandit: RestartBandit, exact: pd.DataFrame) -> None:
-    """Keep the numbers that the page quotes, bounds rounded outward to the digit shown."""
+def save_numbers(bandit: RestartBandit, exact: pd.DataFrame) -> None:
+    """Save the numbers that the page quotes, bounds rounded outward to the digit shown."""
     above = 100 * (exact[["index", "index_best"]].div(exact.optimal, axis=0).max() - 1)
     lowest = exact.lowest / exact.optimal
     save_value("restart-model-joint", bandit.joint_states)

@@ -1,4 +1,4 @@
-"""What the page `restart-myopic` says to the rows of the slides."""
+"""Claims of the page `restart-myopic` on rows of the slides."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ from analysis.restarts.studies.numbers import SYSTEM
 from analysis.restarts.studies.restart_myopic.experiment import DEARER, losses_of_the_index
 
 
-def keep_numbers(
+def save_numbers(
     table: pd.DataFrame, large: pd.DataFrame, small: pd.DataFrame, printed: pd.DataFrame
 ) -> None:
-    """Keep the numbers that the page quotes, bounds rounded outward to the digit shown."""
+    """Save the numbers that the page quotes, bounds rounded outward to the digit shown."""
     worst = losses_of_the_index(small)
     kept = {
         "arms": int(large.arms.iloc[0]),
@@ -34,7 +34,7 @@ def keep_numbers(
     save_values("restart-myopic", kept)
 
 
-def keep_counts(large: tuple[int, int], printed: tuple[int, int], half: float) -> None:
+def save_counts(large: tuple[int, int], printed: tuple[int, int], half: float) -> None:
     """Save paths and epochs of both simulations, and how many paths a half-width of 0.05 takes."""
     for prefix, counts in (("", large), ("printed-", printed)):
         for name, count in zip(("paths", "epochs"), counts, strict=True):

@@ -1,4 +1,4 @@
-"""What the page `restart-optimum` says to the rows of the slides."""
+"""Claims of the page `restart-optimum` on rows of the slides."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from analysis.restarts.studies.numbers import SYSTEM
 ROUNDING = 1e-4
 
 
-def keep_numbers(systems: pd.DataFrame, joint_states: int, instances: int) -> None:
-    """Keep the numbers that the page quotes."""
+def save_numbers(systems: pd.DataFrame, joint_states: int, instances: int) -> None:
+    """Save the numbers that the page quotes."""
     low = printed_number("C-e12-lo")
     inside = systems.alpha >= low
     kept = {

@@ -12,8 +12,8 @@ from analysis.restarts.studies.restart_thresholds.experiment import THIRD_PENALT
 from analysis.restarts.whittle.threshold import Thresholds
 
 
-def keep_numbers(by_condition: Sequence[bool], by_chance: Sequence[bool], wrong: Bools) -> None:
-    """Keep the numbers that the page quotes; `wrong` marks states whose index is not the ratio."""
+def save_numbers(by_condition: Sequence[bool], by_chance: Sequence[bool], wrong: Bools) -> None:
+    """Save the numbers that the page quotes; `wrong` marks states whose index is not the ratio."""
     save_value("restart-thresholds-instances", len(by_chance))
     save_value("restart-thresholds-chance", sum(by_chance))
     save_value("restart-thresholds-condition", sum(by_condition))

@@ -1,4 +1,4 @@
-"""What the page `robots-controlled` says to the rows of the robot study."""
+"""Claims of the page `robots-controlled` on rows of the robot study."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NEAR = 1e-8
 
 
 def claims(found: Results) -> list[Claim]:
-    """Return what the page says to Figures 6 to 8, Propositions 3 and 4, and the cost criterion."""
+    """Return the page\'s claims on Figures 6 to 8, Propositions 3 and 4, and the cost criterion."""
     return [*_figures(found), *_inputs(found), *_proposition_4(found), *_criterion(found)]
 
 
@@ -123,7 +123,7 @@ def _pairs(found: Results) -> list[tuple[RobotControl, ControlSolution]]:
 
 
 def claims_on_the_process(found: Process, policies: PolicyCosts) -> list[Claim]:
-    """Return what the page says to section 3.1 and to Lemma 4."""
+    """Return the page\'s claims on section 3.1 and to Lemma 4."""
     return [
         *_process(found),
         *_misprints(found),

@@ -81,7 +81,7 @@ def from_random_starts(model: RobotControl, rng: np.random.Generator) -> list[Pr
 
 
 def tight_run(model: RobotControl, **options: Any) -> PrintedRun | None:
-    """Run Proposition 4 to a tight stop; there is none where rounding hides when to stop."""
+    """Run Proposition 4 to a tight stop; None where rounding hides when to stop."""
     try:
         return proposition_4(model, tolerance=TIGHT, **options)
     except NotConverged:

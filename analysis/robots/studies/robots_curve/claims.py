@@ -1,4 +1,4 @@
-"""What the page on the switching curve says to what the draft suspects, and what it rests on."""
+"""Claims of the page on the switching curve on what the draft suspects, and their checks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def checked(found: Checks) -> dict[str, bool]:
 
 
 def claims(found: Checks) -> list[Claim]:
-    """Return what the page says to what the draft suspects."""
+    """Return the page\'s claims on what the draft suspects."""
     tried = int(found.statements["at optima"].sum())
     holds = checked(found)
     curves = (name for name in holds if "statement" in name or "curves" in name)

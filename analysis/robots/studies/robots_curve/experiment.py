@@ -145,10 +145,7 @@ def ends(robots: int, arrival_rate: float, capacities: Sequence[int]) -> pd.Data
     for capacity in capacities:
         found = optimal_sequence(robots, lam, 1, capacity, exact=True)
         first, last = (closed(robots, lam, capacity) for closed in (lossless_until, saturated_from))
-        edges = (
-            (found.breakpoints[0], found.switched[0]),
-            (found.breakpoints[-1], found.switched[-1]),
-        )
+        edges = [(found.breakpoints[k], found.switched[k]) for k in (0, -1)]
         rows.append(
             {
                 "K": capacity,
@@ -156,7 +153,7 @@ def ends(robots: int, arrival_rate: float, capacities: Sequence[int]) -> pd.Data
                 "from γ": float(first.gamma),
                 "last box": str(last.box),
                 "from γ on": float(last.gamma),
-                "as the search": edges == ((first.gamma, first.box), (last.gamma, last.box)),
+                "as the search": edges == [(first.gamma, first.box), (last.gamma, last.box)],
             }
         )
     return pd.DataFrame(rows).set_index("K")

@@ -11,7 +11,7 @@ from analysis.robots.studies.robots_curve.claims import Checks
 
 
 def save_found(found: Checks) -> None:
-    """Keep what the page quotes of its checks."""
+    """Save what the page quotes of its checks."""
     statements, weights, shared = found.statements, found.weights, found.shared
     save_value("robots-curve-places", int(statements["at optima"].sum()))
     save_value("robots-curve-places-true", int(statements["of them true"].sum()))
@@ -28,7 +28,7 @@ def save_found(found: Checks) -> None:
 
 
 def save_shared_optimum() -> None:
-    """Keep the optimum of three robots that share a line, at a weight without a curve."""
+    """Save the optimum of three robots that share a line, at a weight without a curve."""
     model = RobotControl(3, 3.0, 1.0, 3, 1900.0, speedup=(0.0, 1.0, 3.1 / 3, 3.2 / 3))
     best = model.solve()
     save_value("robots-curve-shared-cost", best.gain)
@@ -43,5 +43,5 @@ def least_index_above(robots: int, rate: float, capacity: int) -> float:
 
 
 def save_solutions() -> None:
-    """Keep the numbers that the solutions quote."""
+    """Save the numbers that the solutions quote."""
     save_value("robots-curve-least-index", least_index_above(16, 0.1, 2))

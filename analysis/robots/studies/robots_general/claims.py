@@ -1,4 +1,4 @@
-"""What the page `robots-general` says to the rows of the robot study."""
+"""Claims of the page `robots-general` on rows of the robot study."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Checks:
 
 
 def claims(found: Checks) -> list[Claim]:
-    """Return what the page says to the work that the draft announces."""
+    """Return the page\'s claims on the work that the draft announces."""
     return [
         claim(
             "D-fut-general",

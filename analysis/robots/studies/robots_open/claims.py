@@ -1,4 +1,4 @@
-"""What the page `robots-open` says to the rows of the robot study."""
+"""Claims of the page `robots-open` on rows of the robot study."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from analysis.report import Claim, claim
 
 
 def claims(checks: dict[str, bool], capacities: Sequence[int]) -> list[Claim]:
-    """Return what the page says to the question that the draft leaves to its readers."""
+    """Return the page\'s claims on the question that the draft leaves to its readers."""
     return [
         claim(
             "D-lem2-open",

@@ -1,4 +1,4 @@
-"""What the page `robots-static` says to the rows of the robot study."""
+"""Claims of the page `robots-static` on rows of the robot study."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ FAR, VAST = 1e12, 20_000
 
 
 def proposition_2(loads: dict[int, Floats]) -> list[Claim]:
-    """Return what the page says to section 2.2 and to (14), from the best loads by capacity."""
+    """Return the page\'s claims on section 2.2 and to (14), from the best loads by capacity."""
     rises = all((np.diff(loads[k]) > 0).all() for k in CAPACITIES)
     far = all(mm1k.optimal_load(FAR, k) > 0.9 * (FAR * k) ** (1 / (k + 1)) for k in (2, 5, 15))
     terms = [
@@ -297,7 +297,7 @@ def _chain_of_9() -> bool:
 
 
 def lemma_2(loads: dict[int, Floats]) -> list[Claim]:
-    """Return what the page says to section 2.3, from the best loads by capacity."""
+    """Return the page\'s claims on section 2.3, from the best loads by capacity."""
     small = WEIGHTS <= 1
     rises = all((loads[k + 1][small] > loads[k][small]).all() for k in range(2, LARGEST))
     turns = all(

@@ -1,4 +1,4 @@
-"""Formulas that the static section of the robot study prints, and the grid that they are held on.
+"""Formulas that the static section of the robot study prints, and the grid of their checks.
 
 All with mu = 1.
 """
@@ -59,5 +59,5 @@ def best_loads() -> dict[int, Floats]:
     }
 
 
-#: The grid in numbers, for what is said of it.
+#: The numbers of the grid, for the words of verdicts.
 GRID = {"grid": len(WEIGHTS), "largest": LARGEST}

@@ -1,4 +1,4 @@
-"""What the page `robots-tables` says to the rows of the robot study."""
+"""Claims of the page `robots-tables` on rows of the robot study."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from analysis.robots.studies.robots_tables.experiment import (
 
 
 def claims(found: Results) -> list[Claim]:
-    """Return what the page says to the cells of both tables, and to section 4."""
+    """Return the page\'s claims on the cells of both tables, and to section 4."""
     cells = [_cell(found, key, name) for key in found.rows for name in COLUMNS[key[0]]]
     return [*cells, *_section_4(found)]
 

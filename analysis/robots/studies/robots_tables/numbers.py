@@ -93,7 +93,7 @@ def save_cells(found: Results, *, document: bool) -> None:
 
 
 def save_predicates(found: Results) -> None:
-    """Keep what the page's sentences depend on."""
+    """Save what the page's sentences depend on."""
     capped = {key: row for key, row in found.rows.items() if key[0] == "t1"}
     free = [row for key, row in found.rows.items() if key[0] == "t2"]
     saving = savings(found)
