@@ -195,7 +195,7 @@ def _relative_reward(y: Floats, fading: Floats) -> Floats:
 
 
 def _whole_reward(sources: Sources, k: Floats, price: float, fading: Floats) -> Floats:
-    """Return r(k) = x_k - p Lambda T k, without cancellation while a page of that age is worth p."""
+    """Return r(k) = x_k - p Lambda T k, without cancellation while such a page is worth p."""
     y = sources.decay * k
     plain = sources.state_at_age(k) - price * sources.arrival_rate * sources.period * k
     return np.where(y < fading, sources.u_star * _relative_reward(y, fading), plain)
