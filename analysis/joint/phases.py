@@ -137,7 +137,9 @@ def _programme(
     rows = size * old.size
     # Pages of an age that are indexed are at most those crawled at that age or older.
     younger = (np.arange(old.size)[:, None] < parts * np.arange(1, ages + 1)).astype(float)
-    taken = sparse.block_diag([-step * rate * younger for rate in sources.arrival_rate])
+    taken = sparse.block_diag(
+        [sparse.coo_array(-step * rate * younger) for rate in sources.arrival_rate]
+    )
     used = sparse.kron(np.ones((1, rows)), sparse.eye(cells))
     once = sparse.kron(sparse.eye(size), np.arange(1, ages + 1)[None])
     limits = sparse.bmat(
