@@ -53,7 +53,11 @@ class JointModel:
             np.array(bandit.shape, dtype=np.int64), kernels, resets, self._active,
             _places(bandit.shape, bandit.budget), self._epoch_costs(), bandit.discount,
         )  # fmt: skip
-        self._ends = self._after_resets()
+        # The joint states in which an epoch can end: `budget` arms have just been reset.
+        fresh = np.zeros(bandit.shape)
+        for n, arm in enumerate(bandit.arms):
+            fresh += self._along(n, np.sign(arm.reset))
+        self._ends = np.flatnonzero(fresh >= bandit.budget)
 
     def _along(self, arm: int, values: Floats) -> Floats:
         shape = [1] * len(self.bandit.arms)
@@ -69,13 +73,6 @@ class JointModel:
             passive += self._along(n, arm.passive_cost)
         costs = np.stack([passive + sum(extra[n] for n in action) for action in self.actions])
         return (1 - self.bandit.discount) * costs.reshape(len(self.actions), -1)
-
-    def _after_resets(self) -> Ints:
-        """Return the joint states in which an epoch can end: `budget` arms have just been reset."""
-        fresh = np.zeros(self.bandit.shape)
-        for n, arm in enumerate(self.bandit.arms):
-            fresh += self._along(n, (arm.reset > 0).astype(np.float64))
-        return np.flatnonzero(fresh >= self.bandit.budget)
 
     def highest_actions(self, scores: Scores, *, lower_arms: bool = False) -> Bools:
         """Return where each action activates arms of the highest scores, (actions, *joint shape).

@@ -13,7 +13,6 @@ Source: the restart slides (2019), slides 18 to 20.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -92,11 +91,33 @@ def exact_costs(
     """
     for policy in policies:
         check_choice("policies", policy, tuple(EXACT))
-    evaluate = partial(
-        _exact_costs,
-        policies=tuple(policies), arms=arms, states=states, budgets=tuple(budgets),
-        identical=identical,
-    )  # fmt: skip
+
+    def evaluate(kernel: str, rng: np.random.Generator) -> list[dict[str, float]]:
+        drawn = tuple(slide_arms(kernel, arms, states, rng, identical=identical))
+        rows = []
+        for budget in budgets:
+            bandit = RestartBandit(drawn, budget, SLIDE_DISCOUNT)
+            scores = {score: score(bandit) for score in {EXACT[name][0] for name in policies}}
+            model = JointModel(bandit)
+            best = solve_joint(bandit, tolerance=TOLERANCE, model=model)
+            row = {"optimal": float(best.values.flat[0]), "bound": relaxed_bound(bandit)[0]}
+            residual = best.residual
+            for name in policies:
+                score, ties = EXACT[name]
+                found = evaluate_scores(
+                    bandit,
+                    scores[score],
+                    ties=ties,
+                    tolerance=TOLERANCE,
+                    initial_values=best.values,
+                    model=model,
+                )
+                row[name] = float(found.values.flat[0])
+                row[f"{name}_least"] = float((best.values / found.values).min())
+                residual = max(residual, found.residual)
+            rows.append({"budget": budget, **row, "residual": residual})
+        return rows
+
     return _frame(evaluate, kernels, seed, instances, jobs)
 
 
@@ -112,42 +133,6 @@ def _frame(
             for row in rows
         ]
     )
-
-
-def _exact_costs(
-    kernel: str,
-    rng: np.random.Generator,
-    *,
-    policies: tuple[str, ...],
-    arms: int,
-    states: int,
-    budgets: tuple[int, ...],
-    identical: bool,
-) -> list[dict[str, float]]:
-    drawn = tuple(slide_arms(kernel, arms, states, rng, identical=identical))
-    rows = []
-    for budget in budgets:
-        bandit = RestartBandit(drawn, budget, SLIDE_DISCOUNT)
-        scores = {score: score(bandit) for score in {EXACT[name][0] for name in policies}}
-        model = JointModel(bandit)
-        best = solve_joint(bandit, tolerance=TOLERANCE, model=model)
-        row = {"optimal": float(best.values.flat[0]), "bound": relaxed_bound(bandit)[0]}
-        residual = best.residual
-        for name in policies:
-            score, ties = EXACT[name]
-            found = evaluate_scores(
-                bandit,
-                scores[score],
-                ties=ties,
-                tolerance=TOLERANCE,
-                initial_values=best.values,
-                model=model,
-            )
-            row[name] = float(found.values.flat[0])
-            row[f"{name}_least"] = float((best.values / found.values).min())
-            residual = max(residual, found.residual)
-        rows.append({"budget": budget, **row, "residual": residual})
-    return rows
 
 
 def myopic_gaps(
@@ -191,11 +176,25 @@ def myopic_gaps(
     """
     for policy in policies:
         check_choice("policies", policy, tuple(SIMULATED))
-    evaluate = partial(
-        _gaps,
-        policies=tuple(policies), arms=tuple(arms), states=states, budgets=tuple(budgets),
-        paths=paths, epochs=epochs, control=control, identical=identical,
-    )  # fmt: skip
+
+    def evaluate(kernel: str, rng: np.random.Generator) -> list[dict[str, float]]:
+        drawn = tuple(slide_arms(kernel, max(arms), states, rng, identical=identical))
+        rows = []
+        for count, budget in product(arms, budgets):
+            bandit = RestartBandit(drawn[:count], budget, SLIDE_DISCOUNT)
+            scores = {name: SIMULATED[name](bandit) for name in policies}
+            bound, price = relaxed_bound(bandit)
+            counted_at = price if control else None
+            found = simulate(bandit, scores, paths=paths, epochs=epochs, rng=rng, price=counted_at)
+            eps = found.saving("index", "myopic")
+            costs = {name: found.mean(name).value for name in policies}
+            rows.append(
+                {"arms": count, "budget": budget, **costs, "eps": eps.value}
+                | {"low": eps.low, "high": eps.high}
+                | {"bound": bound, "gap": 100 * (costs["index"] / bound - 1)}
+            )
+        return rows
+
     return _frame(evaluate, kernels, seed, instances, jobs)
 
 
@@ -205,34 +204,3 @@ def fullest_bin(values: ArrayLike, width: float) -> int:
     ordered = np.sort(check_array("values", values).ravel())
     until = np.searchsorted(ordered, ordered + width, side="left")
     return int((until - np.arange(len(ordered))).max(initial=0))
-
-
-def _gaps(
-    kernel: str,
-    rng: np.random.Generator,
-    *,
-    policies: tuple[str, ...],
-    arms: tuple[int, ...],
-    states: int,
-    budgets: tuple[int, ...],
-    paths: int,
-    epochs: int,
-    control: bool,
-    identical: bool,
-) -> list[dict[str, float]]:
-    drawn = tuple(slide_arms(kernel, max(arms), states, rng, identical=identical))
-    rows = []
-    for count, budget in product(arms, budgets):
-        bandit = RestartBandit(drawn[:count], budget, SLIDE_DISCOUNT)
-        scores = {name: SIMULATED[name](bandit) for name in policies}
-        bound, price = relaxed_bound(bandit)
-        counted_at = price if control else None
-        found = simulate(bandit, scores, paths=paths, epochs=epochs, rng=rng, price=counted_at)
-        eps = found.saving("index", "myopic")
-        costs = {name: found.mean(name).value for name in policies}
-        rows.append(
-            {"arms": count, "budget": budget, **costs, "eps": eps.value}
-            | {"low": eps.low, "high": eps.high}
-            | {"bound": bound, "gap": 100 * (costs["index"] / bound - 1)}
-        )
-    return rows

@@ -80,7 +80,9 @@ class RobotControl(ControlledQueue):
         """
         check_choice("method", method, METHODS)
         max_iterations = check_integer("max_iterations", max_iterations, 1)
-        first = description.line_policy(*self.shape, self.service_rate / self.arrival_rate)
+        # A switching curve near most optima: K/2 where the load is 1, falling slowly.
+        spare = self.service_rate / self.arrival_rate - np.arange(self.robots)
+        first = self.curve_policy(0.5 * self.capacity + 0.3 * spare)
         found = None
         if method != "sparse":
             found = improvement.optimal_policy(self, first, max_iterations)
@@ -96,7 +98,8 @@ class RobotControl(ControlledQueue):
         else:
             gain, bias, policy, iterations = uniformised.solve(self, first, max_iterations)
             ran = "sparse"
-        residual = self.bellman_residual(gain, bias)
+        rates = self.departure_rates, self.arrival_rates
+        residual = description.optimality_residual(bias, gain, *rates, self.gamma)
         visit = self.gamma / self.arrival_rate  # what the longest visit to an empty queue costs
         scale = max(1.0, visit, float(np.abs(bias.ravel()[1:]).max())) * self.event_rate
         if not residual <= 1e-11 * scale:
@@ -141,11 +144,6 @@ class RobotControl(ControlledQueue):
             bias, ran = flat.reshape(self.shape), "sparse"
         residual = self._evaluation_residual(gain, bias.ravel(), departure, arrival)
         return self._described(gain, bias, down, up, 1, residual, ran)
-
-    def bellman_residual(self, gain: float, bias: Floats) -> float:
-        """Return the largest violation of the optimality equation, in the unit of the gain."""
-        rates = self.departure_rates, self.arrival_rates
-        return description.optimality_residual(bias, gain, *rates, self.gamma)
 
     def _evaluation_residual(
         self, gain: float, bias: Floats, departure: Ints, arrival: Ints

@@ -1,4 +1,4 @@
-"""What a policy of the controlled queue does (law, averages, residual), and first policies."""
+"""What a policy of the controlled queue does: its law, averages and residual."""
 
 from __future__ import annotations
 
@@ -116,15 +116,3 @@ def averages(law: Floats, recurs: Bools, width: int) -> tuple[float, float, floa
         if recurs[state]:
             fewest, most = min(fewest, r), max(most, r)
     return starvation, robots_when_full, robots, fewest, most
-
-
-@njit(cache=True)
-def line_policy(levels: int, width: int, balance: float) -> Bools:
-    """Return a switching curve near most optima: K/2 at load 1 (r = balance), falling slowly."""
-    policy = np.zeros((levels, width), dtype=np.bool_)
-    for r in range(width - 1):
-        height = 0.5 * (levels - 1) + 0.3 * (balance - r)
-        for q in range(levels):
-            policy[q, r] = q <= height
-    policy[0, 0] = True
-    return policy

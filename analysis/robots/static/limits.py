@@ -6,6 +6,7 @@ The robot study, section 2, Lemma 2 and Proposition 1, in the notation of `mm1k`
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 
 from scipy.optimize import brentq
 
@@ -61,11 +62,7 @@ def turning_capacity(gamma: float, service_rate: float = 1.0) -> int:
                 f"below {high}, got {gamma:.17g} for {service_rate:g}"
             )
         high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if falls(middle) else (middle, high)
-    return high
+    return bisect_left(range(high + 1), True, lo=max(2, high // 2), key=falls)
 
 
 def limiting_drift(gamma: float, service_rate: float = 1.0) -> float:

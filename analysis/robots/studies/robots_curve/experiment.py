@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from analysis.arrays import Floats
-from analysis.published import printed_rows
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl, without_cap
 from analysis.robots.curve import (
@@ -26,7 +25,7 @@ from analysis.robots.curve.instances import linear, optima, other_curves
 from analysis.robots.curve.statements import STATEMENTS, tally
 from analysis.robots.curve.values import CurveValues, curve_line, optimal_curve
 from analysis.robots.static.mm1k import optimal_robots
-from analysis.robots.studies.robots_tables.experiment import read_gamma
+from analysis.robots.studies.robots_tables.experiment import read_gamma, row_keys
 
 #: Three robots that share a line: lambda_r in the unit of mu. With K = 3 they need no curve.
 SHARED = [Fraction(0), Fraction(3), Fraction(31, 10), Fraction(16, 5)]
@@ -228,28 +227,10 @@ def index_rises(index: Floats) -> bool:
     return bool(along and (index[:-1, 1:] <= index[1:, :-1]).all())
 
 
-@dataclass(frozen=True)
-class TableWeight:
-    """Where the weight of one row of the draft's tables lies among the breakpoints."""
-
-    table: str
-    arrival_rate: str
-    capacity: int
-    robots: int
-    gamma: float
-    low: float
-    high: float
-    falls: int
-
-
 def table_weights() -> pd.DataFrame:
     """Return for each row of Tables 1 and 2 the breakpoints next to its weight (mu = 1)."""
-    stems = {id.rsplit("-", 1)[0] for id in printed_rows() if id.startswith(("D-t1-0", "D-t2-0"))}
-    keys = sorted(
-        (stem.split("-")[1:] for stem in stems), key=lambda key: [key[0], *map(float, key[1:])]
-    )
     rows = []
-    for table, rate_text, places, printed in keys:
+    for table, rate_text, places, printed in row_keys():
         capacity, lam = int(places), float(rate_text)
         gamma = read_gamma(printed, capacity, 1.0)
         if table == "t1":
@@ -261,17 +242,16 @@ def table_weights() -> pd.DataFrame:
             model, solution = without_cap(lam, 1.0, capacity, gamma)
         queue = ReducedQueue(model.robots, capacity)
         low, high = optimal_range(queue, solution.policy, 1.0, model.arrival_rates)
-        falls = int(-np.diff(solution.curve).min())
         rows.append(
-            TableWeight(table[1:], rate_text, capacity, model.robots, gamma, low, high, falls)
+            {
+                "table": table[1:],
+                "λ": rate_text,
+                "K": capacity,
+                "N": model.robots,
+                "γ": gamma,
+                "from": low,
+                "to": high,
+                "largest fall": int(-np.diff(solution.curve).min()),
+            }
         )
-    names = {
-        "arrival_rate": "λ",
-        "capacity": "K",
-        "robots": "N",
-        "gamma": "γ",
-        "low": "from",
-        "high": "to",
-        "falls": "largest fall",
-    }
-    return pd.DataFrame(rows).rename(columns=names)
+    return pd.DataFrame(rows)

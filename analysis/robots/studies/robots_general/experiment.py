@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -219,28 +220,23 @@ def under_control(
     return SimulatedCase(*model, policy=optimum.policy, **options)
 
 
-def simulated_cost(case: SimulatedCase, rng: np.random.Generator) -> float:
-    """Return the cost per unit of time over one run."""
-    run = simulate_queue(
-        case.robots,
-        case.arrival_rate,
-        case.capacity,
-        service_sampler(case.law, case.variation),
-        horizon=case.horizon,
-        warmup=case.warmup,
-        policy=case.policy,
-        rng=rng,
-    )
-    return run.cost(case.gamma)
-
-
 def simulate_all(cases: Sequence[SimulatedCase], replications: int, seed: int) -> pd.DataFrame:
     """Simulate each case several times, and set its mean beside the exact cost."""
     generators = np.random.default_rng(seed).spawn(len(cases))
-    runs = [
-        Estimate.of([simulated_cost(case, rng) for _ in range(replications)])
-        for case, rng in zip(cases, generators, strict=True)
-    ]
+    runs = []
+    for case, rng in zip(cases, generators, strict=True):
+        simulated = partial(
+            simulate_queue,
+            case.robots,
+            case.arrival_rate,
+            case.capacity,
+            service_sampler(case.law, case.variation),
+            horizon=case.horizon,
+            warmup=case.warmup,
+            policy=case.policy,
+            rng=rng,
+        )
+        runs.append(Estimate.of([simulated().cost(case.gamma) for _ in range(replications)]))
     return pd.DataFrame(
         {
             "indexing times": [case.law for case in cases],

@@ -36,25 +36,15 @@ def claims(wrong: dict[int, float], ratio: float) -> list[Claim]:
     """
     loads = best_loads()
     return [
-        *_context(),
+        *map(claim, ("D-meta", "D-intro-ref2", "D-assump", "D-eq1", "D-sections")),
+        claim("D-xref", False, basis="judged"),
+        claim("D-fut-redraw", True, basis="judged"),
         *_queue(),
         *_lemma_1(loads),
         *_proposition_1(wrong),
         *proposition_2(loads),
         *lemma_2(loads),
         *_figures(ratio),
-    ]
-
-
-def _context() -> list[Claim]:
-    return [
-        claim("D-meta"),
-        claim("D-intro-ref2"),
-        claim("D-assump"),
-        claim("D-eq1"),
-        claim("D-sections"),
-        claim("D-xref", False, basis="judged"),
-        claim("D-fut-redraw", True, basis="judged"),
     ]
 
 
