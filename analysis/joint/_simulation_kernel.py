@@ -32,15 +32,9 @@ def _priority(order: int, log_worth: float, rank: int, decay: float, now: float)
 
 @njit(cache=True)
 def _extreme(
-    order: int,
-    best: bool,
-    log_worth: Floats,
-    rank: Ints,
-    head: Ints,
-    count: Ints,
-    decay: Floats,
+    order: int, best: bool, log_worth: Floats, rank: Ints, head: Ints, count: Ints, decay: Floats,
     now: float,
-) -> int:
+) -> int:  # fmt: skip
     """Return the source of the page taken next (or last, unless `best`), -1 if there is none."""
     found, at = -1, 0.0
     size = log_worth.shape[1]
@@ -103,26 +97,11 @@ def _choose(
 
 @njit(cache=True)
 def play(
-    births: Floats,
-    starts: Ints,
-    completions: Floats,
-    period: float,
-    warm_up: int,
-    epochs: int,
-    decay: Floats,
-    first_log_worth: Floats,
-    queues: Ints,
-    index: Floats,
-    window: Floats,
-    stop: int,
-    budget: int,
-    places: int,
-    order: int,
-    preempt: bool,
-    push_out: bool,
-    totals: Floats,
+    births: Floats, starts: Ints, completions: Floats, period: float, warm_up: int, epochs: int,
+    decay: Floats, first_log_worth: Floats, queues: Ints, index: Floats, window: Floats, stop: int,
+    budget: int, places: int, order: int, preempt: bool, push_out: bool, totals: Floats,
     crawls: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """Simulate epochs; add reward, indexed, lost, queue and idle completions to `totals`."""
     sources = decay.size
     size = places + 1

@@ -253,26 +253,12 @@ def simulate_engine(
         log_worth = np.log(sources.mean_utility)
     totals, crawls = np.zeros(5), np.zeros(len(sources))
     play(
-        np.concatenate(times[:-1]),
-        np.cumsum([0, *map(len, times[:-1])]),
-        times[-1],
-        sources.period,
-        warm_up,
-        epochs,
-        sources.decay_rate,
-        log_worth,
-        policy.queues,
-        policy.index,
-        policy.window,
-        policy.stop,
-        budget,
-        engine.places,
-        Order[order.upper()].value,
-        check_truth("preempt", preempt),
-        check_truth("push_out", push_out) and order != "first",
-        totals,
-        crawls,
-    )
+        np.concatenate(times[:-1]), np.cumsum([0, *map(len, times[:-1])]), times[-1],
+        sources.period, warm_up, epochs, sources.decay_rate, log_worth,
+        policy.queues, policy.index, policy.window, policy.stop, budget, engine.places,
+        Order[order.upper()].value, check_truth("preempt", preempt),
+        check_truth("push_out", push_out) and order != "first", totals, crawls,
+    )  # fmt: skip
     earned, indexed, lost, queue, idle = totals
     return JointRun(
         average_reward=float(earned / horizon),

@@ -19,7 +19,7 @@ from analysis.robots import FleetControl, GeneralQueue, RobotControl, RobotKind
 from analysis.robots.controlled.uniformised import uniformised
 from analysis.robots.general import laws
 from analysis.robots.printed.fullchain import full_chain, state_space
-from analysis.robots.printed.references import every_reference
+from analysis.robots.printed.relative import every_reference
 from analysis.robots.static import theory
 from tests.families.table import slow
 from tests.robots.high_precision import relative_excess

@@ -1,4 +1,4 @@
-"""What the pages of this part share: the slides' axes."""
+"""What the pages of this part share: the slides' axes, and the columns that name a system."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ import numpy as np
 
 from analysis.arrays import Floats
 from analysis.published import printed_rows
+
+SYSTEM = {
+    "kernel": "generator of the kernels",
+    "instance": "number of the system among those of its generator",
+    "arms": "arms of the system, n",
+    "budget": "arms active at each epoch, m",
+}
 
 
 def printed_ticks(row: str) -> Floats:

@@ -51,14 +51,9 @@ def cost_rate(state: int, serving: Floats, bringing: Floats, gamma: float) -> fl
 
 @njit(cache=True)
 def censor(
-    order: Ints,
-    departure: Ints,
-    arrival: Ints,
-    cut: Ints,
-    serving: Floats,
-    bringing: Floats,
+    order: Ints, departure: Ints, arrival: Ints, cut: Ints, serving: Floats, bringing: Floats,
     gamma: float,
-) -> tuple[Floats, Floats, Floats]:
+) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Return the chain censored on the cut: transition matrix, costs and times between visits.
 
     The weights of a state are nonzero on a window of the cut only, and are kept, in a row of
@@ -145,16 +140,9 @@ def censor(
 
 @njit(cache=True)
 def spread(
-    order: Ints,
-    departure: Ints,
-    arrival: Ints,
-    cut: Ints,
-    serving: Floats,
-    bringing: Floats,
-    gamma: float,
-    gain: float,
-    at_cut: tuple[Floats, Floats, Floats],
-) -> tuple[Floats, Floats, Floats]:
+    order: Ints, departure: Ints, arrival: Ints, cut: Ints, serving: Floats, bringing: Floats,
+    gamma: float, gain: float, at_cut: tuple[Floats, Floats, Floats],
+) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Return cost, time and bias of every state from those on the cut (nan at (0, 0))."""
     states = cut.size
     cost, time, bias = np.empty(states), np.empty(states), np.empty(states)

@@ -29,14 +29,9 @@ def _reachable(start: int, departure: Ints, arrival: Ints) -> Bools:
 
 @njit(cache=True)
 def _pass_on(
-    order: Ints,
-    departure: Ints,
-    arrival: Ints,
-    cut: Ints,
-    at_cut: Floats,
-    serving: Floats,
+    order: Ints, departure: Ints, arrival: Ints, cut: Ints, at_cut: Floats, serving: Floats,
     bringing: Floats,
-) -> Floats:
+) -> Floats:  # fmt: skip
     """Return the stationary law of all states from the visits to the cut."""
     visits = np.zeros(cut.size)
     law = np.zeros(cut.size)

@@ -33,10 +33,6 @@ class RobotKind:
     >>> from analysis.robots import RobotKind
     >>> RobotKind(arrival_rate=0.5, available=3)
     RobotKind(arrival_rate=0.5, available=3, running_cost=0.0)
-    >>> RobotKind(arrival_rate=0.5, available=0)
-    Traceback (most recent call last):
-        ...
-    ValueError: available must be an integer of at least 1, got 0
     """
 
     arrival_rate: float

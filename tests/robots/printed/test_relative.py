@@ -5,7 +5,7 @@ import pytest
 
 from analysis.results import NotConverged
 from analysis.robots import RobotControl, proposition_4
-from analysis.robots.printed.references import every_reference
+from analysis.robots.printed.relative import every_reference
 
 
 def figure(gamma: float) -> RobotControl:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.report import save_data, save_table, save_value, save_values
-from analysis.restarts.studies.numbers import SYSTEM
+from analysis.restarts.studies.experiment import SYSTEM
 from analysis.restarts.studies.restart_myopic.experiment import DEARER, losses_of_the_index
 
 

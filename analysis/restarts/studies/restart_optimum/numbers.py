@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis.published import printed_number
 from analysis.report import save_data, save_table, save_values
-from analysis.restarts.studies.numbers import SYSTEM
+from analysis.restarts.studies.experiment import SYSTEM
 
 #: Difference of two ratios, in %, that counts as rounding.
 ROUNDING = 1e-4

@@ -17,8 +17,13 @@ from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl
 from analysis.robots.controlled.result import ControlSolution
 from analysis.robots.printed.fullchain import MISPRINTS, FullChain, full_chain
-from analysis.robots.printed.references import ReferenceRuns, every_reference
-from analysis.robots.printed.relative import TOLERANCE, PrintedRun, proposition_4
+from analysis.robots.printed.relative import (
+    TOLERANCE,
+    PrintedRun,
+    ReferenceRuns,
+    every_reference,
+    proposition_4,
+)
 
 #: Steps tau at which the number of updates is compared.
 STEPS = (0.5, 0.8, 0.9, 0.99, 0.99999)
