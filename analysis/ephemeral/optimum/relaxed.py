@@ -98,8 +98,8 @@ def _due_ages(subsidy: float, limit: Floats, decay: Floats, low: Floats, high: F
 def due_ages(sources: Sources, subsidy: float) -> Floats:
     """Return the age at which each source is crawled in its own problem, under a subsidy.
 
-    It is the first age whose Whittle index is at least the subsidy (not negative, for each unit of
-    cost not spent), ``inf`` where there is none; shape (N,).
+    It is the first age whose Whittle index is at least the subsidy, ``inf`` where there is none;
+    shape (N,). The subsidy is for each unit of cost not spent; ValueError if it is negative.
     """
     check_kind("sources", sources, Sources)
     subsidy = check_number("subsidy", subsidy, 0)

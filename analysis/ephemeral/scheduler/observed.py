@@ -39,6 +39,8 @@ SAFETY = 1.0 + 1e-6
 class ObservedScheduler:
     """Crawl in order of the Whittle index of the observed content.
 
+    ValueError if an argument is out of range.
+
     Parameters
     ----------
     sources : Sources

@@ -81,13 +81,13 @@ def of_dual_descent() -> dict[str, float]:
         for name, power in powers.items()
     }
     every, tenth = (price_sent_seldom(four, 2.0, 4_000, often) for often in (1, 10))
-    dear = replace(four, cost=np.array([2.0, 1.0, 1.5, 1.0]))
+    costly = replace(four, cost=np.array([2.0, 1.0, 1.5, 1.0]))
     return far | {
         "solution-every": float(every[0][2_000:].std()),
         "solution-tenth": float(tenth[0][2_000:].std()),
         "solution-tenth-spent": float(tenth[1][2_000:].mean()),
-        "solution-costs-price": float(dual_descent(dear, 2.5, 20_000).subsidy[-1]),
-        "solution-costs-multiplier": relaxed_problem(dear, 2.5).subsidy,
+        "solution-costs-price": float(dual_descent(costly, 2.5, 20_000).subsidy[-1]),
+        "solution-costs-multiplier": relaxed_problem(costly, 2.5).subsidy,
     }
 
 
@@ -211,9 +211,9 @@ def of_costs_and_budgets() -> dict[str, float]:
     is crawled whenever that is allowed (``allowed-60``, ...) and by its index (``ranked-60``,
     ...), and without it (``without``).
     """
-    dear = replace(four_sources(), cost=np.array([6.0, 1.0, 1.0, 1.0]))
+    costly = replace(four_sources(), cost=np.array([6.0, 1.0, 1.0, 1.0]))
     found = {
-        f"solution-{fill}": float(simulate_costs(dear, fill, 6.0).frequency[0])
+        f"solution-{fill}": float(simulate_costs(costly, fill, 6.0).frequency[0])
         for fill in ("index", "value")
     }
     for brings in (60, 120, 150):

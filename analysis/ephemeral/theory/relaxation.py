@@ -111,7 +111,7 @@ class RelaxationChecks:
     # For M = 2 and costs of 2: the minimum of the dual function without the costs, and the
     # optimum of the linear programme.
     costless: float
-    dear: float
+    costly: float
     # Sum of the gains of N one-source problems at that multiplier, by policy iteration, less the
     # subsidies that the budget does not pay.
     split: float
@@ -140,10 +140,10 @@ def relaxation_checks(
         limit * gain_by_solver(float(decay), cost * price / limit)
         for decay, limit, cost in zip(sources.decay, sources.u_star, sources.cost, strict=True)
     ]
-    dear = replace(sources, cost=np.full(len(sources), 2.0))
+    costly = replace(sources, cost=np.full(len(sources), 2.0))
     return RelaxationChecks(
         spent=spent,
-        exact=len(exact_sets(dear, 1.0)),
+        exact=len(exact_sets(costly, 1.0)),
         broken=len(exact_sets(sources, 1.5)),
         ordered=ordered,
         average={m: float(s.frequency @ sources.cost) for m, s in solved.items()},
@@ -151,7 +151,7 @@ def relaxation_checks(
         plus=dual_value(sources, 2, price),
         minus=dual_value(sources, 2, -price),
         costless=occupation_optimum(replace(sources, cost=np.ones(len(sources))), 2),
-        dear=occupation_optimum(dear, 2),
+        costly=occupation_optimum(costly, 2),
         split=float(sum(gains) + price * (2 - sources.cost.sum())),
         duality=worst_duality_gap(sets, rng),
         sets=sets,

@@ -89,7 +89,7 @@ def _changed(
 ) -> Timetable:
     """Return other entries for other sources, with their reward and the bound at the price."""
     if table.hosts is not None:
-        raise ValueError("sources of a timetable with hosts are changed by a new timetable")
+        raise ValueError("a timetable with hosts cannot change its sources: make a new one")
     least, most = limits
     return replace(
         table, sources=sources, source=source, gap=gap, phase=phase, channel=channel,

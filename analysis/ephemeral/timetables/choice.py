@@ -48,14 +48,13 @@ _PASSES = 40
 class Choice:
     """Gaps that fit in the budget: `gap`, shape (N,), on the `grid`, 0 for never.
 
-    Source number `shared`, if not -1, shares two neighbouring gaps and has `frequency` crawls per
-    epoch; its `gap` is the longer of the two. `average_reward` is per epoch.
+    Source number `shared`, if not -1, shares two neighbouring gaps; its `gap` is the longer of the
+    two. `average_reward` is per epoch.
     """
 
     grid: Grid
     gap: Ints
     shared: int
-    frequency: float
     average_reward: float
 
 
@@ -118,12 +117,8 @@ def _fits(places: Ints, budget: int, grid: Grid) -> bool:
 def _as_choice(sources: Sources, grid: Grid, places: Ints) -> Choice:
     """Return gaps at places of a grid as a `Choice` without a source that shares."""
     gap = np.append(grid.gaps, 0)[places]
-    return Choice(grid, gap, -1, 0.0, _reward(sources, gap))
-
-
-def _reward(sources: Sources, gap: Ints) -> float:
-    """Return the reward per epoch of constant gaps, 0 for never."""
-    return float((sources.state_at_age(gap) / np.maximum(gap, 1)).sum())
+    rates = sources.state_at_age(gap) / np.maximum(gap, 1)
+    return Choice(grid, gap, -1, float(rates.sum()))
 
 
 def _fill_exactly(sources: Sources, budget: int, grid: Grid, often: Ints, seldom: Ints) -> Choice:
@@ -159,7 +154,7 @@ def _fill_exactly(sources: Sources, budget: int, grid: Grid, often: Ints, seldom
     often_share = (frequency - 1 / longer) * longer
     rate = often_share * content[0] / (longer / 2) + (1 - often_share) * content[1] / longer
     reward = whole.average_reward - content[1] / longer + rate
-    return Choice(grid, whole.gap, shared, frequency, float(reward))
+    return Choice(grid, whole.gap, shared, float(reward))
 
 
 def _gain(sources: Sources, gaps: Ints, source: Ints, place: Ints) -> Floats:

@@ -87,7 +87,7 @@ def timetable(
     host_gap = check_integer("host_gap", host_gap, 1, 2**20 if hosts is not None else 1)
     if hosts is not None:
         if (limits[0] > 1).any() or np.isfinite(limits[1]).any() or odd_parts is not None:
-            raise ValueError("hosts take neither min_age and max_age nor odd_parts beside them")
+            raise ValueError("hosts must come without min_age, max_age and odd_parts")
         return _on_hosts(sources, budget, hosts, host_gap)
     relaxed = relaxed_problem(sources, budget, min_age=min_age, max_age=max_age)
     if odd_parts is not None:

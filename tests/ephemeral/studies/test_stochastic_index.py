@@ -61,7 +61,7 @@ def results():
     runs = content.reshape(-1, 100)
     played = discounted_reward(runs, alpha, level, 0.5 * u_star, subsidy, 0.9)
     value = float(np.interp(0.5 * u_star, source.state, discounted[0.9].values))
-    dear = random_source(replace(one, cost=[2.0]), 0, Utility(), points=150)
+    costly = random_source(replace(one, cost=[2.0]), 0, Utility(), points=150)
     arms = {250.0: one, 0.5: replace(one, arrival_rate=[0.5])}
     curves = {
         rate: [stochastic_index(some, 0, Utility(), tolerance=0.01)] for rate, some in arms.items()
@@ -73,10 +73,10 @@ def results():
     )
     return Results(
         source=source,
-        dear=dear,
+        costly=costly,
         subsidy=subsidy,
         average=average,
-        dear_average=average_random_value(dear, subsidy / 2),
+        costly_average=average_random_value(costly, subsidy / 2),
         raised=average_random_value(source, 1.1 * subsidy),
         solutions=solutions(source, subsidy, average.gain),
         discounted=discounted,
@@ -190,12 +190,12 @@ def test_every_computed_verdict_turns_on_a_falsified_model(monkeypatch):
             "a crawl at once from each content": (crawled_at_once(true),),
             "a subsidy that moves no value": (replace(true, raised=true.average),),
             "the term after a crawl restored": (with_the_term_after_a_crawl(true, monkeypatch),),
-            "unit cost": (replace(true, dear=source, dear_average=true.average),),
+            "unit cost": (replace(true, costly=source, costly_average=true.average),),
             "values of another subsidy": (
                 replace(
                     true,
                     average=average_random_value(source, 0.5 * subsidy),
-                    dear_average=average_random_value(true.dear, 0.2 * subsidy),
+                    costly_average=average_random_value(true.costly, 0.2 * subsidy),
                 ),
             ),
             "a crawl that collects the next epoch as well": (

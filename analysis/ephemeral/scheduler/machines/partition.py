@@ -114,6 +114,8 @@ class InProcess:
 class PartitionedScheduler:
     """The index policy on several machines.
 
+    ValueError if an argument is out of range, or costs differ and `exchange` is False.
+
     Parameters
     ----------
     sources : Sources

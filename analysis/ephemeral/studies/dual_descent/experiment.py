@@ -79,9 +79,9 @@ def second_half(sources: Sources, runs: Mapping[str, DualRun]) -> pd.DataFrame:
 def cases_of(sources: Sources) -> list[tuple[str, Sources, float]]:
     """Return the budgets on which the method is tried: 1 to 3 crawls, and one of unequal costs."""
     crawls = [(f"M = {m}", sources, float(m)) for m in range(1, min(3, len(sources)) + 1)]
-    dear = replace(sources, cost=np.where(np.arange(len(sources)) % 2 == 0, 1.0, 2.0))
-    budget = float(0.4 * dear.cost.sum())
-    return [*crawls, (f"{budget:g}, costs 1 and 2 in turn", dear, budget)]
+    costly = replace(sources, cost=np.where(np.arange(len(sources)) % 2 == 0, 1.0, 2.0))
+    budget = float(0.4 * costly.cost.sum())
+    return [*crawls, (f"{budget:g}, costs 1 and 2 in turn", costly, budget)]
 
 
 def distance(price: float, solution: RelaxedSolution) -> float:

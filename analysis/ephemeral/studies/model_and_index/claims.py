@@ -157,8 +157,8 @@ def _relaxation(found: Results) -> list[Claim]:
         claim(
             "A-s-eq7-cost",
             plus < ROUNDING,
-            condition=abs(relaxed.costless / relaxed.dear - 1) >= ROUNDING,
-            numbers={"lagrangian": relaxed.costless, "optimum": relaxed.dear},
+            condition=abs(relaxed.costless / relaxed.costly - 1) >= ROUNDING,
+            numbers={"lagrangian": relaxed.costless, "optimum": relaxed.costly},
         ),
         claim(
             "A-r-eq7-of-eq6",

@@ -72,12 +72,12 @@ def _average(found: Results) -> list[Claim]:
     solved = bool(solves.iloc[0])
     shifted = table["integral of V"].abs() > 1e-3 * source.mean
     others = bool((solves & shifted).iloc[1:].any())
-    right = crawled_by(found.dear, found.dear_average.bias, found.subsidy)
-    literal = crawled_by(found.dear, found.dear_average.bias, found.subsidy / found.dear.cost)
+    right = crawled_by(found.costly, found.costly_average.bias, found.subsidy)
+    literal = crawled_by(found.costly, found.costly_average.bias, found.subsidy / found.costly.cost)
     from_right, from_literal = (
-        found.dear.state[np.argmax(crawled)] for crawled in (right, literal)
+        found.costly.state[np.argmax(crawled)] for crawled in (right, literal)
     )
-    optimal = np.array_equal(right, found.dear_average.policy)
+    optimal = np.array_equal(right, found.costly_average.policy)
     edge = float(source.state[np.argmax(crawled_by(source, average.bias, found.subsidy))])
     best = best_threshold(found.busiest[0], found.subsidy)
     above = float(average.bias[-1] + average.gain - source.state[-1])
@@ -103,7 +103,7 @@ def _average(found: Results) -> list[Claim]:
             optimal,
             condition=not np.array_equal(right, literal),
             numbers={
-                "cost": found.dear.cost,
+                "cost": found.costly.cost,
                 "from_printed": from_literal,
                 "from_optimal": from_right,
             },

@@ -162,11 +162,11 @@ class Results:
 
     # Source 1 at unit cost, and at another cost.
     source: RandomSource
-    dear: RandomSource
-    subsidy: float  # lambda of the equations at unit cost; the dear source has the same C lambda
+    costly: RandomSource
+    subsidy: float  # lambda of the equations at unit cost; the costly source has the same C lambda
     # Solution of the corrected (21) for each of the two.
     average: AverageSolution
-    dear_average: AverageSolution
+    costly_average: AverageSolution
     raised: AverageSolution  # the same for source 1 at 1.1 times the subsidy
     solutions: pd.DataFrame  # rows of `printed_average`, the first at the optimal beta
     discounted: dict[float, DiscountedSolution]  # solution of (20) by discount
