@@ -94,15 +94,15 @@ def apply_operator(bias: Table, arrival_rate: Any, service_rate: Any, gamma: Any
 
     U(0, 0) is here the smaller of V(0, 0) and V(0, 1), the model without the forced start.
     """
-    extended, best = starting_values(bias, gamma / service_rate)
-    levels, width = bias.shape
-    image = np.empty_like(bias)
-    for q in range(levels):
-        for r in range(width):
-            value = service_rate * best[q, r] + arrival_rate * (width - 1 - r) * extended[q, r]
-            if r > 0:
-                value += arrival_rate * r * best[q + 2, r - 1]
-            image[q, r] = value
+    return _image(*starting_values(bias, gamma / service_rate), arrival_rate, service_rate)
+
+
+def _image(extended: Table, best: Table, arrival_rate: Any, service_rate: Any) -> Table:
+    """Return nu TV from V on 0..K+1 and U on -1..K+1."""
+    robots = extended.shape[1] - 1
+    active = np.arange(robots + 1).astype(extended.dtype)
+    image = service_rate * best[:-2] + arrival_rate * (robots - active) * extended[:-1]
+    image[:, 1:] += arrival_rate * active[1:] * best[2:, :-1]
     return image
 
 
@@ -154,14 +154,11 @@ def iterate_slacks(
     """
     scale = math.lcm(arrival_rate.denominator, service_rate.denominator, gamma.denominator)
     lam, mu, weight = (int(rate * scale) for rate in (arrival_rate, service_rate, gamma))
-    active = np.arange(robots + 1).astype(object)
     values = np.full((capacity + 1, robots + 1), 0, dtype=object)
     loss = mu
     least: dict[str, tuple[int, int]] = {}
     for _ in range(steps):
-        extended, best = starting_values(values, weight * loss // mu, loss)
-        values = mu * best[:-2] + lam * (robots - active) * extended[:-1]
-        values[:, 1:] += lam * active[1:] * best[2:, :-1]
+        values = _image(*starting_values(values, weight * loss // mu, loss), lam, mu)
         loss *= lam * robots + mu
         for name, slack in inequalities(values, weight * loss // mu, loss).items():
             known, unit = least.get(name, (slack, loss))
