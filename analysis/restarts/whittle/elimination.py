@@ -8,16 +8,14 @@ Adding a state s to S is one step of Gaussian elimination of A, with right-hand 
 
 where h = num(s)/pivot, g = den(s)/pivot after the steps before. The ratio num(s)/den(s) is the
 critical value nu(s) of the stopping problem u = min(0, r - nu + b P u): the cost per discounted
-epoch above which s is better left alone. The subsidy at which s ties is w(s) = nu(s) M - b L, and
-w grows with nu along the elimination at the rate M >= 1, which is why every restart arm is
-indexable. Pivots are sums of terms of one sign (Grassmann, Taksar and Heyman), so none cancels.
+epoch above which s is better left alone. The subsidy at which s ties is w(s) = nu(s) M - b L, and w
+grows with nu along the elimination at the rate M >= 1, which is why every restart arm is indexable.
+Pivots are sums of terms of one sign (Grassmann, Taksar and Heyman), so none cancels.
 
 Where cycles are long, M may be beyond 1e16 and all nu agree in every digit. What is eliminated is
 therefore the excess e(i) = num(i) - nu den(i) over the critical value nu reached so far: it does
 not change when a state is eliminated, and the next nu is higher by e(s)/den(s), with no difference
-of two gains. How far rounding moves the index depends on the arm alone. A bound that holds where M
-is small is checked first; elsewhere random errors are carried through the same elimination (Kenney
-and Laub 1994), and what they disturb too much is eliminated in ball arithmetic.
+of two gains. `rounding` says how far rounding moves the index, and what is done about it.
 
 Source: the restart slides (2019), slides 11 to 16. In the order of critical values it is the
 elimination that gives the Gittins index of -r (Sonin 2008, Nino-Mora 2007).

@@ -1,9 +1,10 @@
 """Eliminations that rounding disturbs: how much, and again in ball arithmetic.
 
-Random errors of the size of rounding are sown in every term and carried through the elimination:
-what reaches the index says how far rounding itself can have moved it (small-sample statistical
-condition estimation). An arm whose index is moved too far is eliminated in ball arithmetic, by the
-same steps, with as many bits as that takes.
+A bound on the error that holds where cycles are short is checked first. Elsewhere random errors of
+the size of rounding are added to every term and carried through the elimination: what reaches the
+index says how far rounding itself can have moved it (small-sample statistical condition
+estimation). An arm whose index is moved too far is eliminated in ball arithmetic, by the same
+steps, with as many bits as that takes.
 
 Reference: Kenney and Laub, Small-sample statistical condition estimates for general matrix
 functions (SIAM Journal on Scientific Computing 15, 1994); Johansson, Arb: efficient

@@ -1,4 +1,4 @@
-r"""The controlled queue: how many robots to keep active, given the backlog.
+"""The controlled queue: how many robots to keep active, given the backlog.
 
 The robot study, section 3.  An arriving robot is stopped and may be restarted at once; after a
 departure one more robot may be started.  Between events the state is (q, r), pages in the queue and
@@ -11,13 +11,10 @@ equation (24) on these post-decision states is
 with U(0, 0) = V(0, 1), the forced action of (17); theta is the cost per unit of time.  Both
 decisions minimise the same function, so that one table ``policy[q, r]`` serves both: q pages are
 left, r robots are active without the one in question; is it (re)started?  For robots that work each
-for itself the optimal table is a switching curve (`analysis.robots.curve`).  Policy iteration finds
-it with a handful of policies, fewer than a search among such curves would try.
+for itself the optimal table is a switching curve (`analysis.robots.curve`).
 
-`RobotControl.solve` runs the policy iteration of `improvement` with the exact evaluation of
-`censored`; where that would need a long dense system, or on request, the policy iteration of
-`analysis.mdp` on the same states.  The result says which.  The chain with the draft's own states
-and algorithm is in `analysis.robots.printed.relative`.
+`RobotControl.solve` runs the policy iteration of `improvement`; where that would need a long dense
+system, or on request, that of `analysis.mdp` on the same states.
 """
 
 from __future__ import annotations

@@ -124,24 +124,11 @@ def simulate_queue(
     policy: Bools | None = None,
     rng: np.random.Generator,
 ) -> SimulatedQueue:
-    """Simulate the queue of pages in Ciw, all robots active at first.
+    """Simulate the queue of pages in Ciw over a horizon, all robots active at first.
 
-    Parameters
-    ----------
-    robots : int
-        Available robots.
-    arrival_rate : float
-        Pages that an active robot brings per unit of time.
-    capacity : int
-        Places in the queue, at least 2.
-    service : callable
-        ``service(rng, size)`` draws indexing times.
-    horizon, warmup : float
-        Length of the run, and of the part at its start that is not counted.
-    policy : ndarray of bool, shape (capacity + 1, robots + 1), optional
-        Whether a robot is started when q pages are left and r are active; always by default.
-    rng : numpy.random.Generator
-        Source of all randomness.
+    The capacity is at least 2; ``service(rng, size)`` draws indexing times; what happens before the
+    end of the warm-up is not counted. `policy`, shape (capacity + 1, robots + 1), says whether a
+    robot is started when q pages are left and r are active; by default always.
     """
     robots, capacity = check_integer("robots", robots, 1), check_integer("capacity", capacity, 2)
     arrival_rate, horizon = positive("arrival_rate", arrival_rate), positive("horizon", horizon)
