@@ -230,7 +230,7 @@ def advance(
     age: Ints,
     last_crawl: Ints,
 ) -> float:
-    """Crawl the chosen sources and move all to the next epoch, in place; return what was earned.
+    """Crawl the chosen sources and move all to the next epoch, in place; return the reward.
 
     This is (19) of the report, with content dropped that will be more than M_i periods old.
     `content`, shape (horizon, N), is what the epochs bring, and `start` the content at epoch 0,

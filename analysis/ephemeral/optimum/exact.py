@@ -88,7 +88,7 @@ class Optimum:
 
     @property
     def gap(self) -> float:
-        """What is left between the two bounds: 0 up to rounding, or within the tolerance."""
+        """Difference of the two bounds: 0 up to rounding, or within the tolerance."""
         return self.upper - self.average_reward
 
 

@@ -42,10 +42,10 @@ _DRAWS = 8000  # lattice points that contents are drawn from
 
 @dataclass(frozen=True)
 class ReplicaRun:
-    """What the index policy earns on many copies.
+    """Reward of the index policy on many copies.
 
     `average_reward` is per epoch and copy, over one exact `period` in epochs, if that is not 0.
-    `relaxed_reward` is what the relaxed policy earns per epoch and copy on the same content, less
+    `relaxed_reward` is that of the relaxed policy per epoch and copy on the same content, less
     the subsidy for each crawl above the budget; ``nan`` if it was not played.
     """
 

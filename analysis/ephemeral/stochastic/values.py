@@ -69,7 +69,7 @@ class RandomSource:
 def random_source(
     sources: Sources, arm: int, utility: Utility, *, points: int = 400, reach: float = 8.0
 ) -> RandomSource:
-    """Put source number `arm` on a lattice of at least 20 points.
+    """Return source number `arm` on a lattice of at least 20 points.
 
     The utility has a finite second moment; the lattice ends `reach` standard deviations of a never
     crawled source above u*. ValueError names the argument, its value and the allowed range.

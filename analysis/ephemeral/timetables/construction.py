@@ -39,7 +39,7 @@ def timetable(
     hosts: Sequence[Hashable] | None = None,
     host_gap: int = 1,
 ) -> Timetable:
-    """Choose gaps and phases for all sources, and bound what any policy can earn more.
+    """Choose gaps and phases for all sources, and bound the reward of every policy.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ Ints = NDArray[np.int64]
 @brief
 @dataclass(frozen=True, eq=False)
 class Timetable:
-    """Which source is crawled at which epoch, for ever, and what no policy can earn more than.
+    """The sources crawled at each epoch, for ever, and a bound on the reward of every policy.
 
     Each entry is due at the epochs t with t = phase modulo gap. A source has one entry, or none if
     it is never crawled; at most one source (with hosts, one of each host) has several, whose epochs

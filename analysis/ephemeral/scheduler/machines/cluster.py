@@ -165,7 +165,7 @@ class Actors:
 
 
 class ClusterMachines(Actors):
-    """Parts that are actors on the workers of a cluster; `losses` are those with dead workers."""
+    """Parts that are actors on the workers of a cluster; `losses` are in order."""
 
     def __init__(self, cluster: Cluster, paths: list[Path]) -> None:
         self._cluster, self._paths = cluster, paths
