@@ -65,7 +65,7 @@ def check_states(name: str, value: ArrayLike, states: int) -> Floats:
 @brief
 @dataclass(frozen=True, eq=False)
 class RestartArm:
-    """A restart arm, validated once.
+    """A restart arm (slide 4), validated once.
 
     Parameters
     ----------
@@ -81,10 +81,6 @@ class RestartArm:
     ------
     ValueError
         If an array has the wrong size, a row is not a distribution or a cost is not finite.
-
-    Notes
-    -----
-    Source: the restart slides, slide 4.
 
     Examples
     --------

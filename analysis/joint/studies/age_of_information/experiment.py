@@ -147,25 +147,17 @@ def table(loads: list[float], decay: float, time: float, runs: int, seed: int) -
             seeds = [[seed, place, int(1e6 * load), run] for run in range(runs)]
             rngs = [np.random.default_rng(one) for one in seeds]
             pages = int(time * load) + 10
-            age = Estimate.of([simulated_age(load, discipline, pages, rng) for rng in rngs])
-            worth = Estimate.of(
-                [simulated_worth(load, decay, discipline, time, rng) for rng in rngs]
-            )
-            rows.append(
-                {
-                    "discipline": discipline,
-                    "load": load,
-                    "age": mean_age(load, discipline),
-                    "age simulated": age.value,
-                    "age low": age.low,
-                    "age high": age.high,
-                    "worth": mean_worth(load, decay, discipline),
-                    "worth simulated": worth.value,
-                    "worth low": worth.low,
-                    "worth high": worth.high,
-                }
-            )
-    return pd.DataFrame(rows)
+            ages = [simulated_age(load, discipline, pages, rng) for rng in rngs]
+            worths = [simulated_worth(load, decay, discipline, time, rng) for rng in rngs]
+            exact = mean_age(load, discipline), mean_worth(load, decay, discipline)
+            row: list[object] = [discipline, load]
+            for value, runs_of in zip(exact, (ages, worths), strict=True):
+                found = Estimate.of(runs_of)
+                row += [value, found.value, found.low, found.high]
+            rows.append(row)
+    parts = ("", " simulated", " low", " high")
+    names = [name + part for name in ("age", "worth") for part in parts]
+    return pd.DataFrame(rows, columns=["discipline", "load", *names])
 
 
 def shared(loads: list[float], share: float, time: float, runs: int, seed: int) -> pd.DataFrame:

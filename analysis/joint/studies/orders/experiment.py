@@ -66,30 +66,13 @@ def rewards(
         table = queued_index(sources, engine, index, price=cost, fresh=cost > 0, ages=AGES)
         for order in orders:
             for run in range(plan.replications):
-                found = simulate_engine(
-                    sources,
-                    engine,
-                    table,
-                    budget,
-                    plan.horizon,
-                    warm_up=plan.warm_up,
-                    rng=np.random.default_rng([plan.seed, run]),
-                    **ORDERS[order],
-                )
-                rows.append(
-                    {
-                        "policy": policy,
-                        "order": order,
-                        "places": engine.places,
-                        "run": run,
-                        "reward": found.average_reward,
-                        "indexed": found.indexed,
-                        "lost": found.lost,
-                        "queue": found.queue,
-                        "idle": found.idle,
-                    }
-                )
-    return pd.DataFrame(rows)
+                rng = np.random.default_rng([plan.seed, run])
+                options = ORDERS[order] | {"warm_up": plan.warm_up, "rng": rng}
+                found = simulate_engine(sources, engine, table, budget, plan.horizon, **options)
+                means = found.average_reward, found.indexed, found.lost, found.queue, found.idle
+                rows.append((policy, order, engine.places, run, *means))
+    names = ["policy", "order", "places", "run", "reward", "indexed", "lost", "queue", "idle"]
+    return pd.DataFrame(rows, columns=names)
 
 
 def by_places(

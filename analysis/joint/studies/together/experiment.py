@@ -175,18 +175,11 @@ def by_order(sources: Sources, engine: Engine, robots: int, trial: Trial) -> pd.
         price, policy = aware(sources, engine, policies, robots, order, trial)
         runs = played(sources, engine, policy, robots, order, trial)
         found = Estimate.of([run.average_reward for run in runs])
-        rows.append(
-            {
-                "order": order,
-                "reward": found.value,
-                "low": found.low,
-                "high": found.high,
-                "price": price,
-                "lost": float(np.mean([run.lost for run in runs])),
-                "queue": float(np.mean([run.queue for run in runs])),
-            }
-        )
-    return pd.DataFrame(rows)
+        lost = float(np.mean([run.lost for run in runs]))
+        queue = float(np.mean([run.queue for run in runs]))
+        rows.append((order, found.value, found.low, found.high, price, lost, queue))
+    names = ["order", "reward", "low", "high", "price", "lost", "queue"]
+    return pd.DataFrame(rows, columns=names)
 
 
 def plan(sources: Sources, engine: Engine, robots: int, order: str, trial: Trial) -> pd.DataFrame:

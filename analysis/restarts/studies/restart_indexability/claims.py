@@ -40,29 +40,16 @@ def claims(
     first = grid[passive.argmax(axis=0)]
     within = (first >= indices[0] - AGREE) & (first <= indices[0] + np.diff(grid).max())
     counts, never = _wrong_sets(readings)
+    proof, checked = "thm-restart-indexable", {"arms": len(certificates), "certified": certified}
+    grows = bool((passive[1:] >= passive[:-1]).all())
+    rises = bool((np.diff(printed, axis=1) > 0).all())
     return [
-        claim(
-            "C-exists", worst < AGREE, proof="thm-restart-indexable", numbers={"arms": len(roots)}
-        ),
-        claim(
-            "C-thm-indexable",
-            certified == len(certificates),
-            proof="thm-restart-indexable",
-            numbers={"certified": certified, "arms": len(certificates)},
-        ),
-        claim(
-            "C-def-indexable",
-            bool((passive[1:] >= passive[:-1]).all()),
-            numbers={"subsidies": len(grid)},
-        ),
+        claim("C-exists", worst < AGREE, proof=proof, numbers={"arms": len(roots)}),
+        claim("C-thm-indexable", certified == len(certificates), proof=proof, numbers=checked),
+        claim("C-def-indexable", grows, numbers={"subsidies": len(grid)}),
         claim("C-def-index", bool(within.all())),
         claim("C-lem-Pi", never, numbers=counts),
-        claim(
-            "C-lem-W",
-            bool((np.diff(printed, axis=1) > 0).all()),
-            proof="thm-restart-indexable",
-            numbers={"arms": len(levels)},
-        ),
+        claim("C-lem-W", rises, proof=proof, numbers={"arms": len(levels)}),
         claim("C-w-formula", never, numbers=counts),
         claim("C-noframework"),
         claim("C-inefficient"),

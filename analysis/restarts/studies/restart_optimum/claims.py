@@ -74,17 +74,10 @@ def _slide_18(
 def _range(systems: pd.DataFrame, instances: int) -> list[Claim]:
     least = systems.groupby("kernel", sort=False).alpha.min()
     greatest = systems.groupby(["kernel", "budget"], sort=False)[["alpha", "alpha_worst"]].max()
+    ends = {"worst_ties": systems.alpha_worst.min(), "best_ties": systems.alpha_best.min()}
+    ends |= {"instances": instances, "least": least.to_dict()}
     return [
-        claim(
-            "C-e12-lo",
-            systems.alpha.min(),
-            numbers={
-                "instances": instances,
-                "least": least.to_dict(),
-                "worst_ties": systems.alpha_worst.min(),
-                "best_ties": systems.alpha_best.min(),
-            },
-        ),
+        claim("C-e12-lo", systems.alpha.min(), numbers=ends),
         claim("C-e12-hi", systems.alpha.max(), alternatives=greatest.to_numpy().ravel()),
     ]
 

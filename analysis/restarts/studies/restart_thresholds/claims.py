@@ -40,6 +40,9 @@ def claims(
     ratio, closed, root = skipped
     there = {"states": int(defined.sum()), "arms": len(roots), "closed": closed[1], "root": root[1]}
     index = visited and bool(np.isnan(ratio[1])) and _near(closed, root)
+    climbs = bool((np.diff(best, axis=1) >= 0).all())
+    thresholds = {"optimal": sum(by_condition), "arms": len(by_condition)}
+    thresholds |= {"optimal_without": sum(by_chance), "arms_without": len(by_chance)}
     inside = meets[0, 1] <= meets[0, 2] <= meets[1, 2] <= meets[1, 3] <= meets[2, 3]
     return [
         *(
@@ -56,23 +59,8 @@ def claims(
             numbers=several,
         ),
         claim("C-thm-N", _near(printed_n, c.activity), proof="thm-restart-cycle", numbers=several),
-        claim(
-            "C-threshold",
-            all(by_condition),
-            proof="cor-restart-monotone",
-            numbers={
-                "optimal": sum(by_condition),
-                "arms": len(by_condition),
-                "optimal_without": sum(by_chance),
-                "arms_without": len(by_chance),
-            },
-        ),
-        claim(
-            "C-lem-klambda",
-            bool((np.diff(best, axis=1) >= 0).all()),
-            proof="prop-restart-klambda",
-            numbers={"arms": len(best)},
-        ),
+        claim("C-threshold", all(by_condition), proof="cor-restart-monotone", numbers=thresholds),
+        claim("C-lem-klambda", climbs, proof="prop-restart-klambda", numbers={"arms": len(best)}),
         claim("C-thm-w", index, proof="thm-restart-threshold", numbers=there),
         claim("C-concl-closed", index, proof="thm-restart-threshold", numbers=there),
         claim("C-fig-klambda", figure="restart-thresholds-step"),

@@ -197,32 +197,16 @@ def _misprints(found: Process) -> list[Claim]:
     busy = (1, model.robots)
     left = transition(model, (*busy, 2), 0).get((*busy, 2), 0.0)
     said = printed_fictitious(model, *busy)
+    lines, gain = found.printed, {"gain": found.gain}
+    fictitious = {"robots": model.robots, "said": said, "left": left}
+    nineteen = gain | {"second": lines["19.2"], "third": lines["19.3"]}
+    twenty = gain | {"third": lines["20.3"], "leaves": found.leaves or "none"}
+    both = harmless("19.2") and harmless("19.3")
+    none = harmless("20.3") and not found.leaves
     return [
-        claim(
-            "D-fict",
-            bool(np.isclose(said, left)),
-            numbers={"robots": model.robots, "said": said, "left": left},
-        ),
-        claim(
-            "D-eq19",
-            harmless("19.2") and harmless("19.3"),
-            outcome=law("19.3"),
-            numbers={
-                "second": found.printed["19.2"],
-                "gain": found.gain,
-                "third": found.printed["19.3"],
-            },
-        ),
-        claim(
-            "D-eq20",
-            harmless("20.3") and (not found.leaves),
-            outcome=law("20.3"),
-            numbers={
-                "third": found.printed["20.3"],
-                "gain": found.gain,
-                "leaves": found.leaves or "none",
-            },
-        ),
+        claim("D-fict", bool(np.isclose(said, left)), numbers=fictitious),
+        claim("D-eq19", both, outcome=law("19.3"), numbers=nineteen),
+        claim("D-eq20", none, outcome=law("20.3"), numbers=twenty),
     ]
 
 
@@ -261,35 +245,25 @@ def _lemma_4(found: Process, policies: PolicyCosts) -> list[Claim]:
     missed -= reached_by(chain, (1, 0, 0), topward)
     restart = {state: int(state[0] > 0 and state[2] == 1) for state in chain.states}
     trapped = reached_by(chain, (0, 1, 1), restart)
-    several = bool((policies.classes > 1).any())
-    most = int(policies.classes.max())
+    several = policies.classes > 1
+    classes = {"policies": len(policies.costs), "more_classes": int(several.sum())}
+    classes |= {"most": int(policies.classes.max()), "outside": len(outside)}
+    classes |= {"top": top, "capacity": model.capacity}
+    never = sorted(level_two - entered)
+    example = {"never_entered": never, "entered": len(level_two & entered)}
+    fits = all(x[2] == 2 and x[0] > 0 for x in never)
     return [
         claim(
             "D-example-N2",
-            {x for x in level_two - entered if x[2] != 2 or x[0] == 0} == set(),
-            condition=bool(level_two - entered),
-            numbers={
-                "never_entered": sorted(level_two - entered),
-                "entered": len(level_two & entered),
-                "states": len(level_two),
-            },
+            fits,
+            condition=bool(never),
+            numbers=example | {"states": len(level_two)},
         ),
-        claim(
-            "D-multichain",
-            several and (not outside),
-            numbers={
-                "policies": len(policies.costs),
-                "more_classes": int((policies.classes > 1).sum()),
-                "most": most,
-                "outside": len(outside),
-                "top": top,
-                "capacity": model.capacity,
-            },
-        ),
+        claim("D-multichain", bool(several.any()) and not outside, numbers=classes),
         claim("D-lem4", not outside, numbers={"states": sorted(outside)}),
         claim(
             "D-lem4-1",
-            all((q >= 1 and s == 2 for q, _, s in at_top)),
+            all(q >= 1 and s == 2 for q, _, s in at_top),
             condition=bool(at_top),
             numbers={"at_top": sorted(at_top)},
         ),

@@ -71,22 +71,16 @@ def _queue() -> list[Claim]:
     at_one = [mm1k.static_cost(1.0, g, k) * (k + 1) / (g + 1) for g in WEIGHTS for k in CAPACITIES]
     exact = {k: theory.static_identities(k) for k in (2, 3, 5, 8)}
     closed = np.allclose(mm1k.static_cost(loads, 0.3, 5), pasta, rtol=1e-10)
+    capacities = {"capacities": len(CAPACITIES)}
+    third = {"weighted": weighted[2], "cost": costs[2]}
     return [
-        claim(
-            "D-intro-tradeoff",
-            down and up,
-            numbers={"loads": len(LOADS), "capacities": len(CAPACITIES)},
-        ),
+        claim("D-intro-tradeoff", down and up, numbers=capacities | {"loads": len(LOADS)}),
         claim("D-eq2", bool(np.allclose(pasta, counted, rtol=1e-11))),
-        claim("D-eq3", laws, numbers={"capacities": len(CAPACITIES)}),
+        claim("D-eq3", laws, numbers=capacities),
         claim("D-eq4", closed and all(found["(4)"] for found in exact.values())),
         claim("D-rho1", bool(np.allclose(at_one, 1.0, rtol=1e-13))),
         *(
-            claim(
-                row,
-                bool(np.allclose(weighted, costs)),
-                numbers={"weighted": weighted[2], "cost": costs[2]},
-            )
+            claim(row, bool(np.allclose(weighted, costs)), numbers=third)
             for row in ("D-concl-cost", "D-intro-cost")
         ),
         *(
@@ -219,34 +213,23 @@ def proposition_2(loads: dict[int, Floats]) -> list[Claim]:
     fourteen = printed_14(mm1k.optimal_load(2.0, 8), 2.0, 8, 5)
     low, high = (theory.numerator(load, 2.0, VAST) for load in (0.9, 1.01))
     literal = printed_14(0.9, 2.0, VAST, 5)
+    tends = bool(np.isclose(low, -2.0)) and high > 1e9
+    starves = all((np.diff(empty) < 0).all() for empty in idle)
+    eleven = {"printed": right, "needed": needed}
+    limits_of = {"least": float(LIMITS[0]), "most": float(LIMITS[-1])}
+    limits_of |= {"capacities": len(CAPACITIES)}
+    fourteenth = {"vast": VAST, "low": low, "high": high, "as_printed": literal}
     return [
         claim("D-prop2-mono", rises, proof="open-lemma1", numbers=GRID),
         claim("D-prop2-inf", far, proof="open-lemma1", numbers={"far": FAR}),
         claim("D-eq9", _chain_of_9()),
         claim("D-eq10", max(terms) < 1e-7),
-        claim(
-            "D-eq11", bool(np.isclose(right, needed)), numbers={"printed": right, "needed": needed}
-        ),
-        claim(
-            "D-eq11-sign",
-            min(brackets) > 0,
-            numbers={
-                "capacities": len(CAPACITIES),
-                "least": float(LIMITS[0]),
-                "most": float(LIMITS[-1]),
-            },
-        ),
+        claim("D-eq11", bool(np.isclose(right, needed)), numbers=eleven),
+        claim("D-eq11-sign", min(brackets) > 0, numbers=limits_of),
         claim("D-prop2-bound", beyond > 1, numbers={"weight": between, "load": beyond}),
-        claim(
-            "D-prop2-phys", more and all((np.diff(empty) < 0).all() for empty in idle), numbers=GRID
-        ),
+        claim("D-prop2-phys", more and starves, numbers=GRID),
         claim("D-fig2-mono", more),
-        claim(
-            "D-eq14-limits",
-            bool(np.isclose(low, -2.0)) and high > 1e9,
-            condition=not np.isclose(literal, -2.0),
-            numbers={"vast": VAST, "low": low, "high": high, "as_printed": literal},
-        ),
+        claim("D-eq14-limits", tends, condition=not np.isclose(literal, -2.0), numbers=fourteenth),
         claim("D-eq14", abs(fourteen) < 1e-9, numbers={"left": fourteen}),
     ]
 
@@ -286,15 +269,11 @@ def lemma_2(loads: dict[int, Floats]) -> list[Claim]:
     off = np.array([VAST * (mm1k.optimal_load(g, VAST) - 1) for g in weights])
     drift = np.array([limits.limiting_drift(g) for g in weights])
     tends, wide = np.allclose(off, drift, rtol=1e-3, atol=1e-3), np.abs(off).max() / VAST
+    vast = {"vast": VAST, "distance": wide, "weights": len(weights)}
     return [
         claim("D-lem2-a", rises, proof="open-lemma2", numbers=GRID),
         claim("D-lem2-b", turns, proof="open-lemma2", numbers=GRID),
         claim("D-lem2-K0"),
-        claim(
-            "D-lem3",
-            bool(tends),
-            proof="open-lemma3",
-            numbers={"vast": VAST, "distance": wide, "weights": len(weights)},
-        ),
+        claim("D-lem3", bool(tends), proof="open-lemma3", numbers=vast),
         claim("D-lem3-mean", bool(tends)),
     ]
