@@ -230,15 +230,10 @@ class JointSystem:
             queued = partial(
                 frozen_reward, self.sources, self.engine, queue=queue, price=price, order=self.order
             )
-            score = frozen_index(
-                self.sources,
-                self.engine,
-                ages,
-                queue,
-                price=price,
-                fresh=fresh and self.order == "freshest",
-                order=self.order,
+            index_of = partial(
+                frozen_index, self.sources, self.engine, queue=queue, price=price, order=self.order
             )
+            score = index_of(age=ages, fresh=fresh and self.order == "freshest")
             worth = [queued(age=np.minimum(ages, m)) for m in self.windows]
         return score, np.argmax(worth, axis=0)
 

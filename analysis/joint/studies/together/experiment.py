@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -74,19 +75,11 @@ def played(
     choosing: bool = False,
 ) -> list[JointRun]:
     """Return runs of a policy; those that choose have other seeds than those that are reported."""
+    options: dict[str, Any] = {"order": order, "push_out": True, "warm_up": WARM_UP}
+    rngs = [np.random.default_rng([trial.seed, int(choosing), run]) for run in range(trial.runs)]
     return [
-        simulate_engine(
-            sources,
-            engine,
-            policy,
-            robots,
-            trial.horizon,
-            order=order,
-            push_out=True,
-            warm_up=WARM_UP,
-            rng=np.random.default_rng([trial.seed, int(choosing), run]),
-        )
-        for run in range(trial.runs)
+        simulate_engine(sources, engine, policy, robots, trial.horizon, **options, rng=rng)
+        for rng in rngs
     ]
 
 

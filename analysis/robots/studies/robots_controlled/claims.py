@@ -20,6 +20,7 @@ from analysis.robots.studies.robots_controlled.experiment import (
     PolicyCosts,
     Process,
     Results,
+    are_curves,
     printed_fictitious,
 )
 
@@ -75,24 +76,19 @@ def _proposition_4(found: Results) -> list[Claim]:
     falls = bool((np.diff(list(found.updates.values())) < 0).all())
     printed_theta = HALF * found.half_step.cost if found.half_step else np.nan
     heights = [optimum.policy[:, :-1].sum(axis=0) - 1 for optimum in found.optima]
+    same_theta = np.isclose(printed_theta, middle.gain, rtol=0.001)
+    theta = {"printed_theta": printed_theta, "optimum": middle.gain}
+    curves = {"curves": [height.tolist() for height in heights]}
     below = all(o.gain <= s for o, s in zip(found.optima, found.static, strict=True))
     return [
         claim("D-prop3", residual < 1e-09 and max(near) < NEAR),
         claim("D-prop4", same and max(near) < NEAR),
         claim("D-prop4-conv", max(near) < NEAR, numbers={"starts": len(near), "near": NEAR}),
-        claim(
-            "D-prop4-theta",
-            bool(np.isclose(printed_theta, middle.gain, rtol=0.001)),
-            numbers={"printed_theta": printed_theta, "optimum": middle.gain},
-        ),
+        claim("D-prop4-theta", bool(same_theta), numbers=theta),
         claim("D-tau-fast", falls, numbers={"updates": found.updates}),
         claim("D-abs-mdp", max(near) < NEAR and below),
         claim("D-eq23"),
-        claim(
-            "D-switching",
-            all(optimum.is_switching_curve for optimum in found.optima),
-            numbers={"curves": [height.tolist() for height in heights]},
-        ),
+        claim("D-switching", are_curves(found.optima), numbers=curves),
         claim("D-f00", all(height[0] >= 1 for height in heights), basis="judged"),
     ]
 
@@ -105,16 +101,12 @@ def _criterion(found: Results) -> list[Claim]:
     gains = [optimum.gain for optimum in found.optima]
     gap = 1.0 / model.event_rate
     tenth = float(stats.gamma(found.gaps, scale=gap).mean())
+    times = {"gaps": found.gaps, "tenth": tenth, "printed": 10 * gap}
     return [
         claim("D-static-piN", bool(np.allclose(found.static, formula, rtol=1e-10))),
         claim("D-S-L", bool(np.allclose(split, gains, rtol=1e-09))),
         claim("D-eq25"),
-        claim(
-            "D-tn",
-            bool(np.isclose(tenth, 10 * gap)),
-            basis="judged",
-            numbers={"gaps": found.gaps, "tenth": tenth, "printed": 10 * gap},
-        ),
+        claim("D-tn", bool(np.isclose(tenth, 10 * gap)), basis="judged", numbers=times),
     ]
 
 

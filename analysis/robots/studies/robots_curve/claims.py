@@ -43,12 +43,5 @@ def claims(found: Checks) -> list[Claim]:
     """Return the page\'s claims on what the draft suspects."""
     tried = int(found.statements["at optima"].sum())
     holds = checked(found)
-    curves = (name for name in holds if "statement" in name or "curves" in name)
-    return [
-        claim(
-            "D-suspect",
-            all(holds[name] for name in curves),
-            proof="curve-theorem",
-            numbers={"places": tried},
-        )
-    ]
+    suspected = all(holds[name] for name in holds if "statement" in name or "curves" in name)
+    return [claim("D-suspect", suspected, proof="curve-theorem", numbers={"places": tried})]

@@ -23,12 +23,10 @@ class Checks:
 
 def claims(found: Checks) -> list[Claim]:
     """Return the page\'s claims on the work that the draft announces."""
+    agree = found.closed < 1e-09 and found.balance < 1e-06 and 3 * found.misses <= found.cases
+    simulated = {"cases": found.cases, "misses": found.misses}
     return [
-        claim(
-            "D-fut-general",
-            found.closed < 1e-09 and found.balance < 1e-06 and (3 * found.misses <= found.cases),
-            numbers={"cases": found.cases, "misses": found.misses},
-        ),
+        claim("D-fut-general", agree, numbers=simulated),
         claim("D-fut-hetero", False, basis="judged", numbers={"alike": found.alike}),
         claim("D-fut-area", found.neighbours >= 0),
         claim("D-concl-mg1k", False, basis="judged"),

@@ -239,10 +239,7 @@ def _chain_of_9() -> bool:
     low, high = 0.8, 2.5
     some = LOADS[20:50:6]
     for k in (2, 5):
-        cheap, dear = (
-            partial(mm1k.static_cost, gamma=low, capacity=k),
-            partial(mm1k.static_cost, gamma=high, capacity=k),
-        )
+        cheap, dear = (partial(mm1k.static_cost, gamma=g, capacity=k) for g in (low, high))
         pairs = [(a, b) for a in some for b in some if a < b]
         left = np.array([dear(a) - cheap(a) - (dear(b) - cheap(b)) for a, b in pairs], float)
         right = np.array([dear(a) - dear(b) + cheap(b) - cheap(a) for a, b in pairs], float)

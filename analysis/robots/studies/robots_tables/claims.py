@@ -73,22 +73,15 @@ def _section_4(found: Results) -> list[Claim]:
     half, first = found.half_rate_robots, printed_number(cell_id(next(iter(found.rows)), "N_s"))
     fleets = sum(is_printed(key, "N_s", row.cells["N_s"]) for key, row in found.rows.items())
     rows = len(found.rows)
+    halved = {"half_rate": half, "printed": first, "as_printed": fleets, "rows": rows}
+    averages = {"as_printed": fitting, "rows": len(capped)}
+    intuition = {"cheaper": cheaper, "rows": rows, "between": between, "capped": len(capped)}
     return [
-        claim(
-            "D-mu05",
-            half == first,
-            numbers={"half_rate": half, "printed": first, "as_printed": fleets, "rows": rows},
-        ),
-        claim(
-            "D-t1-N", fitting == len(capped), numbers={"as_printed": fitting, "rows": len(capped)}
-        ),
+        claim("D-mu05", half == first, numbers=halved),
+        claim("D-t1-N", fitting == len(capped), numbers=averages),
         claim("D-t1-caption", rate_and_step),
         claim("D-t2-caption", rate_and_step),
         claim("D-tau", found.step),
         claim("D-tol", found.tolerance),
-        claim(
-            "D-intuition",
-            cheaper == rows and between == len(capped),
-            numbers={"cheaper": cheaper, "rows": rows, "between": between, "capped": len(capped)},
-        ),
+        claim("D-intuition", cheaper == rows and between == len(capped), numbers=intuition),
     ]
