@@ -1,4 +1,4 @@
-"""What pages use of the theme is shipped: icons by any of their names, rules that can match one."""
+"""What pages use of the theme is shipped: rules that can match, glyphs that they show, scripts."""
 
 import re
 import shutil
@@ -11,10 +11,9 @@ from fontTools.ttLib import TTFont
 
 from analysis.report.pages.theme.prune import (
     FONTS,
-    SCRIPT,
+    ICON_SCRIPT,
     formula_characters,
     keep_used_glyphs,
-    keep_used_icons,
     keep_used_rules,
     keep_used_scripts,
     prune_site,
@@ -22,27 +21,6 @@ from analysis.report.pages.theme.prune import (
 from analysis.report.paths import BOOK
 
 STATIC = Path(pydata_sphinx_theme.__file__).parent / "theme/pydata_sphinx_theme/static"
-ICONS = (
-    'var a={bars:[448,512,["navicon"],"f0c9","M0 96"],"arrow-up":[384,512,[8593],"f062","M2"],'
-    'duo:[1,2,[],"f1",["M1","M2"]]},b=[1,2,[3]];'
-)
-
-
-def test_an_icon_is_kept_by_each_of_its_names():
-    for used in ({"bars"}, {"navicon"}):
-        kept = keep_used_icons(ICONS, used)
-        assert kept == 'var a={bars:[448,512,["navicon"],"f0c9","M0 96"],},b=[1,2,[3]];'
-    assert keep_used_icons(ICONS, {"duo", "bars", "arrow-up"}) == ICONS
-    assert keep_used_icons(ICONS, set()) == "var a={},b=[1,2,[3]];"
-
-
-def test_the_script_of_the_theme_shrinks_and_stays_a_script():
-    whole = (STATIC / "scripts/fontawesome.js").read_text(encoding="utf-8")
-    kept = keep_used_icons(whole, {"bars", "magnifying-glass", "moon"})
-    assert len(kept) < 0.1 * len(whole)
-    assert '"f0c9"' in kept
-    assert '"f185"' not in kept  # the sun
-    assert kept.count("{") == kept.count("}")
 
 
 def test_a_script_of_one_kind_of_content_is_loaded_where_that_content_is():
@@ -55,6 +33,7 @@ def test_a_script_of_one_kind_of_content_is_loaded_where_that_content_is():
         assert keep_used_scripts(page.format(body)) == expected
     whole = page.format(table + tab)
     assert keep_used_scripts(whole) == whole
+    assert keep_used_scripts(whole.replace("other.js", ICON_SCRIPT)) == whole.replace(other, "")
 
 
 @pytest.mark.parametrize(
@@ -112,6 +91,7 @@ def test_the_theme_of_a_site_is_thinned_out_by_its_pages_and_scripts(tmp_path):
     shutil.copytree(STATIC, tmp_path / "_static")
     (tmp_path / "_static/own.js").write_text('element.classList.add("btn-outline-info");')
     (tmp_path / "index.html").write_text(
+        '\n<script src="_static/scripts/fontawesome.js"></script>'
         '<i class="fa-solid fa-moon" id="x"></i><math><mn>1</mn></math>'
     )
     before = (tmp_path / "_static/styles/pydata-sphinx-theme.css").stat().st_size
@@ -123,7 +103,8 @@ def test_the_theme_of_a_site_is_thinned_out_by_its_pages_and_scripts(tmp_path):
     assert ".fa-moon:before{" in sheet
     assert ".btn-outline-info{" in sheet
     assert ".fa-sun:before{" not in sheet
-    assert '"f186"' in (tmp_path / SCRIPT).read_text(encoding="utf-8")
+    assert not (tmp_path / "_static" / ICON_SCRIPT).exists()
+    assert "fontawesome.js" not in (tmp_path / "index.html").read_text()
     letters = TTFont(tmp_path / FONTS / "fa-solid-900.woff2").getBestCmap()
     assert 0xF186 in letters  # the moon
     assert 0xF185 not in letters  # the sun
