@@ -59,22 +59,16 @@ def portable_notebook(
     facts["python"] = metadata("which-source-next")["Requires-Python"]
     run = page.data["runs"][page.page]
     own = run["parameters"] if page.data["document"] else run["documents"]
-    needed = [
-        _CHECK_CELL.format(**facts),
-        *(_FILE.format(**file) for file in run["files"].values()),
-    ]
+    needed = [_CHECK_CELL.format(**facts), *(_FILE.format(**f) for f in run["files"].values())]
     needed.append(f"{_PARAMETERS}{PARAMETERS} = {pformat(own, width=96, sort_dicts=False)}")
-    first = nbformat.v4.new_code_cell("".join(needed), id="the-package")
-    cells = [first]
+    cells = [nbformat.v4.new_code_cell("".join(needed), id="the-package")]
     for cell in alone.cells:
         if cell.cell_type == "markdown":
             page.figures.clear()
             cell.source = page.plain(cell.source)
-            attached = {
-                f"{id}.png": {"image/png": _base64(pictures / f"{id}.png")} for id in page.figures
-            }
-            if attached:
-                cell["attachments"] = attached
+            for id in page.figures:
+                content = base64.b64encode((pictures / f"{id}.png").read_bytes()).decode("ascii")
+                cell.setdefault("attachments", {})[f"{id}.png"] = {"image/png": content}
         if cell.source or cell.cell_type == "code":
             cells.append(cell)
     if works := page.references():
@@ -97,7 +91,3 @@ def write_notebooks(data: Mapping[str, Any], index: Mapping[str, Any], site: Pat
         page = MarkdownConverter(name, data, index, BOOK / "references.bib")
         alone = portable_notebook(nbformat.read(path, 4), page, site / "figures")
         nbformat.write(alone, path)
-
-
-def _base64(path: Path) -> str:
-    return base64.b64encode(path.read_bytes()).decode("ascii")

@@ -64,9 +64,9 @@ class MarkdownConverter:
         prose: list[str] = []
         while lines:
             line = lines.pop(0)
-            found = _FENCE.match(line)
-            if found:
-                end = _closing_line(lines, found["marks"])
+            if found := _FENCE.match(line):
+                closing = (n for n, other in enumerate(lines) if other.rstrip() == found["marks"])
+                end = next(closing, len(lines))
                 out += [self._prose(prose), *self._directive(_parse_directive(found, lines[:end]))]
                 prose.clear()
                 del lines[: end + 1]
@@ -189,15 +189,10 @@ class MarkdownConverter:
             if verdict["page"] == self.page:
                 row = printed_rows()[id]
                 where = f"{documents()[row.document].short}, {row.place}"
-                said = [verdict[name] for name in ("computed", "verdict", "reason")]
-                computed, verdict_text, why = (_cell(text) for text in said)
-                printed = escaped_words(row.printed)
-                cells.append([_cell(where), printed, computed, verdict_text, why])
-        return (
-            _markdown_table(("Where", "Printed", "Computed", "Verdict", "Why"), cells)
-            if cells
-            else ""
-        )
+                said = [_cell(verdict[name]) for name in ("computed", "verdict", "reason")]
+                cells.append([_cell(where), escaped_words(row.printed), *said])
+        header = ("Where", "Printed", "Computed", "Verdict", "Why")
+        return _markdown_table(header, cells) if cells else ""
 
     def _note(self, fence: Directive) -> str:
         """Quote notes, tips and the like; directives without content are left out."""
@@ -206,14 +201,6 @@ class MarkdownConverter:
         inside = self.plain(fence.content)
         title = self._prose([fence.argument])
         return _block_quote(f"**{title}**\n\n{inside}" if title else inside)
-
-
-def _closing_line(lines: list[str], marks: str) -> int:
-    """Return the index of the line that closes a fence, or the number of lines."""
-    for number, line in enumerate(lines):
-        if line.rstrip() == marks:
-            return number
-    return len(lines)
 
 
 def _parse_directive(found: re.Match[str], lines: list[str]) -> Directive:

@@ -246,7 +246,7 @@ def all_notebooks() -> dict[str, Notebook]:
     Raises ParameterError if two of them have the same name.
     """
     place = {path: n for n, path in enumerate(_contents())}
-    paths = [path for path in _pages() if _is_notebook(path)]
+    paths = [path for path in _pages() if "kernelspec:" in path.read_text("utf-8")[:400]]
     found: dict[str, Notebook] = {}
     for path in sorted(paths, key=lambda path: (place.get(path, len(place)), path)):
         if path.stem in found:
@@ -256,10 +256,7 @@ def all_notebooks() -> dict[str, Notebook]:
 
 
 def check_contents() -> None:
-    """Check that the table of contents has every page.
-
-    Raises ValueError naming the pages.
-    """
+    """Raise ValueError naming the pages that the table of contents lacks, if there are any."""
     if missing := sorted(set(_pages()) - set(_contents())):
         names = ", ".join(path.relative_to(BOOK).as_posix() for path in missing)
         raise ValueError(f"{names}: not in the contents: give each a line in book/_toc.yml")
@@ -292,10 +289,7 @@ def source_files() -> Iterator[Path]:
 
 
 def find_notebook(name: str) -> Notebook:
-    """Return the notebook of that name.
-
-    Raises ParameterError if there is none, with the names that exist.
-    """
+    """Return the notebook of that name; raise ParameterError with the known names without one."""
     notebooks = all_notebooks()
     _check_name(name, notebooks)
     return notebooks[name]
@@ -331,10 +325,7 @@ def read_table(path: str, reader: str) -> Sized:
 
 
 def check_table(name: str, table: Sized, parameters: Mapping[str, Any]) -> None:
-    """Check a table together with the parameters, with the page's function of ``_tables.yml``.
-
-    Raises ValueError if the table does not fit the parameters.
-    """
+    """Raise ValueError if the page's function in ``_tables.yml`` finds that the two do not fit."""
     if check := read_values(BOOK / "_tables.yml").get("together", {}).get(name):
         resolve_name(check)(table, parameters)
 
@@ -345,10 +336,6 @@ def _table_reader(what: str) -> Any:
 
 def _number(text: str) -> Any:
     return float(text) if "inf" in text else parse_value(text)
-
-
-def _is_notebook(path: Path) -> bool:
-    return "kernelspec:" in path.read_text(encoding="utf-8")[:400]
 
 
 def _constraint(allowed: str, kind: type) -> Any:

@@ -27,10 +27,7 @@ _CPU = Path("/proc/cpuinfo")
 
 
 def check_id(id: str) -> None:
-    """Check that an id is well formed and not used by another product of this notebook.
-
-    Raises ValueError naming the id.
-    """
+    """Raise ValueError if an id is malformed, or used by another product of this notebook."""
     if not _ID.fullmatch(id):
         raise ValueError(f"id must be lower-case words joined by hyphens, got {id!r}")
     if id in saved and not by_hand():
@@ -38,10 +35,7 @@ def check_id(id: str) -> None:
 
 
 def check_instances(id: str | None) -> None:
-    """Check that `save_data` has saved data under an id before; None passes.
-
-    Raises ValueError naming the id.
-    """
+    """Raise ValueError if `save_data` has not saved data under an id before; None passes."""
     if id is not None and saved.get(id) != "data":
         raise ValueError(f"instances must be the id of data saved before by save_data, got {id!r}")
 
@@ -57,8 +51,7 @@ def write_provenance(kind: str, folder: Path, description: dict[str, Any]) -> No
         "notebook": facts["notebook"],
         "parameters": facts["parameters"],
         **({"files": facts["files"]} if facts.get("files") else {}),
-        "versions": {name: version(name) for name in PACKAGES}
-        | {"python": platform.python_version()},
+        "versions": {p: version(p) for p in PACKAGES} | {"python": platform.python_version()},
     }
     write_json(folder / f"{description['id']}.json", {**description, **origin})
     # Kept in a separate file: the other files must be the same bytes on every machine.

@@ -60,7 +60,12 @@ def new_page(name: str, root: Path = ROOT) -> list[Path]:
     }
     if there := [path for path in targets.values() if path.exists()]:
         raise ValueError(f"{there[0].relative_to(root)} exists already")
-    words = {"part": part, "page": page, "module": module, "title": _title(page)}
+    words = {
+        "part": part,
+        "page": page,
+        "module": module,
+        "title": page.replace("-", " ").capitalize(),
+    }
     words |= {value: f"{{value}}`{page}-{value}{form}`" for value, form in _VALUES.items()}
     for template, path in targets.items():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,10 +76,6 @@ def new_page(name: str, root: Path = ROOT) -> list[Path]:
     with points.open("a", encoding="utf-8") as file:
         file.write(_POINTS.format(page=page))
     return [*targets.values(), study / "__init__.py", contents, points]
-
-
-def _title(page: str) -> str:
-    return page.replace("-", " ").capitalize()
 
 
 def _entered(contents: str, part: str, page: str) -> str:

@@ -6,7 +6,6 @@ import json
 import platform
 import re
 from collections import Counter
-from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -31,15 +30,12 @@ class Template(BookDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the parsed content of the template."""
-        versions = {"python": platform.python_version()} | {
-            name: version(name) for name in PACKAGES
-        }
         text = TEMPLATES.get_template(f"{self.name}.md").render(
             data=self.data,
             rows=printed_rows(),
             documents=documents(),
             page=Path(self.env.docname).name,
-            versions=versions,
+            versions={"python": platform.python_version(), **{p: version(p) for p in PACKAGES}},
             digits=DIGITS,
             link=self.html_link,
             up=self.up,
@@ -49,10 +45,9 @@ class Template(BookDirective):
     def html_link(self, text: str, page: str, anchor: str = "") -> Markup:
         """Return a link to another page as HTML, for templates."""
         link = self.link(text, page, anchor)
-        opening = '<a href="%s">'
         if "refuri" not in link:
             return _as_markup(text)
-        return Markup(opening) % link["refuri"] + _as_markup(text) + Markup("</a>")
+        return Markup('<a href="%s">') % link["refuri"] + _as_markup(text) + Markup("</a>")
 
 
 def computed_text(verdict: dict[str, Any]) -> str:
@@ -106,12 +101,6 @@ def _bases(data: dict[str, Any], document: str) -> dict[str, int]:
     return kept | {"": counts.total()}
 
 
-def _verdict_counts(verdicts: Sequence[dict[str, Any]]) -> list[str]:
-    """Return the number of each verdict as a phrase, the most frequent first."""
-    counts = Counter(verdict["verdict"] for verdict in verdicts)
-    return [f"{number} {verdict}" for verdict, number in counts.most_common()]
-
-
 def _why(verdict: dict[str, Any]) -> str:
     """Return a verdict's condition, reason and assumed choices as one text."""
     condition = f"Under: {verdict['condition']}" if verdict["condition"] else ""
@@ -136,7 +125,6 @@ TEMPLATES = jinja2.Environment(
 )
 TEMPLATES.globals |= {
     "computed": computed_text,
-    "counted": _verdict_counts,
     "outcomes": list(OUTCOMES),
     "outputs": _outputs,
     "bases": _bases,

@@ -31,13 +31,8 @@ _DEFINITIONS = "book_definitions"
 _TEXT_PARENTS = (nodes.document, nodes.section, nodes.list_item)
 #: Nodes within which no term is linked.
 _NEVER_LINKED = (
-    nodes.reference,
-    nodes.literal,
-    nodes.math,
-    nodes.title,
-    nodes.strong,
-    nodes.caption,
-)
+    nodes.reference, nodes.literal, nodes.math, nodes.title, nodes.strong, nodes.caption,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -122,13 +117,9 @@ def _is_aside(node: nodes.Node) -> bool:
 
 def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     """Return a pattern that matches the terms in singular and plural, longer terms first."""
-    longest_first = sorted(names, key=len, reverse=True)
-    words = "|".join(re.escape(_stem(name)) + r"(?:y|ies|s|es)?" for name in longest_first)
+    stems = (name.removesuffix("y") for name in sorted(names, key=len, reverse=True))
+    words = "|".join(re.escape(stem) + r"(?:y|ies|s|es)?" for stem in stems)
     return re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)
-
-
-def _stem(name: str) -> str:
-    return name[:-1] if name.endswith("y") else name
 
 
 def _singular(used: str, names: Mapping[str, Entry]) -> str:

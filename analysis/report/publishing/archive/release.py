@@ -30,10 +30,9 @@ BUILT = ("manifest.json", "scorecard.csv", "errata.csv")
 
 
 def check_edition(edition: Edition, tags: Collection[str], *, dirty: bool = False) -> None:
-    """Check that an edition is a clean commit with the tag of its version.
+    """Raise RuntimeError if an edition is not a clean commit with the tag of its version.
 
-    `dirty`: True to skip the check. Raises RuntimeError if the tree has changes that are not
-    committed, there is no git, or the tag is missing.
+    `dirty`: True to skip the check.
     """
     if dirty:
         return

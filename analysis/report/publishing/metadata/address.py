@@ -21,24 +21,21 @@ _ADDRESS = re.compile(r"https?://[^\s\"'<>#?\\{}]+")
 
 
 def base_address() -> str:
-    """Return the URL of the published book with a trailing slash, or an empty string.
-
-    Raises ValueError if the setting is not an http(s) URL.
-    """
+    """Return the URL of the published book with a trailing slash, or an empty string."""
     given = _setting("BASEURL", "baseurl")
     return f"{given}/" if given else ""
 
 
 def repository_address() -> str:
-    """Return the URL of the repository without a trailing slash, or an empty string.
-
-    Raises ValueError if the setting is not an http(s) URL.
-    """
+    """Return the URL of the repository without a trailing slash, or an empty string."""
     return _setting("REPOSITORY", "repository")
 
 
 def _setting(variable: str, name: str) -> str:
-    """Return a URL from an environment variable, or else from the book's configuration."""
+    """Return a URL from an environment variable, or else from the book's configuration.
+
+    Raises ValueError if the setting is not an http(s) URL.
+    """
     config = yaml.safe_load((BOOK / "_config.yml").read_text(encoding="utf-8"))
     given = (os.environ.get(variable) or config["html"].get(name) or "").strip()
     if given and not _ADDRESS.fullmatch(given):
@@ -55,6 +52,5 @@ def permalink(product: dict[str, Any], base: str, *, document: bool = True) -> s
     `product`: its description, with ``id`` and ``notebook``; `document`: False for a reader's own
     run, whose page is not part of the published book.
     """
-    if not document:
-        return f"{Path(product['notebook']).name}.html#{product['id']}"
-    return f"{base}{product['notebook']}.html#{product['id']}"
+    page = product["notebook"]
+    return f"{base + page if document else Path(page).name}.html#{product['id']}"

@@ -41,8 +41,11 @@ _SUMMARIES = ("The answer.", "What we find.")
 
 def description(doctree: nodes.document) -> str:
     """Return the beginning of a page's answer, or of its findings, or of its first paragraph."""
-    paragraphs = [node for node in doctree.findall(nodes.paragraph) if _is_prose(node)]
-    texts = [" ".join(node.astext().split()) for node in paragraphs]
+    texts = [
+        " ".join(node.astext().split())
+        for node in doctree.findall(nodes.paragraph)
+        if isinstance(node.parent, nodes.section)  # no hint, card or note
+    ]
     summaries = [
         text.removeprefix(beginning).strip()
         for beginning in _SUMMARIES
@@ -65,11 +68,6 @@ def first_sentences(text: str) -> str:
             break
         said = f"{said} {sentence}"
     return textwrap.shorten(said, _DESCRIPTION_LENGTH, placeholder="…")
-
-
-def _is_prose(paragraph: nodes.paragraph) -> bool:
-    """Whether a paragraph is a child of a section, not of a hint, card or note."""
-    return isinstance(paragraph.parent, nodes.section)
 
 
 def head(

@@ -147,10 +147,7 @@ def _fix_links(body: Tag, address: str) -> None:
 
 
 def find_browser() -> str:
-    """Return the path of Chromium.
-
-    Raises RuntimeError if it is not installed.
-    """
+    """Return the path of Chromium; raise RuntimeError if it is not installed."""
     found = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if found is None:
         raise RuntimeError(
@@ -160,10 +157,7 @@ def find_browser() -> str:
 
 
 def print_page(page: Path, target: Path) -> None:
-    """Print an HTML file to a PDF with Chromium.
-
-    Raises RuntimeError if Chromium is not installed, or fails.
-    """
+    """Print an HTML file to a PDF; raise RuntimeError if Chromium is not installed, or fails."""
     browser = find_browser()
     with tempfile.TemporaryDirectory() as data:
         command = [browser, *CHROMIUM_OPTIONS, *_PRINTING, f"--user-data-dir={data}"]
