@@ -111,8 +111,8 @@ def judge(row: Printed, claim: Claim | None, figures: Collection[str] = ()) -> J
     return found
 
 
-def _check_kind(row: Printed, said: Any, kinds: Collection[str], what: str) -> None:
-    if said and row.kind not in kinds:
+def _check_kind(row: Printed, value: Any, kinds: Collection[str], what: str) -> None:
+    if value and row.kind not in kinds:
         raise RecordError(f"{row.id}: a {row.kind} never {what}; only {', '.join(kinds)} may be")
 
 
@@ -144,8 +144,8 @@ def _judge_lost(row: Printed, claim: Claim, figures: Collection[str]) -> Judgeme
     if claim.figure:
         _require_figure(row, claim, figures)
     drawn = f"what is drawn in its place leaves open: {claim.leaves_open}"
-    said = [f"lost: {row.lost}", claim.missing, drawn if claim.leaves_open else ""]
-    return Judgement("not determined", claim.figure, reason=". ".join(filter(None, said)))
+    texts = [f"lost: {row.lost}", claim.missing, drawn if claim.leaves_open else ""]
+    return Judgement("not determined", claim.figure, reason=". ".join(filter(None, texts)))
 
 
 def _judge_number(row: Printed, claim: Claim) -> Judgement:
@@ -258,7 +258,7 @@ def _require_truth(row: Printed, claim: Claim) -> None:
 
 def _require(row: Printed, text: str, name: str) -> None:
     if not text:
-        raise RecordError(f"{row.id}: its verdict needs {name}: say it in the record")
+        raise RecordError(f"{row.id}: its verdict needs {name}: add it to the record")
 
 
 def _is_nested(interval: Any) -> bool:

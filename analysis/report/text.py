@@ -162,9 +162,9 @@ def within(value: float, low: float, high: float, style: str = ".3f") -> str:
     >>> within(0.98, 0.97, 0.991), within(1.0, 1.0, 1.0), within(1.0, math.nan, math.nan)
     ('0.980 (0.970 to 0.991)', '1.000', '1.000')
     """
-    said = format(value, style)
+    text = format(value, style)
     known = math.isfinite(low) and apart(low, high, style)
-    return f"{said} ({format(low, style)} to {format(high, style)})" if known else said
+    return f"{text} ({format(low, style)} to {format(high, style)})" if known else text
 
 
 def span(low: float, high: float, style: str) -> str:
@@ -199,5 +199,5 @@ def plus_minus(value: float, half: float, decimals: int = 2) -> str:
     >>> plus_minus(2.5, 0.031), plus_minus(2.5, 0.0), plus_minus(-1e-9, 0.0004)
     ('2.50 ± 0.03', '2.50', '0.00 ± 0.0004')
     """
-    said = f"{value:z.{decimals}f}"
-    return f"{said} ± {rounded(half, decimals)}" if half > _ROUNDING * abs(value) else said
+    text = f"{value:z.{decimals}f}"
+    return f"{text} ± {rounded(half, decimals)}" if half > _ROUNDING * abs(value) else text

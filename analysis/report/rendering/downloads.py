@@ -38,12 +38,12 @@ _FILE = """\
 # It reads {shipped}, SHA-256 {sha256}.
 if not __import__("pathlib").Path("{shipped}").exists():
     raise SystemExit(
-        "This notebook reads {shipped}, a file of whoever made it: put it beside the notebook. On "
-        "the page's site it lies in the same folder, notebooks/{shipped}."
+        "This notebook reads {shipped}, a file of its author's: put it beside the notebook. The "
+        "page's site has it in the same folder, as notebooks/{shipped}."
     )
 """
 _PARAMETERS = """\
-# With other parameters than these the notebook leaves out what it says of the documents.
+# With other parameters than these the notebook makes no statements about the documents.
 """
 
 

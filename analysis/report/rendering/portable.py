@@ -111,14 +111,14 @@ class MarkdownConverter:
 
     def _citation(self, role: str, keys: list[str]) -> str:
         self.cited += keys
-        said = []
+        citations = []
         for key in keys:
             entry = self._works.entries[key]
             names = [" ".join(person.last_names) for person in entry.persons["author"]]
             who = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
             year = entry.fields.get("year", "n.d.")
-            said.append(f"{who} ({year})" if role == "cite:t" else f"{who}, {year}")
-        return "; ".join(said) if role == "cite:t" else f"({'; '.join(said)})"
+            citations.append(f"{who} ({year})" if role == "cite:t" else f"{who}, {year}")
+        return "; ".join(citations) if role == "cite:t" else f"({'; '.join(citations)})"
 
     @cached_property
     def _works(self) -> pybtex.database.BibliographyData:
@@ -189,8 +189,8 @@ class MarkdownConverter:
             if verdict["page"] == self.page:
                 row = printed_rows()[id]
                 where = f"{documents()[row.document].short}, {row.place}"
-                said = [_cell(verdict[name]) for name in ("computed", "verdict", "reason")]
-                cells.append([_cell(where), escaped_words(row.printed), *said])
+                texts = [_cell(verdict[name]) for name in ("computed", "verdict", "reason")]
+                cells.append([_cell(where), escaped_words(row.printed), *texts])
         header = ("Where", "Printed", "Computed", "Verdict", "Why")
         return _markdown_table(header, cells) if cells else ""
 

@@ -174,13 +174,13 @@ def _stage_data(found: Collation, stage: Path, more: Mapping[str, Any] | None = 
 
 def _machine(found: Collation) -> dict[str, str]:
     """Return the machine of the runs, by property; different values are joined by commas."""
-    said: dict[str, list[str]] = {}
+    known: dict[str, list[str]] = {}
     for run in found.runs.values():
         path = Path(run["folder"]) / "machine.json"
         machine = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         for name, value in machine.items():
-            said.setdefault(name, []).append(value)
-    return {name: ", ".join(sorted(set(values))) for name, values in said.items()}
+            known.setdefault(name, []).append(value)
+    return {name: ", ".join(sorted(set(values))) for name, values in known.items()}
 
 
 def _build(stage: Path, build: Path, *, strict: bool, shared: Path | None = None) -> bool:
@@ -254,9 +254,9 @@ def _sphinx(stage: Path, out: Path, builder: str, strict: bool) -> None:
         text=True,
     )
     if done.returncode != 0 or not (out / "_build" / builder / "index.html").exists():
-        said = (done.stdout + done.stderr).replace(str(stage) + os.sep, "")
-        raise_if_disk_full(said, out)
-        raise RenderFailed(f"the pages could not be rendered:\n{said[-6000:]}")
+        output = (done.stdout + done.stderr).replace(str(stage) + os.sep, "")
+        raise_if_disk_full(output, out)
+        raise RenderFailed(f"the pages could not be rendered:\n{output[-6000:]}")
 
 
 def _key(stage: Path) -> str:

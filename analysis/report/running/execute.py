@@ -85,8 +85,8 @@ class Kernels:
                 trace = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback))
                 return f"cell {error.cell_index}: {error.ename}: {error.evalue}\n{trace}"
             except (DeadKernelError, RuntimeError) as error:
-                said = Path(log.name).read_text().strip()
-                return "\n".join(filter(None, [f"{NO_KERNEL} {error}", said]))
+                output = Path(log.name).read_text().strip()
+                return "\n".join(filter(None, [f"{NO_KERNEL} {error}", output]))
             finally:
                 # Send no shutdown request to a kernel that has ended: its sockets may be closed.
                 ended = warm.process is None or warm.process.poll() is not None

@@ -72,10 +72,7 @@ class Parameter:
         return {end for end in found.group(2, 3) if end[0].isalpha()} - {"inf"} if found else set()
 
     def check(self, value: Any, numbers: Mapping[str, Any]) -> Any:
-        """Return `value` if it is of the type and in the range.
-
-        A list may be empty, or repeat a value, only if the default does; one that may repeat a
-        value must be as long as the default.
+        """Return `value` if it is of the type and in the range, by the rules of the module.
 
         `numbers`: values of the names in the range. Raises ParameterError naming the parameter,
         the value and what is allowed.
@@ -91,16 +88,16 @@ class Parameter:
         except ValidationError as refused:
             (error, *_) = sorted(refused.errors(), key=lambda error: error["type"] in _OUTSIDE)
             if error["type"] in _OUTSIDE:
-                said = f"{self.name} must be in {allowed}, got {error['input']!r:.80}"
+                message = f"{self.name} must be in {allowed}, got {error['input']!r:.80}"
             else:
-                said = f"{self.name} must be of type {self.type}, got {value!r:.80}"
-            raise ParameterError(said) from None
+                message = f"{self.name} must be of type {self.type}, got {value!r:.80}"
+            raise ParameterError(message) from None
         if isinstance(checked, list):
             self._check_list(checked)
         return checked
 
     def _check_list(self, values: list[Any]) -> None:
-        """Check the length and the distinct values of a list, by the rules of `check`."""
+        """Check the length and the distinct values of a list."""
         if not values and self.default:
             raise ParameterError(f"{self.name} must hold at least one value, got []")
         if len(set(self.default)) < len(self.default):

@@ -155,14 +155,14 @@ def run(
                 job, reason = running[future], future.result()
                 if reason:
                     failed.append(job.notebook.name)
-                    said = f"FAILED in {reason}"
+                    outcome = f"FAILED in {reason}"
                 else:
-                    said = f"{job.expected_seconds:.1f} s"
+                    outcome = f"{job.expected_seconds:.1f} s"
                     if (warned := job.target / WARNINGS).exists():
-                        said += f", with warnings: {display_path(warned)}"
+                        outcome += f", with warnings: {display_path(warned)}"
                 left = [other for future, other in running.items() if not future.done()]
                 progress.update()
-                line = f"[{number} of {len(waiting)}] {job.notebook.page}: {said}"
+                line = f"[{number} of {len(waiting)}] {job.notebook.page}: {outcome}"
                 progress.write(line + _estimate(left, workers, " left"), file=sys.stdout)
                 sys.stdout.flush()
         finally:

@@ -55,18 +55,18 @@ class Loader(yaml.SafeLoader):
         """Return a mapping with string keys; raise an error for a key given twice."""
         if not isinstance(node, yaml.MappingNode):
             raise _yaml_error("'name: value' lines were expected", node)
-        said: dict[Hashable, Any] = {}
+        values: dict[Hashable, Any] = {}
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise _yaml_error("a name must be a word, not a list", key)
-            if key.value in said:
+            if key.value in values:
                 raise _yaml_error(f"{key.value} is given twice", key)
-            said[key.value] = self.construct_object(value, deep=True)
-        return said
+            values[key.value] = self.construct_object(value, deep=True)
+        return values
 
 
-def _yaml_error(said: str, place: Any) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=said, problem_mark=place.start_mark)
+def _yaml_error(problem: str, place: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=place.start_mark)
 
 
 def _add_scalar(kind: str, pattern: str, first: str, read: Callable[[str], Any]) -> None:
@@ -171,6 +171,6 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 def _error_text(error: yaml.YAMLError) -> str:
     """Return the message of a YAML error, with line and column, in one line."""
     mark = getattr(error, "problem_mark", None)
-    said = str(getattr(error, "problem", None) or error)
+    text = str(getattr(error, "problem", None) or error)
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-    return f"{where}{' '.join(said.split())}"
+    return f"{where}{' '.join(text.split())}"

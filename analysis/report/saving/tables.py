@@ -122,18 +122,18 @@ def save_data(id: str, frame: pd.DataFrame, description: str, columns: Mapping[s
     flat, names, _ = _with_index_as_columns(id, frame)
     if not description.strip():
         raise ValueError(f"description of the data {id!r} must not be empty")
-    if names != list(columns) or not all(said.strip() for said in columns.values()):
+    if names != list(columns) or not all(text.strip() for text in columns.values()):
         raise ValueError(
             f"columns of the data {id!r} must describe {names} in this order, got {dict(columns)}"
         )
     folder = run_folder() / "data"
     write_csv(flat, folder / f"{id}.csv")
-    explained = [{"name": name, "description": said} for name, said in columns.items()]
-    said = " ".join(description.split())
+    explained = [{"name": name, "description": text} for name, text in columns.items()]
+    text = " ".join(description.split())
     write_provenance(
         "data",
         folder,
-        {"id": id, "description": said, "columns": explained, "count": len(flat)},
+        {"id": id, "description": text, "columns": explained, "count": len(flat)},
     )
 
 

@@ -80,8 +80,8 @@ class Entry:
 
     def templates(self) -> Iterator[str]:
         """Yield all templates except those of list items."""
-        for said in self.words.values():
-            yield from said.values() if isinstance(said, Mapping) else [said]
+        for template in self.words.values():
+            yield from template.values() if isinstance(template, Mapping) else [template]
         yield from self.assumes
 
 
@@ -164,8 +164,8 @@ def _filled_fields(entry: Entry, outcome: str, numbers: dict[str, Any]) -> dict[
         items = (_filled_template(entry.id, each, item) for item in _item_fields(numbers[name]))
         numbers[name] = between.join(items)
     found: dict[str, Any] = {}
-    for name, said in entry.words.items():
-        text = said.get(outcome, "") if isinstance(said, Mapping) else said
+    for name, template in entry.words.items():
+        text = template.get(outcome, "") if isinstance(template, Mapping) else template
         if text:
             found[name] = _filled_template(entry.id, text, numbers)
     if entry.assumes:
@@ -243,10 +243,10 @@ def entries(document: str) -> dict[str, Entry]:
     if set(content) != set(_sections(path)):
         raise ValueError(f"{path.name}: the line of a page must be its name and a colon, 'name:'")
     for page, rows in content.items():
-        for names, said in _checked_mapping(f"{path.name}: {page}", rows).items():
+        for names, fields in _checked_mapping(f"{path.name}: {page}", rows).items():
             where = f"{path.name}: {names}"
             for id in _rows_named(where, names, document):
-                entry = _parsed_entry(where, id, page, said)
+                entry = _parsed_entry(where, id, page, fields)
                 found[id] = _merged(where, found[id], entry) if id in found else entry
     return found
 
@@ -277,25 +277,27 @@ def _merged(where: str, one: Entry, other: Entry) -> Entry:
     return Entry(one.id, one.page, words, one.assumes + other.assumes, lists)
 
 
-def _parsed_entry(where: str, id: str, page: str, said: Any) -> Entry:
-    said = dict(_checked_mapping(where, said))
-    assumes = said.pop("assumes", [])
+def _parsed_entry(where: str, id: str, page: str, fields: Any) -> Entry:
+    fields = dict(_checked_mapping(where, fields))
+    assumes = fields.pop("assumes", [])
     if not isinstance(assumes, list):
         raise ValueError(f"{where}: assumes must be a list of sentences, got {assumes!r:.80}")
     lists = {}
-    for name, parts in said.pop("lists", {}).items():
+    for name, parts in fields.pop("lists", {}).items():
         parts = {"between": ", "} | _checked_mapping(f"{where}: {name}", parts)
         if set(parts) != {"each", "between"}:
             raise ValueError(f"{where}: a list needs 'each' and 'between', got {sorted(parts)}")
         lists[name] = (_checked_template(where, parts["each"]), str(parts["between"]))
-    for name, text in said.items():
+    for name, text in fields.items():
         if name not in WORDS:
             raise ValueError(f"{where}: a field must be one of {WORDS}, got {name!r}")
         for one in text.values() if isinstance(text, dict) and text else [text]:
             _checked_template(where, one)
-    if not said and not assumes:
+    if not fields and not assumes:
         raise ValueError(f"{where}: the entry is empty")
-    entry = Entry(id, page, said, tuple(_checked_template(where, text) for text in assumes), lists)
+    entry = Entry(
+        id, page, fields, tuple(_checked_template(where, text) for text in assumes), lists
+    )
     unnamed = sorted(lists.keys() - {n for text in entry.templates() for n in names_in(text)})
     if unnamed:
         raise ValueError(f"{where}: no template names the list {unnamed[0]!r}")

@@ -32,7 +32,7 @@ def visit_picture(self: HTML5Translator, node: Picture) -> None:
     media = f'media="(max-width: {SMALL_SCREEN}px)"'
     alt = escape(node["alt"])
     wide = f"{self.builder.imgpath}/{self.builder.images[node['uri']]}"
-    if self.builder.name == "singlehtml":  # for print, where nothing lies beside the page
+    if self.builder.name == "singlehtml":  # for print: one file, in one variant
         self.body.append(f'<img class="dark-light" src="{escape(wide)}" alt="{alt}">')
         raise nodes.SkipNode
     for theme, small, source in (

@@ -71,9 +71,9 @@ class Scorecard(BookDirective):
         ]
         line = _line(*cells, *([] if basis == USUAL_BASIS else [[nodes.Text(basis)]]))
         shades = [shade for shade, those in _SHADES.items() if verdict["verdict"] in those]
-        said = Markup("", nodes.Text(verdict["verdict"]), element="td")
-        said["classes"] += [f"verdict-{shade}" for shade in shades]
-        line.insert(1, said)
+        cell = Markup("", nodes.Text(verdict["verdict"]), element="td")
+        cell["classes"] += [f"verdict-{shade}" for shade in shades]
+        line.insert(1, cell)
         return line
 
 

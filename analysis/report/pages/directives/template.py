@@ -85,7 +85,7 @@ def _outputs(data: dict[str, Any], document: str) -> dict[str, dict[str, int]]:
         if rows[id].document == document and rows[id].kind not in _INPUT_KINDS
     )
     return {
-        said: {v: counts[v] for v in verdicts if counts[v]} for said, verdicts in OUTCOMES.items()
+        outcome: {v: counts[v] for v in known if counts[v]} for outcome, known in OUTCOMES.items()
     }
 
 

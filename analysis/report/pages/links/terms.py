@@ -2,7 +2,7 @@
 
 An entry of the glossary is a paragraph that begins with its term in bold; other terms in bold in
 the paragraph are defined by the same entry. ``book/_search.yml`` names the pages to which the
-search leads for terms that stand on many pages, or are nobody's title.
+search leads for terms that occur on many pages, or in the title of none.
 """
 
 from __future__ import annotations

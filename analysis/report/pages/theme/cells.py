@@ -64,7 +64,7 @@ def describe_cell(code: str) -> str:
     if re.match(r"\w+: \w[\w\[\]]* = ", first):
         return "parameters of this page"
     if "record_claims(" in code:
-        return "what the page says of each row"
+        return "claims on the printed rows"
     if names := list(dict.fromkeys(_CALLS.findall(code))):
         return ", ".join(name.removeprefix("save_") for name in names[:3]).replace("_", " ")
     if re.match(r"(from|import) ", first):

@@ -84,7 +84,7 @@ def _selectors(prelude: Iterable[Any]) -> list[list[Any]]:
 
 
 def _can_match(selector: list[Any], used: set[str]) -> bool:
-    """Whether all classes and ids of a selector are used; arguments such as in :not() count not."""
+    """Whether all classes and ids of a selector are used; arguments of :not() do not count."""
     named = [token.value for token in selector if token.type == "hash"]
     for before, token in pairwise(selector):
         if token.type == "ident" and before.type == "literal" and before.value == ".":

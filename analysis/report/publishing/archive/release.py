@@ -39,11 +39,11 @@ def check_edition(edition: Edition, tags: Collection[str], *, dirty: bool = Fals
     if " " in edition.commit:
         raise RuntimeError(
             f"the commit of this tree is {edition.commit!r}: commit first, so that the release can "
-            "be cited, or say --dirty (make release DIRTY=1)"
+            "be cited, or pass --dirty (make release DIRTY=1)"
         )
     if (tag := release_tag()) not in tags:
         raise RuntimeError(
-            f"commit {edition.commit} has no tag {tag}: tag it first (git tag -a {tag}), or say "
+            f"commit {edition.commit} has no tag {tag}: tag it first (git tag -a {tag}), or pass "
             "--dirty (make release DIRTY=1)"
         )
 

@@ -40,11 +40,11 @@ class Report:
 
     def of(self, verdicts: Sequence[str]) -> list[tuple[Printed, dict[str, Any]]]:
         """Return the rows that have one of the given verdicts."""
-        return [(row, said) for row, said in self.rows if said["verdict"] in verdicts]
+        return [(row, verdict) for row, verdict in self.rows if verdict["verdict"] in verdicts]
 
     def counted(self, verdicts: Sequence[str]) -> str:
         """Return the number of rows with each of the given verdicts, as a phrase."""
-        counts = Counter(said["verdict"] for _, said in self.of(verdicts))
+        counts = Counter(verdict["verdict"] for _, verdict in self.of(verdicts))
         return ", ".join(f"{counts[name]} {name}" for name in verdicts if counts[name]) or "none"
 
     @property
@@ -66,8 +66,8 @@ class Report:
     def assumptions(self) -> dict[str, list[str]]:
         """Assumptions that the document does not print, with the ids of the rows that need them."""
         found: defaultdict[str, list[str]] = defaultdict(list)
-        for row, said in self.rows:
-            for choice in said["assumes"]:
+        for row, verdict in self.rows:
+            for choice in verdict["assumes"]:
                 found[choice].append(row.id)
         return dict(found)
 
@@ -78,7 +78,7 @@ def reports(verdicts: Mapping[str, dict[str, Any]]) -> list[Report]:
     return [
         Report(
             document,
-            [(rows[id], said) for id, said in verdicts.items() if rows[id].document == key],
+            [(rows[id], verdict) for id, verdict in verdicts.items() if rows[id].document == key],
         )
         for key, document in documents().items()
     ]
@@ -93,9 +93,10 @@ def as_markdown(report: Report, *, fenced: bool = False) -> str:
         (choice, len(ids), ", ".join(ids[:4]) + (" and others" if len(ids) > 4 else ""))
         for choice, ids in report.assumptions.items()
     ]
+    shown = ("computed", "verdict", "reason")
     failed = [
-        (f"{row.id}, {row.place}", row.printed, said["computed"], said["verdict"], said["reason"])
-        for row, said in report.of(NOT_REPRODUCED)
+        (f"{row.id}, {row.place}", row.printed, *(verdict[name] for name in shown))
+        for row, verdict in report.of(NOT_REPRODUCED)
     ]
     parts = [f"**Abstract.** {escaped(report.abstract)}", "**What was not reproduced as printed.**"]
     header = ("Row", "Printed", "Computed", "Verdict", "Why")
@@ -151,10 +152,10 @@ def write_reports(
     for report in reports(verdicts):
         place = folder / report.document.key
         place.mkdir(parents=True, exist_ok=True)
-        said = metadata(report, edition)
-        text = yaml.safe_dump(said, sort_keys=False, allow_unicode=True, width=100)
+        facts = metadata(report, edition)
+        text = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True, width=100)
         (place / "metadata.yaml").write_text(text, encoding="utf-8")
-        body = f"# {said['title']}\n\n{as_markdown(report)}\n"
+        body = f"# {facts['title']}\n\n{as_markdown(report)}\n"
         (place / "article.md").write_text(body, encoding="utf-8")
         written.append(place)
     return written

@@ -182,9 +182,9 @@ def title_as_plain_text(caption: str) -> str:
 
 def plain_citation(edition: Edition) -> str:
     """Return the citation of the whole book in APA style, as one line of text."""
-    said = f"{', '.join(authors())} ({edition.date[:4]}). {cff()['title']} ({edition.note})"
+    text = f"{', '.join(authors())} ({edition.date[:4]}). {cff()['title']} ({edition.note})"
     address = f"https://doi.org/{cff()['doi']}" if "doi" in cff() else edition.address
-    return f"{said} [Computer software]. {address}".rstrip()
+    return f"{text} [Computer software]. {address}".rstrip()
 
 
 def write_citation(site: Path, edition: Edition) -> None:

@@ -65,8 +65,11 @@ def write_crate(found: Collation, site: Path, edition: Edition) -> None:
             for name, value in run["parameters"].items()
         ]
         made = [file for part in PRODUCTS for file in _products(crate, found, site, part, page)]
-        said = {"name": f"Run of {page}", "actionStatus": "http://schema.org/CompletedActionStatus"}
-        action = crate.add_action(notebook, f"#run-{short}", given, made, properties=said)
+        facts = {
+            "name": f"Run of {page}",
+            "actionStatus": "http://schema.org/CompletedActionStatus",
+        }
+        action = crate.add_action(notebook, f"#run-{short}", given, made, properties=facts)
         crate.root_dataset.append_to("mentions", action)
     write_json(site / CRATE, crate.metadata.generate())
     write_json(site / "codemeta.json", codemeta(edition))
@@ -85,13 +88,13 @@ def _products(crate: ROCrate, found: Collation, site: Path, part: str, page: str
 
 def _file(crate: ROCrate, site: Path, path: str, name: str, **properties: Any) -> Any:
     kind, size = _FORMATS[path.rpartition(".")[2]], str((site / path).stat().st_size)
-    said = {"name": name, "encodingFormat": kind, "contentSize": size, **properties}
-    return crate.add_file(site / path, dest_path=path, properties=said)
+    facts = {"name": name, "encodingFormat": kind, "contentSize": size, **properties}
+    return crate.add_file(site / path, dest_path=path, properties=facts)
 
 
 def _entity(crate: ROCrate, id: str, kind: str, name: str, **properties: Any) -> Any:
-    said = {"@type": kind, "name": name, **properties}
-    return crate.add(ContextEntity(crate, id, properties=said))
+    facts = {"@type": kind, "name": name, **properties}
+    return crate.add(ContextEntity(crate, id, properties=facts))
 
 
 def _value(value: Any) -> Any:
@@ -102,7 +105,7 @@ def _value(value: Any) -> Any:
 def codemeta(edition: Edition) -> dict[str, Any]:
     """Return the content of ``codemeta.json`` for the package (https://codemeta.github.io)."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    said = {
+    facts = {
         "@context": "https://w3id.org/codemeta/3.0",
         "type": "SoftwareSourceCode",
         "name": cff()["title"],
@@ -116,7 +119,7 @@ def codemeta(edition: Edition) -> dict[str, Any]:
         "runtimePlatform": f"Python {project['requires-python']}",
         "softwareRequirements": project["dependencies"],
     }
-    return said | ({"url": edition.address} if edition.address else {})
+    return facts | ({"url": edition.address} if edition.address else {})
 
 
 def update_notebook_sizes(site: Path) -> None:

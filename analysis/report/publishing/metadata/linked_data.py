@@ -79,7 +79,7 @@ def chapter(title: str, place: Place, results: Mapping[str, Any]) -> Node:
     parts += [dataset(product, place, "tables") for product in mine["tables"]]
     parts += [dataset(product, place, "data") for product in mine["data"]]
     whole = book(place)
-    said = {
+    node = {
         "@type": "Chapter",
         "@id": place.here,
         "name": title,
@@ -87,7 +87,7 @@ def chapter(title: str, place: Place, results: Mapping[str, Any]) -> Node:
         **{key: whole[key] for key in ("author", "inLanguage", "license", "version")},
         "datePublished": place.edition.date,
     }
-    return said | ({"hasPart": parts} if parts else {})
+    return node | ({"hasPart": parts} if parts else {})
 
 
 def figure(product: Mapping[str, Any], place: Place) -> Node:
@@ -117,14 +117,14 @@ def dataset(product: Mapping[str, Any], place: Place, part: str) -> Node:
     """Return the JSON-LD node of a table (`part` "tables") or of saved data ("data")."""
     id = product["id"]
     path = f"{part}/{id}.csv"
-    said = product["caption" if part == "tables" else "description"]
+    text = product["caption" if part == "tables" else "description"]
     columns = product.get("columns", [])
     variables = [{"@type": "PropertyValue", **column} for column in columns]
     return {
         "@type": "Dataset",
         "@id": f"{place.here}#{id}" if part == "tables" else place.to(path),
-        "name": title_as_plain_text(said),
-        "description": said,
+        "name": title_as_plain_text(text),
+        "description": text,
         "license": TEXT_LICENSE,
         "distribution": _csv(place, path),
     } | ({"variableMeasured": variables} if variables else {})

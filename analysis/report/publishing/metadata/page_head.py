@@ -62,12 +62,12 @@ def first_sentences(text: str) -> str:
     """
     sentences = re.split(r"(?<=[.!?]) +(?=[A-Z0-9])", text)
     # Search engines would show the TeX source of a formula.
-    said, *others = [sentence for sentence in sentences if "\\" not in sentence] or [""]
+    shown, *others = [sentence for sentence in sentences if "\\" not in sentence] or [""]
     for sentence in others:
-        if len(f"{said} {sentence}") > _DESCRIPTION_LENGTH:
+        if len(f"{shown} {sentence}") > _DESCRIPTION_LENGTH:
             break
-        said = f"{said} {sentence}"
-    return textwrap.shorten(said, _DESCRIPTION_LENGTH, placeholder="…")
+        shown = f"{shown} {sentence}"
+    return textwrap.shorten(shown, _DESCRIPTION_LENGTH, placeholder="…")
 
 
 def head(
@@ -76,8 +76,8 @@ def head(
     """Return the metadata of a page as HTML elements for its head."""
     place = Place(page, edition)
     front = page == "index"
-    said = linked_data.book(place) if front else linked_data.chapter(title, place, found)
-    text = json.dumps({"@context": linked_data.CONTEXT, **said}, ensure_ascii=False, indent=1)
+    node = linked_data.book(place) if front else linked_data.chapter(title, place, found)
+    text = json.dumps({"@context": linked_data.CONTEXT, **node}, ensure_ascii=False, indent=1)
     # "</script>" within a caption would end the element.
     script = text.replace("<", "\\u003c")
     citation = {"title": cff()["title"] if front else title}
@@ -114,10 +114,10 @@ def _add_head(
         return
     edition = Edition(**{name: found["edition"][name] for name in ("commit", "date", "address")})
     title = unescape(re.sub(r"<[^>]+>", "", str(context.get("title", ""))))
-    said = description(doctree) or f"{title} of {cff()['title']}"
+    summary = description(doctree) or f"{title} of {cff()['title']}"
     if page == "index":
-        said = first_sentences(" ".join(cff()["abstract"].split()))
-    tags = head(title, page, edition, found, said)
+        summary = first_sentences(" ".join(cff()["abstract"].split()))
+    tags = head(title, page, edition, found, summary)
     context["metatags"] = context.get("metatags", "") + tags
     context["subject"] = _SUBJECTS.get(page.partition("/")[0], "")
 

@@ -18,7 +18,7 @@ from analysis.report.pages.theme.cells import (
         ("budget: int = 1  # sources; [1, N]; how many", "parameters of this page"),
         ("study.save_states(arms)\nstudy.draw_costs(arms)", "states, draw costs"),
         ("from analysis.report import record_claims\nrecord_claims(study.claims())",
-         "what the page says of each row"),
+         "claims on the printed rows"),
         ("import numpy as np\nfrom math import pi", "imports"),
         ("exact, found = solve(1), 2\nsecond = 3", "exact, second"),
         ("    1 + 1", "this step"),
