@@ -10,7 +10,6 @@ processes end when the process that started them ends.
 from __future__ import annotations
 
 import gc
-import io
 import multiprocessing
 import os
 import resource
@@ -40,7 +39,7 @@ _THREADED = ("OMP", "OPENBLAS", "MKL", "NUMBA")
 THREADS = (*(f"{name}_NUM_THREADS" for name in _THREADED), "VECLIB_MAXIMUM_THREADS")
 #: File to which a kernel writes the CPU-seconds that Numba took to compile, if it compiled.
 COMPILATION = "compilation.txt"
-#: File with what a kernel writes to standard error (Python's warnings, above all), if anything.
+#: File with what a kernel writes to standard error: Python's warnings, above all.
 WARNINGS = "warnings.txt"
 _starting = Lock()
 
@@ -145,7 +144,9 @@ def _run_kernel(
     class KernelApp(IPKernelApp):
         def init_io(self) -> None:
             super().init_io()
-            sys.stderr = _LateFile(Path(folder) / WARNINGS)
+            # On a page the text would show paths of this machine, and is not reproducible: linear
+            # algebra can raise floating-point flags for values that it reads and does not use.
+            sys.stderr = (Path(folder) / WARNINGS).open("a", buffering=1, encoding="utf-8")
 
     # pandas was imported outside IPython and chose terminal defaults: 20 is that of a notebook.
     pd.set_option("display.max_columns", 20)
@@ -174,27 +175,6 @@ def _record_compilation_time(path: Path) -> None:
                 path.write_text(f"{self.taken:.1f}\n")
 
     event.register("numba:compile", Compilation())
-
-
-class _LateFile(io.TextIOBase):
-    """A text file that exists once something has been written to it.
-
-    It takes the place of standard error, whose text would show paths of this machine on a page and
-    is not reproducible: linear algebra can raise floating-point flags for values that it reads and
-    does not use, on some processors and in some runs.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def writable(self) -> bool:
-        """Return True."""
-        return True
-
-    def write(self, text: str) -> int:
-        """Append a text to the file; return its number of characters."""
-        with self._path.open("a", encoding="utf-8") as file:
-            return file.write(text)
 
 
 def _exit_with(process: int) -> None:

@@ -211,6 +211,8 @@ def _run(job: Job, kernels: Kernels) -> str:
             raise_if_disk_full(reason, job.target)
             return reason
         (folder / "input.ipynb").unlink()
+        if not (folder / WARNINGS).stat().st_size:
+            (folder / WARNINGS).unlink()
         (folder / "seconds.txt").write_text(f"{time.monotonic() - started:.1f}\n")
         folder.chmod(0o755)
         replace_folder(folder, job.target)
