@@ -18,7 +18,7 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
-from analysis.report.running.kernels import WarmProvisioner, kernel_environment
+from analysis.report.running.kernels import WARNINGS, WarmProvisioner, kernel_environment
 
 # papermill warns of parameter lines that it cannot parse; `notebooks` has checked them.
 logging.getLogger("papermill").setLevel(logging.ERROR)
@@ -94,6 +94,8 @@ class Kernels:
                 asyncio.run(ending)
         _strip_timestamps(notebook)
         nbformat.write(notebook, folder / "notebook.ipynb")
+        if not (folder / WARNINGS).stat().st_size:
+            (folder / WARNINGS).unlink()
         return ""
 
     def stop(self) -> None:

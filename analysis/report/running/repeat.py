@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -40,8 +41,5 @@ def _differing(first: Path, again: Path) -> list[str]:
         for path in top.rglob("*")
         if path.is_file() and path.name not in VARYING
     }
-    return sorted(name for name in names if _content(first / name) != _content(again / name))
-
-
-def _content(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
+    _, different, missing = filecmp.cmpfiles(first, again, names, shallow=False)
+    return sorted([*different, *missing])

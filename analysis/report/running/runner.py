@@ -180,12 +180,13 @@ def start_order(jobs: list[Job]) -> list[Job]:
     """
     longest = sorted(jobs, key=lambda job: job.expected_seconds or float("inf"), reverse=True)
     seen: Counter[str] = Counter()
-    turns: list[tuple[int, Job]] = []
-    for job in longest:
+
+    def place_in_part(job: Job) -> int:
         part = job.notebook.page.split("/")[0]
-        turns.append((seen[part], job))
         seen[part] += 1
-    return [job for _, job in sorted(turns, key=lambda turn: turn[0])]
+        return seen[part]
+
+    return sorted(longest, key=place_in_part)
 
 
 def _estimate(jobs: list[Job], workers: int, more: str = "") -> str:
@@ -211,8 +212,6 @@ def _run(job: Job, kernels: Kernels) -> str:
             raise_if_disk_full(reason, job.target)
             return reason
         (folder / "input.ipynb").unlink()
-        if not (folder / WARNINGS).stat().st_size:
-            (folder / WARNINGS).unlink()
         (folder / "seconds.txt").write_text(f"{time.monotonic() - started:.1f}\n")
         folder.chmod(0o755)
         replace_folder(folder, job.target)

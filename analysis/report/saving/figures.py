@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -44,7 +45,7 @@ warned_glyphs: set[str] = set()
 
 
 class _OutlineOptions(subset.Options):  # type: ignore[misc]
-    """Options of font subsets without the tables of ligatures and kerning, which no PDF uses."""
+    """Options of font subsets without ligatures and kerning, which no PDF uses: half the time."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -117,7 +118,9 @@ def save_figure(
     folder = run_folder() / "figures"
     write_csv(frame, folder / f"{id}.csv")
     style = mpl.rc_context({"svg.hashsalt": id})
-    with style, _warn_once_of_missing_glyphs(), _outline_fonts():
+    # Matplotlib makes fontTools' options for a PDF itself, and has no option for them.
+    fonts = patch.object(subset, "Options", _OutlineOptions)
+    with style, _warn_once_of_missing_glyphs(), fonts:
         freeze_layout(figure)
         uncover_texts(figure)
         for suffix in FORMATS:
@@ -153,20 +156,6 @@ def _warn_once_of_missing_glyphs() -> Iterator[None]:
         characters = "".join(sorted(new))
         message = f"the font of the figures has no glyphs for {characters!r}: they appear as boxes"
         warnings.warn(message, stacklevel=4)
-
-
-@contextmanager
-def _outline_fonts() -> Iterator[None]:
-    """Let Matplotlib embed font subsets without layout tables in a PDF, in half of the time.
-
-    Matplotlib has no option for it: it makes its own `fontTools.subset.Options`.
-    """
-    options = subset.Options
-    subset.Options = _OutlineOptions
-    try:
-        yield
-    finally:
-        subset.Options = options
 
 
 def freeze_layout(figure: Figure) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -54,18 +54,15 @@ def _constant(module: str, name: str) -> str:
     """Return the source of a constant's assignment, in the module or where that imports it from."""
     text, tree = _parsed(module)
     for node in tree.body:
-        if isinstance(node, ast.Assign | ast.AnnAssign) and name in _targets(node):
-            return "\n".join(_lines(text, node))
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            names = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+            if any(n.id == name and isinstance(n.ctx, ast.Store) for n in names):
+                return "\n".join(_lines(text, node))
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("analysis."):
             taken = {alias.asname or alias.name: alias.name for alias in node.names}
             if name in taken:
                 return _constant(str(node.module), taken[name])
     return ""
-
-
-def _targets(node: ast.Assign | ast.AnnAssign) -> Iterator[str]:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return (n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name))
 
 
 def _lines(text: str, node: ast.stmt) -> list[str]:
@@ -76,5 +73,5 @@ def _lines(text: str, node: ast.stmt) -> list[str]:
 def _parsed(module: str) -> tuple[str, ast.Module]:
     path = ROOT.joinpath(*module.split("."))
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    text = Path(path).read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
     return text, ast.parse(text)

@@ -42,13 +42,18 @@ def book_index(env: BuildEnvironment) -> dict[str, Any]:
     """Return the index of a book that Sphinx has read: reference targets and numbers."""
     labels, equations = env.domains["std"].data["labels"], env.domains["math"].data["objects"]
     anonymous = env.domains["std"].data["anonlabels"]
-    targets: Targets = {"ref": {}, "numref": {}, "eq": {}, "prf": {}, "doc": {}}
-    for name, (page, anchor, words) in labels.items():
-        targets["ref"][name] = (page, anchor, str(words))
-    for name, (page, anchor) in anonymous.items():
-        for kind, words in _NUMBERED.items():
-            if number := _number(env, page, kind, anchor):
-                targets["numref"][name] = (page, anchor, words.format(number))
+    targets: Targets = {
+        "ref": {name: (page, anchor, str(words)) for name, (page, anchor, words) in labels.items()},
+        "numref": {
+            name: (page, anchor, words.format(number))
+            for name, (page, anchor) in anonymous.items()
+            for kind, words in _NUMBERED.items()
+            if (number := _number(env, page, kind, anchor))
+        },
+        "doc": {page: (page, "", env.titles[page].astext()) for page in env.found_docs},
+        "eq": {},
+        "prf": {},
+    }
     for name, (page, _) in equations.items():
         anchor = nodes.make_id(f"equation-{name}")
         targets["eq"][name] = (page, anchor, f"({_number(env, page, 'displaymath', anchor)})")
@@ -58,8 +63,6 @@ def book_index(env: BuildEnvironment) -> dict[str, Any]:
         )
         words = f"{proof['realtype'].title()} {number}".strip()
         targets["prf"][name] = (proof["docname"], name, words)
-    for page in env.found_docs:
-        targets["doc"][page] = (page, "", env.titles[page].astext())
     return {"targets": targets, "numbers": env.toc_fignumbers}
 
 
@@ -93,10 +96,7 @@ def source_index() -> dict[str, Any]:
 def read_index(book: Path) -> dict[str, Any] | None:
     """Return the index that the build of a book wrote, or None."""
     path = book / INDEX
-    if not path.exists():
-        return None
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
+    return dict(json.loads(path.read_bytes())) if path.exists() else None
 
 
 def write_index(app: Sphinx, problem: Exception | None) -> None:
