@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
+from analysis.arrays import Floats
 from analysis.checks import check_array, check_integer, check_number
-
-Floats = NDArray[np.float64]
 
 
 class NotConverged(RuntimeError):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer, check_kind, check_number
 from analysis.crawl.feeds.listing import contradict, listing_window, mean_rate, time_to, weight_at
 from analysis.crawl.frontier.state import Outcome
@@ -28,7 +29,6 @@ from analysis.trace.deployed import NutchAdaptive
 from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 
 Arms = NDArray[np.int64]
-Floats = NDArray[np.float64]
 MEMORY = 90 * 86_400.0
 """Default memory of `ListingIndex`: seconds after which an observation has weight 1/e."""
 

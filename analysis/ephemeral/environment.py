@@ -15,14 +15,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import check_array, check_integer, check_kind, check_truths, shown
 from analysis.display import brief
 from analysis.ephemeral.kernels import advance
 from analysis.ephemeral.policies import Observation, Policy
 from analysis.ephemeral.simulation import Trajectory, initial_content
 from analysis.ephemeral.sources import Sources
-
-Floats = NDArray[np.float64]
 
 
 def check_lifetime(lifetime: ArrayLike, sources: Sources) -> Floats:

@@ -18,13 +18,9 @@ from enum import IntEnum
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from analysis.arrays import Bools, Floats, Ints
 from analysis.ephemeral.index import INVERSE, series_of_h
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 class Rule(IntEnum):

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.arrays import Ints
 from analysis.checks import check_array, check_choice, check_integer, check_integers, check_kind
 from analysis.display import brief
 from analysis.ephemeral.policies import Observation, Policy, named_policy
 from analysis.ephemeral.sources import Sources
 from analysis.mdp.cycles import follow_to_cycle
 from analysis.results import NotConverged
-
-Ints = NDArray[np.int64]
 
 INITIAL_STATES = ("empty", "fresh", "full")
 OLDEST = 2**62

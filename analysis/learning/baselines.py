@@ -22,11 +22,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_integer, check_kind, check_number, set_fields
 from analysis.display import brief
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import Floats, Ints, Run, compiled
+from analysis.learning.environment import Run, compiled
 from analysis.learning.items import ItemSums
 from analysis.learning.loop import CompiledLearner, largest
 

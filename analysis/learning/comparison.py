@@ -19,13 +19,14 @@ from typing import Any
 
 import numpy as np
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer, check_kind, check_number
 from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.policies import WhittlePolicy
 from analysis.ephemeral.simulation import play_ages
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import Floats, Run, mean_content
+from analysis.learning.environment import Run, mean_content
 from analysis.learning.loop import CompiledLearner
 from analysis.results import Estimate, student_band
 from analysis.sweep import sweep

@@ -19,12 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_integer, check_number
 from analysis.mdp.chains import recurrent_classes
 from analysis.mdp.problem import (
     EPSILON,
-    Floats,
-    Ints,
     Transitions,
     action_values,
     check_policy,

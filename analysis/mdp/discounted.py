@@ -27,11 +27,10 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import linprog
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_choice, check_integer, check_number
 from analysis.mdp.problem import (
     EPSILON,
-    Floats,
-    Ints,
     Transitions,
     action_values,
     largest,

@@ -8,11 +8,9 @@ Reference: Künsch, The jackknife and the bootstrap for general stationary obser
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer
-
-Floats = NDArray[np.float64]
 
 
 def block_weights(weeks: int, block: int, draws: int, rng: np.random.Generator) -> Floats:

@@ -18,15 +18,12 @@ which the visits do not exceed the budget.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_integer
 from analysis.trace import kernels
 from analysis.trace.replay import Clock
 from analysis.trace.trace import HOUR, Trace
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def clairvoyant_bound(

@@ -25,11 +25,11 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer, check_kind, check_number
 from analysis.display import brief
 from analysis.ephemeral.policies import Observation
 
-Floats = NDArray[np.float64]
 Arms = NDArray[np.int64]
 
 DAY = 86_400.0

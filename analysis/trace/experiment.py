@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import LARGEST, check_array, check_integer, check_kind, set_fields
 from analysis.display import brief
 from analysis.ephemeral.optimum.static import RandomPolicy
@@ -36,7 +36,6 @@ from analysis.trace.replay import (
 )
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace, weighted_counts
 
-Floats = NDArray[np.float64]
 #: Visits, their epochs, and how many of these are warm-up.
 Played = tuple[Visits, Clock, int]
 

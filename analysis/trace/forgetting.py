@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import (
     LARGEST,
     check_array,
@@ -32,9 +32,6 @@ from analysis.ephemeral.policies import Arms, Observation, top
 from analysis.ephemeral.sources import Sources
 from analysis.trace.kernels import fade_known
 from analysis.trace.trace import HOUR, Trace, weighted_counts
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @brief

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
+from analysis.arrays import Floats
 from analysis.checks import check_array, check_integer, check_kind, check_number, set_fields
 from analysis.display import brief
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
@@ -29,7 +30,6 @@ from analysis.ephemeral.optimum.static import RandomPolicy
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
 
-Floats = NDArray[np.float64]
 Arms = NDArray[np.int64]
 
 

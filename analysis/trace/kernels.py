@@ -14,10 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.ephemeral.kernels import h, mark_top, relative_index
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Schedule(IntEnum):

@@ -16,13 +16,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_integer
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 WINDOWS = {"a day": DAY, "a week": WEEK, "four weeks": 4 * WEEK}
 ENOUGH = 20

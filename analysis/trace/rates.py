@@ -9,15 +9,12 @@ likelihood gives a and b, and the estimate is (n + a) / (hours + b).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import gammaln
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_integer, check_number
 from analysis.trace.trace import HOUR, Trace
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def trained_rates(trace: Trace, begin: int, end: int) -> Floats:

@@ -19,8 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_integer, check_kind, set_fields
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
@@ -40,9 +40,6 @@ from analysis.trace.deployed import WEEK, AutoTtl, EntryFrequency, NutchAdaptive
 from analysis.trace.forgetting import ForgettingIndex
 from analysis.trace.frequencies import FrequencyPolicy
 from analysis.trace.trace import HOUR, Trace, weighted_counts
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _AT_A_TIME = 1000
 

@@ -16,13 +16,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_choice, check_integers, check_kind, set_fields
 from analysis.display import brief
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 HOUR = 3600
 DAY = 24 * HOUR

@@ -56,13 +56,12 @@ from collections import Counter
 from collections.abc import Sequence, Sized
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from analysis.arrays import Floats
 from analysis.checks import check_array, check_kind, check_number
-
-Floats = NDArray[np.float64]
 
 SKEW = 3600.0
 """Seconds by which a date may be in the future, as clocks differ."""

@@ -32,6 +32,7 @@ from collections.abc import Hashable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import (
     check_choice,
     check_integer,
@@ -61,7 +62,6 @@ from analysis.display import brief
 from analysis.ephemeral.policies import Observation, Policy, RoundRobinPolicy
 
 Arms = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @brief

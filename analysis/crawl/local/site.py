@@ -20,8 +20,9 @@ from enum import IntEnum
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import (
     check_array,
     check_integer,
@@ -34,9 +35,6 @@ from analysis.crawl.feeds.reply import SPACE, Reply
 from analysis.crawl.fetching.virtual_time import START
 from analysis.display import brief
 from analysis.ephemeral.sources import Sources
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Fault(IntEnum):

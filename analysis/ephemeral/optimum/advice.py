@@ -31,9 +31,9 @@ from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from analysis.arrays import Bools, Floats, Ints
 from analysis.checks import check_integer, check_kind, set_fields
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
@@ -41,10 +41,6 @@ from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.policies import Arms, Observation
 from analysis.ephemeral.sources import Sources, check_unit_costs
 from analysis.results import NotConverged
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _WHOLE = 1e-9  # 1/f that is so near to a whole number is one
 MOST_EPOCHS = 8

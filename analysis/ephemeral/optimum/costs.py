@@ -31,15 +31,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.arrays import Bools, Floats
 from analysis.checks import check_array, check_choice, check_integer, check_number
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.optimum.exact import MOST_SOURCES
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget
 from analysis.mdp.cycles import follow_to_cycle
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 FILLS = ("stop", "skip", "reach", "value", "index", "debt")
 

@@ -20,13 +20,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Floats
 from analysis.checks import check_array, check_integer, check_number
 from analysis.ephemeral.kernels import h, relative_index, relative_index_at_age
 from analysis.ephemeral.sources import Sources, check_budget
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

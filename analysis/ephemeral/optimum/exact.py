@@ -38,8 +38,8 @@ from itertools import combinations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from analysis.arrays import Bools, Floats, Ints
 from analysis.checks import check_kind, check_number
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
@@ -50,9 +50,6 @@ from analysis.ephemeral.sources import ROUNDING, Sources, check_budget
 from analysis.mdp.cycles import maximum_mean_cycle
 from analysis.results import NotConverged
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Crawls = tuple[tuple[int, ...], ...]
 
 MOST_SOURCES = 12

@@ -24,14 +24,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Floats
 from analysis.checks import check_array, check_kind, check_number
 from analysis.display import brief
 from analysis.ephemeral.kernels import h, relative_index_at_age
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget
-
-Floats = NDArray[np.float64]
 
 
 @brief

@@ -15,16 +15,14 @@ from math import lcm
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Bools, Floats
 from analysis.checks import check_array, check_integer, check_truths, shown
 from analysis.display import brief
 from analysis.ephemeral.policies import Arms, Observation
 from analysis.ephemeral.simulation import Cycle
 from analysis.ephemeral.sources import Sources, read_only
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 
 @brief

@@ -16,16 +16,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
+from analysis.arrays import Floats
 from analysis.checks import check_array
 from analysis.display import brief
 from analysis.ephemeral.kernels import one_minus_short_exp
 from analysis.ephemeral.policies import Arms, Observation
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget, read_only
 
-Floats = NDArray[np.float64]
 EPSILON = float(np.finfo(float).eps)
 
 

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import check_array, check_choice, check_integer, check_kind, check_number
 from analysis.display import brief
 from analysis.ephemeral.scheduler.calendar import buckets
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Numbers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 NO_MAXIMAL_AGES = np.empty(0, np.int32)
 
 

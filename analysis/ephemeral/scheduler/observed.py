@@ -22,6 +22,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import check_number
 from analysis.ephemeral.index import h as h_of_all
 from analysis.ephemeral.kernels import h, relative_index
@@ -30,7 +31,6 @@ from analysis.ephemeral.scheduler.calendar.budget import ROOM, choose
 from analysis.ephemeral.simulation import initial_content
 from analysis.ephemeral.sources import Sources
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 MEMORY = 64
 SAFETY = 1.0 + 1e-6

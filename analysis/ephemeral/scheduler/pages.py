@@ -27,13 +27,11 @@ p / delta^q does. If rates differ, the order itself depends on q.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammainc
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer, check_kind, check_number
 from analysis.ephemeral.sources import Sources
-
-Floats = NDArray[np.float64]
 
 
 def pages_per_epoch(sources: Sources) -> Floats:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer, check_integers, check_number
 from analysis.ephemeral.scheduler.admission import (
     CHUNK,
@@ -34,7 +35,6 @@ from analysis.ephemeral.scheduler.state import QueuedEngine, State
 from analysis.ephemeral.sources import Sources
 
 Numbers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Now(NamedTuple):

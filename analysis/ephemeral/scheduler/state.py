@@ -14,13 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.ephemeral.scheduler.calendar.buckets import (
-    NEVER,
-    NO_CAPS,
-    Floats,
-    Limits,
-    precision_of,
-)
+from analysis.arrays import Floats
+from analysis.ephemeral.scheduler.calendar.buckets import NEVER, NO_CAPS, Limits, precision_of
 from analysis.files import replacing
 
 NO_QUEUE = np.empty((0, 2))

@@ -14,16 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Floats
 from analysis.checks import check_choice, check_integer, check_kind
 from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.policies import POLICIES
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.stochastic.simulation import AnyPolicy, simulate_random
 from analysis.results import Estimate
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

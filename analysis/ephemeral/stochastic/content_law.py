@@ -21,14 +21,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaincc, ndtr
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer, check_number
 from analysis.ephemeral.arrivals import Utility
 from analysis.ephemeral.sources import Sources
-
-Floats = NDArray[np.float64]
 
 #: Gauss-Legendre nodes for the time since an item appeared; fewer where the integrand is smooth.
 _MANY, _FEW = (np.polynomial.legendre.leggauss(count) for count in (48, 16))

@@ -33,17 +33,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer, check_kind, check_number
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget, read_only
 from analysis.ephemeral.stochastic.content_law import source_law
 from analysis.ephemeral.stochastic.simulation import IndexTable
 from analysis.results import NotConverged
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_choice, check_integer, check_number
 from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.index import whittle_index_at_age
@@ -32,9 +32,6 @@ from analysis.ephemeral.sources import Sources, check_unit_costs
 from analysis.ephemeral.stochastic.content_law import source_law
 from analysis.ephemeral.stochastic.index import StochasticIndex, index_table
 from analysis.mdp.cycles import follow_to_cycle
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 STARTS = ("together", "random")
 _DRAWS = 8000  # lattice points that contents are drawn from

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Floats
 from analysis.checks import check_array, check_choice, check_integer, check_kind
 from analysis.display import brief
 from analysis.ephemeral.environment import Environment, check_lifetime, check_observed
@@ -17,8 +18,6 @@ from analysis.ephemeral.kernels import Rule, play
 from analysis.ephemeral.policies import POLICIES, Policy, named_policy
 from analysis.ephemeral.simulation import initial_content
 from analysis.ephemeral.sources import Sources, read_only
-
-Floats = NDArray[np.float64]
 
 
 @brief

@@ -20,8 +20,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer, check_number
 from analysis.display import brief
 from analysis.ephemeral.arrivals import Arrivals, Utility
@@ -29,8 +30,6 @@ from analysis.ephemeral.sources import Sources, read_only
 from analysis.ephemeral.stochastic.content_law import source_law
 from analysis.mdp import policy_iteration, solve_discounted
 from analysis.results import AverageSolution, DiscountedSolution, NotConverged
-
-Floats = NDArray[np.float64]
 
 
 @brief

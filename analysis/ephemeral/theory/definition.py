@@ -24,13 +24,12 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Floats
 from analysis.checks import check_array, check_integer, check_kind, check_number
 from analysis.ephemeral.sources import Sources
 from analysis.results import Estimate, NotConverged
-
-Floats = NDArray[np.float64]
 
 
 def index_by_definition(sources: Sources, state: ArrayLike, *, digits: int = 60) -> Floats:

@@ -22,13 +22,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import check_array, check_choice, check_integer, check_number
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.theory.structure import waits
 from analysis.mdp.cycles import maximum_mean_cycle
-
-Floats = NDArray[np.float64]
 
 
 def finite_horizon_value(

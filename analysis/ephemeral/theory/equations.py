@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import check_array, check_integer
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.sources import Sources
@@ -26,8 +27,6 @@ from analysis.ephemeral.theory.derivation import (
 )
 from analysis.ephemeral.theory.structure import average_value, crawl_advantage, discounted_value
 from analysis.mdp.cycles import maximum_mean_cycle
-
-Floats = NDArray[np.float64]
 
 _CONTENTS = 101
 #: N'/N of (6).

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
 from analysis.ephemeral.sources import Sources
@@ -20,8 +20,6 @@ from analysis.ephemeral.theory.definition import index_by_definition
 from analysis.ephemeral.theory.derivation import index_as_maximum
 from analysis.ephemeral.theory.equations import count_passages, tie_residuals
 from analysis.ephemeral.theory.printed import orbit, printed_eta, printed_index
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

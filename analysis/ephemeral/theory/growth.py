@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import quad, solve_ivp
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer
 from analysis.ephemeral.sources import Sources
 
-Floats = NDArray[np.float64]
 BoolLike = NDArray[np.bool_] | bool
 
 

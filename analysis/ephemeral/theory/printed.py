@@ -14,12 +14,11 @@ Reference: report 8702, (16), Theorem 1 and Remark; slides, main theorem.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Floats
 from analysis.checks import check_array, check_choice
 from analysis.ephemeral.sources import Sources
-
-Floats = NDArray[np.float64]
 
 FORMS = ("theorem", "remark")
 

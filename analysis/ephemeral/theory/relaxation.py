@@ -15,9 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.instances import random_sources
@@ -29,8 +30,6 @@ from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.theory.derivation import gain_by_solver
 from analysis.ephemeral.theory.structure import discounted_value
 from analysis.results import NotConverged
-
-Floats = NDArray[np.float64]
 
 _EPOCHS = 4000
 _BUDGETS = (1, 2, 3)

@@ -21,11 +21,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Floats
 from analysis.checks import check_array, check_number
-
-Floats = NDArray[np.float64]
 
 
 def discounted_value(decay: float, subsidy: float, discount: float, state: ArrayLike) -> Floats:

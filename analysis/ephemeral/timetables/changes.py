@@ -8,8 +8,8 @@ from itertools import chain, count
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_integer, check_kind
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.bound import bound_at_price
@@ -19,9 +19,6 @@ from analysis.ephemeral.timetables.packing import insert
 
 if TYPE_CHECKING:
     from analysis.ephemeral.timetables.table import Timetable
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def without(table: Timetable, source: int) -> Timetable:

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_integers
 from analysis.display import brief
 from analysis.ephemeral.sources import Sources
@@ -32,9 +32,6 @@ from analysis.ephemeral.timetables.grid import (
     with_odd_parts,
 )
 from analysis.ephemeral.timetables.guarantees import guaranteed_loss, odd_below
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Sources up to which every grid is tried; beyond, those alone that promise most.
 _FEW = 5_000

@@ -35,14 +35,12 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_integer, check_kind, shown
 from analysis.display import brief
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.policies import Arms, Observation
 from analysis.ephemeral.sources import Sources, check_unit_costs
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LONGEST_PERIOD = 100_000
 """Epochs after which counts repeat, at most."""

@@ -13,12 +13,10 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Ints
 from analysis.checks import check_array, check_integers
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def assign_phases(gaps: ArrayLike, costs: ArrayLike) -> tuple[Ints, float]:

@@ -7,14 +7,11 @@ a longest gap and others half-way between its crawls, so that its gaps are that 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables.choice import Choice
 from analysis.ephemeral.timetables.packing import disjoint, pack, pack_shared
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def entries_of(choice: Choice, budget: int) -> tuple[Ints, Ints, Ints, Ints]:

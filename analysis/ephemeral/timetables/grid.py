@@ -21,13 +21,10 @@ from functools import cache, cached_property
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.display import brief
 from analysis.ephemeral.kernels import h
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Binary logarithm of the longest gap, and so of the parts that an epoch's place is cut into.
 LEVELS = 30

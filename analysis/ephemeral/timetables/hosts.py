@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.display import brief
 from analysis.ephemeral.optimum.relaxed import due_ages
 from analysis.ephemeral.sources import Sources
@@ -28,9 +28,6 @@ from analysis.ephemeral.timetables.choice import Choice, choose
 from analysis.ephemeral.timetables.entries import entries_of
 from analysis.ephemeral.timetables.grid import powers_of_two
 from analysis.ephemeral.timetables.packing import disjoint, pack
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _BISECTIONS = 100
 _LONGEST = 30  # binary logarithm of the longest gap

@@ -22,12 +22,11 @@ periodic scheduling, Computer Networks 45 (2004) 155-173.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Ints
 from analysis.checks import check_integer, check_integers
 from analysis.ephemeral.timetables.grid import Families, load
-
-Ints = NDArray[np.int64]
 
 
 def reverse(numbers: Ints, digits: int) -> Ints:

@@ -14,8 +14,8 @@ from os import PathLike
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_integer
 from analysis.display import brief
 from analysis.ephemeral.policies import Arms, Observation
@@ -26,9 +26,6 @@ from analysis.ephemeral.timetables.crontab import cron_line
 from analysis.ephemeral.timetables.entries import keeps_ages, reward_of_entries
 from analysis.ephemeral.timetables.hosts import Hosts, bound_with_hosts
 from analysis.ephemeral.timetables.packing import disjoint
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @brief

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from analysis.arrays import Floats
 from analysis.checks import check_choice, check_integer
 from analysis.ephemeral.kernels import h, pass_epoch, receive, relative_index_at_age
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
@@ -34,7 +35,7 @@ from analysis.learning.certainty_equivalence import (
     CertaintyEquivalence,
     CertaintyEquivalenceOptions,
 )
-from analysis.learning.environment import Floats, compiled
+from analysis.learning.environment import compiled
 from analysis.learning.items import ItemSums
 from analysis.learning.loop import largest
 from analysis.results import Estimate

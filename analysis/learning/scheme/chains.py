@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit
 
+from analysis.arrays import Floats
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import Floats
 from analysis.learning.scheme import _kernel as kernel
 from analysis.learning.scheme.equations import features
 from analysis.learning.scheme.gradient import ThresholdChain

@@ -19,16 +19,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import binom, poisson
 
+from analysis.arrays import Floats
 from analysis.checks import check_array, check_choice, check_integer, check_number
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
 from analysis.learning.scheme.lspe import GreedyThresholdPolicy, LspeOptions, model
 from analysis.learning.scheme.thresholds import whittle_threshold
 
-Floats = NDArray[np.float64]
 ROUNDINGS = ("exceeding", "ceil")
 
 

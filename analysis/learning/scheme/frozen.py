@@ -22,10 +22,10 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.sparse.linalg import splu
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import check_array, check_integer, check_kind
 from analysis.display import brief
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import Floats, Ints
 from analysis.learning.scheme.gradient import check_solution
 from analysis.learning.scheme.lspe import LspeOptions, model
 from analysis.results import NotConverged

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, softmax
 
+from analysis.arrays import Floats
 from analysis.checks import check_choice, check_integer, check_kind, check_number
 from analysis.display import brief
 from analysis.ephemeral.sources import Sources
@@ -30,8 +30,6 @@ from analysis.learning.scheme import _kernel as kernel
 from analysis.learning.scheme.choices import CHOICES
 from analysis.learning.scheme.lspe import LspeOptions, check_coefficients, model
 from analysis.results import NotConverged
-
-Floats = NDArray[np.float64]
 
 
 @brief

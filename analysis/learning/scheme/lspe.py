@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.arrays import Floats, Ints
 from analysis.checks import (
     check_array,
     check_choice,
@@ -47,7 +48,6 @@ from analysis.checks import (
 from analysis.display import brief
 from analysis.ephemeral.policies import Observation
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import Floats, Ints
 from analysis.learning.loop import CompiledLearner
 from analysis.learning.scheme import _kernel as kernel
 from analysis.learning.scheme.choices import CHOICES

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.arrays import Floats
 from analysis.checks import check_array, check_integer, check_kind
 from analysis.display import brief
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import Floats, mean_content
+from analysis.learning.environment import mean_content
 from analysis.learning.scheme.lspe import GreedyThresholdPolicy, Lspe, LspeOptions
 from analysis.results import Estimate
 

@@ -21,17 +21,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit
 
+from analysis.arrays import Floats
 from analysis.checks import check_array, check_kind, check_number
 from analysis.display import brief
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.sources import Sources
 from analysis.results import NotConverged
-
-Floats = NDArray[np.float64]
 
 LARGEST_AGE = 10_000_000
 """Epochs after which a source must have settled: the ages of an arm are listed."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer
 from analysis.crawl.frontier.state import FOUND
 from analysis.crawl.local.server import FeedServer
@@ -33,7 +33,6 @@ from analysis.results import Estimate
 from analysis.sweep import sweep
 from analysis.trace.frequencies import best_fixed_frequencies, lambdacrawl
 
-Floats = NDArray[np.float64]
 DAY = 86_400
 """Seconds in an epoch of these crawls: Nutch's defaults are made for days."""
 POLICIES = {

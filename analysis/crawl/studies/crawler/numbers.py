@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from analysis.arrays import Floats
 from analysis.crawl.studies.crawler.experiment import (
     POLICIES,
     SHORT,
-    Floats,
     predictions,
     value_per_fetch,
     value_per_place,

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.crawl.studies.crawler.experiment import POLICIES, Floats, with_half
+from analysis.arrays import Floats
+from analysis.crawl.studies.crawler.experiment import POLICIES, with_half
 from analysis.crawl.studies.crawler.numbers import record_trouble
 from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.sources import Sources

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer, check_number
 from analysis.crawl.feeds.listing import listed_ages
 from analysis.crawl.frontier.state import FOUND, Outcome
@@ -27,8 +28,6 @@ from analysis.learning.certainty_equivalence import (
 )
 from analysis.sweep import sweep
 from analysis.trace.trace import WEEK, publications
-
-Floats = NDArray[np.float64]
 
 DAY = 86_400.0
 HISTORY = 400

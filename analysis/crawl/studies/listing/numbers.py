@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from analysis.arrays import Floats
 from analysis.crawl.feeds.listing import listing_window
-from analysis.crawl.studies.listing.experiment import LEARNERS, Floats, shares
+from analysis.crawl.studies.listing.experiment import LEARNERS, shares
 from analysis.report import save_data, save_value, within
 from analysis.report.saving.records import saved_numbers
 from analysis.results import Estimate

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.crawl.studies.listing.experiment import LEARNERS, Floats, shares
+from analysis.arrays import Floats
+from analysis.crawl.studies.listing.experiment import LEARNERS, shares
 from analysis.report import COLOURS, figure, save_figure
 from analysis.results import student_band
 

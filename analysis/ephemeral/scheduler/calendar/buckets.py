@@ -23,9 +23,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.ephemeral.scheduler.calendar.vector_index import bend_of, shares
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Entries = NDArray[np.void]
 

@@ -13,11 +13,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.ephemeral.kernels import kth_largest
 from analysis.ephemeral.scheduler.calendar.epoch import WAITING
 from analysis.ephemeral.sources import ROUNDING
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
 ALL = 0.5 * WAITING

@@ -11,9 +11,10 @@ from collections import deque
 
 import numpy as np
 
+from analysis.arrays import Floats
 from analysis.ephemeral.scheduler.calendar import buckets
 from analysis.ephemeral.scheduler.calendar import epoch as epoch_kernel
-from analysis.ephemeral.scheduler.calendar.buckets import Calendar, Floats, Limits
+from analysis.ephemeral.scheduler.calendar.buckets import Calendar, Limits
 
 MEMORY = 16
 """Epochs whose lowest crawled index sets the threshold."""

@@ -34,13 +34,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import check_kind, check_number
 from analysis.ephemeral.scheduler.admission import whole_numbers
 from analysis.ephemeral.scheduler.calendar.budget import ROOM
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.sources import Sources
 
-Floats = NDArray[np.float64]
 Crawl = tuple[NDArray[np.int64], Floats]
 NUMBERS_EXCHANGED = 4
 """Subsidy and quota to a part, claim and marginal index from it, eight bytes each: equal costs."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.ephemeral.arrivals import Arrivals
 from analysis.ephemeral.index import whittle_index, whittle_index_at_age
 from analysis.ephemeral.instances import lognormal_sources
@@ -19,7 +20,6 @@ from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.scheduler.observed import ObservedScheduler
 from analysis.ephemeral.sources import Sources
 
-Floats = NDArray[np.float64]
 Ages = NDArray[np.int64]
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.report import COLOURS, figure, save_figure
 
-Floats = NDArray[np.float64]
 #: Ways to run an epoch, as measured/scale.csv calls them: label, marker and line.
 WAYS = {
     "printed": ("printed formula, partial sort", "s", "-"),

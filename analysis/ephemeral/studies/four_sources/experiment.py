@@ -12,14 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer, check_number
 from analysis.ephemeral.policies import Policy
 from analysis.ephemeral.simulation import INITIAL_STATES, Cycle, simulate
 from analysis.ephemeral.sources import Sources
 
-Floats = NDArray[np.float64]
 #: What the sum of n terms is divided by: their number, or the last epoch as in (4) of the report.
 DIVISORS = {"epochs": 0, "epochs - 1": -1}
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.ephemeral.simulation import Cycle, simulate
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.studies.pictures import SHOWN, draw_source, shown_in_words, trajectory_frame
@@ -23,8 +23,6 @@ from analysis.report import (
     listed,
     save_figure,
 )
-
-Floats = NDArray[np.float64]
 
 
 def _redraws(of: str) -> str:

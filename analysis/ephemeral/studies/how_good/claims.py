@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.ephemeral.optimum.schedules import constant_gaps
 from analysis.ephemeral.simulation import Cycle
 from analysis.ephemeral.studies.how_good.experiment import EXACT, regained
 from analysis.report import Claim, claim
 from analysis.results import Estimate
-
-Floats = NDArray[np.float64]
 
 #: Names of the pairs of sources that are observed, as `experiment.OBSERVED` has them.
 _FIRST, _LAST = "1 and 2 observed", "3 and 4 observed"

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.environment import Environment
@@ -39,7 +40,6 @@ from analysis.ephemeral.stochastic.simulation import simulate_random
 from analysis.ephemeral.theory.definition import index_by_definition
 from analysis.results import Estimate, NotConverged
 
-Floats = NDArray[np.float64]
 ObservedSets = Mapping[str, ArrayLike]
 
 #: Sizes of the random sets, (sources, budget).

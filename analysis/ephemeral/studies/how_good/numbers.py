@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.ephemeral.studies.how_good.experiment import EXACT, STARTS, is_optimal
 from analysis.report import save_data, save_table, save_value, save_values
 from analysis.results import Estimate
-
-Floats = NDArray[np.float64]
 
 #: Sets in the table of cycles.
 SHOWN = 8

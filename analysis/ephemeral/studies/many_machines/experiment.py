@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.ephemeral.optimum.relaxed import relaxed_bound, relaxed_problem
 from analysis.ephemeral.scheduler.admission import spread_ages
 from analysis.ephemeral.scheduler.core import Scheduler
@@ -19,8 +20,6 @@ from analysis.ephemeral.scheduler.machines.partition import PartitionedScheduler
 from analysis.ephemeral.scheduler.runs import rewards
 from analysis.ephemeral.sources import Sources
 from analysis.results import Estimate
-
-Floats = NDArray[np.float64]
 
 #: Parts of a run of which the losses are compared: as published, each lasts a mean gap.
 BLOCKS = 6

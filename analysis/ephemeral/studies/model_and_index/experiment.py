@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer
 from analysis.ephemeral.simulation import Cycle
 from analysis.ephemeral.sources import Sources
@@ -21,7 +22,6 @@ from analysis.ephemeral.theory.formula import IndexChecks
 from analysis.ephemeral.theory.growth import ModelChecks, TransientChecks
 from analysis.ephemeral.theory.relaxation import Discounted, RelaxationChecks, Runs
 
-Floats = NDArray[np.float64]
 #: What still counts as rounding, and the room that a margin has for it.
 ROUNDING = 1e-9
 ROOM = 1e-6

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.studies.model_and_index.experiment import KINDS, Cases
 from analysis.ephemeral.theory.printed import printed_eta
 from analysis.report import COLOURS, counted, figure, rounded, save_figure
 
-Floats = NDArray[np.float64]
 _STYLES = ("-", "--", "-.", ":")
 _FLOOR = 2e-17  # where an error of exactly zero is drawn
 

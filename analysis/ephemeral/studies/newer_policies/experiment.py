@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.index import whittle_index
@@ -50,7 +50,6 @@ from analysis.ephemeral.timetables.construction import timetable
 from analysis.ephemeral.timetables.copies import two_level
 from analysis.results import Estimate
 
-Floats = NDArray[np.float64]
 Row = tuple[str, str, int, float, float, float]
 
 #: Epochs that LP-update looks ahead.

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.ephemeral.studies.newer_policies.experiment import EPOCHS_AHEAD
 from analysis.report import plus_minus, save_table
 from analysis.results import Estimate
-
-Floats = NDArray[np.float64]
 
 LABELS = {
     "index": "index",

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer
 from analysis.ephemeral.arrivals import Utility
 from analysis.ephemeral.sources import Sources
@@ -25,7 +25,6 @@ from analysis.ephemeral.stochastic.index import stochastic_bound, stochastic_ind
 from analysis.ephemeral.studies.four_sources.experiment import scan_averages
 from analysis.results import Estimate, NotConverged
 
-Floats = NDArray[np.float64]
 #: How the two ways to play Theorem 1 are called, by their rule in `analysis.ephemeral.kernels`.
 FORMS = {"whittle": "Theorem 1, x/C above u*", "remark": "the Remark's short form"}
 RULES = ("round-robin", "greedy", "whittle", "theorem", "remark")

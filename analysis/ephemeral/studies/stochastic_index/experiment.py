@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.arrays import Floats
 from analysis.checks import check_array, check_integer, check_number
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.sources import Sources
@@ -26,7 +27,6 @@ from analysis.ephemeral.stochastic.index import StochasticIndex
 from analysis.ephemeral.stochastic.values import RandomSource, stopping_value
 from analysis.results import AverageSolution, DiscountedSolution, Estimate
 
-Floats = NDArray[np.float64]
 #: Policies of the page beside the true index, by label: rules of `analysis.ephemeral.kernels`.
 RULES = {
     "closed form": "whittle",

@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.ephemeral.stochastic.comparison import Comparison
 from analysis.ephemeral.stochastic.values import discount_to_crawl
 from analysis.ephemeral.studies.stochastic_index.experiment import Results, below_limit
-
-Floats = NDArray[np.float64]
 
 
 def reward_table(

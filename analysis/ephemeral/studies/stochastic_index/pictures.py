@@ -6,13 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.ephemeral.stochastic.comparison import Comparison
 from analysis.ephemeral.studies.numbers import rewards_by_run
 from analysis.report import COLOURS, figure, save_data, save_figure
 
-Floats = NDArray[np.float64]
 STYLES = ("-", "--", "-.", ":", "-")
 MARKERS = ("o", "s", "^", "v", "D")
 

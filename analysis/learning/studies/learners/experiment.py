@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer, check_kind
 from analysis.ephemeral.arrivals import Utility
 from analysis.ephemeral.sources import Sources
@@ -24,7 +25,6 @@ from analysis.learning.certainty_equivalence import (
     CertaintyEquivalenceOptions,
 )
 from analysis.learning.comparison import LearningCurves, compare_at_budgets, compare_learners
-from analysis.learning.environment import Floats
 from analysis.learning.loop import CompiledLearner
 from analysis.learning.regret.hard_cases import INFORMED
 from analysis.learning.scheme.lspe import Lspe, LspeOptions

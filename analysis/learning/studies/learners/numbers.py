@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from analysis.arrays import Floats
 from analysis.ephemeral.policies import RoundRobinPolicy
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
 from analysis.learning.baselines import JointQOptions
 from analysis.learning.comparison import LearningCurves
-from analysis.learning.environment import Floats
 from analysis.learning.regret.hard_cases import CASES, INFORMED, LEARNERS
 from analysis.learning.studies.learners.experiment import (
     ONE_AGE,

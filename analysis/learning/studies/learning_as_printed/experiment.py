@@ -14,12 +14,13 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
+from analysis.arrays import Floats
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
 from analysis.learning.certainty_equivalence import CertaintyEquivalence
 from analysis.learning.comparison import LearningCurves, compare_learners
-from analysis.learning.environment import Floats, mean_content
+from analysis.learning.environment import mean_content
 from analysis.learning.scheme.equations import feature_condition
 from analysis.learning.scheme.lspe import Lspe, LspeOptions
 from analysis.learning.scheme.thresholds import ThresholdValue, soft_threshold_value

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from analysis.arrays import Floats
 from analysis.ephemeral.sources import Sources
 from analysis.learning.comparison import LearningCurves
-from analysis.learning.environment import Floats
 from analysis.learning.scheme.thresholds import soft_threshold_value
 from analysis.report import COLOURS, figure, save_data, save_figure, save_table, save_value
 from analysis.report.text import counted

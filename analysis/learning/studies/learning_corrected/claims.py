@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.learning.environment import Floats
+from analysis.arrays import Floats
 from analysis.report import Claim, claim
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.arrays import Floats
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import Floats
 from analysis.learning.scheme.frozen import FrozenPolicy
 from analysis.learning.scheme.gradient import gradient_check
 from analysis.learning.scheme.lspe import GreedyThresholdPolicy, LspeOptions

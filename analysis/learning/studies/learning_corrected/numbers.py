@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from analysis.arrays import Floats
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import Floats
 from analysis.learning.scheme.runs import Learned
 from analysis.learning.studies.learning_corrected.experiment import BAD, ZERO, differences
 from analysis.learning.studies.numbers import save_gradient_errors

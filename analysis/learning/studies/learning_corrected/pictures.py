@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from analysis.learning.environment import Floats
+from analysis.arrays import Floats
 from analysis.learning.scheme.runs import Learned
 from analysis.learning.studies.learning_corrected.experiment import BAD, ZERO
 from analysis.report import COLOURS, figure, plus_minus, save_figure

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from analysis.arrays import Floats
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import Floats
 from analysis.learning.studies.learning_scheme.experiment import (
     AS_PRINTED,
     CORRECTED,

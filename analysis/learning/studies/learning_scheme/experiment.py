@@ -15,11 +15,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
+from analysis.arrays import Floats, Ints
 from analysis.ephemeral.index import whittle_index
 from analysis.ephemeral.policies import Observation, Policy
 from analysis.ephemeral.simulation import Cycle, long_run_cycle, simulate
 from analysis.ephemeral.sources import Sources
-from analysis.learning.environment import Floats, Ints
 from analysis.learning.scheme.chains import CAP, Poisson, Recursion, Transitions
 from analysis.learning.scheme.equations import ThresholdFit, index_as_printed, windowed_content
 from analysis.learning.scheme.gradient import GradientCheck, gradient_check

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.learning.environment import Floats
+from analysis.arrays import Floats
 from analysis.learning.studies.numbers import error_text, save_gradient_errors
 from analysis.report import save_table
 

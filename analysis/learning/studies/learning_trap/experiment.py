@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest
 
+from analysis.arrays import Floats
 from analysis.checks import check_integer, check_number
 from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.index import whittle_index_at_age
@@ -21,7 +22,6 @@ from analysis.learning.environment import compiled
 from analysis.learning.identification import closed_loop
 from analysis.learning.items import sample_items
 
-Floats = NDArray[np.float64]
 GRID_AGES = 12
 """Ages of which the grid at a given price has the curves."""
 AGE = 2

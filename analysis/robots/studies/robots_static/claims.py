@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
+from analysis.arrays import Floats
 from analysis.mdp import stationary_law
 from analysis.report import Claim, claim
 from analysis.robots.general.laws import exponential
@@ -21,7 +22,6 @@ from analysis.robots.studies.robots_static.experiment import (
     LOADS,
     RATES,
     WEIGHTS,
-    Floats,
     best_loads,
     printed_11,
     printed_14,

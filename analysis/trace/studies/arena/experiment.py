@@ -14,8 +14,8 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.ephemeral.policies import Policy, RoundRobinPolicy, WhittlePolicy, top
 from analysis.ephemeral.sources import Sources
 from analysis.trace.deployed import AutoTtl, EntryFrequency, NutchAdaptive, StormCrawler
@@ -23,8 +23,6 @@ from analysis.trace.experiment import Experiment, Outcome, Played, choose_memory
 from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 from analysis.trace.replay import Clock, Visits, priorities
 from analysis.trace.trace import DAY, HOUR, Trace
-
-Floats = NDArray[np.float64]
 
 RULES = {
     "nutch": "Nutch",

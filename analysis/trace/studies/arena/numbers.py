@@ -8,11 +8,12 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from analysis.arrays import Floats
 from analysis.report import counted, save_data, save_table, save_value, save_values, within
 from analysis.report.saving.records import saved_numbers
 from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.experiment import Experiment
-from analysis.trace.studies.arena.experiment import RULES, SPREAD, WITH_RATES, Floats, Service
+from analysis.trace.studies.arena.experiment import RULES, SPREAD, WITH_RATES, Service
 from analysis.trace.trace import HOUR, WEEK, publications
 
 SIZES = ("small", "middle", "large")

@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.ephemeral.optimum.relaxed import relaxed_bound
 from analysis.ephemeral.policies import GreedyPolicy, RoundRobinPolicy, WhittlePolicy
 from analysis.report import save_value, save_values
@@ -18,7 +18,6 @@ from analysis.trace.experiment import Experiment, Outcome
 from analysis.trace.frequencies import FrequencyPolicy, best_fixed_frequencies, lambdacrawl
 from analysis.trace.trace import HOUR, WEEK, Trace, publications
 
-Floats = NDArray[np.float64]
 SIZES = ("small", "middle", "large")
 LABELS = {
     "index": "index, trained rates",

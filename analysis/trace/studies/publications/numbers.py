@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.ephemeral.policies import GreedyPolicy, Policy, RoundRobinPolicy, WhittlePolicy
 from analysis.report import counted, save_data, save_value, save_values, within
 from analysis.report.saving.records import saved_numbers
@@ -127,9 +127,6 @@ def objective_table(table: pd.DataFrame, size: str) -> pd.DataFrame:
     part.index = [LABELS[key] for key in part.index]
     names = {"value": "value / index", "fresh": "time up to date", "penalty": "average H(n)"}
     return part[list(names)].rename(columns=names).round(3)
-
-
-Floats = NDArray[np.float64]
 
 
 def campbell(every: Mapping[str, Experiment]) -> pd.DataFrame:

@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.report import COLOURS, counted, figure, save_figure, save_value
 from analysis.trace.experiment import Experiment, Outcome
 from analysis.trace.poisson import WINDOWS, fano_factors, hourly_shares, relative_gaps, surrogate
 from analysis.trace.studies.publications.experiment import KINDS, LABELS
 from analysis.trace.trace import Trace, publications
-
-Floats = NDArray[np.float64]
 
 
 def draw_poisson(seed: int) -> None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from analysis.arrays import Floats
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.sources import Sources
 from analysis.trace.bootstrap import ratio_interval
@@ -18,7 +18,6 @@ from analysis.trace.poisson import ENOUGH, against_surrogates
 from analysis.trace.reading import Repair, read_trace
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace, publications
 
-Floats = NDArray[np.float64]
 LABELS = {
     "index": "index, trained rates",
     "shrunk": "index, rates with a prior",
