@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -96,15 +97,20 @@ class Site:
 def site() -> Site:
     """Build the book with the quick profile; only what has changed runs again."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    with filelock.FileLock(BUILD / ".tests.lock"):  # several pytest processes build it once
-        done = subprocess.run(
-            [sys.executable, "-m", "analysis.report", "book", "--profile", "quick"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-        )
-    if done.returncode != 0:
-        pytest.fail(f"the quick book was not built:\n{(done.stdout + done.stderr)[-8000:]}")
+    run, built = os.environ.get("PYTEST_XDIST_TESTRUNUID"), BUILD / ".tests.built"
+    with filelock.FileLock(BUILD / ".tests.lock"):  # the processes of a test run build it once
+        if run is None or not built.exists() or built.read_text() != run:
+            built.unlink(missing_ok=True)
+            done = subprocess.run(
+                [sys.executable, "-m", "analysis.report", "book", "--profile", "quick"],
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+            )
+            if done.returncode != 0:
+                output = (done.stdout + done.stderr)[-8000:]
+                pytest.fail(f"the quick book was not built:\n{output}")
+            built.write_text(run or "")
     return Site(build_folder("quick"))
 
 
