@@ -87,6 +87,9 @@ class Visits:
         order = np.argsort(arm, kind="stable")
         self.arm, self.epoch = arm[order], epoch[order]
 
+    def __repr__(self) -> str:
+        return f"Visits({self.arm.size} visits, horizon={self.horizon}, budget={self.budget})"
+
     def used(self, warm_up: int = 0) -> float:
         """Return the share of the budget that is spent after the warm-up."""
         count = np.count_nonzero(self.epoch >= warm_up)
