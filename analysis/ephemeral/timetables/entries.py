@@ -6,6 +6,8 @@ a longest gap and others half-way between its crawls, so that its gaps are that 
 
 from __future__ import annotations
 
+from shlex import quote
+
 import numpy as np
 
 from analysis.arrays import Floats, Ints
@@ -81,3 +83,20 @@ def keeps_ages(min_age: Floats, max_age: Floats, source: Ints, gap: Ints) -> boo
     shortest[np.bincount(source, minlength=min_age.size) > 1] /= 2
     spared = np.isinf(max_age) | (longest <= max_age)
     return bool(((shortest >= min_age) & spared).all())
+
+
+def cron_line(name: str, gap: int, phase: int, command: str, minutes: int) -> str:
+    r"""Return an entry as a line of a crontab: epochs of some minutes; `name` follows `command`.
+
+    The line computes the number of the epoch from 1970-01-01 00:00 UTC on, since the fields of cron
+    know no gap that does not divide an hour or a day. The name is quoted for the shell.
+
+    >>> cron_line("1", 2, 0, "fetch", 60)
+    '0 * * * * [ $(( $(date +\\%s) / 3600 \\% 2 )) -eq 0 ] && fetch 1\n'
+    """
+    field = "0" if minutes % 60 == 0 else f"*/{minutes}" if 60 % minutes == 0 else "*"
+    seconds, step = (60 * minutes, 1) if field != "*" or minutes == 1 else (60, minutes)
+    if minutes > 60 and field == "0":
+        seconds, step = 3600, minutes // 60
+    test = f"$(( $(date +\\%s) / {seconds} \\% {gap * step} )) -eq {phase * step}"
+    return f"{field} * * * * [ {test} ] && {command} {quote(name)}\n"

@@ -22,8 +22,7 @@ from analysis.ephemeral.policies import Arms, Observation
 from analysis.ephemeral.sources import Sources
 from analysis.ephemeral.timetables import changes
 from analysis.ephemeral.timetables.bound import bound_at_price
-from analysis.ephemeral.timetables.crontab import cron_line
-from analysis.ephemeral.timetables.entries import keeps_ages, reward_of_entries
+from analysis.ephemeral.timetables.entries import cron_line, keeps_ages, reward_of_entries
 from analysis.ephemeral.timetables.hosts import Hosts, bound_with_hosts
 from analysis.ephemeral.timetables.packing import disjoint
 
@@ -287,7 +286,7 @@ class Timetable:
         )
 
     def crontab(self, command: str, minutes: int = 60, urls: Sequence[str] | None = None) -> str:
-        r"""Write the timetable for cron, one line an entry (`timetables.crontab`).
+        r"""Write the timetable for cron, one line an entry.
 
         Parameters
         ----------

@@ -14,8 +14,13 @@ import pandas as pd
 import pytest
 
 from analysis.ephemeral import Observation, Sources, relaxed_problem, timetable
-from analysis.ephemeral.timetables.costs import assign_phases
-from analysis.ephemeral.timetables.packing import disjoint, insert, pack, pack_shared
+from analysis.ephemeral.timetables.packing import (
+    assign_phases,
+    disjoint,
+    insert,
+    pack,
+    pack_shared,
+)
 
 LONGEST = 4096  # epochs that are enumerated
 
@@ -402,7 +407,7 @@ FAMILIES = {
     "Timetable.verify": on_cases(verdicts),
     "Timetable.with_source": {**on_cases(insertions), "what cannot join": mixed_insertions},
     "Timetable.without": on_cases(removals),
-    "timetables.costs.assign_phases": {"gaps and costs far apart": peaks_of_costs},
+    "timetables.packing.assign_phases": {"gaps and costs far apart": peaks_of_costs},
     "timetables.packing.insert": {"room in crumbs": inserted},
     "timetables.packing.pack": {"full to the last class": packings},
     "timetables.packing.pack_shared": {"least and most room": shared_packings},
