@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 
-INTERRUPTED = "interrupted: the last good book is as it was"
+from analysis.report.paths import INTERRUPTED
 
 
 def _exit(*_: object) -> None:

@@ -12,10 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from analysis.report.__main__ import INTERRUPTED
 from analysis.report.collate import collate, summary
 from analysis.report.files import display_path
-from analysis.report.paths import PROFILES, build_folder
+from analysis.report.paths import INTERRUPTED, PROFILES, build_folder
 from analysis.report.publishing import comparison
 from analysis.report.publishing.archive.release import check_edition, make_release
 from analysis.report.publishing.metadata.citation import tags_of_commit, this_edition
@@ -25,8 +24,8 @@ from analysis.report.running.lab import open_lab
 from analysis.report.running.repeat import differences
 from analysis.report.running.reruns import rerun_job
 from analysis.report.running.runner import locked, profile_jobs, run
-from analysis.report.running.values import parse_assignments
 from analysis.report.skeleton import new_page
+from analysis.report.values import parse_assignments
 
 
 def make_book(

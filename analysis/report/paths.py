@@ -1,4 +1,4 @@
-"""Paths in a checkout of the repository."""
+"""Paths in a checkout of the repository, and the message of an interrupted build."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BOOK = ROOT / "book"
 BUILD = BOOK / "_build"
 PROFILES = ("quick", "paper", "full")
+INTERRUPTED = "interrupted: the previous build is unchanged"
 
 
 def build_folder(profile: str) -> Path:

@@ -26,7 +26,7 @@ from analysis.report.running import runner
 from analysis.report.running.execute import Kernels
 from analysis.report.running.notebooks import all_notebooks
 from analysis.report.running.reruns import rerun_job
-from analysis.report.running.values import ParameterError
+from analysis.report.values import ParameterError
 from tests.book.finished import faults
 from tests.book.random_points import draw_point
 

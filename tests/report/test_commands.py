@@ -214,7 +214,7 @@ def test_an_interrupt_is_told_and_has_a_status_of_its_own(capsys, monkeypatch):
 
     monkeypatch.setattr(command, "run", interrupt)
     assert command.main(["book"]) == 130
-    assert "last good book" in capsys.readouterr().err
+    assert "previous build is unchanged" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["book", "run", "pdf", "times", "repeat", "serve"])

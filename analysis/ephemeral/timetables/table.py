@@ -8,23 +8,24 @@ what the timetable at hand can lose at most follows from `bound.bound_at_price`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, count
 from os import PathLike
 
 import numpy as np
 import pandas as pd
 
 from analysis.arrays import Floats, Ints
-from analysis.checks import check_integer
+from analysis.checks import check_integer, check_kind
 from analysis.display import brief
 from analysis.ephemeral.policies import Arms, Observation
 from analysis.ephemeral.sources import Sources
-from analysis.ephemeral.timetables import changes
 from analysis.ephemeral.timetables.bound import bound_at_price
+from analysis.ephemeral.timetables.choice import best_power_of_two
 from analysis.ephemeral.timetables.entries import cron_line, keeps_ages, reward_of_entries
 from analysis.ephemeral.timetables.hosts import Hosts, bound_with_hosts
-from analysis.ephemeral.timetables.packing import disjoint
+from analysis.ephemeral.timetables.packing import disjoint, insert
 
 
 @brief
@@ -335,7 +336,17 @@ class Timetable:
         Timetable
             Its bound is that of the same price for the remaining sources.
         """
-        return changes.without(self, source)
+        source = check_integer("source", source, 0, len(self.sources) - 1)
+        if len(self.sources) <= max(self.budget, 1):
+            raise ValueError(f"source must leave at least {self.budget} others, one a crawl")
+        others = np.delete(np.arange(len(self.sources)), source)
+        entry = np.flatnonzero(self.source != source)
+        number = self.source[entry] - (self.source[entry] > source)
+        names = self.sources.names or ()
+        remaining = replace(self.sources.subset(others), names=[names[i] for i in others.tolist()])
+        limits = (self.min_age[others], self.max_age[others])
+        entries = (number, self.gap[entry], self.phase[entry], self.channel[entry])
+        return self._with_entries(remaining, limits, *entries)
 
     def with_source(self, added: Sources, gap: int | None = None) -> Timetable:
         """Return the timetable with one more source, in the part of the budget that is free.
@@ -364,4 +375,72 @@ class Timetable:
             If the timetable has other gaps than powers of two or the budget has no room; make a
             new timetable then.
         """
-        return changes.with_source(self, added, gap)
+        check_kind("added", added, Sources)
+        if len(added) != 1 or added.cost[0] != 1.0 or added.period != self.sources.period:
+            raise ValueError("added must be one source with a cost of 1 and the same period")
+        best = best_power_of_two(added, self.price) if gap is None else _check_power_of_two(gap)
+        room = self.budget - float((1.0 / self.gap).sum())
+        if best * room < 1.0:
+            if gap is not None or (best and room <= 0.0):
+                raise ValueError(f"gap must fit in what is left of the budget, {room:.6g}, got "
+                                 f"1/{best}")  # fmt: skip
+            best = max(best, 1 << int(np.ceil(-np.log2(room)))) if best else 0
+        joined = Sources(
+            np.append(self.sources.arrival_rate, added.arrival_rate),
+            np.append(self.sources.mean_utility, added.mean_utility),
+            np.append(self.sources.decay_rate, added.decay_rate),
+            period=self.sources.period,
+            names=_append_name(self.sources.names or (), (added.names or ("",))[0]),
+        )
+        entries = (self.source, self.gap, self.phase, self.channel)
+        if best:
+            channel, phase = insert(self.channel, self.gap, self.phase, self.budget, best)
+            number, gaps = np.append(self.source, len(joined) - 1), np.append(self.gap, best)
+            entries = (number, gaps, phase, channel)
+        limits = (np.append(self.min_age, 1.0), np.append(self.max_age, np.inf))
+        wider = self._with_entries(joined, limits, *entries)
+        if np.isnan(wider.average_reward):  # entries of one source have moved apart
+            return self._with_one_entry_a_source().with_source(added, gap)
+        return wider
+
+    def _with_one_entry_a_source(self) -> Timetable:
+        """Return the timetable in which each source has its entry of the least gap alone."""
+        order = np.lexsort((self.gap, self.source))
+        first = np.sort(order[np.unique(self.source[order], return_index=True)[1]])
+        entries = (self.source[first], self.gap[first], self.phase[first], self.channel[first])
+        return self._with_entries(self.sources, (self.min_age, self.max_age), *entries)
+
+    def _with_entries(
+        self,
+        sources: Sources,
+        limits: tuple[Floats, Floats],
+        source: Ints,
+        gap: Ints,
+        phase: Ints,
+        channel: Ints,
+    ) -> Timetable:
+        """Return other entries for other sources, with their reward and the bound at the price."""
+        if self.hosts is not None:
+            raise ValueError("a timetable with hosts cannot change its sources: make a new one")
+        least, most = limits
+        return replace(
+            self, sources=sources, source=source, gap=gap, phase=phase, channel=channel,
+            min_age=least, max_age=most,
+            average_reward=reward_of_entries(sources, source, gap, phase),
+            bound=bound_at_price(sources, self.budget, self.price, min_age=least, max_age=most),
+        )  # fmt: skip
+
+
+def _check_power_of_two(gap: int) -> int:
+    """Return a gap that is a power of two up to 2^40, or raise naming `gap`."""
+    gap = check_integer("gap", gap, 1, 2**40)
+    if gap & (gap - 1):
+        raise ValueError(f"gap must be a power of two, got {gap}")
+    return gap
+
+
+def _append_name(names: Sequence[str], name: str) -> list[str]:
+    """Return names and one more, or a number if there is that one already."""
+    taken = set(names)
+    numbers = map(str, count(len(taken) + 1))
+    return [*names, next(n for n in chain([name], numbers) if n not in taken)]

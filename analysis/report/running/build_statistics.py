@@ -11,7 +11,7 @@ import yaml
 from analysis.report.paths import BOOK
 from analysis.report.running.kernels import COMPILATION
 from analysis.report.running.notebooks import all_notebooks
-from analysis.report.running.values import read_values
+from analysis.report.values import read_values
 
 HEADER = "# Times and sizes of builds, written by `python -m analysis.report times` and `repeat`.\n"
 

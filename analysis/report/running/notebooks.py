@@ -32,7 +32,7 @@ import yaml
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from analysis.report.paths import BOOK
-from analysis.report.running.values import ParameterError, parse_value, read_values, suggestion
+from analysis.report.values import ParameterError, parse_value, read_values, suggestion
 
 _LINE = re.compile(r"(?P<name>\w+): (?P<type>[\w\[\]]+) = (?P<default>.+?)  # (?P<help>.+)")
 _END = r"\s*([-+]?inf|[-+]?[\d.]+(?:[eE][-+]?\d+)?|[a-zA-Z]\w*)\s*"

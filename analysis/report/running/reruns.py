@@ -17,7 +17,7 @@ from analysis.report.running.notebooks import (
     read_table,
 )
 from analysis.report.running.runner import Job
-from analysis.report.running.values import ParameterError
+from analysis.report.values import ParameterError
 
 
 def rerun_job(

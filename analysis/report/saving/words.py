@@ -35,9 +35,9 @@ from typing import Any
 
 from analysis.published import FOLDER as PUBLISHED
 from analysis.published import Printed, printed_rows
-from analysis.report.running.values import read_values
 from analysis.report.saving.claims import Claim
 from analysis.report.text import counted, plus_minus, span
+from analysis.report.values import read_values
 
 FOLDER = PUBLISHED / "verdicts"
 #: Text fields of a claim; the last is a list of sentences.

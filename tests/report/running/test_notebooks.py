@@ -18,7 +18,7 @@ from analysis.report.running.notebooks import (
     source_files,
 )
 from analysis.report.running.runner import profile_jobs
-from analysis.report.running.values import parse_assignments
+from analysis.report.values import parse_assignments
 
 HEAD = """---
 jupytext:

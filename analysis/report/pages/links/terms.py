@@ -16,7 +16,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from analysis.report.paths import BOOK
-from analysis.report.running.values import read_values
+from analysis.report.values import read_values
 
 GLOSSARY = "guide/glossary"
 #: Terms that are linked only on some pages, because elsewhere they are ordinary words.

@@ -9,7 +9,7 @@ from docutils.core import publish_doctree
 from analysis.report.collate import DATA
 from analysis.report.pages.links.terms import Entry, entries, link_terms
 from analysis.report.paths import BOOK
-from analysis.report.running.values import read_values
+from analysis.report.values import read_values
 from tests.report.publishing.build import build_site
 
 TERMS = {

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analysis.report.running.values import (
+from analysis.report.values import (
     MAX_DEPTH,
     ParameterError,
     parse_assignments,
