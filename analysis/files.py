@@ -1,11 +1,9 @@
-"""Atomic replacement of files, and a hash of modules that ignores docstrings and comments."""
+"""Atomic replacement of files."""
 
 from __future__ import annotations
 
-import ast
-import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -51,32 +49,3 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         aside.unlink(missing_ok=True)
         raise
     aside.replace(target)
-
-
-def code_hash(modules: Iterable[Path]) -> str:
-    """Return a hash of modules that ignores docstrings, empty lines and comment lines.
-
-    Parameters
-    ----------
-    modules : iterable of Path
-        Python files; their order changes the hash.
-
-    Returns
-    -------
-    str
-        Twelve hexadecimal digits.
-    """
-    text = "".join(statements(path.read_text()) for path in modules)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def statements(source: str) -> str:
-    """Return the source of a module without docstrings, empty lines and comment lines."""
-    lines: list[str] = source.splitlines()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
-            node
-        ):
-            said = node.body[0]
-            lines[said.lineno - 1 : said.end_lineno] = [""] * (said.end_lineno - said.lineno + 1)  # type: ignore[operator]
-    return "".join(f"{line}\n" for line in lines if line.strip() and line.strip()[0] != "#")

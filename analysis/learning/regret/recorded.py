@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.files import code_hash
+from analysis.fingerprint import fingerprint
 from analysis.learning.regret import random_sets
 from analysis.sweep import sweep
 
@@ -20,26 +20,12 @@ FOLDER = Path(__file__).parent
 LOSSES, CYCLES = FOLDER / "losses.csv", FOLDER / "cycles.csv"
 SETS, HORIZON, SEED = 50, 200_000, 30
 """What is recorded."""
-CODE = (
-    "../ephemeral/arrivals",
-    "_certainty_kernel",
-    "_exploration_kernel",
-    "certainty_equivalence",
-    "environment",
-    "identification",
-    "items",
-    "loop",
-    "regret/random_sets",
-    "uc_whittle",
-    "whittle_q",
-)
-"""Modules that compute what is written, below ``analysis/learning``."""
 
 
 @cache
 def code() -> str:
-    """Return the hash of the modules that compute what is written."""
-    return code_hash(FOLDER.parent / f"{name}.py" for name in CODE)
+    """Return the hash of all code that computes what is written."""
+    return fingerprint(["analysis.learning.regret.recorded"], ignore_docstrings=True)[:12]
 
 
 def is_recorded(sets: int, horizon: int, seed: int) -> bool:

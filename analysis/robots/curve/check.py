@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
-from analysis import files
+from analysis.fingerprint import fingerprint
 from analysis.robots.curve.diagrams import curves
 from analysis.robots.curve.growth import check_curve, prove
 from analysis.robots.curve.parametric import optimal_sequence
@@ -35,23 +35,10 @@ RATES = {
 }
 
 
-#: Modules that compute what is written, below ``analysis/robots``.
-CODE = (
-    "controlled/classes",
-    "controlled/ordering",
-    "curve/diagrams",
-    "curve/growth",
-    "curve/parametric",
-    "curve/polynomials",
-    "curve/reduced",
-    "curve/split",
-)
-
-
 @cache
 def code_hash() -> str:
-    """Return the hash of the modules that compute what is written."""
-    return files.code_hash(FOLDER.parent / f"{name}.py" for name in CODE)
+    """Return the hash of all code that computes what is written."""
+    return fingerprint(["analysis.robots.curve.check"], ignore_docstrings=True)[:12]
 
 
 def problems(robots: int) -> Iterator[ReducedQueue]:

@@ -69,6 +69,7 @@ def test_the_default_learner_learns_on_fifty_new_sets(law, items, most, most_med
     assert np.log10(whole / early) < 0.6
 
 
+@pytest.mark.slow
 def test_the_files_were_written_by_the_code_as_it_is():
     # Run `python -m analysis.learning.regret.recorded` after a change of that code.
     for path in (recorded.LOSSES, recorded.CYCLES):

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from analysis import kernel_cache
+from analysis import fingerprint, kernel_cache
 from analysis.report.paths import ROOT
 from analysis.report.running import dependencies
 from analysis.report.running.notebooks import Notebook, OwnFile, all_notebooks
@@ -89,21 +89,16 @@ def key(tmp_path, monkeypatch):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
     monkeypatch.setattr(dependencies, "ROOT", tmp_path)
-    monkeypatch.setattr(dependencies, "PACKAGE", "sample")
+    monkeypatch.setattr(fingerprint, "PACKAGE", "sample")
     monkeypatch.syspath_prepend(tmp_path)
 
     def compute(parameters=None, files=()):
-        forget()
+        fingerprint.forget()
         notebook = Notebook(tmp_path / "book/part/page.md")
         return dependencies.result_key(notebook, parameters or {}, files)
 
     yield compute
-    forget()
-
-
-def forget():
-    for cached in (dependencies._file_hash, dependencies._graph, dependencies._reexports):
-        cached.cache_clear()
+    fingerprint.forget()
 
 
 @pytest.mark.parametrize("name", NEEDED)
@@ -166,12 +161,11 @@ def test_parameters_and_sources_change_the_key(key):
 
 
 def test_the_road_from_notebook_to_book_knows_no_model():
-    forget()
-    graph = dependencies._graph()
+    graph = fingerprint._graph()
     used = {module for module in graph.modules if module.startswith("analysis.report")}
     used |= {name for module in used for name in graph.find_upstream_modules(module)}
     parts = {name.split(".")[1] for name in used if "." in name}
-    assert parts <= {"report", "published", "checks", "results"}
+    assert parts <= {"report", "published", "checks", "results", "fingerprint"}
 
 
 def test_a_package_may_import_itself_in_a_circle(key, tmp_path):
@@ -230,8 +224,7 @@ def test_the_closure_holds_every_module_that_the_notebook_loads(imports, name):
     Numba loads the module that keeps compiled kernels, on which no result depends.
     """
     source, loaded = imports[name]
-    closure = {
-        str(path) for path in dependencies._imported_files(dependencies._imported_names(source))
-    }
+    names = dependencies.imported_names(source)
+    closure = {str(fingerprint.source_file(name)) for name in fingerprint.modules_behind(names)}
     assert loaded
     assert set(loaded) - {kernel_cache.__file__} <= closure

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 import nbformat
 import pytest
 
+from analysis import fingerprint
 from analysis.report import collate
 from analysis.report import commands as command
 from analysis.report.pages.links import references
@@ -21,7 +22,7 @@ from analysis.report.publishing import site
 from analysis.report.publishing.metadata import address, citation
 from analysis.report.rendering import downloads, render
 from analysis.report.run import write_json
-from analysis.report.running import dependencies, notebooks, runner
+from analysis.report.running import notebooks, runner
 from tests.report.kills import killed_at
 
 pytestmark = pytest.mark.process
@@ -143,7 +144,7 @@ def make_book(folder, monkeypatch):
     monkeypatch.setattr(site, "printed_rows", dict)
     monkeypatch.setattr(render, "_PAGE_CODE", ())
     monkeypatch.setattr(render, "_sphinx", play_sphinx)
-    dependencies._file_hash.cache_clear()
+    fingerprint.forget()
     return book
 
 

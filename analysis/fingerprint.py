@@ -1,0 +1,135 @@
+"""Fingerprints of code: which modules a result depends on, and one hash of them.
+
+The cache of notebooks, the cache of compiled kernels and the certificates of recorded experiments
+all use the same answer, which comes from the import graph: imports are followed module by module,
+including those inside functions and the names that a package loads lazily from its stub.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import grimp
+
+PACKAGE = "analysis"
+
+
+def fingerprint(names: Iterable[str], *, ignore_docstrings: bool = False) -> str:
+    """Return a hash of all modules that some names are made from.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Dotted names of modules, packages or public names below the package.
+    ignore_docstrings : bool
+        Whether a change of docstrings, comments or empty lines leaves the hash as it is.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Examples
+    --------
+    >>> fingerprint(["analysis.checks"]) == fingerprint(["analysis.results"])
+    False
+    """
+    digest = hashlib.sha256()
+    for module in sorted(modules_behind(names)):
+        digest.update(module.encode() + _hash(source_file(module), ignore_docstrings))
+    return digest.hexdigest()
+
+
+def modules_behind(names: Iterable[str]) -> set[str]:
+    """Return the modules that define dotted names, and all that these import, recursively.
+
+    The package of a module counts, since Python runs it first. If a whole package is imported, so
+    do the modules of all its public names; of a single public name only the module that defines it.
+    """
+    modules: set[str] = set()
+    waiting = {module for name in names for module in _defining_modules(name)}
+    while waiting:
+        module = waiting.pop()
+        if module not in modules:
+            modules.add(module)
+            for imported in _graph().find_modules_directly_imported_by(module):
+                waiting |= _defining_modules(imported)
+            waiting |= {module.rpartition(".")[0]} - {""}
+    return modules
+
+
+def source_file(module: str) -> Path:
+    """Return the file of a module, or the ``__init__.py`` of a package."""
+    base = _package_folder().joinpath(*module.split(".")[1:])
+    return base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+
+
+def statements(source: str) -> str:
+    """Return the source of a module without docstrings, empty lines and comment lines."""
+    lines: list[str] = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
+            node
+        ):
+            docstring = node.body[0]
+            first, end = docstring.lineno - 1, docstring.end_lineno or docstring.lineno
+            lines[first:end] = [""] * (end - first)
+    return "".join(f"{line}\n" for line in lines if line.strip() and line.strip()[0] != "#")
+
+
+def forget() -> None:
+    """Forget what was read of the package, so that the next fingerprint reads its files again."""
+    for cached in (_package_folder, _graph, _reexports, _hash):
+        cached.cache_clear()
+
+
+@cache
+def _package_folder() -> Path:
+    spec = find_spec(PACKAGE)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+@cache
+def _graph() -> grimp.ImportGraph:
+    return grimp.build_graph(PACKAGE, cache_dir=None, exclude_type_checking_imports=True)
+
+
+@cache
+def _hash(path: Path, ignore_docstrings: bool) -> bytes:
+    content = path.read_bytes()
+    return hashlib.sha256(
+        statements(content.decode()).encode() if ignore_docstrings else content
+    ).digest()
+
+
+def _defining_modules(name: str) -> set[str]:
+    """Return the modules that define a dotted name; for a package, of all its public names."""
+    if name in _graph().modules:
+        return {name, *_reexports(name).values()}
+    package, _, attribute = name.rpartition(".")
+    exported = _reexports(package)
+    return {package, exported[attribute]} if attribute in exported else _defining_modules(package)
+
+
+@cache
+def _reexports(package: str) -> dict[str, str]:
+    """Return the modules that define a package's public names, from its stub or its imports."""
+    path = source_file(package)
+    if path.name != "__init__.py":
+        return {}
+    stub = path.with_suffix(".pyi")
+    text = (stub if stub.exists() else path).read_text(encoding="utf-8")
+    modules: dict[str, str] = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom):
+            module = f"{package}.{node.module}" if node.level else f"{node.module}"
+            if module in _graph().modules:
+                modules |= {alias.name: module for alias in node.names}
+    return modules
