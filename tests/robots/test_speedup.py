@@ -39,6 +39,30 @@ def test_three_solvers_find_the_same_cost(model):
 
 
 @settings(max_examples=40)
+@given(models(), st.integers(0, 2**32 - 1), st.sampled_from(["censored", "sparse"]))
+def test_gain_is_starvation_and_loss(model, seed, method):
+    rates, r = model.arrival_rates, np.arange(model.robots + 1)
+    starts = np.random.default_rng(seed).integers(0, 2, model.shape)
+    solutions = [model.solve(method), model.evaluate(model.static_policy())]
+    try:
+        solutions.append(model.evaluate(starts))
+    except ValueError as error:
+        assert "one recurrent class" in str(error)
+    for found in solutions:
+        law = found.occupancy
+        assert law.sum() == pytest.approx(1.0, abs=1e-12)
+        assert found.starvation == pytest.approx(law[0].sum(), abs=1e-14)
+        assert found.loss_rate == pytest.approx(law[-1] @ rates, rel=1e-9, abs=1e-14)
+        assert found.mean_robots == pytest.approx((law * r).sum(), rel=1e-9)
+        parts = model.gamma * found.starvation + found.loss_rate
+        assert found.gain == pytest.approx(parts, rel=1e-9, abs=1e-12)
+        # Every page that is indexed was brought and not lost.
+        brought = law.sum(axis=0) @ rates
+        indexed = model.service_rate * (1 - found.starvation)
+        assert indexed == pytest.approx(brought - found.loss_rate, rel=1e-8, abs=1e-11)
+
+
+@settings(max_examples=40)
 @given(models())
 def test_the_bounds_hold_for_any_speedup(model):
     gain = model.solve().gain

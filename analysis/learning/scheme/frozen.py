@@ -106,7 +106,11 @@ class FrozenPolicy:
         return self._solve(self._coefficients(q))[0] * self._model.scale
 
     def gradient(self, q: Floats) -> Floats:
-        """Gradient of the average reward by q, both in scaled content; shape (N, 3)."""
+        """Gradient of the average reward by q, both in scaled content; shape (N, 3).
+
+        It is 0 in the columns that the threshold's form does not read: those after the first for
+        "constant", the last for "shared".
+        """
         return self._solve(self._coefficients(q))[1]
 
     def climb(self, q: Floats, iterations: int = 200) -> tuple[Floats, float]:
@@ -201,7 +205,10 @@ class FrozenPolicy:
         check_solution(transition, mean_reward, gain, law, bias)
         signal = self._reward - gain + bias[self._successor] - bias[:, None]
         by_level = np.einsum("s,so,son->sn", law, chance * signal, score)
-        return gain, np.einsum("sn,snk->nk", by_level, self._basis)
+        slopes = np.zeros_like(q)
+        free = slice(self._free)
+        slopes[:, free] = np.einsum("sn,snk->nk", by_level, self._basis[..., free])
+        return gain, slopes
 
 
 def _reachable(size: int, orders: Ints, cap: int) -> tuple[Ints, Ints]:

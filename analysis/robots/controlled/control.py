@@ -97,7 +97,7 @@ class RobotControl(ControlledQueue):
             ran = "sparse"
         rates = self.departure_rates, self.arrival_rates
         residual = description.optimality_residual(bias, gain, *rates, self.gamma)
-        visit = self.gamma / self.arrival_rate  # what the longest visit to an empty queue costs
+        visit = self.gamma / self.arrival_rates[1]  # what the longest visit to an empty queue costs
         scale = max(1.0, visit, float(np.abs(bias.ravel()[1:]).max())) * self.event_rate
         if not residual <= 1e-11 * scale:
             raise NotConverged(f"rounding leaves a violation of {residual:.3g} of the equation")
@@ -168,8 +168,8 @@ class RobotControl(ControlledQueue):
             law, recurs = description.occupancy(after_departure, after_arrival, *rates)
         else:
             law, recurs = uniformised.occupancy(self, after_departure, after_arrival)
-        starvation, when_full, mean, fewest, most = description.averages(
-            law, recurs, self.robots + 1
+        starvation, loss_rate, mean, fewest, most = description.averages(
+            law, recurs, self.arrival_rates
         )
         return ControlSolution(
             gain=float(gain),
@@ -181,7 +181,7 @@ class RobotControl(ControlledQueue):
             converged=True,
             occupancy=law.reshape(self.shape),
             starvation=starvation,
-            loss_rate=self.arrival_rate * when_full,
+            loss_rate=loss_rate,
             mean_robots=mean,
             min_robots=fewest,
             max_robots=most,

@@ -96,10 +96,11 @@ def optimality_residual(
 
 
 @njit(cache=True)
-def averages(law: Floats, recurs: Bools, width: int) -> tuple[float, float, float, int, int]:
-    """Return starvation, mean robots at a full queue and at all, fewest and most robots."""
+def averages(law: Floats, recurs: Bools, bringing: Floats) -> tuple[float, float, float, int, int]:
+    """Return starvation, loss rate, mean robots, fewest and most robots."""
+    width = bringing.size
     full = law.size - width
-    starvation, robots_when_full, robots = 0.0, 0.0, 0.0
+    starvation, loss_rate, robots = 0.0, 0.0, 0.0
     fewest, most = width, -1
     for state in range(law.size):
         r = state % width
@@ -107,7 +108,7 @@ def averages(law: Floats, recurs: Bools, width: int) -> tuple[float, float, floa
         if state < width:
             starvation += law[state]
         if state >= full:
-            robots_when_full += r * law[state]
+            loss_rate += bringing[r] * law[state]
         if recurs[state]:
             fewest, most = min(fewest, r), max(most, r)
-    return starvation, robots_when_full, robots, fewest, most
+    return starvation, loss_rate, robots, fewest, most

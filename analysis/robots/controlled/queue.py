@@ -87,7 +87,10 @@ class ControlledQueue:
 
     @cached_property
     def arrival_rates(self) -> Floats:
-        """Pages that r active robots bring per unit of time, lambda r, shape (N + 1,)."""
+        """Pages that r active robots bring per unit of time, shape (N + 1,).
+
+        They are lambda r, or lambda times the speedup.
+        """
         linear = np.arange(self.robots + 1, dtype=np.float64)
         rates = self.arrival_rate * (linear if self.speedup is None else np.array(self.speedup))
         rates.flags.writeable = False
@@ -95,7 +98,7 @@ class ControlledQueue:
 
     @property
     def event_rate(self) -> float:
-        """Rate of the uniformised chain, nu = lambda N + mu."""
+        """Rate of the uniformised chain, nu = mu + the arrival rate of all robots, lambda N."""
         return float(self.arrival_rates.max() + self.departure_rates.max())
 
     def grid(self) -> tuple[Ints, Ints, Floats]:

@@ -40,7 +40,7 @@ from analysis.checks import check_integer, check_integers, check_kind, shown
 from analysis.display import brief
 from analysis.mdp.average import policy_iteration
 from analysis.mdp.chains import stationary_law
-from analysis.mdp.problem import policy_chain
+from analysis.results import NotConverged
 from analysis.robots.checks import positive
 from analysis.robots.general.kinds import RobotKind, checked_kinds
 
@@ -81,7 +81,7 @@ class FleetSolution(FleetValue):
     Attributes
     ----------
     gain : float
-        Cost per unit of time.
+        Cost per unit of time of `policy`, with nearly all its digits.
     occupancy, starvation, loss_rate, running_cost, mean_robots
         As `FleetValue` has them.
     bias : ndarray, shape (K + 1, N_1 + 1, ...)
@@ -92,7 +92,8 @@ class FleetSolution(FleetValue):
     iterations : int
         Policies that were evaluated.
     residual : float
-        Largest violation of the optimality equation, in the unit of the gain.
+        Largest violation of the optimality equation, in the unit of the gain: no control costs
+        less than the gain minus twice that.
     """
 
     bias: Floats = field(repr=False)
@@ -199,7 +200,8 @@ class FleetControl:
         Raises
         ------
         NotConverged
-            If it does not settle.
+            If it does not settle, or rates and gamma are so far apart that the residual exceeds
+            the gain.
         ValueError
             If ``order`` does not name each kind once.
         """
@@ -221,15 +223,19 @@ class FleetControl:
                 row[~self._departure_allowed(started, allowed)] = -np.inf
         rewards[first, np.arange(first.size)] = -self.costs[1:]
         solution = policy_iteration(chains, rewards, initial=first)
-        chosen = policy_chain(sparse.csr_array(sparse.vstack(chains)), solution.policy)
-        # (0, 1, 0, ..., 0) is where the forced start of the first kind leads.
-        initial = np.ravel_multi_index((0, *(int(k == ranked[0]) for k in every)), self.shape)
-        law = np.append(0.0, stationary_law(chosen, int(initial) - 1))
         bias = np.append(np.nan, -solution.bias).reshape(self.shape) / self._event_rate
+        policy = self._best(bias, allowed)
+        # The linear system's gain is rounding below the residual; the stationary law's is not.
+        value = self.evaluate(policy)
+        if solution.residual > value.gain:
+            raise NotConverged(
+                f"rates and gamma are too far apart: rounding of {solution.residual:.3g} hides which "
+                f"control is best, at a gain of {value.gain:.3g}"
+            )
         return FleetSolution(
-            **vars(self._value(-solution.gain, law)),
+            **vars(value),
             bias=bias,
-            policy=self._best(bias, allowed),
+            policy=policy,
             iterations=solution.iterations,
             residual=solution.residual,
         )

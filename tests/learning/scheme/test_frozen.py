@@ -27,19 +27,23 @@ def test_two_arms_agree_with_the_dense_chain():
 
 
 @pytest.mark.parametrize("threshold", ["constant", "shared", "quadratic"])
-def test_the_gradient_is_that_of_the_value(threshold):
-    options = LspeOptions.corrected(threshold=threshold, kappa=4.0)
-    frozen = FrozenPolicy(SOURCES, options, 2, 6)
-    q = np.random.default_rng(1).normal(0, 0.2, (4, 3))
-    if threshold != "quadratic":
-        q[:, 2] = 0.0
-    free = {"constant": 1, "shared": 2, "quadratic": 3}[threshold]
-    for entry in [(0, 0), (2, free - 1), (3, free // 2)]:
-        shift = np.zeros((4, 3))
+@pytest.mark.parametrize("selected", [{}, {"kappa": 1.0, "scale": 150.0}, {"offset": 3.0}])
+@pytest.mark.parametrize(("arms", "budget"), [(2, 1), (3, 2), (3, 3)])
+def test_the_gradient_is_that_of_the_value(threshold, selected, arms, budget):
+    options = LspeOptions.corrected(threshold=threshold, **selected)
+    sources = SOURCES.subset(slice(arms))
+    frozen = FrozenPolicy(sources, options, budget, 5)
+    q = np.random.default_rng(1).normal(0, 0.2, (arms, 3))
+    unit = options.scale or sources.u_star.max()
+    gradient = frozen.gradient(q)
+    for entry in np.ndindex(q.shape):
+        shift = np.zeros(q.shape)
         shift[entry] = 1e-5
         change = frozen.evaluate(q + shift) - frozen.evaluate(q - shift)
-        slope = change / (2e-5 * SOURCES.u_star.max())
-        assert frozen.gradient(q)[entry] == pytest.approx(slope, rel=1e-5, abs=1e-9)
+        assert gradient[entry] == pytest.approx(change / (2e-5 * unit), rel=1e-5, abs=1e-9)
+    free = {"constant": 1, "shared": 2, "quadratic": 3}[threshold]
+    assert not gradient[:, free:].any()
+    assert (np.abs(gradient[:, :free]) > 1e-9).any() == (budget < arms)
 
 
 def test_the_value_is_what_a_long_run_earns():

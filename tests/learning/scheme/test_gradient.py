@@ -32,6 +32,16 @@ def test_the_corrected_gradient_is_the_gradient(seed):
         np.testing.assert_allclose(check.formula, check.true, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("selection", ["one-of-n", "independent"])
+@pytest.mark.parametrize("threshold", ["constant", "shared", "quadratic"])
+@pytest.mark.parametrize("reward", ["crawled", "all"])
+def test_every_form_has_the_corrected_gradient(selection, threshold, reward):
+    chosen = {"selection": selection, "threshold": threshold, "reward": reward}
+    options = LspeOptions.corrected(**chosen, kappa=3.0, offset=0.2, scale=200.0)
+    check = gradient_check(first(2), Q, options, cap=6, objective=reward)
+    np.testing.assert_allclose(check.formula, check.true, rtol=1e-5, atol=1e-8)
+
+
 def test_three_arms_too():
     q = np.random.default_rng(1).normal(0, 0.3, (3, 3))
     assert gradient_check(first(3), q, LspeOptions.corrected(), cap=5).relative_error < 1e-6

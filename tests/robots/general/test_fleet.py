@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from analysis.results import Estimate
+from analysis.results import Estimate, NotConverged
 from analysis.robots import RobotControl, optimal_robots, static_cost
 from analysis.robots.general.fleet import FleetControl
 from analysis.robots.general.kinds import RobotKind, optimal_fleet
@@ -234,6 +234,9 @@ def test_an_optimum_costs_what_its_policy_costs(seed):
     for solution in (model.solve(), model.solve(order=order)):
         value = model.evaluate(solution.policy)
         assert value.gain == pytest.approx(solution.gain, rel=1e-9)
+        parts = model.gamma * value.starvation + value.loss_rate + value.running_cost
+        assert value.gain == pytest.approx(parts, rel=1e-12)
+        assert value.occupancy.sum() == pytest.approx(1.0, abs=1e-12)
         assert value.mean_robots == pytest.approx(solution.mean_robots, rel=1e-7, abs=1e-12)
         assert solution.residual < 1e-9 * max(1.0, solution.gain)
     for place, kind in enumerate(order):
@@ -242,6 +245,23 @@ def test_an_optimum_costs_what_its_policy_costs(seed):
             active = np.indices(model.shape)[1 + other]
             assert (active[started] == model.kinds[other].available).all()
     assert solution.gain >= model.solve().gain * (1 - 1e-9)
+
+
+def test_gain_keeps_its_digits_or_is_refused():
+    rng, right, refused = np.random.default_rng(5), 0, 0
+    models = [(2, 3, 6854.156600823879, 0.0031561810678079477, 1e12)]
+    models += [(*rng.integers(1, (4, 6)).tolist(), *10 ** rng.uniform(-6, 6, 3)) for _ in range(60)]
+    for available, capacity, arrival_rate, service_rate, gamma in models:
+        fleet = FleetControl((RobotKind(arrival_rate, available),), service_rate, capacity, gamma)
+        best = RobotControl(available, arrival_rate, service_rate, capacity, gamma).solve().gain
+        try:
+            assert fleet.solve().gain == pytest.approx(best, rel=1e-9)
+            right += 1
+        except NotConverged as error:
+            assert "rates and gamma" in str(error)
+            refused += 1
+    assert right > 40
+    assert refused > 5
 
 
 def simulated_gain(model: FleetControl, policy, events: int, rng) -> float:
