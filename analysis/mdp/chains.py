@@ -10,6 +10,9 @@ chain passes between its parts (O'Cinneide 1993).
 
 from __future__ import annotations
 
+import math
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+
 import numpy as np
 from numba import njit
 from scipy import sparse
@@ -19,6 +22,10 @@ from analysis.arrays import Floats, Ints
 from analysis.checks import check_array, check_integer, check_kind
 from analysis.results import NotConverged
 
+LEAST_RATIO = 1e-100
+"""Ratio of two rates of a class below which floats may not hold their products."""
+MOST_IN_DECIMALS = 200
+"""States of a class with such rates."""
 LARGEST_BAND = 2**28
 """Entries that the elimination may hold: the number of states times the width of their band."""
 
@@ -87,7 +94,8 @@ def stationary_law(rates: sparse.csr_array, initial_state: int = 0) -> Floats:
         If an argument has a wrong shape or value, the state leads to several recurrent classes, or
         the chain is too large: `LARGEST_BAND` entries in a band around the diagonal.
     NotConverged
-        If the probability of a path between states is too small for a float.
+        If the probability of a path between states is too small for a float, or a class of more
+        than `MOST_IN_DECIMALS` states has rates whose ratio is below `LEAST_RATIO`.
 
     Examples
     --------
@@ -116,6 +124,8 @@ def stationary_law(rates: sparse.csr_array, initial_state: int = 0) -> Floats:
 def _irreducible_law(rates: sparse.csr_array) -> Floats:
     """Return the stationary law of an irreducible chain without diagonal."""
     size = rates.shape[0]
+    if size > 1 and rates.data.min() / rates.data.max() < LEAST_RATIO:
+        return _law_in_decimals(rates)
     order = np.asarray(csgraph.reverse_cuthill_mckee(rates), dtype=np.int64)
     place = np.argsort(order)
     source, target = (place[ends] for ends in rates.nonzero())
@@ -127,12 +137,39 @@ def _irreducible_law(rates: sparse.csr_array) -> Floats:
         )
     band = np.zeros((size, 2 * width + 1))
     band[source, target - source + width] = rates.data
-    mass = np.empty(size)
-    if not (_eliminate(band, mass) and np.isfinite(mass).all()):
-        raise NotConverged("rates between states differ by a larger factor than floats can hold")
+    mass = np.ones(size)
+    if size > 1:
+        # In the middle of the range of floats, so that products of rates stay within it; by a
+        # power of two, which costs no digit.
+        middle = 0.5 * np.log2([rates.data.min(), rates.data.max()]).sum()
+        band = np.ldexp(band, -round(middle))
+        if not (_eliminate(band, mass) and np.isfinite(mass).all()):
+            raise NotConverged("rates of a class differ by a larger factor than floats can hold")
     law = np.empty(size)
     law[order] = mass / mass.sum()
     return law
+
+
+def _law_in_decimals(rates: sparse.csr_array) -> Floats:
+    """Do the same in decimals, whose exponents have no limit that matters."""
+    size = rates.shape[0]
+    if size > MOST_IN_DECIMALS:
+        raise NotConverged(
+            f"rates of a class of {size} states differ by a larger factor than floats can hold"
+        )
+    with localcontext(Context(prec=30, Emin=MIN_EMIN, Emax=MAX_EMAX)):
+        rate = [[Decimal(x) for x in row] for row in rates.toarray().tolist()]
+        for last in range(size - 1, 0, -1):
+            leaving = sum(rate[last][:last])
+            for row in rate[:last]:
+                row[last] /= leaving
+                for j in range(last):
+                    row[j] += row[last] * rate[last][j]
+        mass = [Decimal(1)]
+        for state in range(1, size):
+            mass.append(sum((mass[i] * rate[i][state] for i in range(state)), Decimal(0)))
+        total = sum(mass)
+        return np.array([float(x / total) for x in mass])
 
 
 @njit(cache=True)
@@ -157,11 +194,18 @@ def _eliminate(band: Floats, mass: Floats) -> bool:
             if rate > 0.0:
                 for j in range(first, last):
                     band[i, j - i + width] += rate * band[last, j - last + width]
-    mass[:] = 0.0
+    # Powers of two stand apart: a state between two others may be too unlikely for a float.
+    power = np.zeros(size, dtype=np.int64)
     mass[0] = 1.0
     for state in range(1, size):
-        for i in range(max(state - width, 0), state):
-            mass[state] += mass[i] * band[i, state - i + width]
-        if mass[state] > 1e100:
-            mass[: state + 1] /= mass[state]
+        first = max(state - width, 0)
+        top = power[first:state].max()
+        total = 0.0
+        for i in range(first, state):
+            total += math.ldexp(mass[i], power[i] - top) * band[i, state - i + width]
+        mass[state], shift = math.frexp(total)
+        power[state] = top + shift
+    top = power.max()
+    for state in range(size):
+        mass[state] = math.ldexp(mass[state], power[state] - top)
     return True

@@ -175,7 +175,7 @@ class StormCrawler(DueTimes):
     Attributes
     ----------
     interval : ndarray, shape (N,)
-        Interval in minutes, 0 before the first visit.
+        Interval in whole minutes, nan before the first visit. At 0 a source is due at every epoch.
     due : ndarray, shape (N,)
         Next due time of each source, in epochs.
     epoch : int
@@ -199,7 +199,7 @@ class StormCrawler(DueTimes):
     ) -> None:
         super().__init__(arms, epoch_seconds, shortest, longest)
         self.first = _seconds("first", first)
-        self.interval = np.zeros(self.due.size)
+        self.interval = np.full(self.due.size, np.nan)
 
     def update(self, arms: Arms, rewards: Floats) -> None:
         """Set the next due times; a source with a positive reward had something new."""
@@ -207,7 +207,7 @@ class StormCrawler(DueTimes):
         shorter = np.floor(0.5 * before + 0.5 * self.shortest / 60.0)
         longer = np.minimum(np.floor(1.5 * before), self.longest / 60.0)
         interval = np.where(np.asarray(rewards) > 0, shorter, longer)
-        self.interval[arms] = np.where(before == 0, self.first / 60.0, interval)
+        self.interval[arms] = np.where(np.isnan(before), self.first / 60.0, interval)
         self.due[arms] = self.epoch + 60.0 * self.interval[arms] / self.epoch_seconds
 
 

@@ -77,7 +77,8 @@ class Experiment:
     trace : Trace
         N sources.
     begin, split, end : int
-        Seconds; training is [begin, split), the test [split, end) in whole weeks.
+        Seconds; training is [begin, split), the test [split, end) in whole weeks. They lie within
+        the record, whose last day ends at ``trace.end``; `begin` may be a week before it.
     half_life : float or array_like, shape (N,)
         Hours in which an item loses half of its value. An assumption.
     budget : int
@@ -137,6 +138,17 @@ class Experiment:
             raise ValueError(
                 "begin, split and end must be in order, and the test period whole weeks; "
                 f"got {self.begin}, {self.split}, {self.end}"
+            )
+        # Beyond the record nothing is known; to take that for silence would bias every number.
+        if self.begin < self.trace.begin - WEEK:
+            raise ValueError(
+                f"begin must be at most a week before the record, whose first day begins at "
+                f"{self.trace.begin}, got {self.begin}"
+            )
+        if self.end > self.trace.end:
+            raise ValueError(
+                f"end must lie within the record, whose last day ends at {self.trace.end}, "
+                f"got {self.end}"
             )
 
     @cached_property
@@ -263,7 +275,7 @@ class Experiment:
         Column t holds what is published after epoch t and up to epoch t + 1, at its value then;
         shape (N, horizon).
         """
-        low, high = np.searchsorted(self.trace.time, [clock.begin + 1, clock.end])
+        low, high = np.searchsorted(self.trace.time, [clock.begin, clock.end], side="right")
         time, source = self.trace.time[low:high] - clock.begin, self.trace.source[low:high]
         column = -(-time // self.period) - 1
         fade = np.exp(-self.decay_rate[source] * ((column + 1) * self.period - time) / HOUR)

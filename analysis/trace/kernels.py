@@ -143,7 +143,7 @@ def follow_due(
     `constants` are the shortest and longest interval in epochs, and then, for NUTCH, increase,
     decrease, shift, and the time up to which the shift counts; for STORM the first interval; for
     ENTRY and AUTO the memory in seconds, and for ENTRY a week over its factor in minutes. The
-    intervals of STORM are whole minutes, 0 before the first visit.
+    intervals of STORM are whole minutes, nan before the first visit.
     """
     size = due.size
     shortest, longest = constants[0], constants[1]
@@ -183,7 +183,7 @@ def follow_due(
                 due[i] = epoch + min(max(wait, shortest), longest)
             elif rule == Schedule.STORM:
                 minutes = period / 60.0
-                if interval[i] == 0.0:
+                if np.isnan(interval[i]):
                     interval[i] = constants[2] * minutes
                 elif new:
                     interval[i] = np.floor(0.5 * interval[i] + 0.5 * shortest * minutes)

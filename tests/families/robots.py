@@ -139,8 +139,8 @@ def drifts():
     for gamma in (1e-300, 1e-6, 1 - 1e-13, 1.0, 1 + 1e-13, 3.0, 1e6, 1e300):
         x = exact(robots.limiting_drift(gamma))
         ratio = []
-        for step in (-exact("1e-10"), exact("1e-10")):
-            at = x + step * max(1, abs(x))
+        for step in (-exact("1e-12"), exact("1e-12")):
+            at = x + step * (abs(x) or 1)
             value = (CONTEXT.expm1(at) - at) / (CONTEXT.expm1(-at) + at) if at else exact(1)
             ratio.append(CONTEXT.sign(value - exact(gamma)))
         assert ratio == [-1, 1], gamma

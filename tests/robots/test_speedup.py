@@ -1,5 +1,7 @@
 """Robots that together bring less or more than each for itself: solvers against each other."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -44,10 +46,8 @@ def test_gain_is_starvation_and_loss(model, seed, method):
     rates, r = model.arrival_rates, np.arange(model.robots + 1)
     starts = np.random.default_rng(seed).integers(0, 2, model.shape)
     solutions = [model.solve(method), model.evaluate(model.static_policy())]
-    try:
+    with suppress(ValueError):  # a policy of several recurrent classes
         solutions.append(model.evaluate(starts))
-    except ValueError as error:
-        assert "one recurrent class" in str(error)
     for found in solutions:
         law = found.occupancy
         assert law.sum() == pytest.approx(1.0, abs=1e-12)

@@ -213,6 +213,17 @@ def test_stormcrawler_as_in_its_own_test():
     assert policy.due[0] == 6
 
 
+def test_stormcrawler_keeps_an_interval_of_no_minutes():
+    """Below a minute the interval falls to 0 and stays there; a first visit comes once only."""
+    policy, found = StormCrawler(1, 60.0, first=240.0, shortest=10.0), []
+    for epoch, new in enumerate([True] * 6 + [False] * 2):
+        assert policy.select(seen(10 * epoch, [1]), 1).tolist() == [0]
+        policy.update(np.array([0]), np.array([float(new)]))
+        found.append(policy.interval[0])
+    assert found == [4, 2, 1, 0, 0, 0, 0, 0]
+    assert policy.due[0] == 70
+
+
 # Entry frequency.
 
 

@@ -244,12 +244,30 @@ def test_phases_begin_at_other_times_of_the_day(trace):
         ({"period": 3601}, "period must divide a week"),
         ({"end": 10}, "in order"),
         ({"end": 60 * WEEK + 5}, "whole weeks"),
+        ({"end": 230 * WEEK}, "end must lie within the record"),
+        ({"begin": -2 * WEEK}, "begin must be at most a week before the record"),
     ],
 )
 def test_wrong_settings_are_refused(trace, change, said):
     facts = {"begin": 0, "split": 52 * WEEK, "end": 60 * WEEK, "half_life": 24.0, "budget": 1}
     with pytest.raises(ValueError, match=said):
         Experiment(trace, **{**facts, **change})
+
+
+def test_content_has_every_item_up_to_the_last_epoch():
+    """Column t holds what comes after epoch t and up to epoch t + 1, both ends of the clock too."""
+    trace = some(["a", "b"] * 250, np.arange(500) * 3600)
+    split = trace.begin + WEEK
+    experiment = Experiment(trace, trace.begin, split, split + WEEK, 24.0, 1, phases=1, warm_up=0)
+    clock, _ = experiment.clock(0)
+    content = experiment.content(clock)
+    for arm in (0, 1):
+        after = trace.times_of(arm) - clock.begin
+        for column in range(clock.horizon):
+            low, high = column * 3600, (column + 1) * 3600
+            ages = (high - after[(after > low) & (after <= high)]) / 3600
+            assert content[arm, column] == pytest.approx(np.exp2(-ages / 24.0).sum())
+    assert content[:, -1].sum() == 1.0
 
 
 # Intervals.

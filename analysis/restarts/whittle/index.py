@@ -37,7 +37,7 @@ from analysis.restarts.whittle.rounding import TOLERANCE
 from analysis.restarts.whittle.threshold import (
     Thresholds,
     nested_policies,
-    passive_average,
+    passive_excess,
     thresholds,
 )
 
@@ -183,7 +183,7 @@ def _index_by_ratio(arm: RestartArm, discount: float) -> tuple[Floats, float]:
         waits = np.arange(states) < k
         visited = _visited(arm, waits)
         if discount == 1 and _stays(arm, waits, visited):
-            rate[k], rounding[k] = passive_average(arm) - idle, ROUNDING
+            rate[k], rounding[k] = passive_excess(arm), ROUNDING
             continue
         kernel = (waits[:, None] * arm.passive)[np.ix_(visited, visited)]
         policy_cost = np.where(waits, *costs)[visited]

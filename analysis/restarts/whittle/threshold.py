@@ -181,11 +181,13 @@ def rates_by_equations(arm: RestartArm, discount: float, passive: int) -> tuple[
     return at_zero, at_one - at_zero
 
 
-def passive_average(arm: RestartArm) -> float:
-    """Return the long-run average cost of an arm that is never active (one recurrent class)."""
+def passive_excess(arm: RestartArm) -> float:
+    """Return what an arm that is never active costs on average above the least passive cost.
+
+    Its passive chain has one recurrent class.
+    """
     law = stationary_law(sparse.csr_array(arm.passive))
-    least = arm.passive_cost.min()
-    return float(least + law @ (arm.passive_cost - least))
+    return float(law @ (arm.passive_cost - arm.passive_cost.min()))
 
 
 def optimal_threshold(arm: RestartArm, discount: float, subsidy: ArrayLike) -> Ints:

@@ -229,8 +229,8 @@ class FleetControl:
         value = self.evaluate(policy)
         if solution.residual > value.gain:
             raise NotConverged(
-                f"rates and gamma are too far apart: rounding of {solution.residual:.3g} hides which "
-                f"control is best, at a gain of {value.gain:.3g}"
+                f"rates and gamma are too far apart: rounding of {solution.residual:.3g} hides "
+                f"which control is best, at a gain of {value.gain:.3g}"
             )
         return FleetSolution(
             **vars(value),

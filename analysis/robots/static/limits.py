@@ -6,6 +6,7 @@ The robot study, section 2, Lemma 2 and Proposition 1, in the notation of `mm1k`
 from __future__ import annotations
 
 import math
+import sys
 from bisect import bisect_left
 
 from scipy.optimize import brentq
@@ -84,22 +85,27 @@ def limiting_drift(gamma: float, service_rate: float = 1.0) -> float:
     1.0357
     """
     target = log_ratio(gamma, service_rate)
+    if target == 0.0:
+        return 0.0
 
-    def log_a(x: float) -> float:
+    def log_a(x: float) -> float:  # log of 2 a(x) / x^2, which is near 0 where x is
         if abs(x) < 0.5:  # by its series, since e^x - 1 - x cancels
-            term, total = 1.0, 0.0
-            for k in range(3, 25):
+            term, total = x / 3.0, 0.0
+            for k in range(4, 26):
                 total += term
                 term *= x / k
-            return math.log(total / 2.0)
+            return math.log1p(total)
         if x > 40.0:  # e^x, which may be beyond a float, is all that counts
-            return x - 2.0 * math.log(x)
-        return math.log(abs(math.expm1(x) - x)) - 2.0 * math.log(abs(x))
+            return math.log(2.0) + x - 2.0 * math.log(x)
+        return math.log(2.0 * abs(math.expm1(x) - x)) - 2.0 * math.log(abs(x))
 
     bound = abs(target) + 3.0
     while log_a(bound) - log_a(-bound) < abs(target):
         bound *= 2.0
-    return float(brentq(lambda x: log_a(x) - log_a(-x) - target, -bound, bound, xtol=1e-15))
+    ends = (0.0, bound) if target > 0.0 else (-bound, 0.0)
+    # Relative accuracy: near gamma = mu the root is near 0.
+    close = {"xtol": 1e-300, "rtol": 4 * sys.float_info.epsilon, "maxiter": 1000}
+    return float(brentq(lambda x: log_a(x) - log_a(-x) - target, *ends, **close))
 
 
 def limiting_cost(x: float, gamma: float, service_rate: float = 1.0) -> float:

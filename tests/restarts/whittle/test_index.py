@@ -111,6 +111,20 @@ def test_the_ratio_is_there_where_every_state_is_visited(discount):
         assert whittle_index(free, discount, method="ratio").index.tolist() == [0.0] * states
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_the_ratio_sees_costs_that_differ_little(seed):
+    rng, states = np.random.default_rng(seed), 4
+    cost = 1 + 1e-9 * np.sort(rng.random((2, states)))
+    passive = np.triu(rng.random((states, states)))
+    passive /= passive.sum(axis=1, keepdims=True)
+    arm = RestartArm(passive, np.eye(states)[0], cost[0], np.full(states, cost[1, 0]))
+    for discount in (0.9, 1.0):
+        ratio = whittle_index(arm, discount, method="ratio").index
+        true = whittle_index(arm, discount, method="elimination").index
+        assert np.isfinite(ratio).any()
+        np.testing.assert_allclose(ratio, true, rtol=0, atol=1e-9 * np.ptp(cost))
+
+
 def test_the_ratio_leaves_out_what_rounding_has_eaten():
     """A cycle lasts 1e9 epochs and more: of N, which falls from 1e-9, no nine digits are left."""
     some = False

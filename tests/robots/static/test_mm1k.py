@@ -134,6 +134,13 @@ def test_load_tends_to_one_at_the_derived_rate(gamma):
     assert limits.limiting_drift(1 / gamma) == pytest.approx(-x, abs=1e-12)
 
 
+@pytest.mark.parametrize("excess", [2.0**-50, 2.0**-40, -(2.0**-40), 2.0**-20])
+def test_the_drift_keeps_its_digits_near_the_critical_weight(excess):
+    """Of x^2/2 + x^3/6 + x^4/24 and the same at -x, a ratio of 1 + 2x/3 + 2x^2/9 + ..."""
+    x = limits.limiting_drift(1 + excess)
+    assert x == pytest.approx(1.5 * math.log1p(excess), rel=max(1e-14, excess**2))
+
+
 def test_the_large_capacity_approximation_is_right_for_large_capacity():
     for balanced in np.linspace(3.1, 9.9, 35):
         for gamma in (0.3, 1.0, 2.5):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ from analysis.trace.bootstrap import ratio_interval
 from analysis.trace.experiment import Experiment, choose_memory
 from analysis.trace.forgetting import known_from
 from analysis.trace.poisson import ENOUGH, against_surrogates
+from analysis.trace.rates import gamma_prior
 from analysis.trace.reading import Repair, read_trace
 from analysis.trace.trace import DAY, HOUR, WEEK, Trace, publications
 
@@ -103,12 +103,12 @@ def schedule(plan: Experiment, days: Sequence[float], kept: float = 0.0) -> pd.D
     never) and ``first_visit_hours``, which spreads first visits evenly; most visits first.
     """
     memory, _ = choose_memory(plan, [24.0 * d for d in days])
-    whole = replace(plan, split=plan.end, end=plan.end + WEEK)
     ones = np.ones(len(plan.trace), dtype=np.int64)
     known = known_from(plan.trace, plan.begin, plan.end, memory, ones)
-    shape, strength = whole.prior
+    counts = plan.trace.counts(plan.begin, plan.end)
+    shape, strength = gamma_prior(counts, (plan.end - plan.begin) / HOUR)
     rate = (known.items + shape) / (known.hours + strength)
-    frequency = with_visits_kept(whole.sources(rate), plan.budget, kept)
+    frequency = with_visits_kept(plan.sources(rate), plan.budget, kept)
     hours = plan.period / HOUR
     with np.errstate(divide="ignore"):
         between = hours / frequency
