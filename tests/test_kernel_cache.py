@@ -1,6 +1,7 @@
 """Compiled kernels are used again until code that they are made from changes, in any file."""
 
 import importlib
+import subprocess
 import sys
 import textwrap
 
@@ -8,6 +9,7 @@ import numba
 import pytest
 
 from analysis import fingerprint, kernel_cache
+from analysis.report.paths import ROOT
 
 FILES = {
     "__init__.py": "",
@@ -56,6 +58,7 @@ def package(tmp_path, monkeypatch):
         (folder / name).write_text(textwrap.dedent(text))
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(fingerprint, "PACKAGE", "made")
+    monkeypatch.setattr(kernel_cache, "PACKAGE", "made")
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "numba"))
     monkeypatch.setattr(numba.config, "CACHE_LOCATOR_CLASSES", "analysis.kernel_cache.Locator")
@@ -125,3 +128,31 @@ def test_a_state_of_the_code_that_comes_back_is_known(package):
 
 def test_functions_of_others_are_left_to_numba(package):
     assert kernel_cache.Locator.from_function(textwrap.dedent, textwrap.__file__) is None
+
+
+UNWRITABLE = """
+import warnings
+import numba
+import numpy as np
+from numba.core.caching import CacheImpl
+numba.config.CACHE_LOCATOR_CLASSES = ""
+CacheImpl._locator_classes = []
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    from analysis.mdp.chains import stationary_law
+print(len({str(w.message) for w in caught}), stationary_law(np.array([[0.0, 1.0], [1.0, 0.0]])).tolist())
+"""
+
+
+def test_kernels_work_where_nothing_can_be_written():
+    command = [sys.executable, "-c", UNWRITABLE]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split(maxsplit=1) == ["1", "[0.5, 0.5]\n"]
+
+
+def test_first_compilation_is_announced_on_a_terminal_once(monkeypatch, capsys):
+    announcement = kernel_cache._Announcement()
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    announcement.on_start(None)
+    announcement.on_start(None)
+    assert capsys.readouterr().err.count("compiling kernels") == 1

@@ -43,7 +43,7 @@ for part in ("ephemeral", "restarts", "learning", "robots", "mdp", "trace", "joi
         try:
             getattr(offered, name)
         except ModuleNotFoundError as error:
-            print(name, error.name)
+            print(name, error.name, "[tables]" in str(error))
 from analysis.ephemeral import four_sources, simulate
 print(len(simulate(four_sources(), "whittle", 1, 20).reward))
 """
@@ -52,4 +52,27 @@ print(len(simulate(four_sources(), "whittle", 1, 20).reward))
 def test_models_need_neither_pyarrow_nor_matplotlib():
     command = [sys.executable, "-c", CORE]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["Repair pyarrow", "read_trace pyarrow", "20"]
+    assert done.stdout.splitlines() == ["Repair pyarrow True", "read_trace pyarrow True", "20"]
+
+
+#: Uses a library's extra where all of it is missing.
+BARE = """
+import sys
+sys.modules.update(yaml=None, pybtex=None, feedparser=None, scrapy=None, pyarrow=None)
+for package, name in (("analysis.report", "save_values"), ("analysis.crawl", "read_feed"),
+                      ("analysis.ephemeral", "Sources.from_csv")):
+    try:
+        module = __import__(package, fromlist=["x"])
+        getattr(module, name.split(".")[0])
+        if "." in name:
+            module.Sources.from_csv("sources.csv")
+    except ModuleNotFoundError as error:
+        print(error)
+"""
+
+
+def test_missing_extra_is_named():
+    command = [sys.executable, "-c", BARE]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    extras = [line.split("[")[1] for line in done.stdout.splitlines()]
+    assert extras == ["book]'", "crawl]'", "tables]'"]

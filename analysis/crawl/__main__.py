@@ -16,6 +16,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from analysis.extras import missing_extra
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; print one sentence and return 1 if it fails."""
@@ -30,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from analysis.crawl.local.live import Demonstration, live, report
     except ModuleNotFoundError as error:
-        print(f"error: {error.name} is missing: pip install .[crawl]", file=sys.stderr)
+        print(f"error: {missing_extra(error, 'crawl')}", file=sys.stderr)
         return 1
     chosen = {name: value for name, value in vars(options).items() if name != "command"}
     try:
@@ -75,7 +77,7 @@ def _crawl_on_cluster(options: argparse.Namespace) -> int:
 
         from analysis.crawl.cluster.run import crawl_on_cluster
     except ModuleNotFoundError as error:
-        print(f"error: {error.name} is missing: pip install .[crawl,cluster]", file=sys.stderr)
+        print(f"error: {missing_extra(error, 'crawl,cluster')}", file=sys.stderr)
         return 1
     project = get_project_settings()
     own = {name: project[name] for name in project if (project.getpriority(name) or 0) > 0}

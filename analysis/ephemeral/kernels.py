@@ -17,10 +17,10 @@ from __future__ import annotations
 from enum import IntEnum
 
 import numpy as np
-from numba import njit
 
 from analysis.arrays import Bools, Floats, Ints
 from analysis.ephemeral.index import INVERSE, series_of_h
+from analysis.kernel_cache import njit
 
 
 class Rule(IntEnum):
@@ -35,10 +35,10 @@ class Rule(IntEnum):
     TABLE = 6
 
 
-_series_of_h = njit(cache=True)(series_of_h)
+_series_of_h = njit(series_of_h)
 
 
-@njit(cache=True)
+@njit
 def one_minus_short_exp(z: float) -> float:
     """1 - (1 + z) exp(-z) for z >= 0, to full relative accuracy."""
     if z > 0.5:
@@ -49,7 +49,7 @@ def one_minus_short_exp(z: float) -> float:
     return 0.5 * z * z * series * np.exp(-z)
 
 
-@njit(cache=True)
+@njit
 def h(y: float) -> float:
     """exp(-y) - 1 + y for y >= 0, to full relative accuracy."""
     if y > 0.5:
@@ -57,14 +57,14 @@ def h(y: float) -> float:
     return _series_of_h(y)
 
 
-@njit(cache=True)
+@njit
 def relative_index_at_age(decay: float, h_decay: float, age: float) -> float:
     """Whittle index at an age, in units of u*/C; `h_decay` is h(decay)."""
     z = decay * age
     return one_minus_short_exp(z) + age * np.exp(-z) * h_decay
 
 
-@njit(cache=True)
+@njit
 def relative_index(decay: float, h_decay: float, share: float) -> float:
     """Whittle index in state x = share u*, in units of u*/C; `h_decay` is h(decay)."""
     if share >= 1.0:
@@ -79,7 +79,7 @@ def relative_index(decay: float, h_decay: float, share: float) -> float:
     return 1.0 - np.exp(-z) - eta * fade * (1.0 - share)
 
 
-@njit(cache=True)
+@njit
 def printed_relative_index(decay: float, share: float, short: bool) -> float:
     """Theorem 1 (or, if `short`, the Remark) as printed, in units of u*/C."""
     alpha = np.exp(-decay)
@@ -88,7 +88,7 @@ def printed_relative_index(decay: float, share: float, short: bool) -> float:
     return first + share if short else first + 1.0 - alpha**eta
 
 
-@njit(cache=True)
+@njit
 def tabulated_index(row: Floats, step: float, cost: float, state: float) -> float:
     """Index in a state, from its values at multiples of `step`; slope 1/C beyond the last."""
     position = state / step
@@ -100,7 +100,7 @@ def tabulated_index(row: Floats, step: float, cost: float, state: float) -> floa
     return (1.0 - weight) * row[below] + weight * row[below + 1]
 
 
-@njit(cache=True)
+@njit
 def _priority(
     rule: int,
     i: int,
@@ -129,7 +129,7 @@ def _priority(
     return printed_relative_index(decay[i], share, rule == Rule.REMARK) * u_star[i] / cost[i]
 
 
-@njit(cache=True)
+@njit
 def next_in_turn(age: Ints, crawls: int) -> int:
     """Return the next source of round robin: the first older one after one of least age.
 
@@ -145,7 +145,7 @@ def next_in_turn(age: Ints, crawls: int) -> int:
     return crawls % age.size
 
 
-@njit(cache=True)
+@njit
 def kth_largest(values: Floats, k: int, work: Floats) -> float:
     """Return the k-th largest value, k >= 1, by quickselect; `work` is overwritten."""
     for i in range(values.size):
@@ -172,7 +172,7 @@ def kth_largest(values: Floats, k: int, work: Floats) -> float:
     return work[target]
 
 
-@njit(cache=True)
+@njit
 def mark_top(values: Floats, count: int, work: Floats, chosen: Bools) -> None:
     """Mark the `count` largest values, ties to the smaller position."""
     for i in range(values.size):
@@ -199,14 +199,14 @@ def mark_top(values: Floats, count: int, work: Floats, chosen: Bools) -> None:
             left -= 1
 
 
-@njit(cache=True)
+@njit
 def receive(alpha: Floats, content: Floats, state: Floats) -> None:
     """Let content fade over one epoch and add what arrives, in place."""
     for i in range(state.size):
         state[i] = alpha[i] * state[i] + content[i]
 
 
-@njit(cache=True)
+@njit
 def pass_epoch(alpha: Floats, content: Floats, state: Floats, age: Ints) -> None:
     """Let one epoch pass, in place: `receive`, and ages grow by one."""
     receive(alpha, content, state)
@@ -214,7 +214,7 @@ def pass_epoch(alpha: Floats, content: Floats, state: Floats, age: Ints) -> None
         age[i] += 1
 
 
-@njit(cache=True)
+@njit
 def advance(
     epoch: int,
     chosen: Bools,
@@ -247,7 +247,7 @@ def advance(
     return earned
 
 
-@njit(cache=True)
+@njit
 def play(
     rule: int,
     table: Floats,

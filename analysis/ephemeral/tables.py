@@ -13,10 +13,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow
-import pyarrow.compute
-import pyarrow.csv
 from numpy.typing import NDArray
+
+from analysis.extras import missing_extra
+
+try:
+    import pyarrow
+    import pyarrow.compute
+    import pyarrow.csv
+except ModuleNotFoundError as error:
+    raise missing_extra(error, "tables") from None
 
 COLUMNS = ("name", "arrival_rate", "mean_utility", "decay_rate")
 #: Letters that a name may have.

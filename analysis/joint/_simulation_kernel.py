@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import IntEnum
 
 import numpy as np
-from numba import njit
 
 from analysis.arrays import Floats, Ints
+from analysis.kernel_cache import njit
 
 
 class Order(IntEnum):
@@ -19,7 +19,7 @@ class Order(IntEnum):
     LOSS = 3
 
 
-@njit(cache=True)
+@njit
 def _priority(order: int, log_worth: float, rank: int, decay: float, now: float) -> float:
     """Return how early a page is taken: the larger, the earlier."""
     if order == Order.FIRST:
@@ -30,7 +30,7 @@ def _priority(order: int, log_worth: float, rank: int, decay: float, now: float)
     return value if order == Order.WORTH else value + np.log(decay)
 
 
-@njit(cache=True)
+@njit
 def _extreme(
     order: int, best: bool, log_worth: Floats, rank: Ints, head: Ints, count: Ints, decay: Floats,
     now: float,
@@ -48,7 +48,7 @@ def _extreme(
     return found
 
 
-@njit(cache=True)
+@njit
 def _taken(order: int, i: int, log_worth: Floats, head: Ints, count: Ints) -> float:
     """Take the next page of a source off its list and return the logarithm of its worth."""
     size = log_worth.shape[1]
@@ -61,7 +61,7 @@ def _taken(order: int, i: int, log_worth: Floats, head: Ints, count: Ints) -> fl
     return float(log_worth[i, place])
 
 
-@njit(cache=True)
+@njit
 def _choose(
     queue: int, age: Ints, queues: Ints, index: Floats, budget: int, chosen: Ints
 ) -> tuple[int, int, float]:
@@ -95,7 +95,7 @@ def _choose(
     return number, row, weight
 
 
-@njit(cache=True)
+@njit
 def play(
     births: Floats, starts: Ints, completions: Floats, period: float, warm_up: int, epochs: int,
     decay: Floats, first_log_worth: Floats, queues: Ints, index: Floats, window: Floats, stop: int,

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from analysis.checks import check_array, check_choice, check_integer, check_kind
@@ -27,14 +26,13 @@ from analysis.display import brief
 from analysis.ephemeral.environment import Environment
 from analysis.ephemeral.policies import Observation, Policy
 from analysis.ephemeral.sources import Sources
+from analysis.kernel_cache import njit
 from analysis.learning.items import ItemSums, mean_aged
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-compiled = njit(  # type: ignore[call-overload]  # its stub lacks the last option
-    cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True
-)
+compiled = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 """Compiles a step of a learner, without the second entry for C, which takes long to compile."""
 
 

@@ -14,12 +14,12 @@ import math
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 from scipy.sparse import csgraph
 
 from analysis.arrays import Floats, Ints
 from analysis.checks import check_array, check_integer, check_kind
+from analysis.kernel_cache import njit
 from analysis.results import NotConverged
 
 LEAST_RATIO = 1e-100
@@ -172,7 +172,7 @@ def _law_in_decimals(rates: sparse.csr_array) -> Floats:
         return np.array([float(x / total) for x in mass])
 
 
-@njit(cache=True)
+@njit
 def _eliminate(band: Floats, mass: Floats) -> bool:
     """Write a multiple of the stationary law of the rates ``band[i, j - i + width]`` into `mass`.
 

@@ -18,11 +18,11 @@ from collections.abc import Callable, Hashable
 from typing import TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats, Ints
 from analysis.checks import check_integer, check_integers
+from analysis.kernel_cache import njit
 from analysis.mdp.problem import EPSILON, check_policy, check_rewards, largest
 from analysis.results import AverageSolution, NotConverged
 
@@ -52,7 +52,7 @@ def follow_to_cycle(
     return given, seen.get(name)
 
 
-@njit(cache=True)
+@njit
 def _evaluate(successors: Ints, rewards: Floats, policy: Ints, eta: Floats, bias: Floats) -> None:
     """Write the gain and bias of each state of a policy's functional graph.
 
@@ -95,7 +95,7 @@ def _evaluate(successors: Ints, rewards: Floats, policy: Ints, eta: Floats, bias
             bias[state] = rewards[policy[state], state] - eta[state] + bias[following]
 
 
-@njit(cache=True)
+@njit
 def _improve(
     successors: Ints, rewards: Floats, policy: Ints, eta: Floats, bias: Floats, slack: float
 ) -> int:

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 
+from analysis.extras import missing_extra
 from analysis.report.paths import INTERRUPTED
 
 
@@ -22,7 +23,12 @@ if __name__ == "__main__":
     handled = [number for number in handled if signal.getsignal(number) != signal.SIG_IGN]
     for number in handled:
         signal.signal(number, _exit)
-    from analysis.report.commands import main
+    if sys.platform == "win32":
+        sys.exit("error: the book is built on Linux and macOS; on Windows use WSL")
+    try:
+        from analysis.report.commands import main
+    except ModuleNotFoundError as error:
+        sys.exit(f"error: {missing_extra(error, 'book')}")
 
     # From here on KeyboardInterrupt: `main` stops the notebooks and removes temporary folders.
     for number in handled:

@@ -11,10 +11,11 @@ Source: the restart slides (2019), slides 5 and 6.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from analysis.kernel_cache import njit
 
 
-@njit(cache=True)
+@njit
 def mark_highest(joint, active, lower_arms, allowed):  # type: ignore[no-untyped-def]
     """Mark the actions whose active arms all score at least as high as the passive ones.
 
@@ -37,7 +38,7 @@ def mark_highest(joint, active, lower_arms, allowed):  # type: ignore[no-untyped
                 open_yet[state] = False
 
 
-@njit(cache=True)
+@njit
 def value_iteration(  # type: ignore[no-untyped-def]
     values, policy, shape, kernels, resets, active, places, costs, discount, allowed, worst, ends,
     tolerance, limit,
@@ -88,7 +89,7 @@ def value_iteration(  # type: ignore[no-untyped-def]
     return sweep + 1, factor * (high - low) / 2.0, converged
 
 
-@njit(cache=True)
+@njit
 def _choices(allowed, places, costs, states, room):  # type: ignore[no-untyped-def]
     """List what the states may choose, one state after another: first, place and cost.
 
@@ -107,7 +108,7 @@ def _choices(allowed, places, costs, states, room):  # type: ignore[no-untyped-d
     return first, place, cost
 
 
-@njit(cache=True)
+@njit
 def _expect(values, shape, kernels, resets, active, expected):  # type: ignore[no-untyped-def]
     """Write E V(next) of every action, flat, the axes of active arms dropped."""
     work = np.empty((3, values.size))

@@ -18,12 +18,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from analysis.arrays import Floats
 from analysis.checks import check_choice, check_integer, check_kind
 from analysis.display import brief
+from analysis.kernel_cache import njit
 from analysis.restarts.arm import RestartArm
 from analysis.restarts.policies import RestartBandit, Scores, check_scores, initial_states
 from analysis.restarts.relaxed import epoch_losses
@@ -212,7 +212,7 @@ def _draw_tables(
     return guide, cut
 
 
-@njit(cache=True)
+@njit
 def _fill_guide(cut, guide):  # type: ignore[no-untyped-def]
     for row in range(cut.shape[0]):
         y = 0
@@ -230,7 +230,7 @@ def _hash(z):  # type: ignore[no-untyped-def]
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _run_block(  # type: ignore[no-untyped-def]
     guide, cut, ranks, arm_of, passive_cost, extra_cost, initial, budget, discount, epochs,
     seed, first, costs,

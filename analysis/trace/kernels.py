@@ -11,11 +11,11 @@ from __future__ import annotations
 from enum import IntEnum
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from analysis.arrays import Floats, Ints
 from analysis.ephemeral.kernels import h, mark_top, relative_index
+from analysis.kernel_cache import njit
 
 
 class Schedule(IntEnum):
@@ -27,7 +27,7 @@ class Schedule(IntEnum):
     AUTO = 3
 
 
-@njit(cache=True)
+@njit
 def follow_priorities(
     weight: Floats, row: Ints, table: Floats, least: float, budget: int, visits: Ints, age: Ints
 ) -> None:
@@ -42,7 +42,7 @@ def follow_priorities(
         _write(epoch, chosen, priority, least, visits, age)
 
 
-@njit(cache=True)
+@njit
 def _write(
     epoch: int, chosen: NDArray[np.bool_], priority: Floats, least: float, visits: Ints, age: Ints
 ) -> None:
@@ -56,7 +56,7 @@ def _write(
             age[i] = 1
 
 
-@njit(cache=True)
+@njit
 def first_items(item: Ints, place: Ints, begin: int) -> Ints:
     """Return the index of each source's first item at or after a second."""
     first = np.empty(place.size - 1, dtype=np.int64)
@@ -67,7 +67,7 @@ def first_items(item: Ints, place: Ints, begin: int) -> Ints:
     return first
 
 
-@njit(cache=True)
+@njit
 def fade_known(
     arm: int, hour: float, memory: float, last: Floats, items: Floats, hours: Floats
 ) -> None:
@@ -83,7 +83,7 @@ def fade_known(
     last[arm] = hour
 
 
-@njit(cache=True)
+@njit
 def follow_forgetting(
     scale: Floats,
     row: Ints,
@@ -125,7 +125,7 @@ def follow_forgetting(
             weight[i] = (items[i] + shape) / (hours[i] + rate) * scale[i]
 
 
-@njit(cache=True)
+@njit
 def follow_due(
     rule: int,
     constants: Floats,
@@ -199,7 +199,7 @@ def follow_due(
                 due[i] = epoch + interval[i] - constants[4] * min(since, constants[5])
 
 
-@njit(cache=True)
+@njit
 def follow_contents(
     u_star: Floats,
     decay: Floats,
@@ -240,7 +240,7 @@ def follow_contents(
                 held[i] = 0.0
 
 
-@njit(cache=True)
+@njit
 def best_visits(content: Floats, epoch: Ints, decay: float, subsidy: float, best: Floats) -> int:
     """Return the number of visits of a clairvoyant to one source; `best[-1]` becomes their value.
 

@@ -133,7 +133,7 @@ def visits_by_age(
     budget = check_integer("budget", budget, 1, age.size)
     if isinstance(policy, RoundRobinPolicy):  # one cyclic order
         # Called only once: not worth compiling.
-        turn = next_in_turn.py_func(age, 0) + np.arange(horizon * budget)
+        turn = getattr(next_in_turn, "py_func", next_in_turn)(age, 0) + np.arange(horizon * budget)
         return Visits((turn % age.size).reshape(horizon, budget))
     if isinstance(policy, Timetable):
         budget = check_integer("budget", budget, policy.budget)

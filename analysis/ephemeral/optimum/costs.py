@@ -28,7 +28,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.arrays import Bools, Floats
@@ -37,6 +36,7 @@ from analysis.display import brief
 from analysis.ephemeral.index import whittle_index_at_age
 from analysis.ephemeral.optimum.exact import MOST_SOURCES
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget
+from analysis.kernel_cache import njit
 from analysis.mdp.cycles import follow_to_cycle
 
 FILLS = ("stop", "skip", "reach", "value", "index", "debt")
@@ -178,7 +178,7 @@ def _best_set(sets: Bools, cost: Floats, worth: Floats, budget: float) -> Bools:
     return fitting[np.argmax(fitting @ np.where(np.isfinite(worth), worth, 0.0))]
 
 
-@njit(cache=True)
+@njit
 def _fill_in_order(
     order: NDArray[np.int64], gamma: Floats, cost: Floats, budget: float, fill: int
 ) -> Bools:

@@ -19,13 +19,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats
 from analysis.checks import check_array, check_integer, check_number
 from analysis.ephemeral.kernels import h, relative_index, relative_index_at_age
 from analysis.ephemeral.sources import Sources, check_budget
+from analysis.kernel_cache import njit
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def dual_descent(
     return DualRun(subsidy, spent, reward)
 
 
-@njit(cache=True)
+@njit
 def _descend(
     decay: Floats,
     u_star: Floats,

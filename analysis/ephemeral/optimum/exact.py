@@ -37,7 +37,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numba import njit
 
 from analysis.arrays import Bools, Floats, Ints
 from analysis.checks import check_kind, check_number
@@ -47,6 +46,7 @@ from analysis.ephemeral.optimum.relaxed import RelaxedSolution, relaxed_problem
 from analysis.ephemeral.optimum.schedules import schedule_reward
 from analysis.ephemeral.simulation import long_run_cycle
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget
+from analysis.kernel_cache import njit
 from analysis.mdp.cycles import maximum_mean_cycle
 from analysis.results import NotConverged
 
@@ -291,7 +291,7 @@ def _solve(sources: Sources, member: Bools, cut: _CutOff) -> tuple[float, Ints, 
     return max(upper, solution.gain), solution.policy[cycle], ages[cycle]
 
 
-@njit(cache=True)
+@njit
 def _joint_ages(
     member: Bools, last_age: Ints, content: Floats, rising: Floats, rank: Floats
 ) -> tuple[Ints, Ints, Floats, Ints]:

@@ -23,7 +23,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats
@@ -31,6 +30,7 @@ from analysis.checks import check_array, check_kind, check_number
 from analysis.display import brief
 from analysis.ephemeral.kernels import h, relative_index_at_age
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget
+from analysis.kernel_cache import njit
 
 
 @brief
@@ -65,7 +65,7 @@ class RelaxedSolution:
     primal: float
 
 
-@njit(cache=True)
+@njit
 def _due_ages(subsidy: float, limit: Floats, decay: Floats, low: Floats, high: Floats) -> Floats:
     """Return the first age in [low, high] at which each index reaches the subsidy; inf for none."""
     ages = np.empty_like(limit)

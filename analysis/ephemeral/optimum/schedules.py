@@ -14,7 +14,6 @@ from itertools import product
 from math import lcm
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Bools, Floats
@@ -23,6 +22,7 @@ from analysis.display import brief
 from analysis.ephemeral.policies import Arms, Observation
 from analysis.ephemeral.simulation import Cycle
 from analysis.ephemeral.sources import Sources, read_only
+from analysis.kernel_cache import njit
 
 
 @brief
@@ -76,7 +76,7 @@ def spread_schedule(frequency: ArrayLike, budget: int, epochs: int) -> Bools:
     return schedule
 
 
-@njit(cache=True)
+@njit
 def _earliest_due(frequency: Floats, budget: int, schedule: Bools) -> None:
     """Fill a schedule in place: of the allowed sources those due first, ties in their order."""
     size, epochs = schedule.shape

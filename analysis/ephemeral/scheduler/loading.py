@@ -14,6 +14,7 @@ from analysis.checks import check_choice, check_integer, check_number
 from analysis.ephemeral.scheduler.calendar.buckets import PRECISIONS
 from analysis.ephemeral.scheduler.core import Scheduler
 from analysis.ephemeral.sources import Sources
+from analysis.extras import missing_extra
 
 RATES = ("arrival_rate", "mean_utility", "decay_rate")
 AGES = {"age": "ages", "min_age": "min_age", "max_age": "max_age"}
@@ -60,8 +61,11 @@ def scheduler_from_parquet(
 
 def _parts(path: str | PathLike[str], rows: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
     """Yield the first row of each part, the number of all rows, and the part's columns."""
-    from pyarrow import ArrowInvalid
-    from pyarrow.parquet import ParquetFile
+    try:
+        from pyarrow import ArrowInvalid
+        from pyarrow.parquet import ParquetFile
+    except ModuleNotFoundError as error:
+        raise missing_extra(error, "tables") from None
 
     try:
         file = ParquetFile(path, memory_map=True)

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.arrays import Floats
@@ -30,6 +29,7 @@ from analysis.ephemeral.optimum.relaxed import due_ages
 from analysis.ephemeral.scheduler.calendar.budget import ROOM, choose
 from analysis.ephemeral.simulation import initial_content
 from analysis.ephemeral.sources import Sources
+from analysis.kernel_cache import njit
 
 Ints = NDArray[np.int32]
 MEMORY = 64
@@ -138,7 +138,7 @@ def content_at_index(sources: Sources, index: float) -> Floats:
     return np.where(below, np.maximum(share, 0.0) * sources.u_star, index * sources.cost)
 
 
-@njit(cache=True)
+@njit
 def rank_found(
     found: Ints, state: Floats, u_star: Floats, decay: Floats, cost: Floats, rank: Floats
 ) -> None:
@@ -151,7 +151,7 @@ def rank_found(
             rank[j] = u_star[i] / cost[i] * relative_index(decay[i], h(decay[i]), share)
 
 
-@njit(cache=True)
+@njit
 def advance(state: Floats, alpha: Floats, arrived: Floats, level: Floats, found: Ints) -> int:
     """Advance the contents by one epoch; list and count the sources at or above their level."""
     count = 0

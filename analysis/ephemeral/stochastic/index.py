@@ -32,7 +32,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy.linalg import solve_triangular
 
 from analysis.arrays import Floats
@@ -41,6 +40,7 @@ from analysis.ephemeral.arrivals import Arrivals, Utility
 from analysis.ephemeral.sources import ROUNDING, Sources, check_budget, read_only
 from analysis.ephemeral.stochastic.content_law import source_law
 from analysis.ephemeral.stochastic.simulation import IndexTable
+from analysis.kernel_cache import njit
 from analysis.results import NotConverged
 
 
@@ -282,7 +282,7 @@ def _factor(matrix: Floats, block: int = 64) -> Floats:
     return matrix
 
 
-@njit(cache=True)
+@njit
 def _factor_block(matrix: Floats) -> None:
     """Replace a small matrix by its LU factors, in place."""
     for k in range(len(matrix)):

@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from analysis.arrays import Floats, Ints
 from analysis.checks import check_choice, check_integer, check_number
@@ -31,6 +30,7 @@ from analysis.ephemeral.kernels import mark_top, receive, tabulated_index
 from analysis.ephemeral.sources import Sources, check_unit_costs
 from analysis.ephemeral.stochastic.content_law import source_law
 from analysis.ephemeral.stochastic.index import StochasticIndex, index_table
+from analysis.kernel_cache import njit
 from analysis.mdp.cycles import follow_to_cycle
 
 STARTS = ("together", "random")
@@ -153,7 +153,7 @@ def _whole_budget(sources: Sources, budget: float, copies: int) -> int:
     return crawls
 
 
-@njit(cache=True)
+@njit
 def _crawl_groups(counts: Ints, content: Floats, order: Ints, crawls: int) -> float:
     """Crawl copies in the order of their groups, let all others age, and return the reward."""
     kinds, oldest = counts.shape
@@ -177,7 +177,7 @@ def _crawl_groups(counts: Ints, content: Floats, order: Ints, crawls: int) -> fl
     return earned
 
 
-@njit(cache=True)
+@njit
 def _play_copies(
     kind: Ints,
     state: Floats,

@@ -23,12 +23,12 @@ from collections.abc import Callable
 from decimal import Decimal, localcontext
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Floats
 from analysis.checks import check_array, check_integer, check_kind, check_number
 from analysis.ephemeral.sources import Sources
+from analysis.kernel_cache import njit
 from analysis.results import Estimate, NotConverged
 
 
@@ -106,7 +106,7 @@ def index_from_passages(
     return Estimate.of(values)
 
 
-@njit(cache=True)
+@njit
 def _passages(content: Floats, alpha: float, start: float, level: float) -> tuple:
     """Return the passages from `start` to `level` or more, and sums of their content and epochs."""
     passages, total, waits, x, since = 0, 0.0, 0, start, 0

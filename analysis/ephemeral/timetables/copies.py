@@ -31,7 +31,6 @@ from dataclasses import dataclass
 from math import lcm
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -41,6 +40,7 @@ from analysis.display import brief
 from analysis.ephemeral.optimum.relaxed import relaxed_problem
 from analysis.ephemeral.policies import Arms, Observation
 from analysis.ephemeral.sources import Sources, check_unit_costs
+from analysis.kernel_cache import njit
 
 LONGEST_PERIOD = 100_000
 """Epochs after which counts repeat, at most."""
@@ -202,7 +202,7 @@ def _plans(frequency: Floats, budget: int, copies: int, period: int) -> Iterator
         yield "in Tijdeman's order, cut", np.minimum(counts, copies)
 
 
-@njit(cache=True)
+@njit
 def in_order(share: Floats, places: int, epochs: int) -> Ints:
     """Return how many crawls of each epoch go to each type by Tijdeman's rule, shape (n, epochs).
 

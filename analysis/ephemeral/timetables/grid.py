@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
-from numba import njit
 
 from analysis.arrays import Floats, Ints
 from analysis.display import brief
 from analysis.ephemeral.kernels import h
+from analysis.kernel_cache import njit
 
 #: Binary logarithm of the longest gap, and so of the parts that an epoch's place is cut into.
 LEVELS = 30
@@ -131,7 +131,7 @@ def multiples(least: int) -> Grid:
     return Grid(f"{least} times powers of two", least * 2 ** np.arange(LEVELS + 1))
 
 
-@njit(cache=True)
+@njit
 def relative_grid_index(decay: float, p: float, q: float) -> float:
     """Intercept at 0 of the chord of 1 - exp(-decay k) through gaps p < q, without cancellation."""
     if q == 2.0 * p:
@@ -141,7 +141,7 @@ def relative_grid_index(decay: float, p: float, q: float) -> float:
     return (p * np.expm1(-decay * q) - q * np.expm1(-decay * p)) / (q - p)
 
 
-@njit(cache=True)
+@njit
 def index_of_gap(decay: float, gaps: Ints, place: int) -> float:
     """Return the grid index at a place of the grid, in units of u*; X at the last gap."""
     if place + 1 < gaps.size:
@@ -149,7 +149,7 @@ def index_of_gap(decay: float, gaps: Ints, place: int) -> float:
     return -np.expm1(-decay * gaps[place])
 
 
-@njit(cache=True)
+@njit
 def load(counts: Ints, odd: Ints, prime: Ints, parent: Ints, levels: int, opened: Ints) -> int:
     """Return the part of the budget that sources of given gaps take, in 2^-levels of a crawl.
 
@@ -175,7 +175,7 @@ def load(counts: Ints, odd: Ints, prime: Ints, parent: Ints, levels: int, opened
     return total
 
 
-@njit(cache=True)
+@njit
 def tally(places: Ints, gaps: int, family: Ints, level: Ints, counts: Ints) -> None:
     """Count sources by family and exponent into `counts`; a place of `gaps` stands for never."""
     counts[:] = 0
@@ -184,7 +184,7 @@ def tally(places: Ints, gaps: int, family: Ints, level: Ints, counts: Ints) -> N
             counts[family[places[i]], level[places[i]]] += 1
 
 
-@njit(cache=True)
+@njit
 def crossing(
     limit: Floats,
     decay: Floats,
@@ -250,7 +250,7 @@ def crossing(
     return high
 
 
-@njit(cache=True)
+@njit
 def raise_in_turn(
     order: Ints,
     places: Ints,
@@ -293,7 +293,7 @@ def raise_in_turn(
     return made
 
 
-@njit(cache=True)
+@njit
 def next_gain(limit: Floats, decay: Floats, gaps: Ints, places: Ints, least: Ints) -> Floats:
     """Return each source's gain per additional crawl with its next shorter gap; 0 without one."""
     gain = np.zeros(limit.size)

@@ -8,8 +8,9 @@ estimated beside it.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numba.extending import overload, register_jitable
+
+from analysis.kernel_cache import njit
 
 #: Error of an elimination in floating point, relative to the terms that it adds up.
 ROUNDING = 16 * float(np.finfo(float).eps)
@@ -235,7 +236,7 @@ def _bounded_error(rises, dens, weights, crossings, closing, reach, spread, roun
     return _largest_error(rises, dens, weights, crossings, unsure, direct, closing, spread)
 
 
-@njit(cache=True)
+@njit
 def read_factors(  # type: ignore[no-untyped-def]
     c0, c1, discount, base, r, h, g, first, pivots,
     critical, crossings, cost, length, activity,
@@ -272,7 +273,7 @@ def read_factors(  # type: ignore[no-untyped-def]
     return rising, error
 
 
-@njit(cache=True)
+@njit
 def _is_rising(rises, unsure):  # type: ignore[no-untyped-def]
     falls = 0
     for k in range(1, rises.shape[0]):
@@ -280,7 +281,7 @@ def _is_rising(rises, unsure):  # type: ignore[no-untyped-def]
     return falls == 0
 
 
-@njit(cache=True)
+@njit
 def eliminate_arm(  # type: ignore[no-untyped-def]
     passive, reset, c0, c1, discount, signs, lost, adaptive,
     order, critical, crossings, cost, length, activity,
@@ -318,7 +319,7 @@ def eliminate_arm(  # type: ignore[no-untyped-def]
     return True, rising, error
 
 
-@njit(cache=True)
+@njit
 def _estimated_error(rises, dens, weights, crossings, closing, spread):  # type: ignore[no-untyped-def]
     """Return whether critical values never fall, and the error that the errors sown stand for."""
     rows, states = rises.shape
@@ -340,7 +341,7 @@ def _estimated_error(rises, dens, weights, crossings, closing, spread):  # type:
     )
 
 
-@njit(cache=True)
+@njit
 def eliminate_batch(  # type: ignore[no-untyped-def]
     passive, reset, c0, c1, discount, order, crossings, cost, length, activity, error
 ):

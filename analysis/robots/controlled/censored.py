@@ -16,9 +16,9 @@ dense system on the cut: the chain censored there (Kemeny, Snell and Knapp 1976,
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from analysis.arrays import Bools, Floats, Ints
+from analysis.kernel_cache import njit
 from analysis.robots.controlled.elimination import cycle_values
 from analysis.robots.controlled.ordering import count_uses, cut_and_order, successors
 
@@ -26,7 +26,7 @@ from analysis.robots.controlled.ordering import count_uses, cut_and_order, succe
 NEGLIGIBLE = 1e-20
 
 
-@njit(cache=True)
+@njit
 def rates_out(
     state: int, departure: Ints, arrival: Ints, serving: Floats, bringing: Floats
 ) -> tuple[float, float]:
@@ -40,7 +40,7 @@ def rates_out(
     return served, arrived
 
 
-@njit(cache=True)
+@njit
 def cost_rate(state: int, serving: Floats, bringing: Floats, gamma: float) -> float:
     """Return the cost per unit of time spent in a state."""
     q, r = divmod(state, bringing.size)
@@ -49,7 +49,7 @@ def cost_rate(state: int, serving: Floats, bringing: Floats, gamma: float) -> fl
     return bringing[r] if q == serving.size - 1 else 0.0
 
 
-@njit(cache=True)
+@njit
 def censor(
     order: Ints, departure: Ints, arrival: Ints, cut: Ints, serving: Floats, bringing: Floats,
     gamma: float,
@@ -138,7 +138,7 @@ def censor(
     return chain, costs, times
 
 
-@njit(cache=True)
+@njit
 def spread(
     order: Ints, departure: Ints, arrival: Ints, cut: Ints, serving: Floats, bringing: Floats,
     gamma: float, gain: float, at_cut: tuple[Floats, Floats, Floats],

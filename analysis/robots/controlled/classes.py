@@ -6,14 +6,15 @@ A state has at most two successors, so that one pass of Tarjan's algorithm (1972
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from analysis.kernel_cache import njit
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-@njit(cache=True)
+@njit
 def recurrent_class(departure: Ints, arrival: Ints) -> Ints:
     """Return the number of each state's recurrent class, -1 for transient states and (0, 0).
 

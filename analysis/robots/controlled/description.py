@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from analysis.arrays import Bools, Floats, Ints
+from analysis.kernel_cache import njit
 from analysis.robots.controlled import censored, elimination, ordering
 
 
-@njit(cache=True)
+@njit
 def _reachable(start: int, departure: Ints, arrival: Ints) -> Bools:
     """Mark the states that a policy reaches from a state."""
     found = np.zeros(departure.size, dtype=np.bool_)
@@ -27,7 +27,7 @@ def _reachable(start: int, departure: Ints, arrival: Ints) -> Bools:
     return found
 
 
-@njit(cache=True)
+@njit
 def _pass_on(
     order: Ints, departure: Ints, arrival: Ints, cut: Ints, at_cut: Floats, serving: Floats,
     bringing: Floats,
@@ -64,7 +64,7 @@ def occupancy(
     return law, _reachable(int(law.argmax()), *moves)
 
 
-@njit(cache=True)
+@njit
 def optimality_residual(
     bias: Floats, gain: float, serving: Floats, bringing: Floats, gamma: float
 ) -> float:
@@ -95,7 +95,7 @@ def optimality_residual(
     return largest
 
 
-@njit(cache=True)
+@njit
 def averages(law: Floats, recurs: Bools, bringing: Floats) -> tuple[float, float, float, int, int]:
     """Return starvation, loss rate, mean robots, fewest and most robots."""
     width = bringing.size

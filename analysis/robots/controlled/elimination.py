@@ -14,9 +14,9 @@ messages about shapes that do not fit along with each.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from analysis.arrays import Floats, Ints
+from analysis.kernel_cache import njit
 
 LAZY_STEPS = 8
 # A state that makes cycles so much longer than its own visits is a bad one to keep: their costs and
@@ -24,7 +24,7 @@ LAZY_STEPS = 8
 LONG_CYCLE = 1e4
 
 
-@njit(cache=True)
+@njit
 def _largest_product(left: Floats, right: Floats) -> int:
     """Return where the product of two arrays is largest."""
     found = 0
@@ -34,7 +34,7 @@ def _largest_product(left: Floats, right: Floats) -> int:
     return found
 
 
-@njit(cache=True)
+@njit
 def _much_visited(chain: Floats, times: Floats, low: Ints, high: Ints) -> int:
     """Return the state with the most time after a few lazy steps from the uniform law."""
     size = times.size
@@ -53,7 +53,7 @@ def _much_visited(chain: Floats, times: Floats, low: Ints, high: Ints) -> int:
     return _largest_product(mass, times)
 
 
-@njit(cache=True)
+@njit
 def _towards(
     centre: int, table: Floats, costs: Floats, times: Floats, low: Ints, high: Ints, order: Ints
 ) -> int:
@@ -92,7 +92,7 @@ def _towards(
     return -1
 
 
-@njit(cache=True)
+@njit
 def _visits(order: Ints, table: Floats) -> Floats:
     """Return the expected visits to each state between two visits to the one that stayed."""
     size = order.size
@@ -109,7 +109,7 @@ def _visits(order: Ints, table: Floats) -> Floats:
     return visits
 
 
-@njit(cache=True)
+@njit
 def eliminate(chain: Floats, costs: Floats, times: Floats) -> tuple[Ints, Floats, Floats, Floats]:
     """Eliminate all states but one from a copy of the chain; return their order and what is left.
 
@@ -145,7 +145,7 @@ def eliminate(chain: Floats, costs: Floats, times: Floats) -> tuple[Ints, Floats
     raise ValueError("chain must have one recurrent class, got several")
 
 
-@njit(cache=True)
+@njit
 def _hand_back(
     order: Ints, table: Floats, costs: Floats, times: Floats
 ) -> tuple[float, tuple[Floats, Floats, Floats]]:

@@ -12,14 +12,15 @@ for a switching curve the cut is about as long as the curve.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from analysis.kernel_cache import njit
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-@njit(cache=True)
+@njit
 def successors(after_departure: Bools, after_arrival: Bools) -> tuple[Ints, Ints]:
     """Return each state's successor after a departure and after an arrival, -1 for none.
 
@@ -44,7 +45,7 @@ def successors(after_departure: Bools, after_arrival: Bools) -> tuple[Ints, Ints
     return departure, arrival
 
 
-@njit(cache=True)
+@njit
 def cut_and_order(after_arrival: Bools, departure: Ints, arrival: Ints) -> tuple[Ints, Ints]:
     """Return the order of computation, and each state's number in the cut (-1 outside).
 
@@ -86,7 +87,7 @@ def cut_and_order(after_arrival: Bools, departure: Ints, arrival: Ints) -> tuple
     return order, cut
 
 
-@njit(cache=True)
+@njit
 def count_uses(departure: Ints, arrival: Ints, cut: Ints) -> Ints:
     """Count how often each state is a successor of states that a path from the cut may pass.
 

@@ -27,7 +27,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Bools, Floats, Ints
@@ -40,6 +39,7 @@ from analysis.checks import (
     shown,
 )
 from analysis.display import brief
+from analysis.kernel_cache import njit
 from analysis.results import NotConverged
 from analysis.robots.controlled.control import RobotControl
 
@@ -101,7 +101,7 @@ class ReferenceRuns:
         return int(self.updates[s, q, r]), float(self.cost[s, q, r])
 
 
-@njit(cache=True)
+@njit
 def _next_event(h: Floats, arrival_rate: float, service_rate: float, event_rate: float) -> Floats:
     """Return E[h(x')] for each pair (q', r') that a state may be left with."""
     _, levels, width = h.shape
@@ -121,7 +121,7 @@ def _next_event(h: Floats, arrival_rate: float, service_rate: float, event_rate:
     return ahead
 
 
-@njit(cache=True)
+@njit
 def operator(h: Floats, arrival_rate: float, service_rate: float, gamma: float) -> Floats:
     """Return T h on the whole state space; the entries outside stay 0."""
     _, levels, width = h.shape
@@ -147,7 +147,7 @@ def operator(h: Floats, arrival_rate: float, service_rate: float, gamma: float) 
     return image
 
 
-@njit(cache=True)
+@njit
 def _settled(
     old: Floats, new: Floats, states: Ints, at: int, first: int, tolerance: float, rounding: float
 ) -> int:
@@ -171,7 +171,7 @@ def _settled(
     return found
 
 
-@njit(cache=True)
+@njit
 def iterate(
     h: Floats, rates: tuple[float, float, float], states: Ints, references: Ints, step: float,
     tolerance: float, max_updates: int,

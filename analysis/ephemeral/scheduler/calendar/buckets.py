@@ -18,13 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from analysis.arrays import Floats
 from analysis.ephemeral.scheduler.calendar.vector_index import bend_of, shares
+from analysis.kernel_cache import njit
 
 Ints = NDArray[np.int32]
 Entries = NDArray[np.void]
@@ -134,14 +135,14 @@ class Limits(NamedTuple):
     cap: Floats = NO_CAPS
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def least_age(limits: Limits, number: int) -> Any:
     """Return the minimal age of a source."""
     least = limits.least
     return np.int64(least[number if least.size > 1 else 0]) if least.size else np.int64(0)
 
 
-@njit(cache=True)
+@njit
 def first_age(entry: Any, theta: float, least: Any) -> Any:
     """Return the first age, at least `least`, at which the index is at least theta; or NEVER."""
     limit, decay = np.float64(entry.limit), np.float64(entry.decay)
@@ -175,7 +176,7 @@ def first_age(entry: Any, theta: float, least: Any) -> Any:
     return above
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def due_age(entry: Any, theta: float, limits: Limits) -> Any:
     """Return the age at which an entry falls due."""
     due = first_age(entry, theta, least_age(limits, entry.number))
@@ -186,7 +187,7 @@ def due_age(entry: Any, theta: float, limits: Limits) -> Any:
     return due
 
 
-@njit(cache=True)
+@njit
 def check_blocks(calendar: Calendar) -> None:
     """Raise if no free block was left for an entry, which would then be lost.
 
@@ -196,7 +197,7 @@ def check_blocks(calendar: Calendar) -> None:
         raise MemoryError("the calendar is out of blocks")
 
 
-@njit(cache=True)
+@njit
 def fresh_block(calendar: Calendar, after: int) -> Any:
     """Take a free block and link it before another in its chain."""
     fresh = np.int32(calendar.free[0])
@@ -207,7 +208,7 @@ def fresh_block(calendar: Calendar, after: int) -> Any:
     return fresh
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def push(calendar: Calendar, entry: Any, earliest: int) -> None:
     """Add an entry to the bucket of the epoch at which it falls due, `earliest` or later."""
     if entry.due == NEVER:
@@ -232,7 +233,7 @@ def push(calendar: Calendar, entry: Any, earliest: int) -> None:
     prefetch(calendar.pool.ctypes.data + (place + AHEAD) * calendar.pool.itemsize)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def release(calendar: Calendar, block: int) -> int:
     """Free a block; return the next block of its chain."""
     after = calendar.link[block]
@@ -242,7 +243,7 @@ def release(calendar: Calendar, block: int) -> int:
     return after
 
 
-@njit(cache=True)
+@njit
 def bucket_size(calendar: Calendar, epoch: int) -> int:
     """Return the number of entries in the bucket of an epoch."""
     bucket = epoch & (RING - 1)
@@ -254,7 +255,7 @@ def bucket_size(calendar: Calendar, epoch: int) -> int:
     return size
 
 
-@njit(cache=True)
+@njit
 def insert(calendar: Calendar, entries: Entries, epoch: int, theta: float, limits: Limits) -> None:
     """Add entries to the calendar, due under theta."""
     for j in range(entries.size):
@@ -264,7 +265,7 @@ def insert(calendar: Calendar, entries: Entries, epoch: int, theta: float, limit
     check_blocks(calendar)
 
 
-@njit(cache=True)
+@njit
 def gather(calendar: Calendar) -> tuple[int, int]:
     """Move all entries into one chain; return its first block, the only partial one, and its fill.
 
@@ -294,7 +295,7 @@ def gather(calendar: Calendar) -> tuple[int, int]:
     return first, fill
 
 
-@njit(cache=True)
+@njit
 def rebuild(calendar: Calendar, epoch: int, theta: float, limits: Limits) -> None:
     """Sort all entries anew under another threshold, in place."""
     block, size = gather(calendar)
@@ -307,7 +308,7 @@ def rebuild(calendar: Calendar, epoch: int, theta: float, limits: Limits) -> Non
     check_blocks(calendar)
 
 
-@njit(cache=True)
+@njit
 def extract(calendar: Calendar, wanted: NDArray[np.bool_], out: Entries, leave: bool) -> int:
     """Copy the entries of the wanted numbers to `out`; remove them unless `leave` is true.
 

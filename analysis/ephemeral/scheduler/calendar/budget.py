@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from analysis.arrays import Floats
 from analysis.ephemeral.kernels import kth_largest
 from analysis.ephemeral.scheduler.calendar.epoch import WAITING
 from analysis.ephemeral.sources import ROUNDING
+from analysis.kernel_cache import njit
 
 Ints = NDArray[np.int32]
 
@@ -60,7 +60,7 @@ def choose(budget: float, number: Ints, rank: Floats, cost: Floats) -> Choice:
     return Choice(cut, int(tied[fitting - 1]) if fitting else -1, int(above.sum()) + fitting)
 
 
-@njit(cache=True)
+@njit
 def _top(count: int, number: Ints, rank: Floats) -> tuple[float, int, int]:
     """Return cut, tie and crawls of the `count` largest ranks."""
     if count == 0:

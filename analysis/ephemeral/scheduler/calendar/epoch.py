@@ -9,7 +9,6 @@ Reference: Avrachenkov and Borkar, Inria research report 8702 (2015), Theorem 1.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from analysis.ephemeral.scheduler.calendar.buckets import (
@@ -28,6 +27,7 @@ from analysis.ephemeral.scheduler.calendar.buckets import (
     release,
 )
 from analysis.ephemeral.scheduler.calendar.vector_index import bend_of, shares
+from analysis.kernel_cache import njit
 
 OVERDUE = 1e200
 """Rank of a source at its maximal age; it increases with every epoch."""
@@ -35,7 +35,7 @@ WAITING = -1.0
 """Rank of a source in the epoch's bucket that is not due: its due epoch is beyond the ring."""
 
 
-@njit(cache=True)
+@njit
 def rank_bucket(
     calendar: Calendar,
     epoch: int,
@@ -120,7 +120,7 @@ class Ranked:
         return np.bincount(reached, price, levels.size + 1)[:0:-1].cumsum()[::-1]
 
 
-@njit(cache=True)
+@njit
 def settle(
     calendar: Calendar,
     epoch: int,
@@ -163,7 +163,7 @@ def settle(
     check_blocks(calendar)
 
 
-@njit(cache=True)
+@njit
 def demand(
     calendar: Calendar,
     epoch: int,

@@ -11,8 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from analysis.kernel_cache import njit
 
 
 def _fma(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
@@ -27,7 +29,7 @@ def _fma(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
 fma: Any = intrinsic(_fma)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def exp_minus(z: float) -> float:
     """Return exp(-z) for z >= 0 to one unit in the last place; it compiles to SIMD code."""
     z = min(z, 700.0)
@@ -50,7 +52,7 @@ def exp_minus(z: float) -> float:
     return (1.0 + (r + r * r * p)) * power.view(np.float64)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def bend_of(decay: float) -> float:
     """Return h(mu T) = exp(-mu T) - 1 + mu T >= 0, in a form that compiles to SIMD code."""
     y = min(decay, 0.5)
@@ -70,7 +72,7 @@ def bend_of(decay: float) -> float:
     return s * y * y if decay <= 0.5 else decay - 1.0 + exp_minus(decay)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def shares(decay: float, bend: float, age: float) -> tuple[float, float]:
     """Return the index in units of u*/C and the content in units of u*, at an age.
 

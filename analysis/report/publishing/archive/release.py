@@ -1,4 +1,4 @@
-"""The release archive: pages, PDF, data, RO-Crate, replication reports, manifest and sources.
+"""The release archive: pages, PDF, data, RO-Crate, replication reports, SBOM, manifest, sources.
 
 The archive is reproducible to the byte: members are sorted, have the date of the commit, and no
 owner.
@@ -10,10 +10,13 @@ import gzip
 import hashlib
 import io
 import shutil
+import subprocess
+import sys
 import tarfile
 import tempfile
 from collections.abc import Collection
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from analysis.report.collate import Collation
@@ -66,6 +69,8 @@ def make_release(found: Collation, build: Path, edition: Edition) -> Path:
         files |= {path: build / path for path in BUILT if (build / path).exists()}
         files |= {path.name: path for path in build.glob("*.pdf")}
         files["CITATION.cff"] = build / "html/CITATION.cff"
+        (more / "sbom.cdx.json").write_bytes(bill_of_materials())
+        files["sbom.cdx.json"] = more / "sbom.cdx.json"
         files |= {path: ROOT / path for path in SOURCES}
         files |= {f"source/{path}": ROOT / path for path in tracked_files()}
         hashes = {path: _sha256(files[path].read_bytes()) for path in sorted(files)}
@@ -78,6 +83,13 @@ def make_release(found: Collation, build: Path, edition: Edition) -> Path:
         (new / f"{archive.name}.sha256").write_text(f"{_sha256(packed)}  {archive.name}\n")
         replace_folder(new, place)
     return archive
+
+
+@cache
+def bill_of_materials() -> bytes:
+    """Return the CycloneDX list of all installed packages, with versions and licences, as JSON."""
+    command = [sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible"]
+    return subprocess.run([*command, sys.prefix], check=True, capture_output=True).stdout
 
 
 def _files(folder: Path) -> list[Path]:
