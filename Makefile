@@ -63,15 +63,19 @@ release: $(READY)  ## from a tagged commit: one archive of the book, its PDF, da
 	@$(REPORT) release $(if $(DIRTY),--dirty)
 
 bench: $(READY)  ## speed against peers, as ratios in one run (BENCH="robots scale" for some of them)
+	@$(call INSTALL,benchmarks/requirements.lock) || echo "mdpsolver has no wheel for this machine: its rows are left out"
 	@$(BIN)/python -m benchmarks $$BENCH
 
 mutants: $(READY)  ## do the tests notice one wrong token? a sample of it, half an hour and more (MUTANTS="scorecard --seed 2")
+	@$(call INSTALL,mutants/requirements.lock)
 	@$(BIN)/python -m mutants $$MUTANTS
 
-lock:  ## refresh requirements.lock from pyproject.toml (needs uv)
+LOCK := uv pip compile -q --universal --generate-hashes --no-emit-index-url --python-version 3.11 --custom-compile-command 'make lock' pyproject.toml
+lock:  ## refresh the locks from pyproject.toml (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv"; exit 1; }
-	uv pip compile -q --universal --generate-hashes --no-emit-index-url --only-binary :all: --no-binary yattag --python-version 3.11 \
-	  pyproject.toml build.in --extra book --extra lab --extra cluster --extra crawl --extra test -o requirements.lock --custom-compile-command 'make lock'
+	$(LOCK) build.in --only-binary :all: --extra book --extra lab --extra cluster --extra crawl --extra test -o requirements.lock
+	$(LOCK) --only-binary :all: --extra bench -c requirements.lock -o benchmarks/requirements.lock
+	$(LOCK) --only-binary :all: --no-binary yattag --extra mutants -c requirements.lock -o mutants/requirements.lock
 
 clean:  ## remove what was built; the environment stays
 	rm -rf book/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -79,19 +83,21 @@ clean:  ## remove what was built; the environment stays
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 9
 
-# The environment is remade when the lock changes. uv installs in seconds where it is there; pip alone will do.
+# One lock is installed into the environment; uv is used where it is there, since it takes seconds.
+INSTALL = if command -v uv >/dev/null; then uv pip install -q --python $(BIN)/python --require-hashes -r $(1); \
+  else $(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r $(1); fi
+
+# The environment is remade when the lock changes.
 $(READY): requirements.lock pyproject.toml
+	@case "$(OS) $$(uname -sm)" in \
+	  Windows*) echo "the book is built on Linux and macOS; on Windows use WSL"; exit 1 ;; \
+	  *"Darwin x86_64") echo "Numba has no wheels for Macs with Intel processors: use Linux, or a Mac with an Apple processor"; exit 1 ;; \
+	esac
 	@test -n "$(PY)" || { echo "Python 3.11 to 3.14 is needed: name one with PY=/path/to/python"; exit 1; }
 	@echo "installing what requirements.lock names into .venv"
-	@if command -v uv >/dev/null; then \
-	  uv venv -q --clear --seed --python "$(PY)" .venv && \
-	  uv pip install -q --python $(BIN)/python --require-hashes -r requirements.lock && \
-	  uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
-	else \
-	  $(PY) -m venv --clear .venv && \
-	  $(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock && \
-	  $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
-	fi
+	@if command -v uv >/dev/null; then uv venv -q --clear --seed --python "$(PY)" .venv; else $(PY) -m venv --clear .venv; fi
+	@$(call INSTALL,requirements.lock)
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@# rfc3987-syntax builds a parser of addresses at every start, for two seconds; jsonschema does without it, and no address is checked here.
 	@$(BIN)/python -m pip uninstall -q -y --disable-pip-version-check rfc3987-syntax
 	@touch $@

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from time import perf_counter
 from typing import Any
 
-import mdpsolver
 import numpy as np
 from quantecon.markov import DiscreteDP
 from scipy import sparse
@@ -21,6 +20,11 @@ from scipy import sparse
 from analysis.robots import RobotControl
 from analysis.robots.controlled.uniformised import uniformised
 from benchmarks._timing import best, row
+
+try:
+    import mdpsolver
+except ModuleNotFoundError:  # it has wheels for some platforms only, and no sources
+    mdpsolver = None
 
 MODELS = (
     RobotControl(16, 0.1, 1.0, 5, 1.4),
@@ -86,7 +90,7 @@ def rows() -> Iterator[dict[str, Any]]:
         yield row(
             name, ours, f"QuantEcon DiscreteDP, policy iteration, discount {DISCOUNT}", taken, note
         )
-        if states > LARGEST_FOR_MDPSOLVER:
+        if mdpsolver is None or states > LARGEST_FOR_MDPSOLVER:
             continue
         taken = min(mdpsolver_time(model) for _ in range(3))
         note = "modified policy iteration"

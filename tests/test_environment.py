@@ -1,6 +1,9 @@
 """environment.yml, pyproject.toml and requirements.lock say the same."""
 
+import os
 import re
+import shutil
+import subprocess
 import tomllib
 from functools import cache
 from importlib.metadata import version
@@ -15,15 +18,18 @@ import analysis
 from analysis.report.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+LOCK, *SMALL_LOCKS = (
+    (ROOT / folder / "requirements.lock").read_text(encoding="utf-8")
+    for folder in ("", "benchmarks", "mutants")
+)
 SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
 
 
 @cache
-def locked():
-    """Return the requirements of the lock by name; a name may stand there once a Python."""
+def locked(text=LOCK):
+    """Return the requirements of a lock by name; a name may stand there once a Python."""
     found = {}
-    for line in re.findall(r"^([A-Za-z0-9._-]+==[^\\\n]+?) *\\?$", LOCK, re.MULTILINE):
+    for line in re.findall(r"^([A-Za-z0-9._-]+==[^\\\n]+?) *\\?$", text, re.MULTILINE):
         requirement = Requirement(line)
         found.setdefault(canonicalize_name(requirement.name), []).append(requirement)
     return found
@@ -35,8 +41,9 @@ def wanted():
     An extra that takes in another names the package itself.
     """
     texts = list(PROJECT["dependencies"])
-    for extra in PROJECT["optional-dependencies"].values():
-        texts += extra
+    for name, extra in PROJECT["optional-dependencies"].items():
+        if name not in ("bench", "mutants"):
+            texts += extra
     texts += (ROOT / "build.in").read_text(encoding="utf-8").split()
     requirements = [Requirement(text) for text in texts]
     return [requirement for requirement in requirements if requirement.name != PROJECT["name"]]
@@ -50,6 +57,50 @@ def test_every_direct_dependency_is_locked_to_an_allowed_version(requirement):
         (entry,) = [e for e in entries if e.marker is None or e.marker.evaluate(environment)]
         (pin,) = entry.specifier
         assert requirement.specifier.contains(pin.version, prereleases=True), f"Python {python}"
+
+
+@pytest.mark.parametrize(
+    ("extra", "lock"), list(zip(("bench", "mutants"), SMALL_LOCKS, strict=True))
+)
+def test_small_locks_agree_with_the_large_one(extra, lock):
+    for text in PROJECT["optional-dependencies"][extra]:
+        assert canonicalize_name(Requirement(text).name) in locked(lock)
+    both = locked(lock).keys() & locked().keys()
+    assert [name for name in both if set(locked(lock)[name]) != set(locked()[name])] == []
+    assert lock.count("--hash=sha256:") > len(locked(lock))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("uv") is None, reason="needs uv and a package registry")
+@pytest.mark.parametrize("python", SUPPORTED)
+@pytest.mark.parametrize(
+    "platform", ["x86_64-manylinux_2_28", "aarch64-manylinux_2_28", "aarch64-apple-darwin"]
+)
+def test_lock_has_wheels_for_platform(platform, python, tmp_path):
+    command = ["uv", "pip", "install", "--dry-run", "--no-build", "--require-hashes"]
+    command += ["--python-platform", platform, "--python-version", python]
+    command += ["--target", tmp_path, "-r", ROOT / "requirements.lock"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("system", "reason"), [("MINGW64_NT-10.0 x86_64", "WSL"), ("Darwin x86_64", "Intel")]
+)
+def test_unsupported_platform_is_refused(system, reason, tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "uname").write_text(f"#!/bin/sh\necho {system}\n")
+    (tmp_path / "uname").chmod(0o755)
+    for name in ("requirements.lock", "pyproject.toml"):
+        (tmp_path / name).touch()
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    if "MINGW" in system:
+        environment["OS"] = "Windows_NT"
+    done = subprocess.run(["make", "book"], cwd=tmp_path, env=environment, capture_output=True,
+                          text=True)  # fmt: skip
+    assert done.returncode != 0
+    assert reason in done.stdout
+    assert not (tmp_path / ".venv").exists()
 
 
 def test_every_entry_of_the_lock_has_a_hash():

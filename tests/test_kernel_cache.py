@@ -140,7 +140,8 @@ CacheImpl._locator_classes = []
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     from analysis.mdp.chains import stationary_law
-print(len({str(w.message) for w in caught}), stationary_law(np.array([[0.0, 1.0], [1.0, 0.0]])).tolist())
+law = stationary_law(np.array([[0.0, 1.0], [1.0, 0.0]]))
+print(len({str(w.message) for w in caught}), law.tolist())
 """
 
 
