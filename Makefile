@@ -1,6 +1,6 @@
 # Which source next? Every command works on a fresh clone with Python 3.11 to 3.14; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: book check test proofs run page lab live serve pdf release bench mutants lock clean help
+.PHONY: book check test proofs coq run page lab live serve pdf release bench mutants lock clean help
 
 PY      ?= $(shell for p in python3.12 python3.11 python3.13 python3.14 python3; do $$p -c 'import sys; sys.exit(not (3,11) <= sys.version_info < (3,15))' 2>/dev/null && echo $$p && break; done)
 PROFILE ?= paper
@@ -41,6 +41,9 @@ proofs: $(READY)  ## checks that take many minutes: the switching curve, long fa
 	@$(BIN)/python -m pytest -m rerun tests/book/test_rerun_truth.py
 	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not book and not browser and not process and not slow and not rerun" --hypothesis-profile search tests
 
+coq:  ## check the proof of the switching curve with Coq (8.16 or later; apt-get install coq), and print what it proves and assumes
+	@$(MAKE) --no-print-directory -C proofs
+
 run: $(READY)  ## one notebook with other parameters: NB=four-sources P="budget=2 horizon=200" [SOURCES=my.csv] [TRACE=my.csv]
 	@$(REPORT) run "$$NB" --parameters "$$P" --sources "$$SOURCES" --trace "$$TRACE"
 
@@ -78,6 +81,7 @@ lock:  ## refresh the locks from pyproject.toml (needs uv)
 	$(LOCK) --only-binary :all: --no-binary yattag --extra mutants -c requirements.lock -o mutants/requirements.lock
 
 clean:  ## remove what was built; the environment stays
+	@$(MAKE) --no-print-directory -C proofs clean
 	rm -rf book/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 help:  ## this list

@@ -13,6 +13,7 @@ from typing import Any
 from analysis.published import errata, printed_rows
 from analysis.report import Claim, record_claims
 from analysis.report.paths import ROOT
+from analysis.report.saving.claims import PROVED
 from analysis.report.scorecard import VERBAL, RecordError, judge
 
 Arguments = tuple[Any, ...] | Mapping[str, Any]
@@ -86,8 +87,8 @@ def assert_all_turn(
         turned[name] = {id for id in right if wrong[id] != right[id]}
         fallen |= {id for id in right if wrong[id] in RIGHT}
         assert turned[name], f"what is wrong in {name!r} turns no verdict"
-    for basis, entries in (("computed", falsified), ("proved", turned)):
-        mine = {c.id for c in claims if c.basis == basis and printed_rows()[c.id].kind in VERBAL}
+    for bases, entries in ((("computed",), falsified), (PROVED, turned)):
+        mine = {c.id for c in claims if c.basis in bases and printed_rows()[c.id].kind in VERBAL}
         missed = mine.difference(*(turned[name] for name in entries))
         assert not missed, f"no falsified model turns {sorted(missed)}"
     wrong_in_print = {id for erratum in errata().values() for id in (erratum.record, *erratum.also)}

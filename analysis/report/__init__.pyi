@@ -1,4 +1,4 @@
-from .saving.claims import Claim
+from .saving.claims import MACHINE_CHECKED, Claim
 from .saving.figures import COLOURS, figure, save_figure
 from .saving.records import is_document_run, record_claims, save_value, save_values
 from .saving.tables import NONE, save_data, save_table
@@ -19,6 +19,7 @@ from .text import (
 
 __all__ = [
     "COLOURS",
+    "MACHINE_CHECKED",
     "NONE",
     "Claim",
     "apart",

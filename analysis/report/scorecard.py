@@ -13,8 +13,9 @@ A printed number means the interval of all numbers that round to it: half a unit
 * parameters: *used*, or *does not hold* where the document's other numbers contradict them;
 * prose, premises and bibliographic data that nothing can be computed from: *context*.
 
-Each verdict has a basis: *computed*, *proved* in the book and checked numerically, *judged* by a
-person, or *context*. Numbers are never judged by a person. A row that no notebook records is
+Each verdict has a basis: *computed*; *proved* in the book and checked numerically, or *proved,
+machine-checked* where a proof checker has read the proof too; *judged* by a person; or *context*.
+Numbers are never judged by a person. A row that no notebook records is
 *missing*, which fails the build.
 """
 
@@ -68,7 +69,7 @@ class Judgement:
     reason: str = ""  # cause, evidence, or what is missing
     # Condition under which the row holds or matches, and the choices that it assumes.
     condition: str = ""
-    # Basis of the verdict: computed, proved, judged, context, or empty if it is *not determined*.
+    # Basis of the verdict, one of `BASES`, or empty if it is *not determined*.
     basis: str = ""
     proof: str = ""  # label of the proof, if the row is proved
     assumes: tuple[str, ...] = ()  # choices that the document does not print

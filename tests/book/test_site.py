@@ -457,7 +457,10 @@ INPUT_KINDS = {"parameter", "premise", "reference"}
 #: A number of rows and their verdict, in the abstract of a replication report.
 VERDICT_COUNT = rf"(\d+) ({'|'.join(sorted(VERDICTS, key=len, reverse=True))})(?=[,)])"
 #: Columns of the table of coverage that count rows by what they rest on.
-BASES_COUNTED = {"computed": "Computed", "proved": "Proved", "judged": "Judged by a person"}
+BASES_COUNTED = {
+    "computed": "Computed", "proved": "Proved",
+    "proved, machine-checked": "Proved, machine-checked", "judged": "Judged by a person",
+}  # fmt: skip
 
 
 def test_every_page_has_a_description_of_its_own(site):

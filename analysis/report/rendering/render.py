@@ -85,6 +85,7 @@ def render_book(found: Collation, build: Path) -> bool:
             else:
                 shutil.copyfile(path, stage / inside)
     _stage_config(stage, base_address())
+    _stage_proofs(stage)
     _stage_data(found, stage)
     return _build(stage, build, strict=True)
 
@@ -104,6 +105,7 @@ def render_runs(found: Collation, build: Path, book: Path, *, strict: bool = Fal
     for part in (*SPHINX_FOLDERS, EXPLORABLES):
         shutil.copytree(BOOK / part, stage / part)
     _stage_config(stage, "")  # reruns are not published
+    _stage_proofs(stage)
     chapters = [{"file": name} for name in (*names[1:], "bibliography")]
     contents = {"format": "jb-book", "root": names[0], "chapters": chapters}
     (stage / "_toc.yml").write_text(yaml.safe_dump(contents), encoding="utf-8")
@@ -137,6 +139,14 @@ def _stage_config(stage: Path, address: str) -> None:
     config["html"]["baseurl"] = address
     config["html"].pop("repository", None)  # not an option of jupyter-book
     (stage / "_config.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
+
+
+def _stage_proofs(stage: Path) -> None:
+    """Stage the Coq files, from which pages quote."""
+    for path in sorted((ROOT / "proofs").glob("*/*.v")):
+        target = stage / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
 
 
 def _stage_run(found: Collation, page: str, target: Path) -> None:

@@ -17,8 +17,11 @@ from typing import Any, Literal
 from analysis.report.run import DIGITS
 
 Number = float | int
-Basis = Literal["computed", "proved", "judged", "context", ""]
-BASES: tuple[Basis, ...] = ("computed", "proved", "judged", "context")
+Basis = Literal["computed", "proved", "proved, machine-checked", "judged", "context", ""]
+MACHINE_CHECKED: Basis = "proved, machine-checked"
+BASES: tuple[Basis, ...] = ("computed", "proved", MACHINE_CHECKED, "judged", "context")
+#: Bases of a row that a theorem of the book decides.
+PROVED: tuple[Basis, ...] = ("proved", MACHINE_CHECKED)
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Claim:
         Confidence interval of a Monte Carlo value (one pair for each end of a range).
     replications : int, optional
         Independent replications behind `interval`; required with it.
-    basis : {"computed", "proved", "judged", "context"}, optional
+    basis : {"computed", "proved", "proved, machine-checked", "judged", "context"}, optional
         Kind of evidence for the verdict. Default: "proved" if `proof` is given, "context" if
         `context` is, empty if `missing` is given and nothing was computed, else "computed". A
         person's reading of the text is "judged", which has to be given.
@@ -130,10 +133,10 @@ class Claim:
     def _check_basis(self) -> None:
         if self.basis and self.basis not in BASES:
             raise ValueError(f"{self.id}: basis must be one of {BASES}, got {self.basis!r}")
-        for basis, name in (("proved", "proof"), ("context", "context")):
-            if (self.basis == basis) != bool(getattr(self, name)):
+        for bases, name in ((PROVED, "proof"), (("context",), "context")):
+            if (self.basis in bases) != bool(getattr(self, name)):
                 raise ValueError(
-                    f"{self.id}: basis {basis!r} and the field {name} go together, got basis "
+                    f"{self.id}: basis {bases[0]!r} and the field {name} go together, got basis "
                     f"{self.basis!r} and {name} {getattr(self, name)!r}"
                 )
         if bool(self.experiment) != bool(self.reading):

@@ -243,12 +243,12 @@ def test_the_tables_of_a_page_hold_what_the_results_say(tables):
     choices = re.search(r'<div data-[^>]*data-verdict="([^"]*)"[^>]* id="scorecard-choices"', text)
     assert choices[1].split("|") == [name for name in VERDICTS if name != "missing"]
     assert found["book-coverage"][0][1:] == [
-        ["The document", "2", "1", "0", "0", "1", *"0000", "0, 1 still to come", *"101"],
-        ["The slides", "1", "0", "1", *"0000000", *"100"],
+        ["The document", "2", "1", "0", "0", "1", *"0000", "0, 1 still to come", *"1001"],
+        ["The slides", "1", "0", "1", *"0000000", *"1000"],
     ]
     assert found["book-turned"][0][1:] == [
-        ["The document", "1", "0", "0", "1", "0"],
-        ["The slides", "1", "1", "0", "0", "0"],
+        ["The document", "1", "0", "0", "0", "1", "0"],
+        ["The slides", "1", "1", "0", "0", "0", "0"],
     ]
     cells, html = found["book-errata"]
     assert cells[1] == [

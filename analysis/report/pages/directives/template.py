@@ -19,6 +19,7 @@ from analysis.published import documents, printed_rows
 from analysis.report.pages.directives.base import BookDirective
 from analysis.report.pages.links.predicate_source import source_path
 from analysis.report.run import DIGITS
+from analysis.report.saving.claims import BASES
 from analysis.report.scorecard import VERBAL
 from analysis.report.text import escaped, escaped_words
 
@@ -92,12 +93,12 @@ def _outputs(data: dict[str, Any], document: str) -> dict[str, dict[str, int]]:
 def _bases(data: dict[str, Any], document: str) -> dict[str, int]:
     """Return the number of a document's statements by basis; those without one last."""
     rows = printed_rows()
-    counts = Counter(
+    counts: Counter[str] = Counter(
         verdict["basis"]
         for id, verdict in data["verdicts"].items()
         if rows[id].document == document and rows[id].kind in VERBAL
     )
-    kept = {basis: counts.pop(basis, 0) for basis in ("computed", "proved", "judged")}
+    kept: dict[str, int] = {basis: counts.pop(basis, 0) for basis in BASES if basis != "context"}
     return kept | {"": counts.total()}
 
 

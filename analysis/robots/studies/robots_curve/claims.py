@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.report import Claim, claim
+from analysis.report import MACHINE_CHECKED, Claim, claim
 from analysis.robots.curve import OptimalSequence
 from analysis.robots.studies.robots_curve.experiment import Shared, statements_hold
 
@@ -40,8 +40,13 @@ def checked(found: Checks) -> dict[str, bool]:
 
 
 def claims(found: Checks) -> list[Claim]:
-    """Return the page\'s claims on what the draft suspects."""
+    """Return the page's claims on what the draft suspects."""
     tried = int(found.statements["at optima"].sum())
     holds = checked(found)
     suspected = all(holds[name] for name in holds if "statement" in name or "curves" in name)
-    return [claim("D-suspect", suspected, proof="curve-theorem", numbers={"places": tried})]
+    return [
+        claim(
+            "D-suspect", suspected, basis=MACHINE_CHECKED, proof="curve-theorem",
+            numbers={"places": tried},
+        )
+    ]  # fmt: skip
